@@ -1,0 +1,123 @@
+# What people do with Parley. `make help` lists it.
+#
+# System packages are installed only where one is missing, with sudo where make
+# is not run as root. Debian 12 and Ubuntu; elsewhere the names are printed.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.ONESHELL:
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+# What the build needs, and what the tests need beside it.
+BUILD_PACKAGES := libxml2-dev libssl-dev libsqlite3-dev zlib1g-dev pkg-config git ca-certificates
+TEST_PACKAGES := python3 python3-venv profanity tmux openssl curl sqlite3 strace
+CONTAINER_PACKAGES := buildah debootstrap openssl curl
+
+# Python packages of the tests are private to this checkout.
+PYTHON_PACKAGES := slixmpp==1.17.0 websockets==15.0.1 jsonschema==4.26.0 PyYAML==6.0.3
+VENV := .build/venv
+# Seconds of fuzzing: `make test` and `make fuzz`.
+TEST_FUZZ_SECONDS := 60
+FUZZ_SECONDS ?= 600
+# Ends what hangs: a crashed process otherwise starts a symbolicator first.
+export SWIFT_BACKTRACE ?= enable=no
+
+# $(call install,PACKAGES)
+define install
+missing=()
+if command -v dpkg-query >/dev/null; then
+    for package in $(1); do
+        dpkg-query -W -f '$${Status}' "$$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$$package")
+    done
+    if [ "$${#missing[@]}" != 0 ]; then
+        sudo=(); [ "$$(id -u)" = 0 ] || sudo=(sudo)
+        echo "installing $${missing[*]}"
+        "$${sudo[@]}" apt-get update -q >/dev/null
+        "$${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 \
+            install -y -q --no-install-recommends "$${missing[@]}" >/dev/null
+    fi
+else
+    echo "no dpkg here: Debian calls what is needed $(1)"
+fi
+endef
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: packages
+packages:
+	@$(call install,$(BUILD_PACKAGES))
+	command -v swift >/dev/null || { echo "make: Swift 6.3 is needed: https://www.swift.org/install/linux" >&2; exit 1; }
+
+.PHONY: run
+run: packages ## install what is missing, build a release, start the server
+	@swift build -c release --product parley
+	exec .build/release/parley serve
+
+.PHONY: build
+build: packages ## debug build
+	@swift build
+
+.PHONY: release
+release: packages ## .build-static/parley, a stripped binary without Swift libraries beside it
+	@swift build -c release --product parley --static-swift-stdlib --scratch-path .build-static
+	strip -o .build-static/parley .build-static/release/parley
+	ls -lh .build-static/parley
+
+# Warnings are errors here. PARLEY_ variables are for one command each: a server
+# that a test starts would take one that it does not know for a mistake.
+.PHONY: test
+test: unit clients ## everything that must pass: all Swift tests, then third-party clients
+
+.PHONY: unit
+unit: packages
+	@$(call install,$(TEST_PACKAGES))
+	PARLEY_STRICT=1 swift build --build-tests
+	swift test --skip-build --skip FuzzTests
+	PARLEY_FUZZ_SECONDS=$(TEST_FUZZ_SECONDS) swift test --skip-build --filter FuzzTests
+
+# Third-party XMPP programs against the debug binary that `unit` has built.
+.PHONY: clients
+clients: $(VENV)/ready
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" Tests/Clients/run
+
+$(VENV)/ready: Makefile
+	@rm -rf $(VENV)
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install -q --disable-pip-version-check $(PYTHON_PACKAGES)
+	touch $@
+
+.PHONY: fuzz
+fuzz: packages ## the fuzz tests for FUZZ_SECONDS=600
+	@PARLEY_FUZZ_SECONDS=$(FUZZ_SECONDS) swift test --filter FuzzTests
+
+.PHONY: bench
+bench: packages ## Parley and its peers, measured; BENCH='--quick' or other options of Tests/Benchmarks/run
+	@Tests/Benchmarks/run $(BENCH)
+
+.PHONY: container
+container: release ## build and try the container image without a container engine (root)
+	@$(call install,$(CONTAINER_PACKAGES))
+	sudo=(); [ "$$(id -u)" = 0 ] || sudo=(sudo)
+	"$${sudo[@]}" docker/replay --binary .build-static/parley
+
+.PHONY: format
+format: ## format the Swift sources
+	@swift format --in-place --parallel --recursive Sources Tests Package.swift
+
+.PHONY: lint
+lint: ## style of all sources
+	@swift format lint --strict --parallel --recursive Sources Tests Package.swift
+	python3 -m compileall -q Tests/Benchmarks/bench
+	if command -v gofmt >/dev/null; then test -z "$$(gofmt -l Tests/Benchmarks/xload)"; fi
+	if command -v shellcheck >/dev/null; then
+	    grep -rlIE '^#!.*bash' --exclude-dir='.build*' --exclude-dir=.git . | xargs shellcheck -x -S warning -e SC1007,SC2034
+	fi
+
+.PHONY: clean
+clean: ## remove everything built; the server's data stays
+	@rm -rf .build .build-* Tests/Benchmarks/xload/xload
+	find Tests -name __pycache__ -prune -exec rm -rf {} +

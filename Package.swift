@@ -1,0 +1,145 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// The compiler enforces the architecture: doors never import each other or a
+// store, the core imports no IO, `XMPP` runs without a server.
+// docs/architecture.md has the picture.
+
+/// `PARLEY_STRICT=1` (set by `make test`) makes warnings errors. Off by default, so that a newer
+/// compiler's new warning never stops a user's build.
+let strict = Context.environment["PARLEY_STRICT"] == "1"
+
+var settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+if strict { settings.append(.unsafeFlags(["-warnings-as-errors"])) }
+
+let crypto: [Target.Dependency] = [
+  .product(name: "Crypto", package: "swift-crypto"), .product(name: "CryptoExtras", package: "swift-crypto"),
+]
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let grdb: [Target.Dependency] = [
+  .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+]
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+
+let package = Package(
+  name: "parley",
+  products: [.executable(name: "parley", targets: ["parley"])],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+    .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+  ],
+  targets: [
+    // Leaves
+    .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+    .target(name: "Addresses", exclude: ["generate-tables.py"], swiftSettings: settings),
+    .target(name: "XMLStream", dependencies: [nioCore], swiftSettings: settings),
+    .target(name: "XMPP", dependencies: ["XMLStream", "Addresses", nioCore] + crypto, swiftSettings: settings),
+
+    // The core, and where it is stored
+    .target(name: "Dialogs", dependencies: ["Addresses", logging] + crypto, swiftSettings: settings),
+    .target(name: "SQLiteStore", dependencies: ["Dialogs", "Addresses", logging] + grdb, swiftSettings: settings),
+
+    // The doors
+    .target(
+      name: "XMPPDoor",
+      dependencies: ["XMPP", "XMLStream", "Addresses", "Dialogs", nioCore, nioPosix, nioTLS, nioSSL, logging] + crypto,
+      swiftSettings: settings),
+    .target(name: "AppProtocol", swiftSettings: settings),
+    .target(
+      name: "AppDoor",
+      dependencies: [
+        "AppProtocol", "Dialogs", "Addresses", nioCore, nioPosix, nioSSL, nioWebSocket, nioHTTP1, logging,
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdCore", package: "hummingbird"),
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+        .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ], swiftSettings: settings),
+
+    // The house
+    .target(
+      name: "ParleyServer",
+      dependencies: [
+        "Dialogs", "Addresses", "SQLiteStore", "XMPPDoor", "AppDoor", nioCore, nioPosix, nioSSL, nioHTTP1, logging, yams,
+        .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ], swiftSettings: settings),
+    .executableTarget(
+      name: "parley",
+      dependencies: [
+        "ParleyServer", "Dialogs", "Addresses", logging,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: settings),
+
+    // Tests
+    .target(
+      name: "ParleyTesting",
+      dependencies: [
+        "ParleyServer", "XMPP", "XMLStream", "AppProtocol", nioCore, nioPosix, nioHTTP1, nioWebSocket, nioSSL, logging,
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ], swiftSettings: settings),
+    .testTarget(
+      name: "PlayTests", dependencies: ["ParleyTesting", "XMLStream", "AppProtocol", "parley"], swiftSettings: settings),
+    .testTarget(name: "AddressesTests", dependencies: ["Addresses"], swiftSettings: settings),
+    .testTarget(name: "XMLStreamTests", dependencies: ["XMLStream", "CLibXML2", nioCore], swiftSettings: settings),
+    .testTarget(name: "XMPPTests", dependencies: ["XMPP", "XMLStream", "Addresses", nioCore] + crypto, swiftSettings: settings),
+    // Over a real store: the contract of the log is about what is durable.
+    .testTarget(
+      name: "DialogsTests", dependencies: ["Dialogs", "SQLiteStore", "Addresses", logging] + crypto,
+      swiftSettings: settings),
+    .testTarget(
+      name: "XMPPDoorTests", dependencies: ["XMPPDoor", "XMPP", "XMLStream", "Dialogs", "Addresses", nioCore],
+      swiftSettings: settings),
+    .target(
+      name: "StoreConformance", dependencies: ["Dialogs", "Addresses"], path: "Tests/StoreConformance",
+      swiftSettings: settings),
+    .testTarget(
+      name: "SQLiteStoreTests", dependencies: ["SQLiteStore", "StoreConformance", "Dialogs", "Addresses"] + grdb,
+      swiftSettings: settings),
+    .testTarget(
+      name: "AppDoorTests",
+      dependencies: [
+        "AppDoor", "AppProtocol", "Dialogs", "Addresses", yams, nioCore, nioWebSocket,
+        .product(name: "NIOEmbedded", package: "swift-nio"),
+      ], swiftSettings: settings),
+    .testTarget(
+      name: "ParleyServerTests",
+      dependencies: [
+        "ParleyServer", "Dialogs", "Addresses", nioCore, nioPosix, nioSSL, logging,
+        .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
+      ], swiftSettings: settings),
+
+    // Micro-benchmarks: plain executables, run by `make bench`
+    .executableTarget(
+      name: "scanner-bench", dependencies: ["XMLStream", nioCore], path: "Tests/Benchmarks/ScannerBench",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "store-bench", dependencies: ["SQLiteStore", "Dialogs", "Addresses"], path: "Tests/Benchmarks/StoreBench",
+      swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6])

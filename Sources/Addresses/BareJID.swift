@@ -1,0 +1,67 @@
+/// A normalised address without a resourcepart: `localpart@domainpart` or `domainpart` (RFC 6120 1.4, RFC 7622 3.5). It names
+/// an account, a room or a service, not one of its connections or occupants.
+public struct BareJID: Hashable, Sendable, CustomStringConvertible {
+  /// The normal form.
+  public let description: String
+  /// Octets of the localpart; 0 when there is none.
+  let localLength: UInt16
+
+  init(normal text: String, localLength: UInt16) {
+    self.description = text
+    self.localLength = localLength
+  }
+
+  /// Parses and enforces the rules of RFC 7622 3; a resourcepart is an error (`JIDError.unexpected`).
+  public init(_ string: String) throws(JIDError) {
+    try self.init(JID(string))
+  }
+
+  /// As `init(_:)`, from octets.
+  public init(utf8 bytes: UnsafeRawBufferPointer) throws(JIDError) {
+    try self.init(JID(utf8: bytes))
+  }
+
+  /// Nil instead of an error.
+  public init?(parsing string: String) {
+    do { try self.init(string) } catch { return nil }
+  }
+
+  /// A JID that must have no resourcepart.
+  public init(_ jid: JID) throws(JIDError) {
+    guard jid.isBare else { throw .unexpected(.resource) }
+    self = jid.bare
+  }
+
+  /// Joins parts, each of which is enforced.
+  public init(local: String?, domain: String) throws(JIDError) {
+    self = try JID(local: local, domain: domain, resource: nil).bare
+  }
+
+  /// The localpart, or nil.
+  public var local: String? { localLength == 0 ? nil : description.octets(0, Int(localLength)) }
+
+  /// The domainpart; never empty.
+  public var domain: String { description.octets(domainStart, description.utf8.count) }
+
+  private var domainStart: Int { localLength == 0 ? 0 : Int(localLength) + 1 }
+
+  /// Whether the domainpart is this one, given in normal form; without copying it out.
+  public func hasDomain(_ domain: String) -> Bool {
+    description.hasOctets(domain, from: domainStart, to: description.utf8.count)
+  }
+
+  /// This address with a resourcepart, which is enforced (RFC 7622 3.4).
+  public func full(_ resource: String) throws(JIDError) -> FullJID {
+    let resource = try JID.enforceResource(resource)
+    let domainEnd = description.utf8.count
+    return FullJID(
+      normal: "\(description)/\(resource)", JIDOffsets(localLength: Int(localLength), domainEnd: domainEnd))
+  }
+
+  /// The address as a `JID`.
+  public var jid: JID { JID(self) }
+
+  public static func == (one: BareJID, other: BareJID) -> Bool { one.description == other.description }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(description) }
+}

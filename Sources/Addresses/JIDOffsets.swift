@@ -1,0 +1,86 @@
+/// Where the parts of a normalised JID lie, in octets of its text.
+struct JIDOffsets: Hashable, Sendable {
+  /// Octets of the localpart; 0 when there is none.
+  var localLength: UInt16
+  /// One past the domainpart; equal to the text's length when there is no resourcepart.
+  var domainEnd: UInt16
+
+  var domainStart: Int { localLength == 0 ? 0 : Int(localLength) + 1 }
+
+  /// The parts of a JID that is already in normal form and within ASCII: lower-case letters, digits and the punctuation each
+  /// part allows. Nil means only that the full rules must decide.
+  ///
+  /// Nearly every address on the wire is of this kind, and it is checked once per stanza: so this is one pass over the octets
+  /// without tables or allocation.
+  init?(normal bytes: UnsafeRawBufferPointer) {
+    let count = bytes.count
+    guard count <= AddressLimits.jidBytes else { return nil }
+    let dot = UInt8(ascii: "."), hyphen = UInt8(ascii: "-")
+
+    // What stands before the first "/" is a domainpart, or, when an "@" follows, a localpart: both are judged at once.
+    var at: Int?
+    var isLocal = true, isDomain = true
+    var previous = dot
+    var index = 0
+    while index < count {
+      let byte = bytes[index]
+      if byte == UInt8(ascii: "/") { break }
+      if byte == UInt8(ascii: "@") {
+        guard at == nil, index > 0, index <= AddressLimits.partBytes, isLocal else { return nil }
+        at = index
+        isDomain = true
+        previous = dot
+      } else {
+        if at == nil { isLocal = isLocal && Self.isPlainLocal(byte) }
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): break
+        // Two hyphens may be an A-label ("xn--"), which the full rules decode.
+        case hyphen: isDomain = isDomain && previous != dot && previous != hyphen
+        case dot: isDomain = isDomain && previous != dot && previous != hyphen
+        default: isDomain = false
+        }
+        previous = byte
+      }
+      index += 1
+    }
+    let domainEnd = index
+    let domainStart = at.map { $0 + 1 } ?? 0
+    guard isDomain, previous != dot, previous != hyphen, domainEnd - domainStart <= AddressLimits.partBytes else { return nil }
+
+    if index < count {
+      index += 1
+      guard index < count, count - index <= AddressLimits.partBytes, bytes[index] != UInt8(ascii: " ") else { return nil }
+      while index < count {
+        guard (0x20...0x7E).contains(bytes[index]) else { return nil }
+        index += 1
+      }
+    }
+    // Both fit: a JID has at most `AddressLimits.jidBytes` octets.
+    self.localLength = UInt16(truncatingIfNeeded: at ?? 0)
+    self.domainEnd = UInt16(truncatingIfNeeded: domainEnd)
+  }
+
+  init(localLength: Int, domainEnd: Int) {
+    self.localLength = UInt16(truncatingIfNeeded: localLength)
+    self.domainEnd = UInt16(truncatingIfNeeded: domainEnd)
+  }
+
+  /// Printable ASCII without capitals and without the eight characters of RFC 7622 3.3.1.
+  private static func isPlainLocal(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): false
+    case 0x21...0x7E: !isExcludedFromLocal(byte)
+    default: false
+    }
+  }
+
+  /// The eight characters that PRECIS allows in an identifier and XMPP forbids in a localpart (RFC 7622 3.3.1).
+  static func isExcludedFromLocal(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "/"), UInt8(ascii: ":"),
+      UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "@"):
+      true
+    default: false
+    }
+  }
+}

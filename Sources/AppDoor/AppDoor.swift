@@ -1,0 +1,93 @@
+public import Dialogs
+public import Logging
+public import NIOCore
+
+/// The app protocol's door: REST and WebSocket over one list of operations.
+/// Shared by all its listeners.
+public final class AppDoor: Sendable {
+  public struct Settings: Sendable {
+    /// Of the server, for `GET /v1/info`.
+    public var version: String
+    /// Whether anybody may register (`POST /v1/users`).
+    public var registration: Bool
+    /// The public base URL: `https://chat.example:8443`; nil: the address that a
+    /// request came to is told.
+    public var publicURL: String?
+    public var rates: AppRates
+
+    public init(version: String, registration: Bool, publicURL: String?, rates: AppRates = AppRates()) {
+      self.version = version
+      self.registration = registration
+      self.publicURL = publicURL
+      self.rates = rates
+    }
+  }
+
+  public let parley: Parley
+  public let settings: Settings
+  let logger: Logger
+  let loops: any EventLoopGroup
+  let lane: @Sendable (any EventLoop) -> Lane
+  let nextSessionID: @Sendable () -> SessionID
+  let dialogs: DialogBook
+  let limiters: Limiters
+
+  struct Limiters: Sendable {
+    let messages: RateLimiter<UserID>
+    let others: RateLimiter<UserID>
+    let failures: RateLimiter<String>
+    let registrations: RateLimiter<String>
+    let anonymous: RateLimiter<String>
+  }
+
+  /// What the server can do beyond the first protocol version's ground.
+  static let features = [
+    "contacts", "blocks", "markers", "typing", "presence", "sync", "content.location", "content.contact",
+    "content.sticker", "content.custom",
+  ]
+
+  /// - Parameters:
+  ///   - loops: where `GET /v1/sync` waits.
+  ///   - lane: the one lane of an event loop, shared with the other door.
+  ///   - nextSessionID: unique in the process, shared with the other door.
+  public init(
+    parley: Parley, settings: Settings, loops: any EventLoopGroup, lane: @escaping @Sendable (any EventLoop) -> Lane,
+    nextSessionID: @escaping @Sendable () -> SessionID, logger: Logger
+  ) {
+    self.parley = parley
+    self.settings = settings
+    self.loops = loops
+    self.lane = lane
+    self.nextSessionID = nextSessionID
+    self.logger = logger
+    dialogs = DialogBook(parley: parley)
+    let rates = settings.rates
+    limiters = Limiters(
+      messages: RateLimiter(
+        rates.messages, code: "messages-too-fast", text: "You send messages too fast. Wait a little."),
+      others: RateLimiter(rates.others, code: "requests-too-fast", text: "You ask too often. Wait a little."),
+      failures: RateLimiter(
+        rates.failures, code: "logins-too-fast", text: "Too many failed logins from your address. Wait a little."),
+      registrations: RateLimiter(
+        rates.registrations, code: "registrations-too-fast",
+        text: "Too many new accounts from your address. Wait a little."),
+      anonymous: RateLimiter(
+        rates.anonymous, code: "requests-too-fast", text: "Too many requests from your address. Wait a little."))
+  }
+
+  /// The realm that a request is for: by its Host, else the first.
+  func realm(host: String?) -> Realm {
+    if let host {
+      // Without the port; IPv6 literals name no realm.
+      let name = host.prefix { $0 != ":" }.lowercased()
+      if let realm = parley.realm(domain: name) { return realm }
+    }
+    return parley.realms[0]  // the core refuses to start without one
+  }
+
+  func realm(_ id: RealmID) -> Realm { parley.realms.first { $0.id == id } ?? parley.realms[0] }
+}
+
+extension AppDoor {
+  func rendering(_ user: User) -> Rendering { Rendering(parley: parley, realm: user.realm) }
+}

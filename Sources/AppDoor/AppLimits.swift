@@ -1,0 +1,92 @@
+import Dialogs
+import NIOCore
+
+/// Every bound of this door: its number, why, and what happens at it. What
+/// people may write is bounded by the core (`Dialogs.Limits`).
+enum AppLimits {
+  // Connections.
+  /// Open connections of one listener; at the bound it stops accepting until some close.
+  static let connectionsMax = 65_536
+  /// A connection that sends no complete request for so long is closed.
+  static let httpIdle: TimeAmount = .seconds(60)
+  /// Header fields of one request: enough for any proxy; at the bound 400 or 431.
+  static let headerBytesMax = 16_384
+  static let headersMax = 100
+
+  // Bodies and frames. At the bound: 413, or close code 1009.
+  static let bodyBytesMax = Limits.appMessageBytesMax
+  static let frameBytesMax = Limits.appMessageBytesMax
+  /// Pieces of one fragmented WebSocket message; at the bound close code 1009.
+  static let fragmentsMax = 64
+
+  // WebSocket sessions.
+  /// Time to say `hello`; then close code 4401.
+  static let helloTime: TimeAmount = .seconds(10)
+  /// The server pings this often, so that proxies keep the connection.
+  static let pingEvery: TimeAmount = .seconds(30)
+  /// Nothing received for so long: the connection is dead and is closed.
+  static let silenceMax: TimeAmount = .seconds(95)
+  /// Posts of one session that are not committed yet; at the bound its socket is not read.
+  static let inFlightMax = 64
+  /// Commands that wait for a dialog to be looked up; at the bound the socket is not read.
+  static let backlogMax = 64
+  /// A client that does not read for so long is closed with 4429; its cursor stays good.
+  static let lagMax: TimeAmount = .seconds(60)
+  /// Live entries kept while missed ones are read; at the bound they are dropped and read too.
+  static let heldMax = 256
+  /// Entries of one page of a replay: what one session holds in memory at most.
+  static let replayPage = 64
+  /// Acknowledgements are committed together, this long after the first.
+  static let confirmDelay: TimeAmount = .seconds(1)
+  /// Unread numbers are told so long after they changed, once.
+  static let unreadDelay: TimeAmount = .milliseconds(500)
+  /// Dialogs whose unread numbers wait to be told; further ones are told with the next change.
+  static let unreadDialogsMax = 64
+  /// Commands refused as too fast, without one accepted between, before the session is closed with 4429.
+  static let refusalsMax = 64
+
+  // Typing.
+  /// Renewals of one dialog closer than this are not passed on.
+  static let typingEvery: Duration = .seconds(3)
+  /// An app's typing ends by itself after this: apps renew.
+  static let typingOfApps: TimeAmount = .seconds(8)
+  /// An XMPP client's: it says so once and once that it stopped (XEP-0085 5.3).
+  static let typingOfXMPP: TimeAmount = .seconds(30)
+  /// Dialogs of one session with somebody typing; further ones are not told.
+  static let typingDialogsMax = 256
+
+  // Sync.
+  static let syncWaitSecondsMax = 30
+  /// Bytes of events after which a page of `GET /v1/sync` ends early.
+  static let syncBytesMax = 1_048_576
+
+  // Caches, in entries; at the bound the cache starts anew.
+  static let cachedDialogsMax = 50_000
+  /// Rate limits that are not full; at the bound all start anew.
+  static let bucketsMax = 100_000
+}
+
+/// How often a client may do what. A bucket holds `burst` and gains `perSecond`.
+public struct AppRates: Sendable {
+  public struct Rate: Sendable {
+    public var burst: Int
+    public var perSecond: Double
+    public init(burst: Int, perSecond: Double) {
+      self.burst = burst
+      self.perSecond = perSecond
+    }
+  }
+  /// Messages sent, per user.
+  public var messages = Rate(burst: 1_000, perSecond: 200)
+  /// Every other request and command, per user.
+  public var others = Rate(burst: 1_000, perSecond: 200)
+  /// Failed logins, per client address: guessing is slow, and nobody can lock
+  /// another's account.
+  public var failures = Rate(burst: 20, perSecond: 0.2)
+  /// New accounts, per client address: each costs key derivation and a name for ever.
+  public var registrations = Rate(burst: 100, perSecond: 1)
+  /// Requests without a caller, per client address.
+  public var anonymous = Rate(burst: 2_000, perSecond: 500)
+
+  public init() {}
+}

@@ -1,0 +1,131 @@
+import Addresses
+import AppProtocol
+import Dialogs
+
+/// What an input must satisfy beyond its types. Each refusal names the member.
+enum Checks {
+  /// Text that XMPP clients will get too: XML 1.0 2.2 has no place for most
+  /// control characters, not even escaped.
+  static func text(_ text: String, field: String) throws(Problem) {
+    var previous: (UInt8, UInt8) = (0, 0)
+    for byte in text.utf8 {
+      let isControl = byte < 0x20 && byte != 0x09 && byte != 0x0a && byte != 0x0d
+      // U+FFFE and U+FFFF: EF BF BE, EF BF BF.
+      let isNoncharacter = previous == (0xef, 0xbf) && byte >= 0xbe
+      if isControl || isNoncharacter {
+        throw Problem(
+          .malformed, "character-not-allowed", "\(field) holds a control character, which is not allowed.", field: field
+        )
+      }
+      previous = (previous.1, byte)
+    }
+  }
+
+  static func clientID(_ id: String) throws(Problem) {
+    guard (1...Limits.clientIDBytesMax).contains(id.utf8.count) else {
+      throw Problem(
+        .malformed, "client-id-malformed", "clientId has 1 to \(Limits.clientIDBytesMax) bytes.", field: "clientId")
+    }
+    try text(id, field: "clientId")
+  }
+
+  static func limit(
+    _ limit: Int?, default fallback: Int = Limits.pageDefault, max: Int = Limits.pageMax
+  ) throws(Problem) -> Int {
+    guard let limit else { return fallback }
+    guard (1...max).contains(limit) else {
+      throw Problem(.malformed, "limit-out-of-range", "limit must be from 1 to \(max).", field: "limit")
+    }
+    return limit
+  }
+
+  /// A `User.id` of this domain, or a whole JID of any.
+  static func address(_ userID: String, domain: String, field: String = "userId") throws(Problem) -> BareJID {
+    do {
+      if userID.utf8.contains(UInt8(ascii: "@")) { return try BareJID(userID) }
+      return try BareJID(local: userID, domain: domain)
+    } catch {
+      throw Problem(.malformed, "user-id-malformed", "\(field) is no user id: \(error).", field: field)
+    }
+  }
+
+  /// What an app may say, as the core keeps it.
+  static func content(_ body: ContentBody, metadata: RawObject?) throws(Problem) -> Content {
+    guard let type = ContentBody.Kind(rawValue: body.type) else {
+      throw Problem(
+        .malformed, "content-type-unknown", "\"\(body.type.prefix(64))\" is no content type of this protocol.",
+        field: "content.type")
+    }
+    try length(body.text)
+    try text(body.text, field: "content.text")
+    let value = body.fields.value
+    if value["metadata"] != nil {
+      throw Problem(
+        .malformed, "metadata-misplaced", "metadata belongs beside content, not into it.", field: "content.metadata")
+    }
+    if let metadata, metadata.text.utf8.count > Limits.metadataBytesMax {
+      throw Problem(
+        .tooLarge, "metadata-too-long", "metadata has at most \(Limits.metadataBytesMax) bytes.", field: "metadata")
+    }
+    let kind: Content.Kind
+    var shown = body.text
+    switch type {
+    case .text:
+      kind = .text
+      // Unknown members are ignored, and a text has none of its own.
+      try needsText(body)
+      return Content(kind: kind, text: shown, fields: StoredFields.join(.empty, metadata))
+    case .location:
+      kind = .location
+      let latitude = try coordinate("lat", value, 90)
+      let longitude = try coordinate("lng", value, 180)
+      // What an XMPP client shows (RFC 5870).
+      if shown.isEmpty { shown = "geo:\(latitude),\(longitude)" }
+    case .contact:
+      kind = .contact
+      try needsText(body)
+    case .sticker:
+      kind = .sticker
+      try needsText(body)
+    case .custom:
+      kind = .custom
+      try needsText(body)
+      guard let name = value["kind"]?.string, !name.isEmpty else {
+        throw Problem(.malformed, "content-kind-missing", "Custom content names its kind.", field: "content.kind")
+      }
+    case .image, .video, .audio, .file:
+      throw Problem(
+        .unsupported, "attachments-unsupported", "This server has no attachments yet.", field: "content.type")
+    case .encrypted, .system, .call:
+      throw Problem(
+        .forbidden, "content-type-reserved", "Messages of type \(type.rawValue) cannot be sent this way.",
+        field: "content.type")
+    }
+    return Content(kind: kind, text: shown, fields: StoredFields.join(body.fields, metadata))
+  }
+
+  private static func length(_ text: String) throws(Problem) {
+    // As many bytes are never more characters.
+    if text.utf8.count <= Limits.textCharactersMax { return }
+    if text.unicodeScalars.count > Limits.textCharactersMax {
+      throw Problem(
+        .tooLarge, "text-too-long", "content.text has at most \(Limits.textCharactersMax) characters.",
+        field: "content.text")
+    }
+  }
+
+  private static func needsText(_ body: ContentBody) throws(Problem) {
+    if body.text.isEmpty {
+      throw Problem(.malformed, "text-missing", "content.text must not be empty.", field: "content.text")
+    }
+  }
+
+  private static func coordinate(_ name: String, _ value: JSONValue, _ bound: Double) throws(Problem) -> String {
+    guard case .number(let text) = value[name], let number = Double(text), abs(number) <= bound else {
+      throw Problem(
+        .malformed, "coordinate-malformed", "content.\(name) must be a number from -\(Int(bound)) to \(Int(bound)).",
+        field: "content.\(name)")
+    }
+    return text
+  }
+}

@@ -1,0 +1,55 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+
+/// Whom per-address limits count against.
+///
+/// A proxy on this machine speaks for others, so what it says last in
+/// `X-Forwarded-For` counts; from anywhere else the field could be made up. Of
+/// an IPv6 address only the network part counts: one host has 2^64 of the rest.
+enum ClientAddress {
+  static func of(_ fields: HTTPFields, _ remote: SocketAddress?) -> String {
+    of(forwarded: fields[.forwardedFor], remote)
+  }
+
+  static func of(_ headers: HTTPHeaders, _ remote: SocketAddress?) -> String {
+    of(forwarded: headers["x-forwarded-for"].last, remote)
+  }
+
+  static func of(forwarded: String?, _ remote: SocketAddress?) -> String {
+    // Without an address (a Unix socket) only this machine can be at the other end.
+    let address = remote?.ipAddress ?? "127.0.0.1"
+    if let forwarded, isLoopback(address), let last = forwarded.split(separator: ",").last {
+      let client = last.filter { $0 != " " && $0 != "[" && $0 != "]" }
+      if client.utf8.count <= 45, let parsed = try? SocketAddress(ipAddress: String(client), port: 0) {
+        return network(parsed)
+      }
+    }
+    return remote.map { network($0) } ?? address
+  }
+
+  private static func isLoopback(_ address: String) -> Bool {
+    address.hasPrefix("127.") || address == "::1" || address.hasPrefix("::ffff:127.")
+  }
+
+  private static func network(_ address: SocketAddress) -> String {
+    switch address {
+    case .v6:
+      // struct sockaddr_in6: the address is its bytes 8 to 23 (RFC 3493 3.3).
+      let bytes = address.withSockAddr { pointer, size in
+        Array(UnsafeRawBufferPointer(start: pointer, count: size).dropFirst(8).prefix(16))
+      }
+      // ::ffff:a.b.c.d is an IPv4 host.
+      if bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff] {
+        return bytes.suffix(4).map { String($0) }.joined(separator: ".")
+      }
+      return bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: ":")
+    case .v4, .unixDomainSocket: return address.ipAddress ?? "local"
+    }
+  }
+}
+
+extension HTTPField.Name {
+  // Constant names, made of token characters only.
+  static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
+}

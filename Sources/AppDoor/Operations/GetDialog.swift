@@ -1,0 +1,34 @@
+import AppProtocol
+import Dialogs
+
+/// One dialog of the caller's, with what it is to them.
+enum GetDialog: ServedOperation {
+  typealias Input = DialogInput
+  typealias Output = DialogBody
+  static let name = "dialog.get"
+  static let method = Method.get
+  static let path = "/v1/dialogs/{dialogId}"
+
+  static func perform(_ input: DialogInput, _ call: Call) async throws(Problem) -> Outcome<DialogBody> {
+    let caller = try call.user()
+    let (members, _) = try await call.door.dialogs.members(input.dialogId, for: caller.user)
+    return .ok(try await body(members.id, call))
+  }
+
+  /// Read at one moment, so that message, mark and count agree.
+  static func body(_ id: DialogID, _ call: Call) async throws(Problem) -> DialogBody {
+    let caller = try call.user().user
+    let rendering = call.rendering
+    let body = try await call.parley.read { reader -> DialogBody? in
+      guard let dialog = try reader.dialog(id) else { return nil }
+      let last = try reader.history(of: id, after: .zero, before: .end, limit: 1, ascending: false).first
+      let view = DialogView(
+        dialog: dialog, mark: try reader.mark(caller.id, in: id) ?? Mark(dialog: id, user: caller.id), lastMessage: last
+      )
+      return rendering.dialog(
+        view, peer: try reader.user(dialog.peer(of: caller.id).id), updatedAt: last?.time ?? dialog.createdAt)
+    }
+    guard let body else { throw DialogBook.unknown }
+    return body
+  }
+}

@@ -1,0 +1,23 @@
+import AppProtocol
+import Dialogs
+
+/// Whether the server can do its work: its storage answers and it takes posts.
+/// For load balancers and containers; never limited.
+enum GetHealth: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = HealthBody
+  static let name = "health.get"
+  static let method = Method.get
+  static let path = "/healthz"
+  static let needsCaller = false
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<HealthBody> {
+    if call.parley.isFull { throw Problem.overloaded }
+    do throws(Problem) {
+      _ = try await call.parley.read { try $0.head() }
+    } catch {
+      throw Problem(.overloaded, error.code, error.text, retryAfter: error.retryAfter ?? 5)
+    }
+    return .ok(HealthBody())
+  }
+}

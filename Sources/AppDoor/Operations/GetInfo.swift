@@ -1,0 +1,29 @@
+import AppProtocol
+import Dialogs
+
+/// What this server can do, for anybody.
+enum GetInfo: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = InfoBody
+  static let name = "info.get"
+  static let method = Method.get
+  static let path = "/v1/info"
+  static let needsCaller = false
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<InfoBody> {
+    let settings = call.door.settings
+    let base = settings.publicURL ?? "\(call.isSecure ? "https" : "http")://\(call.host ?? call.realm.domain)"
+    // http becomes ws, https becomes wss.
+    let address = base.hasPrefix("http") ? "ws" + base.dropFirst(4) : base
+    return .ok(
+      InfoBody(
+        server: "parley", version: settings.version, protocols: ["v1"], domain: call.realm.domain,
+        features: AppDoor.features + (settings.registration ? ["registration"] : []),
+        registration: settings.registration,
+        webSocketUrl: (address.hasSuffix("/") ? String(address.dropLast()) : address) + webSocketPath,
+        limits: InfoBody.Bounds(
+          textCharacters: Limits.textCharactersMax, messageBytes: Limits.appMessageBytesMax,
+          metadataBytes: Limits.metadataBytesMax, pageItems: Limits.pageMax, syncEvents: Limits.feedPageMax,
+          syncWaitSeconds: AppLimits.syncWaitSecondsMax)))
+  }
+}

@@ -1,0 +1,21 @@
+import AppProtocol
+import Dialogs
+
+/// The caller's own user.
+enum GetMe: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = UserBody
+  static let name = "me.get"
+  static let method = Method.get
+  static let path = "/v1/users/me"
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<UserBody> {
+    let caller = try call.user()
+    return .ok(call.rendering.user(try await read(caller.user.id, call.parley)))
+  }
+
+  static func read(_ id: UserID, _ parley: Parley) async throws(Problem) -> User {
+    guard let user = try await parley.read({ try $0.user(id) }) else { throw GetUser.unknown }
+    return user
+  }
+}

@@ -1,0 +1,26 @@
+import AppProtocol
+import Dialogs
+
+/// One user of the caller's app, deleted ones included (as a stub).
+enum GetUser: ServedOperation {
+  typealias Input = UserInput
+  typealias Output = UserBody
+  static let name = "user.get"
+  static let method = Method.get
+  static let path = "/v1/users/{userId}"
+
+  static let unknown = Problem(.missing, "user-unknown", "There is no such user.", field: "userId")
+
+  static func perform(_ input: UserInput, _ call: Call) async throws(Problem) -> Outcome<UserBody> {
+    _ = try call.user()
+    return .ok(call.rendering.user(try await find(input.userId, call)))
+  }
+
+  static func find(_ id: String, _ call: Call) async throws(Problem) -> User {
+    let address = try Checks.address(id, domain: call.realm.domain)
+    guard let user = try await call.parley.read({ try $0.user(address) }), user.realm == call.realm.id else {
+      throw unknown
+    }
+    return user
+  }
+}

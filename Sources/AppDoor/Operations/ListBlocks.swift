@@ -1,0 +1,17 @@
+import AppProtocol
+import Dialogs
+
+/// The caller's block list: what the XMPP clients of the same user see too.
+enum ListBlocks: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = PageBody<BlockBody>
+  static let name = "block.list"
+  static let method = Method.get
+  static let path = "/v1/blocks"
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+    let caller = try call.user()
+    let blocks = try await call.parley.read { try $0.blocks(of: caller.user.id) }
+    return .ok(PageBody(items: blocks.map { call.rendering.block($0, domain: call.realm.domain) }))
+  }
+}

@@ -1,0 +1,23 @@
+import AppProtocol
+import Dialogs
+
+/// The caller's logins. One per device: the device's id names it.
+enum ListSessions: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = PageBody<SessionSummaryBody>
+  static let name = "session.list"
+  static let method = Method.get
+  static let path = "/v1/sessions"
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+    let caller = try call.user()
+    let grants = try await call.parley.grants(of: caller.user.id)
+    return .ok(
+      PageBody(
+        items: grants.map { grant in
+          SessionSummaryBody(
+            id: grant.device, deviceId: grant.device, client: grant.client, createdAt: WireTime(grant.createdAt),
+            usedAt: WireTime(grant.usedAt), current: grant.id == caller.grant)
+        }))
+  }
+}

@@ -1,0 +1,48 @@
+import AppProtocol
+import Dialogs
+
+/// Says something in a dialog. 201 the first time; the same `clientId` with the
+/// same content is a repeat and answers 200 with the first result, with other
+/// content it is refused.
+enum SendMessage: PostingOperation {
+  typealias Input = SendMessageInput
+  typealias Output = MessageBody
+  static let name = CommandName.sendMessage.rawValue
+  static let method = Method.post
+  static let path = "/v1/dialogs/{dialogId}/messages"
+  static let successes = [200, 201]
+
+  static func dialogID(_ input: SendMessageInput) -> String { input.dialogId }
+
+  static func limit(_ limiters: AppDoor.Limiters, _ user: UserID, now: Timestamp) throws(Problem) {
+    try limiters.messages.take(user, now: now)
+  }
+
+  static func intents(
+    _ input: SendMessageInput, by author: Parley.Caller, resource: String?, to peer: Party, _ parley: Parley
+  ) throws(Problem) -> [Intent] {
+    try Checks.clientID(input.clientId)
+    let content = try Checks.content(input.content, metadata: input.metadata)
+    var digest = Digest64()
+    digest.combine("\(content.kind.rawValue)")
+    digest.combine(content.text)
+    digest.combine(content.fields ?? "")
+    return [
+      .message(
+        MessageDraft(
+          to: peer.address, content: content,
+          envelope: Envelope(type: .chat, fromResource: resource, id: input.clientId),
+          traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp],
+          key: RepeatKey(rule: .app, id: input.clientId, bodyHash: digest.finish())))
+    ]
+  }
+
+  static func needsMark(_ receipt: Receipt) -> Bool { false }
+
+  static func outcome(
+    _ receipt: Receipt, mark: Mark?, _ author: Party, _ rendering: Rendering
+  ) -> Outcome<MessageBody>? {
+    guard let message = receipt.entry.flatMap({ rendering.message($0) }) else { return nil }
+    return receipt.isRepeat ? .ok(message) : .created(message)
+  }
+}

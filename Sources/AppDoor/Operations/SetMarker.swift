@@ -1,0 +1,54 @@
+import AppProtocol
+import Dialogs
+
+/// Marks a dialog as delivered or read up to a message. Forward only: an older
+/// message changes nothing and answers how it stands.
+enum SetMarker: PostingOperation {
+  typealias Input = SetMarkerInput
+  typealias Output = MarkerBody
+  static let name = CommandName.setMarker.rawValue
+  static let method = Method.put
+  static let path = "/v1/dialogs/{dialogId}/marker"
+
+  static func dialogID(_ input: SetMarkerInput) -> String { input.dialogId }
+
+  static func limit(_ limiters: AppDoor.Limiters, _ user: UserID, now: Timestamp) throws(Problem) {
+    try limiters.others.take(user, now: now)
+  }
+
+  static func intents(
+    _ input: SetMarkerInput, by author: Parley.Caller, resource: String?, to peer: Party, _ parley: Parley
+  ) throws(Problem) -> [Intent] {
+    var intents: [Intent] = []
+    for (kind, id, field) in [
+      (Marker.Kind.delivered, input.delivered, "delivered"), (.displayed, input.read, "read"),
+    ] {
+      guard let id else { continue }
+      guard let target = PublicID(id), parley.position(of: target, in: author.user.realm) != nil else {
+        throw Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: field)
+      }
+      intents.append(
+        .marker(
+          MarkerDraft(with: peer.address, kind: kind, target: .entry(target), isPrivate: input.isPrivate ?? false)))
+    }
+    if intents.isEmpty {
+      throw Problem(.malformed, "marker-empty", "Give delivered, read or both.", field: "read")
+    }
+    return intents
+  }
+
+  /// A marker that moved nothing wrote no entry.
+  static func needsMark(_ receipt: Receipt) -> Bool { mark(receipt) == nil }
+
+  static func outcome(
+    _ receipt: Receipt, mark: Mark?, _ author: Party, _ rendering: Rendering
+  ) -> Outcome<MarkerBody>? {
+    guard let mark = self.mark(receipt) ?? mark else { return nil }
+    return .ok(rendering.marker(mark, of: author))
+  }
+
+  private static func mark(_ receipt: Receipt) -> Mark? {
+    guard case .marker(let marker) = receipt.entry?.fact else { return nil }
+    return marker.mark
+  }
+}

@@ -1,0 +1,86 @@
+import AppProtocol
+import Dialogs
+import NIOCore
+
+/// The events of the caller behind a cursor, for clients without a WebSocket:
+/// the same frames, the same order. With `wait` it answers as soon as there is
+/// something, or with nothing after so many seconds.
+enum Sync: ServedOperation {
+  typealias Input = SyncInput
+  typealias Output = SyncBody
+  static let name = "sync"
+  static let method = Method.get
+  static let path = "/v1/sync"
+
+  static func perform(_ input: SyncInput, _ call: Call) async throws(Problem) -> Outcome<SyncBody> {
+    let caller = try call.user()
+    let limit = try Checks.limit(input.limit, default: Limits.pageMax, max: Limits.feedPageMax)
+    let wait = input.wait ?? 0
+    guard (0...AppLimits.syncWaitSecondsMax).contains(wait) else {
+      throw Problem(
+        .malformed, "wait-out-of-range", "wait must be from 0 to \(AppLimits.syncWaitSecondsMax) seconds.",
+        field: "wait")
+    }
+    guard let cursor = input.cursor else {
+      let head = try await call.parley.read { try $0.head().position }
+      return .ok(SyncBody(events: [], cursor: call.rendering.cursor(head)))
+    }
+    guard let after = call.parley.position(ofCursor: cursor, in: call.realm.id) else {
+      return .ok(try await resync(call))
+    }
+    var page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
+    if page.events.isEmpty && wait > 0 {
+      let waiter = SyncWaiter(party: caller.user, door: call.door)
+      // From here on nothing is missed: what was committed before is in the
+      // next page, what comes behind wakes the waiter.
+      let receipt = try await call.parley.post(
+        .attend(Attendance(session: waiter, door: .app, resource: waiter.resource)), by: caller.user)
+      _ = receipt
+      do throws(Problem) {
+        page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
+        if page.events.isEmpty {
+          await waiter.wait(seconds: wait)
+          page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
+        }
+      } catch {
+        waiter.leave()
+        throw error
+      }
+      waiter.leave()
+    }
+    return .ok(page)
+  }
+
+  private static func events(
+    of user: Party, after: Position, cursor: String, limit: Int, _ call: Call
+  ) async throws(Problem) -> SyncBody {
+    let rendering = call.rendering
+    return try await call.parley.read { reader in
+      let entries = try reader.feed(of: user.id, after: after, limit: limit)
+      var events: [RawObject] = []
+      var last = cursor
+      var bytes = 0
+      for entry in entries {
+        let form = EventForm.of(entry, rendering)
+        guard let frame = form.frame(after: last) else { continue }
+        events.append(RawObject(trusted: String(buffer: frame)))
+        last = form.cursor
+        bytes += frame.readableBytes
+        if bytes >= AppLimits.syncBytesMax { return SyncBody(events: events, cursor: last) }
+      }
+      // A full page goes on behind its last entry, also where that was no event.
+      if entries.count == limit, let position = entries.last?.position { last = rendering.cursor(position) }
+      return SyncBody(events: events, cursor: last)
+    }
+  }
+
+  private static func resync(_ call: Call) async throws(Problem) -> SyncBody {
+    let head = try await call.parley.read { try $0.head() }
+    let cursor = call.rendering.cursor(head.position)
+    var writer = JSONWriter()
+    EventFrame(
+      .resync, time: WireTime(call.parley.clock.now), data: ResyncBody(reason: .cursorUnknown, cursor: cursor)
+    ).write(to: &writer)
+    return SyncBody(events: [RawObject(trusted: writer.text)], cursor: cursor)
+  }
+}

@@ -1,0 +1,65 @@
+import AppProtocol
+import Dialogs
+
+/// The face of a domain error in HTTP. Exhaustive: a new kind does not compile
+/// until it has one.
+extension Problem.Kind {
+  var status: Int {
+    switch self {
+    case .malformed: 400
+    case .unauthenticated: 401
+    case .forbidden, .blocked: 403
+    // Who may not be reached looks like who is not there.
+    case .missing, .unreachable: 404
+    case .conflict: 409
+    case .tooLarge: 413
+    case .foreign: 422
+    case .tooFast: 429
+    case .internal: 500
+    case .unsupported: 501
+    case .overloaded: 503
+    }
+  }
+}
+
+enum Titles {
+  /// RFC 9457 3.1.3: the same for every problem of a type; here, of a status
+  /// (the phrases of RFC 9110 15).
+  static func title(_ status: Int) -> String {
+    switch status {
+    case 400: "Bad Request"
+    case 401: "Unauthorized"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 409: "Conflict"
+    case 413: "Content Too Large"
+    case 422: "Unprocessable Content"
+    case 426: "Upgrade Required"
+    case 429: "Too Many Requests"
+    case 501: "Not Implemented"
+    case 503: "Service Unavailable"
+    default: "Internal Server Error"
+    }
+  }
+}
+
+extension ProblemBody {
+  init(_ problem: Problem, requestID: String?) {
+    self.init(
+      title: Titles.title(problem.kind.status), status: problem.kind.status, detail: problem.text,
+      code: problem.code, field: problem.field, retryAfter: problem.retryAfter, requestId: requestID)
+  }
+}
+
+extension Problem {
+  /// An input that does not fit its operation.
+  init(_ error: InputError) {
+    let text = error.path.isEmpty ? "\(error.text)." : "\(error.path) \(error.text)."
+    self.init(.malformed, "input-malformed", text, field: error.path.isEmpty ? nil : error.path)
+  }
+
+  init(_ error: JSONError) {
+    self.init(.malformed, "json-malformed", "\(error.reason), at byte \(error.offset).")
+  }
+}

@@ -1,0 +1,194 @@
+import Addresses
+import AppProtocol
+import Dialogs
+
+/// The core's values as the wire shows them. Pure but for the sealing of ids.
+struct Rendering: Sendable {
+  let parley: Parley
+  let realm: RealmID
+
+  func id(_ dialog: DialogID) -> String { parley.dialogID(dialog, in: realm).description }
+  func id(_ entry: Position) -> String? { entry > .zero ? parley.entryID(entry, in: realm).description : nil }
+  func cursor(_ position: Position) -> String { parley.cursor(position, in: realm) }
+
+  // MARK: People
+
+  func user(_ user: User) -> UserBody {
+    UserBody(
+      id: user.name, jid: user.address.description, name: user.profile.displayName, status: user.profile.status,
+      avatarHash: user.profile.avatarHash, metadata: user.profile.metadata.map { RawObject(trusted: $0) } ?? .empty,
+      createdAt: WireTime(user.createdAt), lastSeenAt: user.lastSeenAt.map { WireTime($0) },
+      deleted: user.state == .deleted ? true : nil)
+  }
+
+  /// What an event tells of a changed profile.
+  func user(_ party: Party, _ profile: Profile) -> UserBody {
+    UserBody(
+      id: party.name, jid: party.address.description, name: profile.displayName, status: profile.status,
+      avatarHash: profile.avatarHash, metadata: profile.metadata.map { RawObject(trusted: $0) } ?? .empty)
+  }
+
+  /// A name on the wire: the localpart within the realm, elsewhere the JID.
+  func userID(_ address: BareJID, domain: String) -> String {
+    if address.hasDomain(domain), let local = address.local { return local }
+    return address.description
+  }
+
+  func contact(_ contact: Contact, domain: String) -> ContactBody {
+    ContactBody(
+      userId: userID(contact.address, domain: domain), jid: contact.address.description, name: contact.name,
+      groups: contact.groups, state: contact.subscription.wireState)
+  }
+
+  func block(_ pattern: BlockPattern, domain: String) -> BlockBody {
+    let isUser = pattern.jid.isBare && pattern.jid.local != nil && pattern.jid.hasDomain(domain)
+    return BlockBody(userId: isUser ? pattern.jid.local : nil, jid: pattern.jid.description)
+  }
+
+  /// The user's presence over all sessions; `lastSeen` where nobody is there.
+  func presence(of party: Party, lastSeen: Timestamp?) -> PresenceBody {
+    guard let presence = parley.hub.presence(of: party.id) else { return absence(of: party, lastSeen: lastSeen) }
+    return PresenceBody(
+      userId: party.name, online: true, availability: presence.availability.wire, status: presence.status,
+      lastSeenAt: nil)
+  }
+
+  /// Of somebody who is not there, or not for this viewer.
+  func absence(of party: Party, lastSeen: Timestamp?) -> PresenceBody {
+    PresenceBody(
+      userId: party.name, online: false, availability: .offline, status: nil,
+      lastSeenAt: lastSeen.map { WireTime($0) })
+  }
+
+  // MARK: Dialogs
+
+  /// What every viewer sees of a dialog.
+  func dialog(_ id: DialogID, _ first: Party, _ second: Party, createdAt: Timestamp?) -> DialogBody {
+    DialogBody(
+      id: self.id(id), type: "private", memberIds: first.id == second.id ? [first.name] : [first.name, second.name],
+      createdAt: createdAt.map { WireTime($0) })
+  }
+
+  func dialog(_ view: DialogView, peer: User?, updatedAt: Timestamp?) -> DialogBody {
+    var body = dialog(view.dialog.id, view.dialog.first, view.dialog.second, createdAt: view.dialog.createdAt)
+    body.updatedAt = updatedAt.map { WireTime($0) }
+    body.user = peer.map { user($0) }
+    body.lastMessage = view.lastMessage.flatMap { message($0) }
+    body.me = DialogBody.Mine(
+      unreadCount: view.mark.unread(ordinal: view.dialog.ordinal), readMessageId: id(view.mark.displayed),
+      deliveredMessageId: id(view.mark.delivered))
+    return body
+  }
+
+  func marker(_ mark: Mark, of user: Party) -> MarkerBody {
+    MarkerBody(
+      dialogId: id(mark.dialog), userId: user.name, delivered: id(mark.delivered), read: id(mark.displayed))
+  }
+
+  // MARK: Messages
+
+  /// nil: nothing that an app shows.
+  func message(_ entry: Entry) -> MessageBody? {
+    guard case .message(let message) = entry.fact, message.sequence > 0,
+      let (content, metadata) = content(message.content)
+    else { return nil }
+    return MessageBody(
+      id: entry.id.description, seq: message.sequence, dialogId: id(entry.dialog), senderId: entry.author.name,
+      clientId: message.traits.contains(.fromApp) ? message.envelope.id : nil, sentAt: WireTime(entry.time),
+      content: content, metadata: metadata)
+  }
+
+  private func content(_ content: Content) -> (ContentBody, metadata: RawObject?)? {
+    guard let kind = content.kind.wire else { return nil }
+    var metadata: RawObject?
+    var fields = RawObject.empty
+    if let stored = content.fields {
+      (fields, metadata) = StoredFields.split(RawObject(trusted: stored))
+    }
+    return (ContentBody(type: kind.rawValue, text: content.text, fields: fields), metadata)
+  }
+}
+
+/// How a message's own members and its metadata share the core's one column:
+/// `metadata` is a member beside the others, and reserved.
+enum StoredFields {
+  static func join(_ fields: RawObject, _ metadata: RawObject?) -> String? {
+    if fields.isEmpty && metadata == nil { return nil }
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.members(of: fields)
+    writer.member("metadata", metadata)
+    writer.endObject()
+    return writer.text
+  }
+
+  static func split(_ stored: RawObject) -> (fields: RawObject, metadata: RawObject?) {
+    guard case .object(let members) = stored.value else { return (.empty, nil) }
+    let metadata = members.first { $0.name == "metadata" }.flatMap { RawObject($0.value) }
+    let fields = RawObject(.object(members.filter { $0.name != "metadata" })) ?? .empty
+    return (fields, metadata)
+  }
+}
+
+extension WireTime {
+  init(_ time: Timestamp) { self.init(milliseconds: time.milliseconds) }
+}
+
+extension Content.Kind {
+  var wire: ContentBody.Kind? {
+    switch self {
+    case .none: nil
+    case .text: .text
+    case .encrypted: .encrypted
+    case .custom: .custom
+    case .location: .location
+    case .contact: .contact
+    case .sticker: .sticker
+    case .image: .image
+    case .video: .video
+    case .audio: .audio
+    case .file: .file
+    case .system: .system
+    case .call: .call
+    }
+  }
+}
+
+extension Presence.Availability {
+  var wire: PresenceBody.Availability {
+    switch self {
+    case .online: .online
+    case .chat: .chat
+    case .away: .away
+    case .extendedAway: .extendedAway
+    case .doNotDisturb: .doNotDisturb
+    case .offline: .offline
+    }
+  }
+
+  init(_ wire: PresenceBody.Availability) {
+    self =
+      switch wire {
+      case .online: .online
+      case .chat: .chat
+      case .away: .away
+      case .extendedAway: .extendedAway
+      case .doNotDisturb: .doNotDisturb
+      case .offline: .offline
+      }
+  }
+}
+
+extension Subscription {
+  /// The nine states of RFC 6121 A.1 as an app tells them apart; the table is
+  /// in `docs/app-protocol.md`. Whoever waits for the owner's answer comes
+  /// first: that is what an app must show.
+  var wireState: ContactBody.State {
+    if from && to { return .mutual }
+    if pendingIn { return .pendingIn }
+    if pendingOut { return .pendingOut }
+    if to { return .following }
+    if from { return .followedBy }
+    return .none
+  }
+}

@@ -1,0 +1,80 @@
+import AppProtocol
+import Dialogs
+import Logging
+
+/// Who asks, and where: what an operation has besides its input.
+struct Call: Sendable {
+  let door: AppDoor
+  /// nil: no bearer token came; only operations without `needsCaller` see that.
+  let caller: Parley.Caller?
+  /// The caller's realm; without one, that of the Host.
+  let realm: Realm
+  /// The client's address, for limits.
+  let address: String
+  /// The authority that the client used (`localhost:8080`), and how.
+  let host: String?
+  let isSecure: Bool
+
+  var parley: Parley { door.parley }
+  var rendering: Rendering { Rendering(parley: door.parley, realm: realm.id) }
+
+  func user() throws(Problem) -> Parley.Caller {
+    guard let caller else {
+      throw Problem(.unauthenticated, "token-missing", "Send an access token: Authorization: Bearer ...")
+    }
+    return caller
+  }
+}
+
+/// A result and its status, one of the operation's `successes`.
+struct Outcome<Output: Sendable>: Sendable {
+  let status: Int
+  let output: Output
+
+  static func ok(_ output: Output) -> Outcome { Outcome(status: 200, output: output) }
+  static func created(_ output: Output) -> Outcome { Outcome(status: 201, output: output) }
+}
+
+extension Outcome where Output == EmptyBody {
+  static var done: Outcome { Outcome(status: 204, output: EmptyBody()) }
+}
+
+/// An operation that this server carries out. One file each under `Operations`,
+/// one line each in `Operations.swift`.
+protocol ServedOperation: Operation {
+  static func perform(_ input: Input, _ call: Call) async throws(Problem) -> Outcome<Output>
+}
+
+/// An operation that is posts to the log within one dialog. It has a command of
+/// the same name, which runs on the session's own lane, in order with the
+/// session's other commands and without a task: the fast path.
+protocol PostingOperation: ServedOperation {
+  /// The dialog that the input names.
+  static func dialogID(_ input: Input) -> String
+  /// What to post, in order; the last one's outcome is the operation's.
+  static func intents(
+    _ input: Input, by author: Parley.Caller, resource: String?, to peer: Party, _ parley: Parley
+  ) throws(Problem) -> [Intent]
+  static func outcome(_ receipt: Receipt, mark: Mark?, _ author: Party, _ rendering: Rendering) -> Outcome<Output>?
+  /// Whether `outcome` needs the author's mark in the dialog.
+  static func needsMark(_ receipt: Receipt) -> Bool
+  static func limit(_ limiters: AppDoor.Limiters, _ user: UserID, now: Timestamp) throws(Problem)
+}
+
+extension PostingOperation {
+  static func perform(_ input: Input, _ call: Call) async throws(Problem) -> Outcome<Output> {
+    let caller = try call.user()
+    let (members, peer) = try await call.door.dialogs.members(dialogID(input), for: caller.user)
+    let intents = try intents(input, by: caller, resource: nil, to: peer, call.parley)
+    var receipt = Receipt(position: .zero)
+    for intent in intents { receipt = try await call.parley.post(intent, by: caller.user) }
+    var mark: Mark?
+    if needsMark(receipt) {
+      mark = try await call.parley.read { try $0.mark(caller.user.id, in: members.id) }
+    }
+    guard let outcome = outcome(receipt, mark: mark, caller.user, call.rendering) else {
+      throw Problem(.internal, "outcome-missing", "The post was stored, but it cannot be shown.")
+    }
+    return outcome
+  }
+}

@@ -1,0 +1,283 @@
+import AppProtocol
+import Dialogs
+import NIOCore
+
+/// What a client asks.
+extension AppSession {
+  func carryOut(_ frame: CommandFrame) {
+    guard let command = CommandName(rawValue: frame.type) else {
+      return refuse(
+        frame.id,
+        Problem(.malformed, "command-unknown", "There is no command \"\(frame.type.prefix(64))\".", field: "type"))
+    }
+    do throws(Problem) {
+      switch (state, command) {
+      case (.closed, _), (.identifying, _): return
+      case (.fresh, .hello): try hello(frame)
+      case (.fresh, _):
+        let problem = Problem(.unauthenticated, "hello-first", "Say hello first.")
+        refuse(frame.id, problem)
+        close(.unauthenticated, problem)
+      case (.open(let session), let command): try carryOut(command, frame, session)
+      }
+    } catch {
+      refuse(frame.id, error)
+    }
+  }
+
+  private func carryOut(_ command: CommandName, _ frame: CommandFrame, _ session: OpenSession) throws(Problem) {
+    switch command {
+    case .hello: throw Problem(.conflict, "hello-twice", "This session has said hello already.")
+    case .ping: accept(frame.id)
+    case .ack: try acknowledge(frame, session)
+    case .typing: try typing(frame, session)
+    case .presence: try presence(frame, session)
+    case .sendMessage: try post(SendMessage.self, .message, frame, session)
+    case .setMarker: try post(SetMarker.self, .marker, frame, session)
+    }
+  }
+
+  private func input<Input: Decodable>(_ type: Input.Type, _ frame: CommandFrame) throws(Problem) -> Input {
+    do throws(InputError) { return try InputDecoder.decode(type, from: frame.data) } catch { throw Problem(error) }
+  }
+
+  // MARK: hello
+
+  private func hello(_ frame: CommandFrame) throws(Problem) {
+    let input = try input(HelloInput.self, frame)
+    try door.limiters.failures.check(address, now: parley.clock.now)
+    helloCame()
+    state = .identifying
+    let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+    let parley = parley
+    let loop = channel.eventLoop
+    Task {
+      let result: Result<Parley.Caller, Problem>
+      do throws(Problem) { result = .success(try await parley.caller(accessToken: input.token)) } catch {
+        result = .failure(error)
+      }
+      loop.execute { me.value.identified(result, input, re: frame.id) }
+    }
+  }
+
+  private func identified(_ result: Result<Parley.Caller, Problem>, _ input: HelloInput, re: String) {
+    guard case .identifying = state else { return }
+    defer { flush() }
+    switch result {
+    case .failure(let problem):
+      refuse(re, problem)
+      if problem.kind == .unauthenticated { door.limiters.failures.charge(address, now: parley.clock.now) }
+      close(problem.kind == .unauthenticated ? .unauthenticated : .tryAgainLater, problem)
+    case .success(let caller):
+      let rendering = Rendering(parley: parley, realm: caller.user.realm)
+      let handle = AppSessionHandle(
+        id: door.nextSessionID(), party: caller.user, lane: door.lane(channel.eventLoop), session: self)
+      let attendance = Attendance(session: handle, door: .app, resource: OpenSession.resource(caller))
+      // Only until the attend is answered: then the real one takes its place.
+      arriving = Arriving(re: re, caller: caller, rendering: rendering, handle: handle, cursor: input.cursor)
+      let post = Post(author: caller.user, intent: .attend(attendance), completion: .session(handle, token: 0))
+      if !parley.submit(post) { attended(.failure(.overloaded)) }
+    }
+  }
+
+  /// What `hello` has brought so far.
+  struct Arriving {
+    let re: String
+    let caller: Parley.Caller
+    let rendering: Rendering
+    let handle: AppSessionHandle
+    let cursor: String?
+  }
+
+  func attended(_ result: Result<Receipt, Problem>) {
+    guard let arriving else { return }
+    self.arriving = nil
+    guard case .identifying = state else {
+      // The client went while the attend was on its way.
+      parley.hub.depart(arriving.handle, time: parley.clock.now)
+      return
+    }
+    switch result {
+    case .failure(let problem):
+      refuse(arriving.re, problem)
+      close(problem.kind == .forbidden ? .unauthenticated : .tryAgainLater, problem)
+    case .success(let receipt):
+      begin(arriving, receipt)
+      drainBacklog()
+    }
+  }
+
+  private func begin(_ arriving: Arriving, _ receipt: Receipt) {
+    let rendering = arriving.rendering
+    let head = receipt.position
+    let headCursor = rendering.cursor(head)
+    let known = arriving.cursor.flatMap { parley.position(ofCursor: $0, in: rendering.realm) }
+    let isForeign = arriving.cursor != nil && (known ?? .end) > head
+    let behind = isForeign ? nil : known
+    let session = OpenSession(
+      handle: arriving.handle, caller: arriving.caller, rendering: rendering,
+      follower: FeedFollower(behind: behind, attended: head),
+      cursor: isForeign ? headCursor : arriving.cursor ?? headCursor, attended: head, now: parley.clock.now)
+    state = .open(session)
+    accept(arriving.re)
+    if let user = receipt.card?.user {
+      tell(
+        .ready,
+        ReadyBody(
+          user: rendering.user(user), deviceId: arriving.caller.device, cursor: headCursor, features: AppDoor.features))
+    }
+    if isForeign { tell(.resync, ResyncBody(reason: .cursorUnknown, cursor: headCursor)) }
+    go(session.follower.begin(), session)
+  }
+
+  // MARK: ack
+
+  private func acknowledge(_ frame: CommandFrame, _ session: OpenSession) throws(Problem) {
+    let input = try input(AckInput.self, frame)
+    guard let position = parley.position(ofCursor: input.cursor, in: session.rendering.realm) else {
+      throw Problem(.malformed, "cursor-unknown", "cursor is not one of this server's.", field: "cursor")
+    }
+    // Nobody can have what was not told yet.
+    let reached = min(position, session.follower.told)
+    if reached > session.acknowledged {
+      session.acknowledged = reached
+      session.unconfirmed += 1
+      if session.unconfirmed >= Limits.confirmEvery {
+        confirm(session)
+      } else if session.confirmTimer == nil {
+        let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+        session.confirmTimer = channel.eventLoop.scheduleTask(in: AppLimits.confirmDelay) {
+          guard let session = me.value.open else { return }
+          me.value.confirm(session)
+        }
+      }
+    }
+    accept(frame.id)
+  }
+
+  /// Commits what the client has acknowledged: one write for many acks.
+  func confirm(_ session: OpenSession) {
+    session.confirmTimer?.cancel()
+    session.confirmTimer = nil
+    guard session.acknowledged > session.confirmed else { return }
+    let post = Post(
+      author: session.caller.user, intent: .confirm(session.acknowledged), completion: .none)
+    // Where the inbox is full the next acknowledgement brings it.
+    if parley.submit(post) {
+      session.confirmed = session.acknowledged
+      session.unconfirmed = 0
+    }
+  }
+
+  // MARK: presence, typing
+
+  /// Shows the session to those who may see it, and them to it.
+  func announce(_ session: OpenSession) {
+    session.isAnnounced = true
+    parley.hub.setPresence(session.presence, of: session.handle)
+  }
+
+  private func presence(_ frame: CommandFrame, _ session: OpenSession) throws(Problem) {
+    let input = try input(SetPresenceInput.self, frame)
+    try door.limiters.others.take(session.caller.user.id, now: parley.clock.now)
+    if let status = input.status {
+      try Checks.text(status, field: "status")
+      guard status.utf8.count <= Limits.statusBytesMax else {
+        throw Problem(
+          .tooLarge, "status-too-long", "status has at most \(Limits.statusBytesMax) bytes.", field: "status")
+      }
+    }
+    session.presence = Presence(
+      from: session.caller.user, resource: session.resource, availability: .init(input.availability),
+      status: input.status, time: parley.clock.now)
+    announce(session)
+    accept(frame.id)
+  }
+
+  private func typing(_ frame: CommandFrame, _ session: OpenSession) throws(Problem) {
+    let input = try input(TypingInput.self, frame)
+    try door.limiters.others.take(session.caller.user.id, now: parley.clock.now)
+    try resolve(input.dialogId, frame, session) { me, session, members, peer in
+      let now = me.parley.clock.now
+      let before = session.typing[members.id]
+      if input.on {
+        // A renewal that comes too soon tells nobody anything.
+        if let before, now < before.since + AppLimits.typingEvery { return me.accept(frame.id) }
+        if before == nil, session.typing.count >= AppLimits.typingDialogsMax { return me.accept(frame.id) }
+        session.typing[members.id] = (peer, now)
+      } else {
+        session.typing[members.id] = nil
+      }
+      let intent = SetTyping.intent(input.on, from: session.caller.user, resource: session.resource, to: peer)
+      guard me.parley.submit(Post(author: session.caller.user, intent: intent, completion: .none)) else {
+        return me.refuse(frame.id, .overloaded)
+      }
+      me.accept(frame.id)
+    }
+  }
+
+  // MARK: Posts
+
+  private func post<Op: PostingOperation>(
+    _ operation: Op.Type, _ answer: OpenSession.Awaited.Answer, _ frame: CommandFrame, _ session: OpenSession
+  ) throws(Problem) {
+    let input = try input(Op.Input.self, frame)
+    try Op.limit(door.limiters, session.caller.user.id, now: parley.clock.now)
+    try resolve(Op.dialogID(input), frame, session) { me, session, members, peer in
+      do throws(Problem) {
+        let intents = try Op.intents(
+          input, by: session.caller, resource: session.resource, to: peer, me.parley)
+        // What was typed has been sent: the indicator ends with the message.
+        if case .message = answer { session.typing[members.id] = nil }
+        for (index, intent) in intents.enumerated() {
+          let isLast = index == intents.count - 1
+          let token = session.nextToken()
+          let completion: Post.Completion = isLast ? .session(session.handle, token: token) : .none
+          guard me.parley.submit(Post(author: session.caller.user, intent: intent, completion: completion)) else {
+            throw Problem.overloaded
+          }
+          if isLast {
+            session.awaited[token] = OpenSession.Awaited(re: frame.id, dialog: members.id, answer: answer)
+          }
+        }
+        me.regulateReading()
+      } catch {
+        me.refuse(frame.id, error)
+      }
+    }
+  }
+
+  /// Finds the dialog and goes on: at once where it is known, else when it has
+  /// been read, and until then later commands wait.
+  private func resolve(
+    _ dialogID: String, _ frame: CommandFrame, _ session: OpenSession,
+    then: @escaping (AppSession, OpenSession, DialogMembers, Party) -> Void
+  ) throws(Problem) {
+    switch try door.dialogs.find(dialogID, in: session.rendering.realm) {
+    case .members(let members):
+      guard let peer = members.peer(of: session.caller.user.id) else { throw DialogBook.unknown }
+      then(self, session, members, peer)
+    case .unread(let id):
+      session.isResolving = true
+      let me = NIOLoopBound((self, then), eventLoop: channel.eventLoop)
+      parley.fetch(on: session.handle.lane, { try $0.dialog(id) }) { result in
+        let (me, then) = me.value
+        guard let session = me.open else { return }
+        session.isResolving = false
+        switch result {
+        case .failure(let problem): me.refuse(frame.id, problem)
+        case .success(let dialog):
+          let members = dialog.map { DialogMembers($0) }
+          if let members, let peer = members.peer(of: session.caller.user.id) {
+            me.door.dialogs.remember(members)
+            then(me, session, members, peer)
+          } else {
+            me.refuse(frame.id, DialogBook.unknown)
+          }
+        }
+        me.drainBacklog()
+        me.flush()
+      }
+    }
+  }
+}

@@ -1,0 +1,279 @@
+import AppProtocol
+import Dialogs
+import NIOCore
+
+/// What a client is told.
+extension AppSession {
+  /// From the hub, on the session's lane; `flush` follows.
+  func receive(_ delivery: Delivery) {
+    switch delivery {
+    case .outcome(let token, let result):
+      if token == 0 { return attended(result) }
+      if let session = open { settle(token, result, session) }
+    case .entry(let entry, _):
+      guard let session = open else { return }
+      if session.follower.deliver(entry) { tell(entry, session) }
+    case .signal(let signal, _):
+      if let session = open { receive(signal, session) } else if case .closed(let reason) = signal { revoke(reason) }
+    }
+  }
+
+  // MARK: The feed
+
+  private func tell(_ entry: Entry, _ session: OpenSession) {
+    noteUnread(entry, session)
+    if let typer = session.typers.removeValue(forKey: entry.author.id) {
+      if case .message = entry.fact {
+        typer.end.cancel()
+        tell(.typingUpdated, TypingUpdatedBody(dialogId: typer.dialog, userIds: []))
+      } else {
+        session.typers[entry.author.id] = typer
+      }
+    }
+    let form = EventForm.of(entry, session.rendering)
+    guard let frame = form.frame(after: session.cursor) else { return }
+    write(frame)
+    session.cursor = form.cursor
+  }
+
+  func go(_ next: FeedFollower.Next, totalUnread: Int64? = nil, _ session: OpenSession) {
+    switch next {
+    case .wait: break
+    case .read: readPage(session)
+    case .live(let held, let caughtUp):
+      if let caughtUp {
+        session.cursor = session.rendering.cursor(caughtUp)
+        tell(.caughtUp, CaughtUpBody(cursor: session.cursor, totalUnread: totalUnread ?? 0))
+        // The client said how it wants to be seen, or it is simply there.
+        if !session.isAnnounced { announce(session) }
+      }
+      for entry in held { tell(entry, session) }
+    case .resync:
+      session.cursor = session.rendering.cursor(session.follower.told)
+      tell(.resync, ResyncBody(reason: .tooFarBehind, cursor: session.cursor))
+      go(session.follower.readOn(), session)
+    }
+  }
+
+  private func readPage(_ session: OpenSession) {
+    let user = session.caller.user.id
+    let after = session.follower.told
+    let wantsNumbers = !session.follower.isCaughtUp
+    let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+    parley.fetch(
+      on: session.handle.lane,
+      { reader in
+        let entries = try reader.feed(of: user, after: after, limit: AppLimits.replayPage)
+        let isLast = entries.count < AppLimits.replayPage
+        return (
+          entries: entries, isLast: isLast, head: try reader.head().position,
+          totalUnread: wantsNumbers && isLast ? try reader.unread(of: user) : nil
+        )
+      }
+    ) { result in
+      let me = me.value
+      guard let session = me.open else { return }
+      switch result {
+      case .failure(let problem):
+        // Without its feed the session is worth nothing; the client comes again.
+        me.close(.tryAgainLater, problem)
+      case .success(let page):
+        let (entries, next) = session.follower.page(
+          page.entries, head: page.head, isLast: page.isLast)
+        for entry in entries { me.tell(entry, session) }
+        // What was written may have made the channel unwritable; the next page
+        // then waits, as nothing more can be told.
+        me.flush()
+        me.go(next, totalUnread: page.totalUnread, session)
+      }
+      me.flush()
+    }
+  }
+
+  /// The client reads again.
+  func resume(_ session: OpenSession) {
+    go(session.follower.resume(), session)
+    let stale = session.stalePresences
+    session.stalePresences = [:]
+    for seen in stale.values { tellPresence(seen, session) }
+  }
+
+  // MARK: Outcomes
+
+  private func settle(_ token: UInt64, _ result: Result<Receipt, Problem>, _ session: OpenSession) {
+    guard let awaited = session.awaited.removeValue(forKey: token) else { return }
+    defer { regulateReading() }
+    switch (result, awaited.answer) {
+    case (.failure(let problem), _): refuse(awaited.re, problem)
+    case (.success(let receipt), .message):
+      guard let message = receipt.entry.flatMap({ EventForm.of($0, session.rendering).message }) else {
+        return refuse(
+          awaited.re, Problem(.internal, "outcome-missing", "The message was stored, but it cannot be shown."))
+      }
+      accept(awaited.re, raw: message)
+    case (.success(let receipt), .marker):
+      if let outcome = SetMarker.outcome(receipt, mark: nil, session.caller.user, session.rendering) {
+        return accept(awaited.re, outcome.output)
+      }
+      readMark(awaited, receipt, session)
+    }
+  }
+
+  /// A marker that moved nothing is answered with how it stands.
+  private func readMark(_ awaited: OpenSession.Awaited, _ receipt: Receipt, _ session: OpenSession) {
+    let user = session.caller.user.id
+    let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+    parley.fetch(on: session.handle.lane, { try $0.mark(user, in: awaited.dialog) }) { result in
+      let me = me.value
+      guard let session = me.open else { return }
+      switch result {
+      case .failure(let problem): me.refuse(awaited.re, problem)
+      case .success(let mark):
+        let mark = mark ?? Mark(dialog: awaited.dialog, user: user)
+        me.accept(awaited.re, session.rendering.marker(mark, of: session.caller.user))
+      }
+      me.flush()
+    }
+  }
+
+  // MARK: Signals
+
+  private func receive(_ signal: Signal, _ session: OpenSession) {
+    switch signal {
+    case .presence(let presence):
+      if presence.from.id == session.caller.user.id { return }
+      let seen = OpenSession.Seen(party: presence.from, isHidden: isHidden(presence), time: presence.time)
+      // Where it waits the latest counts, and it is the hub that knows it.
+      if isWritable { tellPresence(seen, session) } else { session.stalePresences[presence.from.id] = seen }
+    case .stanza(let stanza):
+      if let on = stanza.typing, stanza.from.id != session.caller.user.id {
+        typing(on, from: stanza.from, isApp: stanza.extras.isEmpty, session)
+      }
+    case .profile(let party, let profile):
+      // One's own change comes as an entry.
+      if party.id == session.caller.user.id || !isWritable { return }
+      tell(.userUpdated, UserUpdatedBody(user: session.rendering.user(party, profile)))
+    case .closed(let reason): revoke(reason)
+    }
+  }
+
+  /// The end of a presence whose session is still there: the user has blocked
+  /// the viewer or shares presence no more, and looks like one who went.
+  private func isHidden(_ presence: Presence) -> Bool {
+    !presence.isAvailable
+      && parley.hub.attendances(of: presence.from.id).contains { $0.resource == presence.resource && $0.isAvailable }
+  }
+
+  private func tellPresence(_ seen: OpenSession.Seen, _ session: OpenSession) {
+    tell(
+      .presenceUpdated,
+      seen.isHidden
+        ? session.rendering.absence(of: seen.party, lastSeen: seen.time)
+        : session.rendering.presence(of: seen.party, lastSeen: seen.time))
+  }
+
+  private func revoke(_ reason: CloseReason) {
+    switch reason {
+    case .replaced:
+      close(.replaced, reason: ProblemBody.typePrefix + "session-replaced")
+    case .revoked:
+      tell(.sessionRevoked, SessionRevokedBody(reason: reason.rawValue))
+      close(.unauthenticated, reason: ProblemBody.typePrefix + "session-revoked")
+    case .shutdown:
+      tell(.goAway, GoAwayBody(reason: reason.rawValue, retryAfterMs: 1_000))
+      close(.goingAway, reason: ProblemBody.typePrefix + "shutdown")
+    case .tooSlow:
+      close(.tooFast, reason: ProblemBody.typePrefix + "client-too-slow")
+    }
+  }
+
+  // MARK: Typing
+
+  private func typing(_ on: Bool, from party: Party, isApp: Bool, _ session: OpenSession) {
+    if let dialog = session.dialogIDs[party.id] { return showTyping(on, party, dialog, isApp: isApp, session) }
+    if session.dialogIDs.count >= AppLimits.typingDialogsMax { session.dialogIDs = [:] }
+    let user = session.caller.user.id
+    let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+    parley.fetch(on: session.handle.lane, { try $0.dialog(between: user, and: party.id) }) { result in
+      guard let session = me.value.open, case .success(let dialog?) = result else { return }
+      let id = session.rendering.id(dialog.id)
+      session.dialogIDs[party.id] = id
+      me.value.showTyping(on, party, id, isApp: isApp, session)
+      me.value.flush()
+    }
+  }
+
+  private func showTyping(_ on: Bool, _ party: Party, _ dialog: String, isApp: Bool, _ session: OpenSession) {
+    let before = session.typers.removeValue(forKey: party.id)
+    before?.end.cancel()
+    if on {
+      guard session.typers.count < AppLimits.typingDialogsMax else { return }
+      let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+      let end = channel.eventLoop.scheduleTask(in: isApp ? AppLimits.typingOfApps : AppLimits.typingOfXMPP) {
+        guard let session = me.value.open else { return }
+        me.value.showTyping(false, party, dialog, isApp: isApp, session)
+        me.value.flush()
+      }
+      session.typers[party.id] = (dialog, end)
+    }
+    // A renewal is no news, and neither is the end of what was not shown.
+    if on == (before != nil) || !isWritable { return }
+    tell(.typingUpdated, TypingUpdatedBody(dialogId: dialog, userIds: on ? [party.name] : []))
+  }
+
+  // MARK: Unread numbers
+
+  /// They are the viewer's own and change with every message: told apart from
+  /// the events, once for many changes.
+  private func noteUnread(_ entry: Entry, _ session: OpenSession) {
+    let isMine = entry.author.id == session.caller.user.id
+    switch entry.fact {
+    case .message(let message):
+      if isMine || !message.traits.contains(.counts) { return }
+    case .marker(let marker):
+      if !isMine || marker.kind != .displayed { return }
+    case .contact, .blocks, .profile, .dialogOpened: return
+    }
+    if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(entry.dialog) }
+    scheduleUnread(session)
+  }
+
+  private func scheduleUnread(_ session: OpenSession) {
+    guard session.unreadTimer == nil else { return }
+    let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+    session.unreadTimer = channel.eventLoop.scheduleTask(in: AppLimits.unreadDelay) {
+      guard let session = me.value.open else { return }
+      session.unreadTimer = nil
+      me.value.readUnread(session)
+    }
+  }
+
+  private func readUnread(_ session: OpenSession) {
+    // While the client does not read, or is not up to date, numbers would be noise.
+    guard isWritable, session.follower.isCaughtUp else { return scheduleUnread(session) }
+    let dialogs = session.unreadDialogs
+    session.unreadDialogs = []
+    let user = session.caller.user.id
+    let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+    parley.fetch(
+      on: session.handle.lane,
+      { reader in
+        var numbers: [(dialog: DialogID, unread: Int64)] = []
+        for id in dialogs {
+          guard let dialog = try reader.dialog(id) else { continue }
+          let mark = try reader.mark(user, in: id) ?? Mark(dialog: id, user: user)
+          numbers.append((id, mark.unread(ordinal: dialog.ordinal)))
+        }
+        return (numbers, total: try reader.unread(of: user))
+      }
+    ) { result in
+      guard let session = me.value.open, case .success(let (numbers, total)) = result else { return }
+      for (dialog, unread) in numbers {
+        me.value.tell(
+          .unreadUpdated,
+          UnreadUpdatedBody(dialogId: session.rendering.id(dialog), unreadCount: unread, totalUnread: total))
+      }
+      me.value.flush()
+    }
+  }
+}

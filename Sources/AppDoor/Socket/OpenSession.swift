@@ -1,0 +1,90 @@
+import AppProtocol
+import Dialogs
+import NIOCore
+
+/// What a session has once it stands. Loop-confined, like the session.
+final class OpenSession {
+  /// A post that is not answered yet.
+  struct Awaited {
+    let re: String
+    let dialog: DialogID
+    let answer: Answer
+    enum Answer { case message, marker }
+  }
+
+  let handle: AppSessionHandle
+  let caller: Parley.Caller
+  let rendering: Rendering
+  var follower: FeedFollower
+  /// The durable cursor that the client was told last.
+  var cursor: String
+  let attended: Position
+
+  var awaited: [UInt64: Awaited] = [:]
+  private var lastToken: UInt64 = 0
+  /// A command waits for its dialog to be read; those behind it wait too.
+  var isResolving = false
+
+  var presence: Presence
+  /// Presence was announced: with `caught_up`, or earlier by the client.
+  var isAnnounced = false
+  /// A user whose presence changed.
+  struct Seen {
+    let party: Party
+    /// To this viewer they are not there, whatever the hub says.
+    let isHidden: Bool
+    let time: Timestamp
+  }
+  /// Users whose presence changed while the client did not read.
+  var stalePresences: [UserID: Seen] = [:]
+  /// Who is typing to this user, with the end of it.
+  var typers: [UserID: (dialog: String, end: Scheduled<Void>)] = [:]
+  /// The dialogs with these users, as far as typing asked for them.
+  var dialogIDs: [UserID: String] = [:]
+  /// In which dialogs this session is typing, and since when.
+  var typing: [DialogID: (peer: Party, since: Timestamp)] = [:]
+
+  var unreadDialogs: Set<DialogID> = []
+  var unreadTimer: Scheduled<Void>?
+  /// What the client acknowledged, and what of it is committed.
+  var acknowledged = Position.zero
+  var confirmed = Position.zero
+  var unconfirmed = 0
+  var confirmTimer: Scheduled<Void>?
+
+  var resource: String { Self.resource(caller) }
+  /// How the session appears to XMPP.
+  static func resource(_ caller: Parley.Caller) -> String { "app-\(caller.device)" }
+
+  init(
+    handle: AppSessionHandle, caller: Parley.Caller, rendering: Rendering, follower: FeedFollower, cursor: String,
+    attended: Position, now: Timestamp
+  ) {
+    self.handle = handle
+    self.caller = caller
+    self.rendering = rendering
+    self.follower = follower
+    self.cursor = cursor
+    self.attended = attended
+    presence = Presence(from: caller.user, resource: Self.resource(caller), availability: .online, time: now)
+  }
+
+  /// 0 is the attend's own.
+  func nextToken() -> UInt64 {
+    lastToken &+= 1
+    return lastToken
+  }
+
+  /// Stops the timers, and tells what would otherwise stay open.
+  func end(_ session: AppSession) {
+    unreadTimer?.cancel()
+    confirmTimer?.cancel()
+    for typer in typers.values { typer.end.cancel() }
+    session.confirm(self)
+    for (_, typing) in typing {
+      let intent = SetTyping.intent(false, from: caller.user, resource: resource, to: typing.peer)
+      // Lost where the inbox is full: the other side's indicator ends by itself.
+      _ = session.parley.submit(Post(author: caller.user, intent: intent, completion: .none))
+    }
+  }
+}

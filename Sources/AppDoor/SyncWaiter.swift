@@ -1,0 +1,79 @@
+import AppProtocol
+import Dialogs
+import NIOCore
+import Synchronization
+
+/// A session that only waits: it attends so that it hears of the first event,
+/// is seen by nobody, and leaves.
+final class SyncWaiter: LiveSession {
+  let id: SessionID
+  let party: Party
+  let lane: Lane
+  var resource: String { "sync-\(id.number)" }
+
+  private let door: AppDoor
+  private let loop: any EventLoop
+
+  private enum State {
+    case idle
+    /// Something came before anybody waited.
+    case woken
+    case waiting(CheckedContinuation<Void, Never>)
+    case done
+  }
+  private let state = Mutex(State.idle)
+
+  init(party: Party, door: AppDoor) {
+    id = door.nextSessionID()
+    self.party = party
+    self.door = door
+    loop = door.loops.next()
+    lane = door.lane(loop)
+  }
+
+  func receive(_ delivery: Delivery) {
+    switch delivery {
+    case .entry: wake()
+    case .signal(.closed, _): wake()
+    case .signal, .outcome: break
+    }
+  }
+
+  func batchEnded() {}
+
+  private func wake() {
+    let waiting: CheckedContinuation<Void, Never>? = state.withLock { state in
+      switch state {
+      case .idle:
+        state = .woken
+        return nil
+      case .waiting(let continuation):
+        state = .done
+        return continuation
+      case .woken, .done: return nil
+      }
+    }
+    waiting?.resume()
+  }
+
+  /// Returns when something came, or after `seconds`.
+  func wait(seconds: Int) async {
+    let timer = loop.scheduleTask(in: .seconds(Int64(seconds))) { self.wake() }
+    await withCheckedContinuation { continuation in
+      let isOver = state.withLock { state in
+        switch state {
+        case .idle:
+          state = .waiting(continuation)
+          return false
+        case .woken, .waiting, .done:
+          state = .done
+          return true
+        }
+      }
+      if isOver { continuation.resume() }
+    }
+    timer.cancel()
+  }
+
+  func leave() { door.parley.hub.depart(self, time: door.parley.clock.now) }
+}

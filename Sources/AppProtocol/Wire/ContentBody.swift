@@ -1,0 +1,53 @@
+/// What a message says: a type, a text that any client can show, and whatever
+/// else the type has, beside them in the same object.
+public struct ContentBody: Codable, Hashable, Sendable, JSONWritable {
+  /// The types that a client may meet. Only the first five may be sent: those of
+  /// the second line need attachments, which come later; those of the third are
+  /// other clients' or the server's.
+  public enum Kind: String, Codable, Sendable, CaseIterable {
+    case text, location, contact, sticker, custom
+    case image, video, audio, file
+    case encrypted, system, call
+  }
+
+  public var type: String
+  /// What to show; where the type is not known to a client, all there is to show.
+  public var text: String
+  /// The type's own members; never `type`, `text` or `metadata`.
+  public var fields: RawObject
+
+  public init(type: String, text: String, fields: RawObject = .empty) {
+    self.type = type
+    self.text = text
+    self.fields = fields
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("type", type)
+    writer.member("text", text)
+    writer.members(of: fields)
+    writer.endObject()
+  }
+
+  private static let ownNames: Set<String> = ["type", "text"]
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: AnyKey.self)
+    type = try container.decode(String.self, forKey: AnyKey("type"))
+    text = try container.decodeIfPresent(String.self, forKey: AnyKey("text")) ?? ""
+    var members: [JSONValue.Member] = []
+    for key in container.allKeys where !Self.ownNames.contains(key.stringValue) {
+      members.append(JSONValue.Member(key.stringValue, try container.decode(JSONValue.self, forKey: key)))
+    }
+    fields = RawObject(.object(members)) ?? .empty
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: AnyKey.self)
+    try container.encode(type, forKey: AnyKey("type"))
+    try container.encode(text, forKey: AnyKey("text"))
+    guard case .object(let members) = fields.value else { return }
+    for member in members { try container.encode(member.value, forKey: AnyKey(member.name)) }
+  }
+}

@@ -1,0 +1,73 @@
+/// What `GET /v1/info` tells anybody: what this server can do, and its bounds.
+public struct InfoBody: Codable, Hashable, Sendable, JSONWritable {
+  public struct Bounds: Codable, Hashable, Sendable, JSONWritable {
+    public var textCharacters: Int
+    public var messageBytes: Int
+    public var metadataBytes: Int
+    public var pageItems: Int
+    public var syncEvents: Int
+    public var syncWaitSeconds: Int
+
+    public init(
+      textCharacters: Int, messageBytes: Int, metadataBytes: Int, pageItems: Int, syncEvents: Int,
+      syncWaitSeconds: Int
+    ) {
+      self.textCharacters = textCharacters
+      self.messageBytes = messageBytes
+      self.metadataBytes = metadataBytes
+      self.pageItems = pageItems
+      self.syncEvents = syncEvents
+      self.syncWaitSeconds = syncWaitSeconds
+    }
+
+    public func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.member("textCharacters", textCharacters)
+      writer.member("messageBytes", messageBytes)
+      writer.member("metadataBytes", metadataBytes)
+      writer.member("pageItems", pageItems)
+      writer.member("syncEvents", syncEvents)
+      writer.member("syncWaitSeconds", syncWaitSeconds)
+      writer.endObject()
+    }
+  }
+
+  /// `parley`.
+  public var server: String
+  public var version: String
+  /// `v1`.
+  public var protocols: [String]
+  /// The XMPP domain of this app.
+  public var domain: String
+  public var features: [String]
+  public var registration: Bool
+  public var webSocketUrl: String
+  public var limits: Bounds
+
+  public init(
+    server: String, version: String, protocols: [String], domain: String, features: [String], registration: Bool,
+    webSocketUrl: String, limits: Bounds
+  ) {
+    self.server = server
+    self.version = version
+    self.protocols = protocols
+    self.domain = domain
+    self.features = features
+    self.registration = registration
+    self.webSocketUrl = webSocketUrl
+    self.limits = limits
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("server", server)
+    writer.member("version", version)
+    writer.member("protocols", protocols)
+    writer.member("domain", domain)
+    writer.member("features", features)
+    writer.member("registration", registration)
+    writer.member("webSocketUrl", webSocketUrl)
+    writer.member("limits", limits)
+    writer.endObject()
+  }
+}

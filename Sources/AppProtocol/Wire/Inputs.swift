@@ -1,0 +1,246 @@
+/// What operations and commands take. The parameters of path and query are
+/// members too: `POST /v1/dialogs/{dialogId}/messages` with `{clientId, content}`
+/// and the command `message.send` with `{dialogId, clientId, content}` are the
+/// same input. Members that are not listed are ignored.
+
+/// Nothing.
+public struct NoInput: Codable, Hashable, Sendable {
+  public init() {}
+}
+
+public struct RegisterInput: Codable, Hashable, Sendable {
+  public var username: String
+  public var password: String
+  public var name: String?
+  public init(username: String, password: String, name: String? = nil) {
+    self.username = username
+    self.password = password
+    self.name = name
+  }
+}
+
+public struct LogInInput: Codable, Hashable, Sendable {
+  /// `password` or `refresh`.
+  public var grant: String
+  public var username: String?
+  public var password: String?
+  public var refreshToken: String?
+  /// A name for this installation, the same at every login; the server makes
+  /// one up where it is absent.
+  public var deviceId: String?
+  /// What the client calls itself, for the list of sessions.
+  public var client: String?
+  public init(
+    grant: String, username: String? = nil, password: String? = nil, refreshToken: String? = nil,
+    deviceId: String? = nil, client: String? = nil
+  ) {
+    self.grant = grant
+    self.username = username
+    self.password = password
+    self.refreshToken = refreshToken
+    self.deviceId = deviceId
+    self.client = client
+  }
+}
+
+public struct SessionInput: Codable, Hashable, Sendable {
+  /// The session's id, or `current`.
+  public var sessionId: String
+  public init(sessionId: String) { self.sessionId = sessionId }
+}
+
+/// A member that may be absent (leave it), null (clear it) or a value.
+public enum Change<Value: Codable & Hashable & Sendable>: Hashable, Sendable {
+  case keep
+  case clear
+  case set(Value)
+}
+
+public struct UpdateMeInput: Codable, Hashable, Sendable {
+  public var name: Change<String>
+  public var status: Change<String>
+  public var metadata: Change<RawObject>
+  public init(
+    name: Change<String> = .keep, status: Change<String> = .keep, metadata: Change<RawObject> = .keep
+  ) {
+    self.name = name
+    self.status = status
+    self.metadata = metadata
+  }
+
+  private enum Keys: String, CodingKey { case name, status, metadata }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Keys.self)
+    func change<Value: Codable & Hashable & Sendable>(_ key: Keys) throws -> Change<Value> {
+      if !container.contains(key) { return .keep }
+      if try container.decodeNil(forKey: key) { return .clear }
+      return .set(try container.decode(Value.self, forKey: key))
+    }
+    name = try change(.name)
+    status = try change(.status)
+    metadata = try change(.metadata)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Keys.self)
+    func put<Value: Codable & Hashable & Sendable>(_ change: Change<Value>, _ key: Keys) throws {
+      switch change {
+      case .keep: break
+      case .clear: try container.encodeNil(forKey: key)
+      case .set(let value): try container.encode(value, forKey: key)
+      }
+    }
+    try put(name, .name)
+    try put(status, .status)
+    try put(metadata, .metadata)
+  }
+}
+
+public struct UserInput: Codable, Hashable, Sendable {
+  public var userId: String
+  public init(userId: String) { self.userId = userId }
+}
+
+public struct ListUsersInput: Codable, Hashable, Sendable {
+  /// The beginning of an id or a part of a name; absent: everybody.
+  public var query: String?
+  public var cursor: String?
+  public var limit: Int?
+  public init(query: String? = nil, cursor: String? = nil, limit: Int? = nil) {
+    self.query = query
+    self.cursor = cursor
+    self.limit = limit
+  }
+}
+
+public struct PutContactInput: Codable, Hashable, Sendable {
+  public var userId: String
+  public var name: String?
+  public init(userId: String, name: String? = nil) {
+    self.userId = userId
+    self.name = name
+  }
+}
+
+public struct OpenDialogInput: Codable, Hashable, Sendable {
+  /// `private`.
+  public var type: String
+  public var userId: String
+  public init(type: String, userId: String) {
+    self.type = type
+    self.userId = userId
+  }
+}
+
+public struct DialogInput: Codable, Hashable, Sendable {
+  public var dialogId: String
+  public init(dialogId: String) { self.dialogId = dialogId }
+}
+
+public struct PageInput: Codable, Hashable, Sendable {
+  public var cursor: String?
+  public var limit: Int?
+  public init(cursor: String? = nil, limit: Int? = nil) {
+    self.cursor = cursor
+    self.limit = limit
+  }
+}
+
+public struct HistoryInput: Codable, Hashable, Sendable {
+  public var dialogId: String
+  /// A message's id or a `nextCursor`: older messages than that one.
+  public var before: String?
+  /// The same for newer ones; not together with `before`.
+  public var after: String?
+  public var limit: Int?
+  public init(dialogId: String, before: String? = nil, after: String? = nil, limit: Int? = nil) {
+    self.dialogId = dialogId
+    self.before = before
+    self.after = after
+    self.limit = limit
+  }
+}
+
+public struct SendMessageInput: Codable, Hashable, Sendable {
+  public var dialogId: String
+  /// Names the message for its sender: a repeat with the same content is
+  /// answered with the first result, with other content refused.
+  public var clientId: String
+  public var content: ContentBody
+  public var metadata: RawObject?
+  public init(dialogId: String, clientId: String, content: ContentBody, metadata: RawObject? = nil) {
+    self.dialogId = dialogId
+    self.clientId = clientId
+    self.content = content
+    self.metadata = metadata
+  }
+}
+
+public struct SetMarkerInput: Codable, Hashable, Sendable {
+  public var dialogId: String
+  /// A message's id.
+  public var delivered: String?
+  /// A message's id; what was read has been delivered.
+  public var read: String?
+  /// The other side is not told.
+  public var isPrivate: Bool?
+  public init(dialogId: String, delivered: String? = nil, read: String? = nil, isPrivate: Bool? = nil) {
+    self.dialogId = dialogId
+    self.delivered = delivered
+    self.read = read
+    self.isPrivate = isPrivate
+  }
+  private enum CodingKeys: String, CodingKey {
+    case dialogId, delivered, read
+    case isPrivate = "private"
+  }
+}
+
+public struct TypingInput: Codable, Hashable, Sendable {
+  public var dialogId: String
+  public var on: Bool
+  public init(dialogId: String, on: Bool) {
+    self.dialogId = dialogId
+    self.on = on
+  }
+}
+
+public struct SetPresenceInput: Codable, Hashable, Sendable {
+  public var availability: PresenceBody.Availability
+  public var status: String?
+  public init(availability: PresenceBody.Availability, status: String? = nil) {
+    self.availability = availability
+    self.status = status
+  }
+}
+
+public struct SyncInput: Codable, Hashable, Sendable {
+  public var cursor: String?
+  public var limit: Int?
+  /// Seconds to wait for the first event, 0 to 30.
+  public var wait: Int?
+  public init(cursor: String? = nil, limit: Int? = nil, wait: Int? = nil) {
+    self.cursor = cursor
+    self.limit = limit
+    self.wait = wait
+  }
+}
+
+public struct HelloInput: Codable, Hashable, Sendable {
+  public var token: String
+  /// The last durable cursor that the client holds; absent: nothing is replayed.
+  public var cursor: String?
+  public var deviceId: String?
+  public init(token: String, cursor: String? = nil, deviceId: String? = nil) {
+    self.token = token
+    self.cursor = cursor
+    self.deviceId = deviceId
+  }
+}
+
+public struct AckInput: Codable, Hashable, Sendable {
+  /// Everything up to here has arrived.
+  public var cursor: String
+  public init(cursor: String) { self.cursor = cursor }
+}

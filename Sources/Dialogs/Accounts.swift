@@ -1,0 +1,377 @@
+public import Addresses
+import Crypto
+import Synchronization
+
+/// Accounts and logins: the one place where passwords and tokens are verified,
+/// for both doors and the command line.
+///
+/// A password is never stored, only SCRAM keys of it; a token is never stored,
+/// only its SHA-256. All comparisons of secrets take constant time. An unknown
+/// user costs as much as a known one, so that names cannot be probed.
+extension Parley {
+  // MARK: Accounts
+
+  public func register(_ address: BareJID, password: String, displayName: String?) async throws(Problem) -> User {
+    let results = await importUsers([NewUser(address: address, password: password, displayName: displayName)])
+    return try results[0].get()
+  }
+
+  public struct NewUser: Sendable {
+    public let address: BareJID
+    public let password: String
+    public let displayName: String?
+    public init(address: BareJID, password: String, displayName: String?) {
+      self.address = address
+      self.password = password
+      self.displayName = displayName
+    }
+  }
+
+  /// Makes many accounts: keys derived on all cores, one transaction. Results
+  /// in the order of `rows`; a row that fails does not touch the others.
+  public func importUsers(_ rows: [NewUser]) async -> [Result<User, Problem>] {
+    let iterations = Limits.scramIterations
+    let derived: [Result<[SCRAMKeys], Problem>] = await withTaskGroup(
+      of: (Int, Result<[SCRAMKeys], Problem>).self
+    ) { group in
+      for (index, row) in rows.enumerated() {
+        group.addTask { [self] in
+          (index, await derive { Self.keys(for: row.password, iterations: iterations) })
+        }
+      }
+      var results = [Result<[SCRAMKeys], Problem>](repeating: .failure(.storage), count: rows.count)
+      for await (index, result) in group { results[index] = result }
+      return results
+    }
+    do throws(Problem) {
+      let realms = realmTable
+      let now = clock.now
+      return try await work { writer in
+        var results: [Result<User, Problem>] = []
+        for (row, keys) in zip(rows, derived) {
+          results.append(try Self.insert(row, keys, realms: realms, now: now, writer))
+        }
+        return results
+      }
+    } catch {
+      return rows.map { _ in .failure(error) }
+    }
+  }
+
+  private static func insert(
+    _ row: NewUser, _ keys: Result<[SCRAMKeys], Problem>, realms: RealmTable, now: Timestamp, _ writer: any StoreWriter
+  ) throws -> Result<User, Problem> {
+    guard case .success(let keys) = keys else { return keys.map { _ in preconditionFailure("a failure has no keys") } }
+    guard let realm = realms.realm(domain: row.address.domain) else {
+      return .failure(Problem(.foreign, "domain-not-served", "\(row.address.domain) is not served here.", field: "jid"))
+    }
+    guard row.address.local != nil else {
+      return .failure(Problem(.malformed, "name-missing", "An account needs a name before the @.", field: "jid"))
+    }
+    if let name = row.displayName, name.utf8.count > Limits.displayNameBytesMax {
+      return .failure(
+        Problem(.tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name"))
+    }
+    do {
+      let user = try writer.insertUser(
+        row.address, in: realm.id, profile: Profile(displayName: row.displayName), createdAt: now)
+      try writer.setCredentials(keys, for: user.id)
+      return .success(user)
+    } catch is StoreConflict {
+      return .failure(
+        Problem(.conflict, "name-taken", "The name \(row.address) is or was taken.", field: "username"))
+    }
+  }
+
+  static func keys(for password: String, iterations: Int) -> Result<[SCRAMKeys], Problem> {
+    if password.isEmpty {
+      return .failure(Problem(.malformed, "password-empty", "A password must not be empty.", field: "password"))
+    }
+    do {
+      return .success(
+        try SCRAMHash.allCases.map { hash in
+          var generator = SystemRandomNumberGenerator()
+          let salt = (0..<SCRAMKeys.saltByteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+          return try SCRAMKeys.deriveKeys(password: password, salt: salt, iterations: iterations, hash: hash)
+        })
+    } catch {
+      return .failure(
+        Problem(
+          .malformed, "password-refused",
+          "This password has characters that a password must not have (RFC 8265 4), or is too long.",
+          field: "password"))
+    }
+  }
+
+  /// Ends all sessions and, unless `keepGrants`, all logins of the user.
+  public func setPassword(of user: UserID, _ password: String, keepGrants: Bool = false) async throws(Problem) {
+    let keys = try await derive { Self.keys(for: password, iterations: Limits.scramIterations) }.get()
+    try await work { writer in
+      try writer.setCredentials(keys, for: user)
+      if !keepGrants { try writer.removeGrants(of: user) }
+    }
+    if !keepGrants {
+      accounts.forget(user: user)
+      hub.close(user, .revoked)
+    }
+  }
+
+  /// Disabling and deleting end all sessions and logins. A deleted user's name is
+  /// never given out again; what they wrote stays in others' dialogs.
+  public func setState(of id: UserID, _ state: User.State) async throws(Problem) {
+    let now = clock.now
+    let gone: User = try await work { writer in
+      guard var user = try writer.user(id), user.state != .deleted else {
+        throw Problem(.missing, "user-unknown", "There is no such user.", field: "jid")
+      }
+      user.state = state
+      if state == .deleted {
+        user.profile = Profile()
+        user.lastSeenAt = now
+      }
+      try writer.update(user)
+      if state != .active { try writer.removeGrants(of: id) }
+      return user
+    }
+    if state != .active {
+      accounts.forget(user: id)
+      hub.close(id, .revoked)
+    }
+    if state == .deleted { try await removeFromRosters(gone) }
+  }
+
+  /// A deleted user leaves the rosters of others, who are told.
+  private func removeFromRosters(_ user: User) async throws(Problem) {
+    let contacts = try await read { try $0.contacts(of: user.id) }
+    for contact in contacts {
+      guard let peer = contact.peer, let other = try await read({ try $0.party(peer) }) else { continue }
+      do throws(Problem) {
+        try await post(.removeContact(user.address), by: other)
+      } catch where error.kind == .missing {
+        // The other side had no item.
+      }
+    }
+    try await work { try $0.erasePersonal(user.id) }
+  }
+
+  // MARK: Passwords
+
+  /// Verifies a password. `.unauthenticated` says nothing about whether the user
+  /// exists.
+  public func verify(_ address: BareJID, password: String) async throws(Problem) -> User {
+    let found = try await credentials(of: address)
+    let (keys, user) = (found.keys.first { $0.hash == .sha256 } ?? decoy(address, .sha256), found.user)
+    let matches = await derive { keys.verifies(password: password) }
+    guard matches, let user else {
+      throw Problem(.unauthenticated, "wrong-credentials", "The user name or the password is wrong.")
+    }
+    try Self.checkActive(user)
+    return user
+  }
+
+  /// The SCRAM keys of a user; for an unknown one none and no user.
+  public func credentials(of address: BareJID) async throws(Problem) -> (user: User?, keys: [SCRAMKeys]) {
+    try await read { try Self.credentials(of: address, $0) }
+  }
+
+  public static func credentials(
+    of address: BareJID, _ reader: any StoreReader
+  ) throws -> (user: User?, keys: [SCRAMKeys]) {
+    guard let user = try reader.user(address), user.state != .deleted else { return (nil, []) }
+    return (user, try reader.credentials(of: user.id))
+  }
+
+  /// Keys that no password fits, always the same for one address, so that an
+  /// unknown user answers like a known one.
+  public func decoy(_ address: BareJID, _ hash: SCRAMHash) -> SCRAMKeys {
+    SCRAMKeys.decoy(
+      username: address.description, secret: realmTable.all.first?.key ?? [], iterations: Limits.scramIterations,
+      hash: hash)
+  }
+
+  public static func checkActive(_ user: User) throws(Problem) {
+    guard user.state == .active else {
+      throw Problem(.forbidden, "account-disabled", "This account is disabled.")
+    }
+  }
+
+  // MARK: Logins of the app
+
+  public struct Login: Sendable {
+    public let grant: Grant
+    public let accessToken: String
+    public let refreshToken: String
+    public let user: User
+  }
+
+  /// Who speaks behind a token.
+  public struct Caller: Hashable, Sendable {
+    public let user: Party
+    public let grant: Int64
+    public let device: String
+  }
+
+  /// A new login. `device` nil: a new device id is made.
+  public func logIn(_ user: User, device: String?, client: String?) async throws(Problem) -> Login {
+    if let device {
+      guard (1...64).contains(device.utf8.count), device.utf8.allSatisfy({ Self.isDeviceByte($0) }) else {
+        throw Problem(
+          .malformed, "device-id-malformed", "A deviceId has 1 to 64 letters, digits, '-' or '_'.", field: "deviceId")
+      }
+    }
+    try Self.checkActive(user)
+    let device = device ?? Token.make().text.prefix(12).lowercased()
+    let access = Token.make()
+    let refresh = Token.make()
+    let now = clock.now
+    let grant = Grant(
+      id: 0, user: user.id, device: device, access: access.hash, accessExpires: now + Limits.accessLifetime,
+      refresh: refresh.hash, previousRefresh: nil, createdAt: now, usedAt: now, client: client)
+    let stored: Grant = try await work { writer in
+      let before = try writer.grants(of: user.id)
+      // One login per device; at the bound the one longest unused goes.
+      for old in before where old.device == device { try writer.removeGrant(old.id, of: user.id) }
+      let others = before.filter { $0.device != device }
+      if others.count >= Limits.grantsPerUserMax, let oldest = others.min(by: { $0.usedAt < $1.usedAt }) {
+        try writer.removeGrant(oldest.id, of: user.id)
+      }
+      try writer.put(grant)
+      return try writer.grant(access: grant.access) ?? grant
+    }
+    accounts.forget(user: user.id)
+    return Login(grant: stored, accessToken: access.text, refreshToken: refresh.text, user: user)
+  }
+
+  private static func isDeviceByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x5f: true
+    default: false
+    }
+  }
+
+  /// New tokens for a refresh token. Each works once; a second use means that it
+  /// was stolen, and revokes the login (RFC 6749 10.4).
+  public func refresh(_ token: String) async throws(Problem) -> Login {
+    let hash = Token.hash(token)
+    let access = Token.make()
+    let refresh = Token.make()
+    let now = clock.now
+    let outcome: (login: Login?, stolen: UserID?) = try await work { writer in
+      guard var grant = try writer.grant(refresh: hash), let user = try writer.user(grant.user) else {
+        return (nil, nil)
+      }
+      guard grant.refresh == hash else {
+        try writer.removeGrant(grant.id, of: grant.user)
+        return (nil, grant.user)
+      }
+      guard user.state == .active else { return (nil, nil) }
+      grant.previousRefresh = grant.refresh
+      grant.refresh = refresh.hash
+      grant.access = access.hash
+      grant.accessExpires = now + Limits.accessLifetime
+      grant.usedAt = now
+      try writer.put(grant)
+      return (Login(grant: grant, accessToken: access.text, refreshToken: refresh.text, user: user), nil)
+    }
+    if let user = outcome.stolen { accounts.forget(user: user) }
+    guard let login = outcome.login else {
+      throw Problem(.unauthenticated, "refresh-token-invalid", "The refresh token is not valid; log in again.")
+    }
+    accounts.forget(user: login.user.id)
+    return login
+  }
+
+  /// Who speaks behind an access token.
+  public func caller(accessToken: String) async throws(Problem) -> Caller {
+    let hash = Token.hash(accessToken)
+    let now = clock.now
+    if let caller = accounts.caller(hash, now: now) { return caller }
+    let found: (Grant, Party, User.State)? = try await read { reader in
+      guard let grant = try reader.grant(access: hash), let user = try reader.user(grant.user) else { return nil }
+      return (grant, Party(id: user.id, realm: user.realm, address: user.address), user.state)
+    }
+    guard let (grant, party, state) = found, state == .active else {
+      throw Problem(.unauthenticated, "token-invalid", "The access token is not valid; log in again.")
+    }
+    guard grant.accessExpires > now else {
+      throw Problem(.unauthenticated, "token-expired", "The access token has expired; use the refresh token.")
+    }
+    let caller = Caller(user: party, grant: grant.id, device: grant.device)
+    accounts.remember(hash, caller, until: grant.accessExpires)
+    return caller
+  }
+
+  public func logOut(grant: Int64, of user: UserID) async throws(Problem) {
+    let device: String? = try await work { writer in
+      let device = try writer.grants(of: user).first { $0.id == grant }?.device
+      try writer.removeGrant(grant, of: user)
+      return device
+    }
+    guard let device else {
+      throw Problem(.missing, "session-unknown", "There is no such session.")
+    }
+    accounts.forget(user: user)
+    hub.close(user, .revoked) { $0.door == .app && $0.resource == "app-\(device)" }
+  }
+
+  public func grants(of user: UserID) async throws(Problem) -> [Grant] {
+    try await read { try $0.grants(of: user) }
+  }
+}
+
+/// 256 random bits as text, and what is kept of them.
+struct Token: Sendable {
+  let text: String
+  let hash: [UInt8]
+
+  static func make() -> Token {
+    var generator = SystemRandomNumberGenerator()
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    // 43 characters of 6 bits.
+    let text = String(decoding: (0..<43).map { _ in alphabet.randomElement(using: &generator) ?? 0x41 }, as: UTF8.self)
+    return Token(text: text, hash: hash(text))
+  }
+
+  static func hash(_ text: String) -> [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+}
+
+/// Which access tokens have been seen to be good. Forgotten with the login;
+/// at most `Limits.cachedUsersMax`, then begun anew.
+final class AccountCache: Sendable {
+  private struct Known { let caller: Parley.Caller; let until: Timestamp }
+  private struct State {
+    var callers: [[UInt8]: Known] = [:]
+    var tokens: [UserID: [[UInt8]]] = [:]
+  }
+  private let state = Mutex(State())
+
+  func caller(_ hash: [UInt8], now: Timestamp) -> Parley.Caller? {
+    state.withLock { state in
+      guard let found = state.callers[hash], found.until > now else { return nil }
+      return found.caller
+    }
+  }
+
+  func remember(_ hash: [UInt8], _ caller: Parley.Caller, until: Timestamp) {
+    state.withLock { state in
+      if state.callers.count >= Limits.cachedUsersMax { state = State() }
+      if state.callers.updateValue(Known(caller: caller, until: until), forKey: hash) == nil {
+        state.tokens[caller.user.id, default: []].append(hash)
+      }
+    }
+  }
+
+  func forget(user: UserID) {
+    state.withLock { state in
+      for hash in state.tokens.removeValue(forKey: user) ?? [] { state.callers[hash] = nil }
+    }
+  }
+}
+
+extension BareJID {
+  /// Nobody's address (RFC 2606 2: `.invalid` never exists).
+  static let nowhere: BareJID = {
+    guard let jid = BareJID(parsing: "nobody.invalid") else { preconditionFailure("a constant JID") }
+    return jid
+  }()
+}

@@ -1,0 +1,7 @@
+import Synchronization
+
+/// Gives out numbers, from any thread.
+final class Counter: Sendable {
+  private let value = Atomic<UInt64>(0)
+  func take() -> UInt64 { value.wrappingAdd(1, ordering: .relaxed).oldValue }
+}

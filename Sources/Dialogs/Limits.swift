@@ -1,0 +1,63 @@
+/// Every bound of the core: its number, why, and what happens at it.
+public enum Limits {
+  // The committer's inbox. At the bound: HTTP answers 503 with Retry-After;
+  // a session stops reading its socket until the inbox is half empty.
+  public static let inboxPostsMax = 16_384
+  /// Posts in one transaction: enough to amortise a sync, small enough that
+  /// the last one does not wait for long.
+  public static let batchPostsMax = 2_048
+
+  // What people write.
+  /// Characters of an app's text; at the bound: `too-large`.
+  public static let textCharactersMax = 10_000
+  /// Bytes of an app's whole message body as JSON.
+  public static let appMessageBytesMax = 65_536
+  /// Bytes of a stanza; larger ends the stream with `policy-violation`.
+  public static let stanzaBytesMax = 262_144
+  public static let clientIDBytesMax = 128
+  public static let metadataBytesMax = 4_096
+  public static let displayNameBytesMax = 256
+  public static let statusBytesMax = 1_024
+  public static let vCardBytesMax = 131_072
+  public static let avatarBytesMax = 98_304
+  /// Bytes of a subscription request that are kept until it is answered.
+  public static let requestBytesMax = 4_096
+
+  // Contacts. At the bound: `policy-violation`; the peers allow about as many.
+  public static let contactsMax = 10_000
+  public static let groupsPerContactMax = 32
+  public static let groupBytesMax = 1_023
+  public static let blocksMax = 1_000
+
+  // Sessions.
+  /// Of one user over both doors; the next is refused with `resource-constraint`.
+  public static let sessionsPerUserMax = 32
+  /// Addresses one session may send directed presence to and be remembered for.
+  public static let directedMax = 1_000
+  /// Offline messages told at once to a client without archive; as many again
+  /// follow when it has confirmed these, so that a long absence neither floods
+  /// the client nor loses anything.
+  public static let replayMax = 1_000
+  /// Events between two commits of the "delivered" mark of one user.
+  public static let confirmEvery = 64
+
+  // Caches of the committer, in entries; at the bound the cache starts anew.
+  public static let cachedUsersMax = 100_000
+  public static let cachedDialogsMax = 50_000
+
+  // Pages.
+  public static let pageDefault = 50
+  public static let pageMax = 100
+  public static let feedPageMax = 200
+  /// Messages that a marker moves over and among which the one to be told of is
+  /// looked for: the newest; a reader further behind tells nobody but itself.
+  public static let markersLookBack = 32
+  /// A follower further behind than this many entries is told to resync.
+  public static let feedBehindMax = 10_000
+
+  // Logins.
+  /// PBKDF2 rounds for new passwords (RFC 7677 4: at least 4,096).
+  public static let scramIterations = 4_096
+  public static let grantsPerUserMax = 64
+  public static let accessLifetime: Duration = .seconds(3_600)
+}

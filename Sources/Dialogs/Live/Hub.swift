@@ -1,0 +1,339 @@
+public import Addresses
+import Synchronization
+
+/// Who is here: user -> sessions. Sharded by user; each shard is a mutex that
+/// is never held while calling out, so there is no lock order to get wrong.
+///
+/// The hub decides who is told; it never decides what is true. Everything
+/// durable has been committed before it comes here.
+public final class Hub: Sendable {
+  struct Online: Sendable {
+    var card: Card
+    var attendances: [Attendance]
+  }
+
+  private final class Shard: Sendable {
+    let users = Mutex<[UserID: Online]>([:])
+    let addresses = Mutex<[BareJID: UserID]>([:])
+  }
+
+  private let shards: [Shard] = (0..<16).map { _ in Shard() }
+
+  init() {}
+
+  private func shard(_ user: UserID) -> Shard { shards[Int(truncatingIfNeeded: user.number & 15)] }
+  private func shard(_ address: BareJID) -> Shard { shards[address.hashValue & 15] }
+
+  func online(_ user: UserID) -> Online? { shard(user).users.withLock { $0[user] } }
+
+  // MARK: Reads
+
+  public func attendances(of user: UserID) -> [Attendance] { online(user)?.attendances ?? [] }
+  public func card(of user: UserID) -> Card? { online(user)?.card }
+  /// The number of an online user by address; nil: not online.
+  public func user(at address: BareJID) -> UserID? { shard(address).addresses.withLock { $0[address] } }
+  public func isOnline(_ user: UserID) -> Bool { attendances(of: user).contains { $0.isAvailable } }
+
+  /// The presence that speaks for the user: highest priority, then latest.
+  public func presence(of user: UserID) -> Presence? {
+    attendances(of: user).compactMap(\.presence).max {
+      ($0.priority, $0.time.milliseconds) < ($1.priority, $1.time.milliseconds)
+    }
+  }
+
+  public var counts: (users: Int, sessions: Int) {
+    var users = 0
+    var sessions = 0
+    for shard in shards {
+      shard.users.withLock {
+        users += $0.count
+        for online in $0.values { sessions += online.attendances.count }
+      }
+    }
+    return (users, sessions)
+  }
+
+  public var sessions: [any LiveSession] {
+    shards.flatMap { shard in shard.users.withLock { $0.values.flatMap { $0.attendances.map(\.session) } } }
+  }
+
+  // MARK: Coming and going
+
+  /// Registers a session. Returns the session that held its resource, if any.
+  func arrive(_ attendance: Attendance, card: Card?) -> (any LiveSession)? {
+    let party = attendance.session.party
+    let replaced: (any LiveSession)? = shard(party.id).users.withLock { users in
+      if var online = users[party.id] {
+        let index = online.attendances.firstIndex {
+          $0.door == attendance.door && $0.resource == attendance.resource
+        }
+        let old = index.map { online.attendances[$0].session }
+        if let index { online.attendances[index] = attendance } else { online.attendances.append(attendance) }
+        users[party.id] = online
+        return old
+      }
+      guard let card else { return nil }
+      users[party.id] = Online(card: card, attendances: [attendance])
+      return nil
+    }
+    shard(party.address).addresses.withLock { $0[party.address] = party.id }
+    return replaced
+  }
+
+  /// Changes what the hub knows of a session; nothing if it has departed.
+  public func update(_ session: any LiveSession, _ change: (inout Attendance) -> Void) {
+    shard(session.party.id).users.withLock { users in
+      guard let index = users[session.party.id]?.attendances.firstIndex(where: { $0.session === session }) else {
+        return
+      }
+      change(&users[session.party.id]!.attendances[index])  // found just above
+    }
+  }
+
+  /// Another session object takes over an attendance as it is: resumption
+  /// (XEP-0198 5) broadcasts nothing. False: there is nothing to take over.
+  public func replace(_ old: any LiveSession, with new: any LiveSession) -> Bool {
+    shard(old.party.id).users.withLock { users in
+      guard let index = users[old.party.id]?.attendances.firstIndex(where: { $0.session === old }) else {
+        return false
+      }
+      let was = users[old.party.id]!.attendances[index]  // found just above
+      var now = Attendance(session: new, door: was.door, resource: was.resource)
+      now.presence = was.presence
+      now.carbons = was.carbons
+      now.wantsRoster = was.wantsRoster
+      now.wantsBlocks = was.wantsBlocks
+      now.directed = was.directed
+      users[old.party.id]!.attendances[index] = now
+      return true
+    }
+  }
+
+  /// Takes a session out and, if it was available, tells everybody who saw it.
+  public func depart(_ session: any LiveSession, time: Timestamp) {
+    let party = session.party
+    let gone: (attendance: Attendance, online: Online, last: Bool)? = shard(party.id).users.withLock { users in
+      guard var online = users[party.id],
+        let index = online.attendances.firstIndex(where: { $0.session === session })
+      else { return nil }
+      let attendance = online.attendances.remove(at: index)
+      if online.attendances.isEmpty { users[party.id] = nil } else { users[party.id] = online }
+      return (attendance, online, online.attendances.isEmpty)
+    }
+    guard let gone else { return }
+    if gone.last { shard(party.address).addresses.withLock { $0[party.address] = nil } }
+    let wasAvailable = gone.attendance.isAvailable
+    guard wasAvailable || !gone.attendance.directed.isEmpty else { return }
+    let unavailable = Presence(
+      from: party, resource: gone.attendance.resource, availability: .offline, time: time)
+    var batch = LaneBatch()
+    if wasAvailable { broadcast(unavailable, online: gone.online, into: &batch) }
+    directedEnd(unavailable, gone.attendance.directed, card: gone.online.card, into: &batch)
+    batch.send()
+  }
+
+  // MARK: Cards
+
+  /// Replaces the card of an online user.
+  func setCard(_ user: UserID, _ make: (Card) -> Card) {
+    guard let old = card(of: user) else { return }
+    let new = make(old)
+    shard(user).users.withLock { $0[user]?.card = new }
+  }
+
+  // MARK: Presence
+
+  /// A session announces its availability (RFC 6121 4.2 to 4.5): subscribers
+  /// and the user's own resources are told; an initial presence is answered
+  /// with what the contacts' and the user's other resources have announced.
+  public func setPresence(_ presence: Presence, of session: any LiveSession) {
+    let party = session.party
+    let change: (before: Attendance, online: Online)? = shard(party.id).users.withLock { users in
+      guard let index = users[party.id]?.attendances.firstIndex(where: { $0.session === session }) else {
+        return nil
+      }
+      let before = users[party.id]!.attendances[index]  // found just above
+      users[party.id]!.attendances[index].presence = presence.isAvailable ? presence : nil
+      if !presence.isAvailable { users[party.id]!.attendances[index].directed = [] }
+      return (before, users[party.id]!)
+    }
+    guard let change else { return }
+    // An unavailable presence from someone who was not available is nobody's news.
+    if !presence.isAvailable && !change.before.isAvailable && change.before.directed.isEmpty { return }
+    var batch = LaneBatch()
+    if presence.isAvailable || change.before.isAvailable {
+      broadcast(presence, online: change.online, into: &batch)
+      if !presence.isAvailable { batch.add(.signal(.presence(presence), .direct), to: session) }
+    }
+    if !presence.isAvailable {
+      directedEnd(presence, change.before.directed, card: change.online.card, into: &batch)
+    } else if !change.before.isAvailable {
+      probe(for: session, online: change.online, into: &batch)
+    }
+    batch.send()
+  }
+
+  /// What a session that has just become available must learn (RFC 6121 4.3).
+  private func probe(for session: any LiveSession, online: Online, into batch: inout LaneBatch) {
+    let me = JID(online.card.user.address)
+    for contact in online.card.subscriptions {
+      guard let other = self.online(contact), !shuns(other.card, me), !shuns(online.card, JID(other.card.user.address))
+      else { continue }
+      for attendance in other.attendances {
+        if let presence = attendance.presence { batch.add(.signal(.presence(presence), .direct), to: session) }
+      }
+    }
+    for attendance in online.attendances where attendance.session !== session {
+      if let presence = attendance.presence { batch.add(.signal(.presence(presence), .direct), to: session) }
+    }
+  }
+
+  /// To everybody who may see it: subscribers' available sessions and the
+  /// user's own (RFC 6121 4.2.2, 4.4.2, 4.5.2).
+  private func broadcast(_ presence: Presence, online: Online, into batch: inout LaneBatch) {
+    let card = online.card
+    let me = JID(card.user.address)
+    for subscriber in card.subscribers {
+      guard let other = self.online(subscriber) else { continue }
+      if shuns(other.card, me) || (!card.blocks.isEmpty && shuns(card, JID(other.card.user.address))) { continue }
+      for attendance in other.attendances where attendance.isAvailable {
+        batch.add(.signal(.presence(presence), .direct), to: attendance.session)
+      }
+    }
+    for attendance in online.attendances where attendance.isAvailable {
+      batch.add(.signal(.presence(presence), .direct), to: attendance.session)
+    }
+  }
+
+  private func directedEnd(_ presence: Presence, _ targets: [BareJID], card: Card, into batch: inout LaneBatch) {
+    for address in targets {
+      guard let user = user(at: address), let other = online(user) else { continue }
+      // Subscribers have been told by the broadcast.
+      if card.contacts[address]?.subscription.from == true { continue }
+      if shuns(other.card, JID(card.user.address)) { continue }
+      for attendance in other.attendances where attendance.isAvailable {
+        batch.add(.signal(.presence(presence), .direct), to: attendance.session)
+      }
+    }
+  }
+
+  /// Directed presence (RFC 6121 4.6): to one user, remembered until it ends.
+  public func direct(_ presence: Presence, of session: any LiveSession, to address: BareJID, resource: String?) {
+    update(session) { attendance in
+      attendance.directed.removeAll { $0 == address }
+      if presence.isAvailable {
+        if attendance.directed.count >= Limits.directedMax { attendance.directed.removeFirst() }
+        attendance.directed.append(address)
+      }
+    }
+    guard let user = user(at: address), let other = online(user), !shuns(other.card, JID(session.party.address))
+    else { return }
+    var batch = LaneBatch()
+    for attendance in other.attendances {
+      if let resource {
+        if attendance.resource == resource {
+          batch.add(.signal(.presence(presence), .direct), to: attendance.session)
+        }
+      } else if attendance.isAvailable {
+        batch.add(.signal(.presence(presence), .direct), to: attendance.session)
+      }
+    }
+    batch.send()
+  }
+
+  /// All presences of `user` (or their end) to one other user: what a new
+  /// subscription, its end, a block and an unblock cause.
+  func showPresence(of user: UserID, to viewer: UserID, available: Bool, time: Timestamp) {
+    guard let online = online(user), let other = self.online(viewer) else { return }
+    var batch = LaneBatch()
+    for attendance in online.attendances {
+      guard let presence = attendance.presence else { continue }
+      let shown =
+        available
+        ? presence
+        : Presence(from: presence.from, resource: presence.resource, availability: .offline, time: time)
+      for target in other.attendances where target.isAvailable {
+        batch.add(.signal(.presence(shown), .direct), to: target.session)
+      }
+    }
+    batch.send()
+  }
+
+  private func shuns(_ card: Card, _ jid: JID) -> Bool { !card.blocks.isEmpty && card.blocks(jid) }
+
+  // MARK: Signals
+
+  /// Passes a signal on. False: nobody could take it (RFC 6121 8.5: an IQ is
+  /// then refused, a message bounced, by whoever asked).
+  @discardableResult
+  public func signal(_ signal: Signal, from session: (any LiveSession)?, party: Party, to target: SignalTarget) -> Bool {
+    var batch = LaneBatch()
+    let taken = route(signal, from: session?.id, party: party, to: target, into: &batch)
+    batch.send()
+    return taken
+  }
+
+  func route(
+    _ signal: Signal, from session: SessionID?, party: Party, to target: SignalTarget, into batch: inout LaneBatch
+  ) -> Bool {
+    var taken = false
+    switch target {
+    case .subscribers:
+      guard let mine = online(party.id) else { return false }
+      for user in mine.card.subscribers + [party.id] {
+        for attendance in attendances(of: user) where attendance.session.id != session {
+          batch.add(.signal(signal, .direct), to: attendance.session)
+          taken = true
+        }
+      }
+    case .user(let address, let resource):
+      let other = user(at: address).flatMap { online($0) }
+      if let other, shuns(other.card, JID(party.address)) { return false }
+      guard case .stanza(let stanza) = signal else {
+        for attendance in other?.attendances ?? [] {
+          batch.add(.signal(signal, .direct), to: attendance.session)
+          taken = true
+        }
+        return taken
+      }
+      switch stanza.name {
+      case .iq:
+        guard let resource,
+          let attendance = other?.attendances.first(where: { $0.door == .xmpp && $0.resource == resource })
+        else { return false }
+        batch.add(.signal(signal, .direct), to: attendance.session)
+        taken = true
+      case .message(let type):
+        let kind: Routing.Kind =
+          switch type {
+          case .chat, .normal, .groupchat: .conversation
+          case .headline: .headline
+          case .error: .error
+          }
+        let copies = !stanza.isPrivate && kind == .conversation
+        Routing.recipients(
+          other?.attendances ?? [], resource: resource, kind: kind, copies: copies, except: session
+        ) { receiver, form in
+          batch.add(.signal(signal, form), to: receiver)
+          taken = true
+        }
+        if copies, address != party.address {
+          Routing.copies(attendances(of: party.id), copies: true, except: session) { receiver, form in
+            // An app session is not told what its own user is doing elsewhere.
+            if form == .carbonSent { batch.add(.signal(signal, form), to: receiver) }
+          }
+        }
+      }
+    }
+    return taken
+  }
+
+  /// Ends sessions of a user: all, or those a test picks.
+  public func close(_ user: UserID, _ reason: CloseReason, where picks: (Attendance) -> Bool = { _ in true }) {
+    var batch = LaneBatch()
+    for attendance in attendances(of: user) where picks(attendance) {
+      batch.add(.signal(.closed(reason), .direct), to: attendance.session)
+    }
+    batch.send()
+  }
+}

@@ -1,0 +1,59 @@
+public import Addresses
+
+/// What a session must offer the hub. Both methods run on the session's lane.
+public protocol LiveSession: AnyObject, Sendable {
+  var id: SessionID { get }
+  var party: Party { get }
+  var lane: Lane { get }
+  func receive(_ delivery: Delivery)
+  /// After the last delivery of a batch: write what was gathered, once.
+  func batchEnded()
+}
+
+/// One thing a session is told.
+public enum Delivery: Sendable {
+  case entry(Entry, Form)
+  case signal(Signal, Form)
+  indirect case outcome(token: UInt64, Result<Receipt, Problem>)
+}
+
+/// In what dress a session gets an entry or a message signal.
+public enum Form: UInt8, Sendable, Hashable {
+  /// Addressed to it.
+  case direct
+  /// A copy of what another resource of the user received (XEP-0280).
+  case carbonReceived
+  /// A copy of what another session of the user sent (XEP-0280).
+  case carbonSent
+  /// An app session: every entry of the user's feed.
+  case feed
+}
+
+/// What the hub knows of a session: enough to decide who gets what without
+/// asking it. Changed only through `Hub.update`.
+public struct Attendance: Sendable {
+  public enum Door: UInt8, Sendable { case xmpp, app }
+  public let session: any LiveSession
+  public let door: Door
+  public let resource: String
+  /// nil before initial presence; never an unavailable one.
+  public var presence: Presence?
+  /// Carbons are enabled (XEP-0280). Not meaningful for app sessions.
+  public var carbons = false
+  /// Has fetched the roster: gets pushes (RFC 6121 2.1.6).
+  public var wantsRoster = false
+  /// Has fetched the block list: gets pushes (XEP-0191 3.2).
+  public var wantsBlocks = false
+  /// Whom directed presence was sent to (RFC 6121 4.6): told when it ends. At
+  /// most `Limits.directedMax`; at the bound the oldest is forgotten.
+  public internal(set) var directed: [BareJID] = []
+
+  public init(session: any LiveSession, door: Door, resource: String) {
+    self.session = session
+    self.door = door
+    self.resource = resource
+  }
+
+  public var isAvailable: Bool { presence != nil }
+  public var priority: Int8 { presence?.priority ?? 0 }
+}

@@ -1,0 +1,215 @@
+import Dispatch
+import Logging
+
+/// The single consumer of the inbox. Theory:
+///
+/// It takes everything there is, judges each post against cached dialog state,
+/// writes all entries in one transaction, and only when that is synced tells
+/// anybody: outcomes to authors, entries to sessions, one hop per lane. While
+/// the disk syncs, the next batch gathers: an idle server commits at once, a
+/// busy one batches itself; there is no timer.
+///
+/// Being alone, it needs no locks: positions are given out here, and the
+/// order of posts in the inbox is the order of everything. A batch that fails
+/// is rolled back, all caches are dropped, and it is tried again in halves, so
+/// that one bad post does not take its neighbours down; the post that fails
+/// alone is refused with `storage-failed`.
+final class Committer: Sendable {
+  private let inbox: Inbox
+  private let queue = DispatchQueue(label: "parley.committer", qos: .userInitiated)
+  private let desk: Desk
+
+  init(inbox: Inbox, desk: Desk) {
+    self.inbox = inbox
+    self.desk = desk
+  }
+
+  /// Wakes the committer; called once per idle-to-busy change.
+  func wake() {
+    queue.async { [self] in
+      while true {
+        let batch = inbox.take()
+        if batch.isEmpty { return }
+        desk.commit(batch[...])
+      }
+    }
+  }
+
+  /// Returns when all that was queued has been committed and told.
+  func drain() async {
+    await withCheckedContinuation { done in
+      queue.async { done.resume() }
+    }
+  }
+}
+
+/// The committer's own state. Confined to the committer's queue: the only
+/// caller is `Committer.wake`, which runs on that one serial queue.
+final class Desk: @unchecked Sendable {  // confined to the committer's serial queue
+  private let store: any Store
+  private let hub: Hub
+  private let clock: any Clock
+  private let logger: Logger
+  private var judge: Judge
+
+  init(store: any Store, hub: Hub, clock: any Clock, realms: RealmTable, logger: Logger) throws {
+    self.store = store
+    self.hub = hub
+    self.clock = clock
+    self.logger = logger
+    let head = try store.read { try $0.head() }
+    judge = Judge(realms: realms, hub: hub, head: head.position, time: head.time)
+  }
+
+  func commit(_ batch: ArraySlice<Post>, failures: Int = 0) {
+    var failures = failures
+    commit(batch, &failures)
+  }
+
+  /// `failures` counts posts that failed alone in this batch: when the engine
+  /// itself is ill (disk full) the rest is refused without trying each.
+  private func commit(_ batch: ArraySlice<Post>, _ failures: inout Int) {
+    if batch.isEmpty { return }
+    if failures >= 8 { return refuse(batch, Problem.storage) }
+    let before = judge.mark
+    judge.begin(now: clock.now)
+    do {
+      try store.write { writer in
+        for post in batch { try judge.judge(post, writer) }
+        try judge.finish(writer)
+      }
+    } catch {
+      judge.rollBack(to: before)
+      if batch.count > 1 {
+        let middle = batch.startIndex + batch.count / 2
+        commit(batch[batch.startIndex..<middle], &failures)
+        commit(batch[middle...], &failures)
+        return
+      }
+      switch error {
+      case let failed as WorkFailed: refuse(batch, failed.problem)
+      default:
+        failures += 1
+        logger.error("a post could not be stored", metadata: ["error": "\(error)"])
+        refuse(batch, Problem.storage)
+      }
+      return
+    }
+    tell(judge.take())
+  }
+
+  private func refuse(_ batch: ArraySlice<Post>, _ problem: Problem) {
+    tell(batch.map { .settled($0, .failure(problem)) })
+  }
+
+  /// After the commit: everybody who has to know, in the order of the log.
+  /// Sessions first: whoever waits for a post finds that its deliveries are on
+  /// their way.
+  private func tell(_ news: [News]) {
+    var lanes = LaneBatch()
+    var waiting: [() -> Void] = []
+    for item in news {
+      switch item {
+      case .settled(let post, let result):
+        switch post.completion {
+        case .none: break
+        case .session(let session, let token): lanes.add(.outcome(token: token, result), to: session)
+        case .callback(let body): waiting.append { body(result) }
+        }
+      case .entry(let entry, let author):
+        announce(entry, except: author, into: &lanes)
+      case .arrived(let attendance, let card):
+        if let replaced = hub.arrive(attendance, card: card) {
+          lanes.add(.signal(.closed(.replaced), .direct), to: replaced)
+        }
+      case .signal(let signal, let session, let party, let target):
+        _ = hub.route(signal, from: session, party: party, to: target, into: &lanes)
+      case .card(let user, let change):
+        hub.setCard(user, change)
+      case .presence(let user, let viewer, let available):
+        // Presences go out behind the entries that caused them.
+        lanes.send()
+        lanes = LaneBatch()
+        hub.showPresence(of: user, to: viewer, available: available, time: judge.time)
+      case .closed(let user, let reason):
+        for attendance in hub.attendances(of: user) {
+          lanes.add(.signal(.closed(reason), .direct), to: attendance.session)
+        }
+      }
+    }
+    lanes.send()
+    for body in waiting { body() }
+  }
+
+  private func announce(_ entry: Entry, except author: SessionID?, into lanes: inout LaneBatch) {
+    switch entry.fact {
+    case .message(let message):
+      spread(entry, message, kind: .conversation, except: author, into: &lanes)
+    case .marker(let marker):
+      let shown = marker.told ? hub.attendances(of: entry.peer.id) : []
+      if let stanza = marker.stanza, marker.told {
+        spread(entry, stanza, kind: .conversation, except: author, into: &lanes)
+        return
+      }
+      for attendance in shown where entry.peer.id != entry.author.id {
+        switch attendance.door {
+        case .app: lanes.add(.entry(entry, .feed), to: attendance.session)
+        case .xmpp:
+          if marker.asked, attendance.isAvailable { lanes.add(.entry(entry, .direct), to: attendance.session) }
+        }
+      }
+      for attendance in hub.attendances(of: entry.author.id) {
+        switch attendance.door {
+        case .app: lanes.add(.entry(entry, .feed), to: attendance.session)
+        case .xmpp:
+          if marker.asked, attendance.carbons, attendance.session.id != author {
+            lanes.add(.entry(entry, .carbonSent), to: attendance.session)
+          }
+        }
+      }
+    case .contact, .blocks, .profile:
+      for attendance in hub.attendances(of: entry.author.id) {
+        lanes.add(.entry(entry, attendance.door == .app ? .feed : .direct), to: attendance.session)
+      }
+    case .dialogOpened:
+      for user in Set([entry.author.id, entry.peer.id]) {
+        for attendance in hub.attendances(of: user) where attendance.door == .app {
+          lanes.add(.entry(entry, .feed), to: attendance.session)
+        }
+      }
+    }
+  }
+
+  private func spread(
+    _ entry: Entry, _ message: Message, kind: Routing.Kind, except author: SessionID?, into lanes: inout LaneBatch
+  ) {
+    let copies = !message.traits.contains(.uncopied)
+    let toSelf = entry.author.id == entry.peer.id
+    Routing.recipients(
+      hub.attendances(of: entry.peer.id), resource: message.envelope.toResource, kind: kind,
+      copies: copies && !toSelf, except: author
+    ) { session, form in lanes.add(.entry(entry, form), to: session) }
+    if !toSelf {
+      Routing.copies(hub.attendances(of: entry.author.id), copies: copies, except: author) { session, form in
+        lanes.add(.entry(entry, form), to: session)
+      }
+    } else if let author {
+      // An app session sees its own message as an event, like all others.
+      for attendance in hub.attendances(of: entry.author.id)
+      where attendance.door == .app && attendance.session.id == author {
+        lanes.add(.entry(entry, .feed), to: attendance.session)
+      }
+    }
+  }
+}
+
+/// What follows from a committed batch, in order.
+enum News {
+  case settled(Post, Result<Receipt, Problem>)
+  case entry(Entry, author: SessionID?)
+  case arrived(Attendance, Card?)
+  case signal(Signal, SessionID?, Party, SignalTarget)
+  case card(UserID, @Sendable (Card) -> Card)
+  case presence(of: UserID, to: UserID, available: Bool)
+  case closed(UserID, CloseReason)
+}

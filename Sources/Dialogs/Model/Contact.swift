@@ -1,0 +1,108 @@
+public import Addresses
+
+/// One roster item (RFC 6121 2): what `owner` keeps about `address`.
+public struct Contact: Hashable, Sendable {
+  public let owner: UserID
+  public let address: BareJID
+  /// The contact as a local user; nil for a foreign or unknown address.
+  public let peer: UserID?
+  public var name: String?
+  public var groups: [String]
+  public var subscription: Subscription
+  /// The whole `subscribe` stanza as it came, kept while it waits for an
+  /// answer (RFC 6121 3.1.3); opaque, at most `Limits.requestBytesMax`.
+  public var request: [UInt8]?
+  /// The log position of the last change: the roster version (RFC 6121 2.6).
+  public var version: Position
+
+  public init(
+    owner: UserID, address: BareJID, peer: UserID?, name: String? = nil, groups: [String] = [],
+    subscription: Subscription, request: [UInt8]? = nil, version: Position
+  ) {
+    self.owner = owner
+    self.address = address
+    self.peer = peer
+    self.name = name
+    self.groups = groups
+    self.subscription = subscription
+    self.request = request
+    self.version = version
+  }
+}
+
+/// What a contact entry records: the item after the change and what has to be
+/// told to whom (RFC 6121 3).
+public struct ContactChange: Hashable, Sendable {
+  /// The item after the change. When `removed`, the item that went.
+  public var contact: Contact
+  public var removed: Bool
+  /// Whether the roster shows the change (a bare pending-in never does).
+  public var push: Bool
+  /// A subscription stanza from the contact, to be shown to the owner.
+  public var act: SubscriptionAct?
+  /// That stanza as it came (its children; opaque); nil: write a bare one.
+  public var stanza: [UInt8]?
+
+  public init(
+    contact: Contact, removed: Bool = false, push: Bool, act: SubscriptionAct? = nil,
+    stanza: [UInt8]? = nil
+  ) {
+    self.contact = contact
+    self.removed = removed
+    self.push = push
+    self.act = act
+    self.stanza = stanza
+  }
+}
+
+/// One pattern of a block list (XEP-0191): a full JID, bare JID, domain with
+/// resource or domain; it matches as XEP-0016 2.1 says.
+public struct BlockPattern: Hashable, Sendable {
+  public let jid: JID
+  public init(_ jid: JID) { self.jid = jid }
+
+  /// Whether a stanza from or to `other` is blocked.
+  public func matches(_ other: JID) -> Bool {
+    guard jid.domain == other.domain else { return false }
+    if let local = jid.local, local != other.local { return false }
+    if let resource = jid.resource, resource != other.resource { return false }
+    return true
+  }
+}
+
+/// What is known about an online user: contacts and blocks as one immutable
+/// snapshot, replaced whole by the committer on each change.
+public final class Card: Sendable {
+  public let user: User
+  /// By address, so that a stanza finds its contact without a store.
+  public let contacts: [BareJID: Contact]
+  public let blocks: [BlockPattern]
+  /// Local users who see this user's presence (`from`, `both`).
+  public let subscribers: [UserID]
+  /// Local users whose presence this user sees (`to`, `both`).
+  public let subscriptions: [UserID]
+  /// The highest contact version, removals included: the roster's `ver`.
+  public let rosterVersion: Position
+  /// The roster as a door encodes it; filled once, dropped with the card.
+  public let forms = FormSlot()
+
+  public init(user: User, contacts: [BareJID: Contact], blocks: [BlockPattern], rosterVersion: Position) {
+    self.user = user
+    self.contacts = contacts
+    self.blocks = blocks
+    self.rosterVersion = rosterVersion
+    var subscribers: [UserID] = []
+    var subscriptions: [UserID] = []
+    for contact in contacts.values {
+      guard let peer = contact.peer else { continue }
+      if contact.subscription.from { subscribers.append(peer) }
+      if contact.subscription.to { subscriptions.append(peer) }
+    }
+    self.subscribers = subscribers
+    self.subscriptions = subscriptions
+  }
+
+  public func blocks(_ jid: JID) -> Bool {
+    blocks.contains { $0.matches(jid) }
+  }
+}

@@ -1,0 +1,67 @@
+/// What a message says, typed as the app protocol types it, beside what XMPP
+/// said in its own words.
+///
+/// `extras` is the message's XMPP children (body included), each complete with
+/// its namespace, exactly as a door will write them again: nothing XMPP says is
+/// lost, and nothing here reads it. An app's message has no extras; the XMPP
+/// door renders one from the typed part.
+public struct Content: Hashable, Sendable {
+  /// Raw values are stored: never renumber.
+  public enum Kind: UInt8, Sendable {
+    case none = 0  // nothing to show: a bodiless stanza kept for XMPP
+    case text = 1
+    case encrypted = 2
+    case custom = 3
+    case location = 4
+    case contact = 5
+    case sticker = 6
+    case image = 7
+    case video = 8
+    case audio = 9
+    case file = 10
+    case system = 11
+    case call = 12
+  }
+
+  public var kind: Kind
+  /// What to show; for kinds a client does not know, the fallback.
+  public var text: String
+  /// The kind's own fields as a JSON object, as the app wrote them; nil: none.
+  public var fields: String?
+  public var extras: [UInt8]
+
+  public init(kind: Kind, text: String = "", fields: String? = nil, extras: [UInt8] = []) {
+    self.kind = kind
+    self.text = text
+    self.fields = fields
+    self.extras = extras
+  }
+}
+
+/// The outside of a stanza as its author wrote it. An entry keeps it, so that
+/// the archive returns what was said and replies find what they answer.
+public struct Envelope: Hashable, Sendable {
+  /// Raw values are stored: never renumber.
+  public enum MessageType: UInt8, Sendable {
+    case normal = 0, chat = 1, groupchat = 2, headline = 3, error = 4
+  }
+  public var type: MessageType
+  /// The author's resource; for an app's session `app-<deviceId>`; nil: bare.
+  public var fromResource: String?
+  /// The resource that was addressed; nil: the bare JID.
+  public var toResource: String?
+  /// The stanza's `id`, or the app's `clientId`.
+  public var id: String?
+  public var language: String?
+
+  public init(
+    type: MessageType = .chat, fromResource: String? = nil, toResource: String? = nil,
+    id: String? = nil, language: String? = nil
+  ) {
+    self.type = type
+    self.fromResource = fromResource
+    self.toResource = toResource
+    self.id = id
+    self.language = language
+  }
+}

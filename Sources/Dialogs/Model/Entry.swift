@@ -1,0 +1,239 @@
+/// A fact: a committed post. Immutable and shared by everyone who is told.
+public final class Entry: Sendable {
+  public let position: Position
+  public let time: Timestamp
+  public let dialog: DialogID
+  /// Who wrote it; in a `self` dialog its owner.
+  public let author: Party
+  /// The other user of a private dialog; in a `self` dialog its owner.
+  public let peer: Party
+  public let fact: Fact
+  /// The id the wire shows: `message.id`, XEP-0359 stanza-id, MAM id.
+  public let id: PublicID
+  /// Encoded once per form, shared by all recipients.
+  public let forms = FormSlot()
+
+  public init(
+    position: Position, time: Timestamp, dialog: DialogID, author: Party, peer: Party, fact: Fact,
+    id: PublicID
+  ) {
+    self.position = position
+    self.time = time
+    self.dialog = dialog
+    self.author = author
+    self.peer = peer
+    self.fact = fact
+    self.id = id
+  }
+
+  /// The other side of the dialog as `user` sees it.
+  public func counterpart(of user: UserID) -> Party { author.id == user ? peer : author }
+}
+
+/// What an entry says.
+public enum Fact: Sendable {
+  case message(Message)
+  /// A member has received or read up to a message.
+  case marker(Marker)
+  /// A roster item changed (in the owner's `self` dialog).
+  case contact(ContactChange)
+  /// The block list changed (in the owner's `self` dialog).
+  case blocks(BlockChange)
+  /// The profile changed (in the owner's `self` dialog).
+  case profile(Profile)
+  /// A dialog came to be without a message (in both users' feeds).
+  case dialogOpened
+
+  /// Stored with the entry: never renumber. 1 to 9 are what people say,
+  /// 10 and up what the server notes.
+  public enum Kind: UInt8, Sendable {
+    case message = 1
+    case marker = 10
+    case contact = 11
+    case blocks = 12
+    case profile = 13
+    case dialogOpened = 14
+  }
+
+  public var kind: Kind {
+    switch self {
+    case .message: .message
+    case .marker: .marker
+    case .contact: .contact
+    case .blocks: .blocks
+    case .profile: .profile
+    case .dialogOpened: .dialogOpened
+    }
+  }
+}
+
+/// A message as it was said.
+public struct Message: Sendable {
+  /// Dense per dialog, from 1; 0 for entries that are not shown as messages
+  /// (a bodiless stanza kept for XMPP).
+  public let sequence: Int64
+  public let content: Content
+  public let envelope: Envelope
+  public let traits: Traits
+
+  /// Stored with the entry: never renumber the bits.
+  public struct Traits: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt16
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+    /// Makes the dialog unread.
+    public static let counts = Traits(rawValue: 1)
+    /// In the personal archive (XEP-0313).
+    public static let archived = Traits(rawValue: 2)
+    /// Replayed to a client without archive when it comes back (XEP-0160).
+    public static let replayed = Traits(rawValue: 4)
+    /// No carbons (XEP-0280 `<private/>`, XEP-0334 `<no-copy/>`).
+    public static let uncopied = Traits(rawValue: 8)
+    /// Asks for displayed markers (XEP-0333 `<markable/>`); app messages always.
+    public static let markable = Traits(rawValue: 16)
+    /// Asks for a receipt (XEP-0184); app messages always.
+    public static let receipted = Traits(rawValue: 32)
+    /// Written by the app protocol: no extras, rendered by the XMPP door.
+    public static let fromApp = Traits(rawValue: 64)
+    /// Deleted once delivered (XEP-0334 `<no-permanent-store/>`).
+    public static let transient = Traits(rawValue: 128)
+  }
+
+  public init(sequence: Int64, content: Content, envelope: Envelope, traits: Traits) {
+    self.sequence = sequence
+    self.content = content
+    self.envelope = envelope
+    self.traits = traits
+  }
+}
+
+/// "Up to here", by one member of one dialog.
+public struct Marker: Sendable {
+  public enum Kind: UInt8, Sendable { case delivered = 1, displayed = 2 }
+  public let kind: Kind
+  /// The member's marks after this one.
+  public let mark: Mark
+  /// The message that was marked: its position, public id, and the stanza id its
+  /// author gave it (what XEP-0184 and XEP-0333 in private dialogs refer to).
+  public let target: Position
+  public let targetID: PublicID
+  public let targetStanzaID: String?
+  /// The stanza that carried it, when XMPP did and it is to be relayed or
+  /// archived as it came; nil: a door renders one.
+  public let stanza: Message?
+  /// Whether the other side is told at all: false for a private read.
+  public let told: Bool
+  /// Whether XMPP clients of the other side are told, where no stanza says it:
+  /// the message asked for it and its author may see the reader's presence.
+  public let asked: Bool
+
+  public init(
+    kind: Kind, mark: Mark, target: Position, targetID: PublicID, targetStanzaID: String?, stanza: Message?,
+    told: Bool, asked: Bool
+  ) {
+    self.kind = kind
+    self.mark = mark
+    self.target = target
+    self.targetID = targetID
+    self.targetStanzaID = targetStanzaID
+    self.stanza = stanza
+    self.told = told
+    self.asked = asked
+  }
+}
+
+/// One member's row in one dialog. Unread = dialog.ordinal - displayedOrdinal -
+/// (own - ownAtDisplayed): own messages never count.
+public struct Mark: Hashable, Sendable {
+  public let dialog: DialogID
+  public let user: UserID
+  /// The last message known to have reached a device of the member.
+  public var delivered: Position
+  /// The last message the member has read.
+  public var displayed: Position
+  /// `dialog.ordinal` as it was just after the displayed message.
+  public var displayedOrdinal: Int64
+  /// How many counting messages the member has written.
+  public var own: Int64
+  /// How many of those stand at or before the displayed message.
+  public var ownAtDisplayed: Int64
+  /// The log position of the last change of `delivered` or `displayed`.
+  public var position: Position
+
+  public init(
+    dialog: DialogID, user: UserID, delivered: Position = .zero, displayed: Position = .zero,
+    displayedOrdinal: Int64 = 0, own: Int64 = 0, ownAtDisplayed: Int64 = 0, position: Position = .zero
+  ) {
+    self.dialog = dialog
+    self.user = user
+    self.delivered = delivered
+    self.displayed = displayed
+    self.displayedOrdinal = displayedOrdinal
+    self.own = own
+    self.ownAtDisplayed = ownAtDisplayed
+    self.position = position
+  }
+
+  public func unread(ordinal: Int64) -> Int64 {
+    max(0, (ordinal - displayedOrdinal) - (own - ownAtDisplayed))
+  }
+}
+
+/// The block list after a change, and what the change was (XEP-0191).
+public struct BlockChange: Sendable {
+  public enum Act: UInt8, Sendable { case block = 1, unblock = 2 }
+  public let act: Act
+  /// What was added or taken away; for "unblock all" everything there was.
+  public let patterns: [BlockPattern]
+  public init(act: Act, patterns: [BlockPattern]) {
+    self.act = act
+    self.patterns = patterns
+  }
+}
+
+/// A private or `self` dialog as stored. `first` < `second` by number; in a
+/// `self` dialog they are the same user.
+public struct Dialog: Hashable, Sendable {
+  /// Stored: never renumber.
+  public enum Kind: UInt8, Sendable { case own = 0, privately = 1 }
+  public let id: DialogID
+  public let kind: Kind
+  public let first: Party
+  public let second: Party
+  /// The last message's sequence; messages only, dense.
+  public var sequence: Int64
+  /// How many entries so far made the dialog unread.
+  public var ordinal: Int64
+  /// Position of the last entry of any kind.
+  public var last: Position
+  public let createdAt: Timestamp
+
+  public init(
+    id: DialogID, kind: Kind, first: Party, second: Party, sequence: Int64 = 0, ordinal: Int64 = 0,
+    last: Position = .zero, createdAt: Timestamp
+  ) {
+    self.id = id
+    self.kind = kind
+    self.first = first
+    self.second = second
+    self.sequence = sequence
+    self.ordinal = ordinal
+    self.last = last
+    self.createdAt = createdAt
+  }
+
+  public func peer(of user: UserID) -> Party { first.id == user ? second : first }
+  public func has(_ user: UserID) -> Bool { first.id == user || second.id == user }
+}
+
+/// A dialog as one member sees it in a list.
+public struct DialogView: Sendable {
+  public let dialog: Dialog
+  public let mark: Mark
+  /// The last message that is shown; nil in an empty dialog.
+  public let lastMessage: Entry?
+  public init(dialog: Dialog, mark: Mark, lastMessage: Entry?) {
+    self.dialog = dialog
+    self.mark = mark
+    self.lastMessage = lastMessage
+  }
+}

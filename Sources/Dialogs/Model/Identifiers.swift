@@ -1,0 +1,58 @@
+/// Numbers that name things inside the server. None of them is ever shown to
+/// a client: the wire carries `PublicID`s, which reveal nothing.
+
+/// A realm: one app, one XMPP domain, one key set.
+public struct RealmID: Hashable, Sendable, Comparable {
+  public let number: Int64
+  public init(_ number: Int64) { self.number = number }
+  public static func < (a: Self, b: Self) -> Bool { a.number < b.number }
+}
+
+/// A user of one realm. Never reused, not even after the user is deleted.
+public struct UserID: Hashable, Sendable, Comparable {
+  public let number: Int64
+  public init(_ number: Int64) { self.number = number }
+  public static func < (a: Self, b: Self) -> Bool { a.number < b.number }
+}
+
+/// A conversation, or a user's own record (the `self` dialog).
+public struct DialogID: Hashable, Sendable, Comparable {
+  public let number: Int64
+  public init(_ number: Int64) { self.number = number }
+  public static func < (a: Self, b: Self) -> Bool { a.number < b.number }
+}
+
+/// The place of an entry in the whole log: increasing, without reuse. The
+/// first entry has position 1; `zero` means "before everything".
+public struct Position: Hashable, Sendable, Comparable {
+  public let number: Int64
+  public init(_ number: Int64) { self.number = number }
+  public static let zero = Position(0)
+  public static let end = Position(.max)
+  public var next: Position { Position(number + 1) }
+  public var previous: Position { Position(number - 1) }
+  public static func < (a: Self, b: Self) -> Bool { a.number < b.number }
+}
+
+/// One bound XMPP or WebSocket session of this process.
+public struct SessionID: Hashable, Sendable {
+  public let number: UInt64
+  public init(_ number: UInt64) { self.number = number }
+}
+
+/// Milliseconds since 1970-01-01T00:00:00Z. Never decreases with position.
+public struct Timestamp: Hashable, Sendable, Comparable {
+  public let milliseconds: Int64
+  public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+  public static func < (a: Self, b: Self) -> Bool { a.milliseconds < b.milliseconds }
+  public static func + (a: Self, b: Duration) -> Timestamp {
+    Timestamp(
+      milliseconds: a.milliseconds + b.components.seconds * 1000
+        + b.components.attoseconds / 1_000_000_000_000_000)
+  }
+}
+
+/// Where the time comes from: the system's clock, or a test's hand.
+public protocol Clock: Sendable {
+  var now: Timestamp { get }
+}

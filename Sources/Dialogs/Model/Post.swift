@@ -1,0 +1,193 @@
+public import Addresses
+
+/// An intent on its way to the committer. Immutable; one allocation.
+public final class Post: Sendable {
+  /// Who asks. Authorisation is by this user, never by what a door claims.
+  public let author: Party
+  public let intent: Intent
+  /// The XMPP stream the post came on and its number there (XEP-0198): stored
+  /// with the commit, so that after a crash the durable count is known.
+  public let inbound: Inbound?
+  public let completion: Completion
+
+  public struct Inbound: Hashable, Sendable {
+    public let stream: StreamNonce
+    public let number: UInt32
+    public init(stream: StreamNonce, number: UInt32) {
+      self.stream = stream
+      self.number = number
+    }
+  }
+
+  /// Who is told the outcome, after the commit.
+  public enum Completion: Sendable {
+    case none
+    /// In the session's own lane and in order with what else it receives.
+    case session(any LiveSession, token: UInt64)
+    /// On the committer's thread: hand over and return at once.
+    case callback(@Sendable (Result<Receipt, Problem>) -> Void)
+  }
+
+  public init(author: Party, intent: Intent, inbound: Inbound? = nil, completion: Completion) {
+    self.author = author
+    self.intent = intent
+    self.inbound = inbound
+    self.completion = completion
+  }
+}
+
+/// Names one resumable XMPP stream across restarts: 128 random bits.
+public struct StreamNonce: Hashable, Sendable {
+  public let high: UInt64
+  public let low: UInt64
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+}
+
+public enum Intent: Sendable {
+  case message(MessageDraft)
+  case marker(MarkerDraft)
+  /// Set name and groups of a roster item, adding it if need be (RFC 6121 2.3).
+  case contact(address: BareJID, name: String?, groups: [String])
+  /// Remove a roster item and both subscriptions (RFC 6121 2.5).
+  case removeContact(BareJID)
+  /// subscribe, subscribed, unsubscribe, unsubscribed (RFC 6121 3); `stanza`
+  /// is what a recipient is shown, opaque.
+  case subscription(SubscriptionAct, to: BareJID, stanza: [UInt8]?)
+  /// The app's contact request or acceptance: item, subscribe, and approval
+  /// of the other direction, in one step.
+  case befriend(BareJID, name: String?)
+  /// An operator's roster entry; `mutual` sets both sides to `both`, without
+  /// asking either.
+  case link(BareJID, name: String?, groups: [String], mutual: Bool)
+  case block([BlockPattern])
+  /// An empty list unblocks all (XEP-0191 3.5).
+  case unblock([BlockPattern])
+  case profile(ProfileDraft)
+  /// Get or create the private dialog with this user.
+  case openDialog(BareJID)
+  /// A session arrives: it is registered with the hub at one exact position.
+  case attend(Attendance)
+  /// A signal that rides behind its sender's posts, in order.
+  case signal(Signal, to: SignalTarget)
+  /// A client of the author confirmed everything inbound up to here.
+  case confirm(Position)
+  /// The author's last session has ended.
+  case leave
+  /// Anything else that must write in order with the log (accounts, grants).
+  case work(Work)
+}
+
+/// A message to be said.
+public struct MessageDraft: Sendable {
+  /// The addressee; the author's own address means the self dialog.
+  public var to: BareJID
+  public var content: Content
+  public var envelope: Envelope
+  public var traits: Message.Traits
+  /// What makes a repeat recognisable; nil: never taken for a repeat.
+  public var key: RepeatKey?
+
+  public init(to: BareJID, content: Content, envelope: Envelope, traits: Message.Traits, key: RepeatKey?) {
+    self.to = to
+    self.content = content
+    self.envelope = envelope
+    self.traits = traits
+    self.key = key
+  }
+}
+
+/// Author and dialog are implied. For the app a repeat with another body is a
+/// conflict; for XMPP the same id with other content is a new message (bots
+/// send `id='1'`).
+public struct RepeatKey: Sendable, Hashable {
+  public enum Rule: UInt8, Sendable { case app = 1, xmpp = 2 }
+  public var rule: Rule
+  /// The app's clientId; XMPP: the origin-id, else the stanza id.
+  public var id: String
+  /// 64 bits over the payload without `<delay/>`, from `Digest64`.
+  public var bodyHash: UInt64
+  public init(rule: Rule, id: String, bodyHash: UInt64) {
+    self.rule = rule
+    self.id = id
+    self.bodyHash = bodyHash
+  }
+}
+
+/// A marker to be set: where, up to which message.
+public struct MarkerDraft: Sendable {
+  public enum Target: Sendable {
+    /// By the message's public id.
+    case entry(PublicID)
+    /// By the id that its author gave the stanza.
+    case stanza(String)
+  }
+  /// The other user of the private dialog.
+  public var with: BareJID
+  public var kind: Marker.Kind
+  public var target: Target
+  /// Not told to the other side (private read, XEP-0490).
+  public var isPrivate: Bool
+  /// The stanza to relay, where XMPP sent it.
+  public var stanza: (content: Content, envelope: Envelope, traits: Message.Traits)?
+
+  public init(
+    with: BareJID, kind: Marker.Kind, target: Target, isPrivate: Bool = false,
+    stanza: (content: Content, envelope: Envelope, traits: Message.Traits)? = nil
+  ) {
+    self.with = with
+    self.kind = kind
+    self.target = target
+    self.isPrivate = isPrivate
+    self.stanza = stanza
+  }
+}
+
+/// What changes in a profile; nil leaves as it is.
+public struct ProfileDraft: Sendable {
+  public var displayName: String??
+  public var status: String??
+  public var metadata: String??
+  /// The new avatar; `.some(nil)` removes it.
+  public var avatar: Avatar??
+  /// The vCard as the XMPP door wrote it (opaque), at most `Limits.vCardBytesMax`.
+  public var vCard: [UInt8]?
+
+  public init(
+    displayName: String?? = nil, status: String?? = nil, metadata: String?? = nil, avatar: Avatar?? = nil,
+    vCard: [UInt8]? = nil
+  ) {
+    self.displayName = displayName
+    self.status = status
+    self.metadata = metadata
+    self.avatar = avatar
+    self.vCard = vCard
+  }
+}
+
+/// Writes on the committer's thread, in the batch's transaction.
+public struct Work: Sendable {
+  public let body: @Sendable (any StoreWriter) throws -> any Sendable
+  public init(_ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable) { self.body = body }
+}
+
+/// The outcome of a post, told after its commit.
+public struct Receipt: Sendable {
+  /// The head of the log when the post was done.
+  public var position: Position
+  /// What was written; for a repeat, what was written the first time.
+  public var entry: Entry?
+  /// The post was a repeat: nothing was written now.
+  public var isRepeat = false
+  public var dialog: Dialog?
+  /// For `attend`: the user's card.
+  public var card: Card?
+  /// For `attend`: inbound entries behind this were not confirmed by anybody.
+  public var delivered: Position = .zero
+  /// For `work`: what its body returned.
+  public var value: (any Sendable)?
+
+  public init(position: Position) { self.position = position }
+}

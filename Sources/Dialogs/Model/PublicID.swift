@@ -1,0 +1,119 @@
+import Crypto
+import CryptoExtras
+
+/// What the wire shows of a number: 128 bits that are unpredictable, never
+/// repeat and reveal nothing (XEP-0313 3.2, XEP-0359 6): the number, the
+/// realm's epoch and zeros under AES-128 with a key of the realm. It needs no
+/// index, and checks itself: a made-up id opens to zeros once in 2^32.
+public struct PublicID: Hashable, Sendable, CustomStringConvertible {
+  public let high: UInt64
+  public let low: UInt64
+
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// 32 lower-case hex digits.
+  public init?(_ text: some StringProtocol) {
+    guard text.utf8.count == 32 else { return nil }
+    var parts: (UInt64, UInt64) = (0, 0)
+    for (index, byte) in text.utf8.enumerated() {
+      let digit: UInt64
+      switch byte {
+      case 0x30...0x39: digit = UInt64(byte - 0x30)
+      case 0x61...0x66: digit = UInt64(byte - 0x61 + 10)
+      default: return nil
+      }
+      if index < 16 { parts.0 = parts.0 << 4 | digit } else { parts.1 = parts.1 << 4 | digit }
+    }
+    self.init(high: parts.0, low: parts.1)
+  }
+
+  public var description: String {
+    String(unsafeUninitializedCapacity: 32) { buffer in
+      for index in 0..<16 {
+        buffer[index] = Self.digit(high >> UInt64(60 - 4 * index))
+        buffer[16 + index] = Self.digit(low >> UInt64(60 - 4 * index))
+      }
+      return 32
+    }
+  }
+
+  private static func digit(_ nibble: UInt64) -> UInt8 {
+    let value = UInt8(nibble & 15)
+    return value < 10 ? 0x30 + value : 0x61 - 10 + value
+  }
+}
+
+/// Seals and opens the public ids of one realm. One key per purpose, so that an
+/// id of one kind never opens as another.
+public struct Sealer: Sendable {
+  public enum Purpose: String, Sendable { case entry, dialog, cursor }
+
+  private let key: SymmetricKey
+  private let epoch: UInt32
+
+  public init(realm: Realm, purpose: Purpose) {
+    let derived = HKDF<SHA256>.deriveKey(
+      inputKeyMaterial: SymmetricKey(data: realm.key), info: Array("parley \(purpose.rawValue)".utf8),
+      outputByteCount: 16)
+    self.key = derived
+    self.epoch = realm.epoch
+  }
+
+  public func seal(_ number: Int64) -> PublicID {
+    var block = [UInt8](repeating: 0, count: 16)
+    for index in 0..<4 { block[index] = UInt8(truncatingIfNeeded: epoch >> UInt32(24 - 8 * index)) }
+    for index in 0..<8 { block[4 + index] = UInt8(truncatingIfNeeded: number >> Int64(56 - 8 * index)) }
+    // The block and the key have the only sizes that could be refused.
+    do { try AES.permute(&block, key: key) } catch { preconditionFailure("AES-128 of one block: \(error)") }
+    return PublicID(high: Self.word(block, 0), low: Self.word(block, 8))
+  }
+
+  /// nil: not an id of this realm, purpose and epoch.
+  public func open(_ id: PublicID) -> Int64? {
+    var block = [UInt8](repeating: 0, count: 16)
+    for index in 0..<8 {
+      block[index] = UInt8(truncatingIfNeeded: id.high >> UInt64(56 - 8 * index))
+      block[8 + index] = UInt8(truncatingIfNeeded: id.low >> UInt64(56 - 8 * index))
+    }
+    do { try AES.inversePermute(&block, key: key) } catch {
+      preconditionFailure("AES-128 of one block: \(error)")
+    }
+    let first = Self.word(block, 0)
+    guard UInt32(first >> 32) == epoch, Self.word(block, 8) & 0xffff_ffff == 0 else { return nil }
+    return Int64(bitPattern: first << 32 | Self.word(block, 8) >> 32)
+  }
+
+  private static func word(_ bytes: [UInt8], _ from: Int) -> UInt64 {
+    var word: UInt64 = 0
+    for index in from..<from + 8 { word = word << 8 | UInt64(bytes[index]) }
+    return word
+  }
+}
+
+/// A 64-bit digest (FNV-1a with a final mix) for recognising repeats of one
+/// author in one dialog. Not for anything an attacker could gain by colliding:
+/// an author who collides hides only their own message.
+public struct Digest64: Sendable {
+  public private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
+  public init() {}
+  public mutating func combine(_ bytes: UnsafeRawBufferPointer) {
+    var hash = value
+    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    value = hash
+  }
+  public mutating func combine(_ text: String) {
+    var text = text
+    text.withUTF8 { combine(UnsafeRawBufferPointer($0)) }
+    value = (value ^ 0xff) &* 0x100_0000_01b3
+  }
+  public func finish() -> UInt64 {
+    var hash = value
+    hash ^= hash >> 33
+    hash = hash &* 0xff51_afd7_ed55_8ccd
+    hash ^= hash >> 33
+    return hash
+  }
+}

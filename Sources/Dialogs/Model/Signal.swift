@@ -1,0 +1,109 @@
+public import Addresses
+
+/// Ephemeral: ordered behind its sender's posts, never stored, lost with the
+/// process.
+public enum Signal: Sendable {
+  case presence(Presence)
+  /// A message or IQ that is only relayed.
+  case stanza(RelayedStanza)
+  /// The user's profile as others may see it has changed.
+  indirect case profile(Party, Profile)
+  /// The session must end.
+  case closed(CloseReason)
+}
+
+public enum CloseReason: String, Sendable {
+  /// Another session took the resource (RFC 6120 7.7.2.2).
+  case replaced
+  /// The account was disabled, deleted or got a new password; the grant revoked.
+  case revoked
+  case shutdown
+  /// The session did not read for longer than `Limits.lag`.
+  case tooSlow
+}
+
+/// The availability of one session, as its client announced it.
+public final class Presence: Sendable {
+  /// RFC 6121 4.7.2.1; `online` is no `<show/>`.
+  public enum Availability: UInt8, Sendable { case online, chat, away, extendedAway, doNotDisturb, offline }
+
+  public let from: Party
+  public let resource: String
+  public let availability: Availability
+  public let status: String?
+  public let priority: Int8
+  /// The stanza's `id`, kept on relay.
+  public let id: String?
+  /// Directed presence (RFC 6121 4.6) to one resource: that resource.
+  public let toResource: String?
+  /// The stanza's children as they came, each with its namespace; empty: a
+  /// door renders them from the typed part.
+  public let extras: [UInt8]
+  public let time: Timestamp
+  public let forms = FormSlot()
+
+  public var isAvailable: Bool { availability != .offline }
+
+  public init(
+    from: Party, resource: String, availability: Availability, status: String? = nil, priority: Int8 = 0,
+    id: String? = nil, toResource: String? = nil, extras: [UInt8] = [], time: Timestamp
+  ) {
+    self.from = from
+    self.resource = resource
+    self.availability = availability
+    self.status = status
+    self.priority = priority
+    self.id = id
+    self.toResource = toResource
+    self.extras = extras
+    self.time = time
+  }
+}
+
+/// A stanza that is passed on and forgotten: chat states, headlines, IQs
+/// between clients, bounces.
+public final class RelayedStanza: Sendable {
+  public enum Name: Sendable, Hashable {
+    case message(Envelope.MessageType)
+    /// `get`, `set`, `result`, `error`.
+    case iq(String)
+  }
+  public let name: Name
+  public let from: Party
+  public let fromResource: String?
+  public let to: BareJID
+  public let toResource: String?
+  public let id: String?
+  public let language: String?
+  /// The children as they came, each with its namespace; empty: a door renders
+  /// from the typed part.
+  public let extras: [UInt8]
+  /// What an app session needs of it: whether the author is typing.
+  public let typing: Bool?
+  /// No carbons.
+  public let isPrivate: Bool
+
+  public init(
+    name: Name, from: Party, fromResource: String?, to: BareJID, toResource: String?, id: String?,
+    language: String? = nil, extras: [UInt8], typing: Bool? = nil, isPrivate: Bool = false
+  ) {
+    self.name = name
+    self.from = from
+    self.fromResource = fromResource
+    self.to = to
+    self.toResource = toResource
+    self.id = id
+    self.language = language
+    self.extras = extras
+    self.typing = typing
+    self.isPrivate = isPrivate
+  }
+}
+
+/// Whom a signal is for.
+public enum SignalTarget: Sendable, Hashable {
+  /// Everyone who may see the author's presence, and the author's own sessions.
+  case subscribers
+  /// One user's sessions by the rules of RFC 6121 8.5.
+  case user(BareJID, resource: String?)
+}

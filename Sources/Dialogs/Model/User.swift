@@ -1,0 +1,99 @@
+public import Addresses
+
+/// One app, one XMPP domain. `key` (32 random bytes, made with the realm) is
+/// what public ids and cursors are sealed with; it never leaves the store.
+public struct Realm: Hashable, Sendable {
+  public let id: RealmID
+  public let domain: String
+  public let key: [UInt8]
+  /// A restored backup starts a new epoch, so that no id and no cursor of the
+  /// time after the backup is mistaken for one of the new time.
+  public let epoch: UInt32
+
+  public init(id: RealmID, domain: String, key: [UInt8], epoch: UInt32) {
+    self.id = id
+    self.domain = domain
+    self.key = key
+    self.epoch = epoch
+  }
+}
+
+/// A local user. `name` is the normalised localpart: the wire's `User.id`.
+public struct User: Hashable, Sendable {
+  public enum State: UInt8, Sendable { case active = 0, disabled = 1, deleted = 2 }
+
+  public let id: UserID
+  public let realm: RealmID
+  public let address: BareJID
+  public var name: String { address.local ?? "" }
+  public var state: State
+  public let createdAt: Timestamp
+  public var profile: Profile
+  /// When the last session ended (XEP-0012, `lastSeenAt`); nil before the first.
+  public var lastSeenAt: Timestamp?
+  /// Everything inbound up to here was confirmed by a client of this user:
+  /// what XMPP calls offline messages begins behind it.
+  public var delivered: Position
+
+  public init(
+    id: UserID, realm: RealmID, address: BareJID, state: State, createdAt: Timestamp,
+    profile: Profile, lastSeenAt: Timestamp?, delivered: Position
+  ) {
+    self.id = id
+    self.realm = realm
+    self.address = address
+    self.state = state
+    self.createdAt = createdAt
+    self.profile = profile
+    self.lastSeenAt = lastSeenAt
+    self.delivered = delivered
+  }
+}
+
+/// What a user tells about themself. The vCard is opaque here: the XMPP door
+/// reads and writes it; `displayName` and `avatarHash` are its projections.
+public struct Profile: Hashable, Sendable {
+  public var displayName: String?
+  public var status: String?
+  /// SHA-1 of the avatar's bytes in lower-case hex (XEP-0153); nil: none.
+  public var avatarHash: String?
+  /// A JSON object as the app wrote it; nil means `{}`.
+  public var metadata: String?
+
+  public init(
+    displayName: String? = nil, status: String? = nil, avatarHash: String? = nil,
+    metadata: String? = nil
+  ) {
+    self.displayName = displayName
+    self.status = status
+    self.avatarHash = avatarHash
+    self.metadata = metadata
+  }
+}
+
+/// A user's avatar as bytes, at most `Limits.avatarBytesMax`.
+public struct Avatar: Hashable, Sendable {
+  public let hash: String
+  public let mediaType: String
+  public let bytes: [UInt8]
+  public init(hash: String, mediaType: String, bytes: [UInt8]) {
+    self.hash = hash
+    self.mediaType = mediaType
+    self.bytes = bytes
+  }
+}
+
+/// A user as the log needs them: number and address, nothing that changes.
+public struct Party: Hashable, Sendable {
+  public let id: UserID
+  public let realm: RealmID
+  public let address: BareJID
+  public var name: String { address.local ?? "" }
+  public init(id: UserID, realm: RealmID, address: BareJID) {
+    self.id = id
+    self.realm = realm
+    self.address = address
+  }
+  public static func == (a: Party, b: Party) -> Bool { a.id == b.id }
+  public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+}

@@ -1,0 +1,198 @@
+import Addresses
+import Dispatch
+public import Logging
+
+/// What the doors and the command line call. One log, one committer, one hub.
+public final class Parley: Sendable {
+  public let hub: Hub
+  public let clock: any Clock
+  public let store: any Store
+  let realmTable: RealmTable
+  let logger: Logger
+  let accounts: AccountCache
+  private let inbox: Inbox
+  private let committer: Committer
+  private let readers: Workers
+  private let derivers: Workers
+
+  /// Opens the log and creates realms that are new. `domains`: the first is the
+  /// default; at least one.
+  public init(store: any Store, clock: any Clock, domains: [String], logger: Logger) throws {
+    precondition(!domains.isEmpty, "a server without a domain")
+    var realms = try store.read { try $0.realms() }
+    for domain in domains where !realms.contains(where: { $0.domain == domain }) {
+      var generator = SystemRandomNumberGenerator()
+      let key = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+      let epoch = UInt32.random(in: 1 ... .max, using: &generator)
+      realms.append(try store.write { try $0.insertRealm(domain: domain, key: key, epoch: epoch) })
+    }
+    let served = domains.compactMap { domain in realms.first { $0.domain == domain } }
+    // Realms that are no longer served keep their users; ids of theirs still open.
+    let realmTable = RealmTable(served + realms.filter { realm in !served.contains(realm) })
+    self.realmTable = realmTable
+    self.realms = served
+    self.store = store
+    self.clock = clock
+    self.logger = logger
+    hub = Hub()
+    inbox = Inbox()
+    accounts = AccountCache()
+    readers = Workers(label: "parley.reader", count: 2)
+    derivers = Workers(label: "parley.deriver", count: 2)
+    let desk = try Desk(store: store, hub: hub, clock: clock, realms: realmTable, logger: logger)
+    committer = Committer(inbox: inbox, desk: desk)
+  }
+
+  // MARK: Realms and ids
+
+  /// Those that are served, the default first.
+  public let realms: [Realm]
+  public func realm(domain: String) -> Realm? { realms.first { $0.domain == domain } }
+
+  public func entryID(_ position: Position, in realm: RealmID) -> PublicID {
+    realmTable.entryID(position, in: realm)
+  }
+  /// nil: made up, or of another realm or epoch.
+  public func position(of id: PublicID, in realm: RealmID) -> Position? { realmTable.position(of: id, in: realm) }
+  public func dialogID(_ dialog: DialogID, in realm: RealmID) -> PublicID {
+    realmTable.dialogID(dialog, in: realm)
+  }
+  public func dialog(of id: PublicID, in realm: RealmID) -> DialogID? { realmTable.dialog(of: id, in: realm) }
+  public func cursor(_ position: Position, in realm: RealmID) -> String {
+    realmTable.cursor(position, in: realm).description
+  }
+  /// nil: foreign, or of another epoch; the follower must begin anew.
+  public func position(ofCursor text: String, in realm: RealmID) -> Position? {
+    PublicID(text).flatMap { realmTable.position(ofCursor: $0, in: realm) }
+  }
+
+  // MARK: Writing
+
+  /// Queues a post. Never blocks. False: the inbox is full or closed, nothing
+  /// was queued, and the completion will not be called.
+  public func submit(_ post: Post) -> Bool {
+    switch inbox.append(post) {
+    case .queued(let wake):
+      if wake { committer.wake() }
+      return true
+    case .full, .closed: return false
+    }
+  }
+
+  public var isFull: Bool { inbox.isFull }
+  /// Runs `body`, on any thread, once the inbox is half empty.
+  public func whenRoom(_ body: @escaping @Sendable () -> Void) { inbox.whenRoom(body) }
+
+  /// Posts and waits for the commit.
+  @discardableResult
+  public func post(_ intent: Intent, by author: Party) async throws(Problem) -> Receipt {
+    let result: Result<Receipt, Problem> = await withCheckedContinuation { continuation in
+      let post = Post(author: author, intent: intent, completion: .callback { continuation.resume(returning: $0) })
+      if !submit(post) { continuation.resume(returning: .failure(.overloaded)) }
+    }
+    return try result.get()
+  }
+
+  /// Writes in order with the log, on the committer's thread.
+  public func work<Value: Sendable>(
+    _ body: @escaping @Sendable (any StoreWriter) throws -> Value
+  ) async throws(Problem) -> Value {
+    let result: Result<Receipt, Problem> = await withCheckedContinuation { continuation in
+      let post = Post(
+        author: Self.nobody, intent: .work(Work { try body($0) }),
+        completion: .callback { continuation.resume(returning: $0) })
+      if !submit(post) { continuation.resume(returning: .failure(.overloaded)) }
+    }
+    guard let value = try result.get().value as? Value else { throw Problem.storage }
+    return value
+  }
+
+  /// The author of work, which is nobody's.
+  static let nobody = Party(id: UserID(0), realm: RealmID(0), address: BareJID.nowhere)
+
+  // MARK: Reading
+
+  public func read<Value: Sendable>(
+    _ body: @escaping @Sendable (any StoreReader) throws -> Value
+  ) async throws(Problem) -> Value {
+    let result: Result<Value, Problem> = await withCheckedContinuation { continuation in
+      readers.run { [self] in continuation.resume(returning: reading(body)) }
+    }
+    return try result.get()
+  }
+
+  /// Reads off the lane and comes back to it.
+  public func fetch<Value: Sendable>(
+    on lane: Lane, _ body: @escaping @Sendable (any StoreReader) throws -> Value,
+    then: @escaping @Sendable (Result<Value, Problem>) -> Void
+  ) {
+    readers.run { [self] in
+      let result = reading(body)
+      lane.run { then(result) }
+    }
+  }
+
+  private func reading<Value>(_ body: (any StoreReader) throws -> Value) -> Result<Value, Problem> {
+    do {
+      return .success(try store.read(body))
+    } catch let problem as Problem {
+      return .failure(problem)
+    } catch {
+      logger.error("a read failed", metadata: ["error": "\(error)"])
+      return .failure(
+        Problem(.internal, "storage-failed", "The server could not read from its storage."))
+    }
+  }
+
+  /// Key derivation and other work that would hold up a lane for milliseconds.
+  public func derive<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+      derivers.run { continuation.resume(returning: body()) }
+    }
+  }
+
+  public func derive<Value: Sendable>(
+    on lane: Lane, _ body: @escaping @Sendable () -> Value, then: @escaping @Sendable (Value) -> Void
+  ) {
+    derivers.run {
+      let value = body()
+      lane.run { then(value) }
+    }
+  }
+
+  // MARK: Life
+
+  /// Stops accepting posts and returns when all that were accepted are
+  /// committed and told.
+  public func stop() async {
+    inbox.close()
+    await committer.drain()
+  }
+}
+
+/// A few threads for work that blocks. Jobs are spread round-robin and keep
+/// their order only per thread.
+final class Workers: Sendable {
+  private let queues: [DispatchQueue]
+  private let next = Counter()
+
+  init(label: String, count: Int) {
+    queues = (0..<count).map { DispatchQueue(label: "\(label).\($0)") }
+  }
+
+  func run(_ body: @escaping @Sendable () -> Void) {
+    queues[Int(truncatingIfNeeded: next.take() % UInt64(queues.count))].async(execute: body)
+  }
+}
+
+extension Parley {
+  /// What decoys of unknown users are derived from; the same over restarts.
+  public var decoySecret: [UInt8] { realmTable.all.first?.key ?? [] }
+
+  /// A session of the user has ended: if it was the last, that is when they
+  /// were last seen.
+  public func leave(_ party: Party) {
+    guard hub.attendances(of: party.id).isEmpty else { return }
+    _ = submit(Post(author: party, intent: .leave, completion: .none))
+  }
+}

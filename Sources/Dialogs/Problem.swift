@@ -1,0 +1,39 @@
+/// The one domain error. Each door has one table that gives `kind` its face
+/// (a stanza error, an HTTP status); `code` is a stable slug for programs,
+/// `text` is for people, `field` names the offending key.
+public struct Problem: Error, Hashable, Sendable {
+  public enum Kind: UInt8, Sendable {
+    case malformed, unauthenticated, forbidden, missing, conflict, tooLarge, unsupported
+    /// Unknown users, and what a blocked author sees (RFC 6121 8.5.1).
+    case unreachable
+    /// The author blocks the addressee (XEP-0191 3.3): `not-acceptable`.
+    case blocked
+    /// The address's domain is not served here and federation is off.
+    case foreign
+    case tooFast, overloaded, `internal`
+  }
+
+  public let kind: Kind
+  public let code: String
+  public let text: String
+  public let field: String?
+  /// Seconds to wait before trying again (`tooFast`, `overloaded`).
+  public let retryAfter: Int?
+
+  public init(_ kind: Kind, _ code: String, _ text: String, field: String? = nil, retryAfter: Int? = nil) {
+    self.kind = kind
+    self.code = code
+    self.text = text
+    self.field = field
+    self.retryAfter = retryAfter
+  }
+
+  public static let unreachable = Problem(
+    .unreachable, "user-unreachable", "There is no such user, or they cannot be reached.")
+  public static let overloaded = Problem(
+    .overloaded, "overloaded", "The server has too much to do. Try again shortly.", retryAfter: 1)
+  public static let storage = Problem(
+    .overloaded, "storage-failed",
+    "The server could not write to its storage. Nothing was stored; try again shortly.",
+    retryAfter: 5)
+}

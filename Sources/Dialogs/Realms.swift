@@ -1,0 +1,49 @@
+/// The realms that are served, with the keys that seal their public ids. Made
+/// at start, immutable.
+struct RealmTable: Sendable {
+  private let byDomain: [String: Served]
+  private let byID: [RealmID: Served]
+  let all: [Realm]
+
+  private struct Served: Sendable {
+    let realm: Realm
+    let entries: Sealer
+    let dialogs: Sealer
+    let cursors: Sealer
+  }
+
+  /// `realms` in the order of the configuration: the first is the default.
+  init(_ realms: [Realm]) {
+    all = realms
+    let served = realms.map {
+      Served(
+        realm: $0, entries: Sealer(realm: $0, purpose: .entry), dialogs: Sealer(realm: $0, purpose: .dialog),
+        cursors: Sealer(realm: $0, purpose: .cursor))
+    }
+    byDomain = Dictionary(served.map { ($0.realm.domain, $0) }, uniquingKeysWith: { first, _ in first })
+    byID = Dictionary(served.map { ($0.realm.id, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  func realm(domain: String) -> Realm? { byDomain[domain]?.realm }
+
+  func entryID(_ position: Position, in realm: RealmID) -> PublicID { served(realm).entries.seal(position.number) }
+  func position(of id: PublicID, in realm: RealmID) -> Position? {
+    served(realm).entries.open(id).map { Position($0) }
+  }
+  func dialogID(_ dialog: DialogID, in realm: RealmID) -> PublicID { served(realm).dialogs.seal(dialog.number) }
+  func dialog(of id: PublicID, in realm: RealmID) -> DialogID? {
+    served(realm).dialogs.open(id).map { DialogID($0) }
+  }
+  func cursor(_ position: Position, in realm: RealmID) -> PublicID { served(realm).cursors.seal(position.number) }
+  func position(ofCursor id: PublicID, in realm: RealmID) -> Position? {
+    served(realm).cursors.open(id).map { Position($0) }
+  }
+
+  private func served(_ realm: RealmID) -> Served {
+    guard let served = byID[realm] else {
+      // Users are only ever found through a served domain.
+      preconditionFailure("a user of a realm that is not served")
+    }
+    return served
+  }
+}

@@ -1,0 +1,247 @@
+// Presence subscriptions: the state machine of RFC 6121 Appendix A, from the side of one user towards one contact.
+//
+// Each direction is a small machine of its own. Towards the contact ("do I see them?") the user is at rest, has asked
+// (pending out) or is subscribed (to). From the contact ("do they see me?") the contact is at rest, has asked (pending in),
+// or is subscribed (from); instead of asking first, the user may have approved in advance (RFC 6121 3.4). The nine states of
+// A.1 are the pairs of both. "subscribe" and "unsubscribe" sent, "subscribed" and "unsubscribed" received move the first
+// machine; the other four the second.
+//
+//   sent:      subscribe      rest -> pending out             received:  subscribed     pending out -> to
+//              unsubscribe    pending out, to -> rest                    unsubscribed   pending out, to -> rest
+//   received:  subscribe      rest -> pending in              sent:      subscribed     pending in -> from; rest -> approved
+//                             approved -> from                           unsubscribed   pending in, from, approved -> rest
+//              unsubscribe    pending in, from -> rest
+//
+// An approval in advance is used up when it answers a request (RFC 6121 3.4.2 leaves that open): who unsubscribes and comes
+// back has to ask again.
+//
+// Beside the states stands whether the roster has an item. A request that comes in makes none (A.1, state 3); everything the
+// user does makes one, and only removal ends it.
+
+/// The four presence stanzas that manage subscriptions (RFC 6121 3).
+public enum SubscriptionAct: UInt8, Hashable, Sendable, CaseIterable {
+  /// "I ask to see your presence."
+  case subscribe
+  /// "You may see mine."
+  case subscribed
+  /// "I no longer want to see yours."
+  case unsubscribe
+  /// "You may not, or no longer, see mine."
+  case unsubscribed
+}
+
+/// The subscriptions between a user and a contact, as the user's server knows them: one of the nine states of RFC 6121 A.1,
+/// whether a request is approved in advance (3.4), and whether the roster has an item. Only combinations that the rules can
+/// reach exist.
+public struct Subscription: Hashable, Sendable, RawRepresentable {
+  /// For storage: bit 0 to, 1 from, 2 pending out, 3 pending in, 4 approved in advance, 5 in the roster.
+  public private(set) var rawValue: UInt8
+
+  private enum Bit {
+    static let to: UInt8 = 1
+    static let from: UInt8 = 2
+    static let pendingOut: UInt8 = 4
+    static let pendingIn: UInt8 = 8
+    static let approved: UInt8 = 16
+    static let listed: UInt8 = 32
+    static let all: UInt8 = 63
+  }
+
+  private init(bits: UInt8) {
+    // All these stand in the roster (RFC 6121 A.1, 3.4.2).
+    let showing = Bit.to | Bit.from | Bit.pendingOut | Bit.approved
+    self.rawValue = bits & showing == 0 ? bits : bits | Bit.listed
+  }
+
+  /// The stored state; nil for a combination that does not exist.
+  public init?(rawValue: UInt8) {
+    guard rawValue & ~Bit.all == 0 else { return nil }
+    self.init(bits: rawValue)
+    // Who is subscribed has nothing pending and needs no approval; who has asked has not been approved.
+    let isValid =
+      self.rawValue == rawValue && !(to && pendingOut) && !(from && pendingIn) && !(preApproved && (from || pendingIn))
+    if !isValid { return nil }
+  }
+
+  // MARK: The nine states of RFC 6121 A.1. All but `none` and `nonePendingIn` imply an item; those two have none (see `listed`).
+
+  /// "None": also for a contact nothing is known about.
+  public static let none = Subscription(bits: 0)
+  /// "None + Pending Out"
+  public static let nonePendingOut = Subscription(bits: Bit.pendingOut)
+  /// "None + Pending In"
+  public static let nonePendingIn = Subscription(bits: Bit.pendingIn)
+  /// "None + Pending Out+In"
+  public static let nonePendingOutIn = Subscription(bits: Bit.pendingOut | Bit.pendingIn)
+  /// "To"
+  public static let to = Subscription(bits: Bit.to)
+  /// "To + Pending In"
+  public static let toPendingIn = Subscription(bits: Bit.to | Bit.pendingIn)
+  /// "From"
+  public static let from = Subscription(bits: Bit.from)
+  /// "From + Pending Out"
+  public static let fromPendingOut = Subscription(bits: Bit.from | Bit.pendingOut)
+  /// "Both"
+  public static let both = Subscription(bits: Bit.to | Bit.from)
+
+  /// The same with an item in the roster: what a roster set does (RFC 6121 2.3).
+  public var listed: Subscription { Subscription(bits: rawValue | Bit.listed) }
+
+  // MARK: What it says
+
+  /// The user sees the contact's presence.
+  public var to: Bool { rawValue & Bit.to != 0 }
+  /// The contact sees the user's presence.
+  public var from: Bool { rawValue & Bit.from != 0 }
+  /// The user has asked and waits for an answer.
+  public var pendingOut: Bool { rawValue & Bit.pendingOut != 0 }
+  /// The contact has asked and waits for an answer.
+  public var pendingIn: Bool { rawValue & Bit.pendingIn != 0 }
+  /// A request of the contact will be approved without asking the user (RFC 6121 3.4).
+  public var preApproved: Bool { rawValue & Bit.approved != 0 }
+  /// Whether the roster has an item. A request alone makes none and must not show (RFC 6121 3.1.3, A.1).
+  public var isInRoster: Bool { rawValue & Bit.listed != 0 }
+  /// Whether this says no more than having no record of the contact at all.
+  public var isBlank: Bool { rawValue == 0 }
+
+  /// The roster item's `subscription` (RFC 6121 2.1.2.5).
+  public var rosterSubscription: String {
+    switch (to, from) {
+    case (false, false): "none"
+    case (true, false): "to"
+    case (false, true): "from"
+    case (true, true): "both"
+    }
+  }
+
+  /// The roster item's `ask` (RFC 6121 2.1.2.2); nil when omitted.
+  public var rosterAsk: String? { pendingOut ? "subscribe" : nil }
+
+  /// Whether the roster item has `approved='true'` (RFC 6121 2.1.2.1).
+  public var rosterApproved: Bool { preApproved }
+
+  /// Whether a client that reads the roster could tell the two apart.
+  private func looks(like other: Subscription) -> Bool {
+    isInRoster == other.isInRoster && rosterSubscription == other.rosterSubscription && rosterAsk == other.rosterAsk
+      && rosterApproved == other.rosterApproved
+  }
+
+  private func with(_ bits: UInt8) -> Subscription { Subscription(bits: rawValue | bits) }
+
+  private func without(_ bits: UInt8) -> Subscription { Subscription(bits: rawValue & ~bits) }
+}
+
+// MARK: - Transitions
+
+extension Subscription {
+  /// Presence the server sends to the other side on the user's behalf, from each available resource.
+  public enum PresenceNotice: Hashable, Sendable {
+    /// Current presence, after an approval (RFC 6121 3.1.5).
+    case available
+    /// Unavailable, before the "unsubscribed" is routed (RFC 6121 3.2.2), or after an "unsubscribe" came (3.3.3).
+    case unavailable
+  }
+
+  /// What one stanza does.
+  public struct Outcome: Hashable, Sendable {
+    /// The state afterwards.
+    public let state: Subscription
+    /// Sent: route the stanza to the contact. Received: deliver it to the user's resources (before the push).
+    public let route: Bool
+    /// Send a roster push to the user's interested resources.
+    public let push: Bool
+    /// Received: answer with this, from the user's bare JID.
+    public let autoReply: SubscriptionAct?
+    /// Presence to send to the contact.
+    public let presence: PresenceNotice?
+  }
+
+  private func outcome(
+    _ state: Subscription, route: Bool, push: Bool = false, autoReply: SubscriptionAct? = nil, presence: PresenceNotice? = nil
+  ) -> Outcome {
+    Outcome(state: state, route: route, push: push || !state.looks(like: self), autoReply: autoReply, presence: presence)
+  }
+
+  /// The user sends the stanza to the contact (RFC 6121 A.2).
+  public func sending(_ act: SubscriptionAct) -> Outcome {
+    switch act {
+    case .subscribe:  // A.2.1, table 2
+      return outcome(to ? self : with(Bit.pendingOut), route: true)
+    case .unsubscribe:  // A.2.2, table 3
+      return outcome(without(Bit.to | Bit.pendingOut), route: true)
+    case .subscribed:  // A.2.3, table 4; 3.4.2
+      if pendingIn { return outcome(without(Bit.pendingIn).with(Bit.from), route: true, presence: .available) }
+      return outcome(from ? self : with(Bit.approved), route: false)
+    case .unsubscribed:  // A.2.4, table 5; 3.2.2
+      guard pendingIn || from else { return outcome(without(Bit.approved), route: false) }
+      // 3.2.2 asks for a push here even where a denial changes nothing that shows; but never for what is not in the roster.
+      return outcome(
+        without(Bit.pendingIn | Bit.from), route: true, push: isInRoster, presence: from ? .unavailable : nil)
+    }
+  }
+
+  /// The contact's stanza reaches the user (RFC 6121 A.3).
+  public func receiving(_ act: SubscriptionAct) -> Outcome {
+    switch act {
+    case .subscribe:  // A.3.1, table 6; 3.1.3, 3.4.2
+      if from { return outcome(self, route: false, autoReply: .subscribed, presence: .available) }
+      if preApproved {
+        return outcome(
+          without(Bit.approved).with(Bit.from), route: false, autoReply: .subscribed, presence: .available)
+      }
+      return outcome(with(Bit.pendingIn), route: !pendingIn)
+    case .unsubscribe:  // A.3.2, table 7; 3.3.3
+      guard from || pendingIn else { return outcome(self, route: false) }
+      return outcome(
+        without(Bit.from | Bit.pendingIn), route: true, autoReply: .unsubscribed, presence: from ? .unavailable : nil)
+    case .subscribed:  // A.3.3, table 8; 3.1.6
+      return pendingOut ? outcome(without(Bit.pendingOut).with(Bit.to), route: true) : outcome(self, route: false)
+    case .unsubscribed:  // A.3.4, table 9; 3.2.3
+      return outcome(without(Bit.to | Bit.pendingOut), route: to || pendingOut)
+    }
+  }
+
+  /// What the contact is sent when the user removes the item, in this order (RFC 6121 2.5.2). The RFC names subscriptions only;
+  /// a pending request is withdrawn and an open one denied in the same way, because nothing would be left to answer them.
+  public var removalActs: [SubscriptionAct] {
+    (to || pendingOut ? [.unsubscribe] : []) + (from || pendingIn ? [.unsubscribed] : [])
+  }
+
+  /// Presence the contact is sent when the user removes the item, before `removalActs` (RFC 6121 3.2.2).
+  public var removalPresence: PresenceNotice? { from ? .unavailable : nil }
+}
+
+// MARK: - The app's view
+
+extension Subscription {
+  /// The state of a contact in the app protocol, which has one word for both directions.
+  ///
+  /// | RFC 6121 A.1 | state | why |
+  /// |---|---|---|
+  /// | None | none | |
+  /// | None + Pending Out | pendingOut | the user waits |
+  /// | None + Pending In | pendingIn | the user can accept |
+  /// | None + Pending Out+In | pendingIn | both asked: accepting is what is left to do |
+  /// | To | following | one way, as only XMPP clients make it |
+  /// | To + Pending In | pendingIn | the user can accept, which makes it mutual |
+  /// | From | follower | one way |
+  /// | From + Pending Out | pendingOut | the user waits |
+  /// | Both | mutual | |
+  ///
+  /// An approval in advance does not show.
+  public enum WireState: String, Hashable, Sendable, CaseIterable {
+    case none, pendingOut, pendingIn, mutual, following, follower
+  }
+
+  /// The row of the table above.
+  public var wireState: WireState {
+    if pendingIn { return .pendingIn }
+    if pendingOut { return .pendingOut }
+    switch (to, from) {
+    case (false, false): return .none
+    case (true, false): return .following
+    case (false, true): return .follower
+    case (true, true): return .mutual
+    }
+  }
+}

@@ -1,0 +1,327 @@
+import Addresses
+
+/// Decides what a post becomes. Theory:
+///
+/// A post is judged against the state that all earlier posts left, inside the
+/// transaction that will hold its entries. A refusal is a thrown `Problem`, and
+/// is thrown before anything of the post is written, so that refusing one post
+/// costs its batch nothing. `Work` may fail after it has written: that aborts
+/// the transaction (`WorkFailed`), and the committer tries its neighbours
+/// without it.
+///
+/// Dialog rows and marks change many times in a batch and are written once, by
+/// `finish`.
+struct Judge {
+  let realms: RealmTable
+  let hub: Hub
+  private(set) var head: Position
+  private(set) var time: Timestamp
+  private var news: [News] = []
+
+  private var users: [BareJID: CachedUser?] = [:]
+  private var blocks: [UserID: [BlockPattern]] = [:]
+  private var dialogs: [Pair: DialogState] = [:]
+  private var dirty: [DialogState] = []
+  private var handled: [StreamNonce: UInt32] = [:]
+  private var written: Position
+
+  struct CachedUser { let party: Party; let state: User.State }
+  struct Pair: Hashable { let low: UserID; let high: UserID }
+
+  /// A dialog and its members' marks, shared by all posts of a batch.
+  final class DialogState {
+    var dialog: Dialog
+    var first: Mark
+    var second: Mark
+    var isDirty = false
+    var firstDirty = false
+    var secondDirty = false
+    init(_ dialog: Dialog, _ first: Mark, _ second: Mark) {
+      self.dialog = dialog
+      self.first = first
+      self.second = second
+    }
+    func mark(of user: UserID) -> Mark { dialog.first.id == user ? first : second }
+  }
+
+  init(realms: RealmTable, hub: Hub, head: Position, time: Timestamp) {
+    self.realms = realms
+    self.hub = hub
+    self.head = head
+    self.time = time
+    self.written = head
+  }
+
+  // MARK: The batch
+
+  struct Place { let head: Position; let time: Timestamp }
+  var mark: Place { Place(head: head, time: time) }
+
+  /// Time never decreases with position, whatever the clock does.
+  mutating func begin(now: Timestamp) { time = max(time, now) }
+
+  mutating func finish(_ writer: any StoreWriter) throws {
+    for state in dirty {
+      if state.isDirty { try writer.update(state.dialog) }
+      if state.firstDirty { try writer.put(state.first, superseded: .zero) }
+      if state.secondDirty { try writer.put(state.second, superseded: .zero) }
+      state.isDirty = false
+      state.firstDirty = false
+      state.secondDirty = false
+    }
+    dirty.removeAll(keepingCapacity: true)
+    for (stream, number) in handled { try writer.setHandled(stream, number, at: time) }
+    handled.removeAll(keepingCapacity: true)
+    if head > written {
+      try writer.setHead(head, time: time)
+      written = head
+    }
+  }
+
+  mutating func rollBack(to place: Place) {
+    head = place.head
+    time = place.time
+    written = place.head
+    news = []
+    users = [:]
+    blocks = [:]
+    dialogs = [:]
+    dirty = []
+    handled = [:]
+  }
+
+  mutating func take() -> [News] {
+    if users.count > Limits.cachedUsersMax { users = [:] }
+    if blocks.count > Limits.cachedUsersMax { blocks = [:] }
+    if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
+    defer { news = [] }
+    return news
+  }
+
+  // MARK: One post
+
+  mutating func judge(_ post: Post, _ writer: any StoreWriter) throws {
+    if let inbound = post.inbound { handled[inbound.stream] = inbound.number }
+    do {
+      try decide(post, writer)
+    } catch let problem as Problem {
+      news.append(.settled(post, .failure(problem)))
+    }
+  }
+
+  private mutating func decide(_ post: Post, _ writer: any StoreWriter) throws {
+    switch post.intent {
+    case .message(let draft): try message(post, draft, writer)
+    case .marker(let draft): try marker(post, draft, writer)
+    case .contact(let address, let name, let groups):
+      try setContact(post, address, name: name, groups: groups, writer)
+    case .removeContact(let address): try removeContact(post, address, writer)
+    case .subscription(let act, let address, let stanza):
+      try subscription(post, act, to: address, stanza: stanza, writer)
+    case .befriend(let address, let name): try befriend(post, address, name: name, writer)
+    case .link(let address, let name, let groups, let mutual):
+      try link(post, address, name: name, groups: groups, mutual: mutual, writer)
+    case .block(let patterns): try block(post, patterns, writer)
+    case .unblock(let patterns): try unblock(post, patterns, writer)
+    case .profile(let draft): try profile(post, draft, writer)
+    case .openDialog(let address): try openDialog(post, address, writer)
+    case .attend(let attendance): try attend(post, attendance, writer)
+    case .signal(let signal, let target):
+      news.append(.signal(signal, session(of: post), post.author, target))
+      settle(post)
+    case .confirm(let position):
+      try writer.setDelivered(position, for: post.author.id)
+      settle(post)
+    case .leave:
+      try writer.setLastSeen(time, for: post.author.id)
+      settle(post)
+    case .work(let work):
+      var receipt = Receipt(position: head)
+      do {
+        receipt.value = try work.body(writer)
+      } catch let problem as Problem {
+        throw WorkFailed(problem: problem)
+      } catch is StoreConflict {
+        throw WorkFailed(problem: Problem(.conflict, "name-taken", "This name is or was taken."))
+      }
+      // Work may have changed anything that is cached.
+      users = [:]
+      blocks = [:]
+      settle(post, receipt)
+    }
+  }
+
+  // MARK: What the rules share
+
+  func session(of post: Post) -> SessionID? {
+    guard case .session(let session, _) = post.completion else { return nil }
+    return session.id
+  }
+
+  mutating func settle(_ post: Post, _ receipt: Receipt? = nil) {
+    if case .none = post.completion { return }
+    news.append(.settled(post, .success(receipt ?? Receipt(position: head))))
+  }
+
+  mutating func tell(_ item: News) { news.append(item) }
+
+  mutating func nextPosition() -> Position {
+    head = head.next
+    return head
+  }
+
+  mutating func user(_ address: BareJID, _ writer: any StoreWriter) throws -> CachedUser? {
+    if let known = users[address] { return known }
+    let found = try writer.user(address).map {
+      CachedUser(party: Party(id: $0.id, realm: $0.realm, address: $0.address), state: $0.state)
+    }
+    users[address] = .some(found)
+    return found
+  }
+
+  /// The active local user at `address` whom `author` may reach.
+  mutating func reachable(_ address: BareJID, for author: Party, _ writer: any StoreWriter) throws -> Party {
+    guard realms.realm(domain: address.domain)?.id == author.realm else {
+      throw Problem(
+        .foreign, "domain-not-served", "\(address.domain) is not served here, and this server does not federate.")
+    }
+    guard let user = try user(address, writer), user.state == .active else { throw Problem.unreachable }
+    return user.party
+  }
+
+  mutating func blockList(of user: UserID, _ writer: any StoreWriter) throws -> [BlockPattern] {
+    if let known = blocks[user] { return known }
+    let found = try writer.blocks(of: user)
+    blocks[user] = found
+    return found
+  }
+
+  mutating func setBlockList(of user: UserID, _ patterns: [BlockPattern], _ writer: any StoreWriter) throws {
+    try writer.setBlocks(patterns, of: user)
+    blocks[user] = patterns
+  }
+
+  /// XEP-0191 3.3: the blocker is told so; the blocked sees an absent user.
+  mutating func checkBlocks(_ author: Party, resource: String?, _ peer: Party, _ writer: any StoreWriter) throws {
+    if author.id == peer.id { return }
+    let mine = try blockList(of: author.id, writer)
+    if !mine.isEmpty, mine.contains(where: { $0.matches(JID(peer.address)) }) {
+      throw Problem(.blocked, "you-block-this-user", "You have blocked this user. Unblock them to write.")
+    }
+    if try isBlocked(author, resource: resource, by: peer, writer) { throw Problem.unreachable }
+  }
+
+  mutating func isBlocked(_ author: Party, resource: String?, by peer: Party, _ writer: any StoreWriter) throws -> Bool {
+    let theirs = try blockList(of: peer.id, writer)
+    if theirs.isEmpty { return false }
+    let full = resource.flatMap { try? JID(local: author.address.local, domain: author.address.domain, resource: $0) }
+    return theirs.contains { $0.matches(full ?? JID(author.address)) }
+  }
+
+  mutating func dialog(of a: Party, and b: Party, _ writer: any StoreWriter) throws -> (state: DialogState, isNew: Bool) {
+    let pair = a.id < b.id ? Pair(low: a.id, high: b.id) : Pair(low: b.id, high: a.id)
+    if let state = dialogs[pair] { return (state, false) }
+    var isNew = false
+    let dialog: Dialog
+    if let stored = try writer.dialog(between: pair.low, and: pair.high) {
+      dialog = stored
+    } else {
+      let (first, second) = a.id < b.id ? (a, b) : (b, a)
+      dialog = try writer.insert(
+        dialog: a.id == b.id ? .own : .privately, first: first, second: second, createdAt: time)
+      isNew = true
+    }
+    let first = try writer.mark(pair.low, in: dialog.id)
+    let second = try writer.mark(pair.high, in: dialog.id)
+    let state = DialogState(
+      dialog, first ?? Mark(dialog: dialog.id, user: pair.low), second ?? Mark(dialog: dialog.id, user: pair.high))
+    if isNew && a.id != b.id {
+      // The members' rows are what lists of dialogs are made from.
+      try writer.put(state.first, superseded: .zero)
+      try writer.put(state.second, superseded: .zero)
+    }
+    dialogs[pair] = state
+    return (state, isNew)
+  }
+
+  mutating func touch(_ state: DialogState) {
+    if !state.isDirty && !state.firstDirty && !state.secondDirty { dirty.append(state) }
+    state.isDirty = true
+  }
+
+  mutating func setMark(_ mark: Mark, in state: DialogState) {
+    touch(state)
+    if state.dialog.first.id == mark.user {
+      state.first = mark
+      state.firstDirty = true
+    } else {
+      state.second = mark
+      state.secondDirty = true
+    }
+  }
+
+  /// An entry in a user's own record: contact, block list, profile.
+  mutating func insertOwn(
+    _ fact: Fact, of owner: Party, at position: Position, _ writer: any StoreWriter
+  ) throws -> Entry {
+    let (state, _) = try dialog(of: owner, and: owner, writer)
+    let entry = Entry(
+      position: position, time: time, dialog: state.dialog.id, author: owner, peer: owner, fact: fact,
+      id: realms.entryID(position, in: owner.realm))
+    try writer.insert(entry, feeds: [FeedRow(user: owner.id, traits: [])], key: nil)
+    state.dialog.last = position
+    touch(state)
+    return entry
+  }
+
+  private mutating func attend(_ post: Post, _ attendance: Attendance, _ writer: any StoreWriter) throws {
+    guard let user = try writer.user(post.author.id), user.state == .active else {
+      throw Problem(.forbidden, "account-disabled", "This account is disabled.")
+    }
+    let present = hub.attendances(of: user.id)
+    let replaces = present.contains { $0.door == attendance.door && $0.resource == attendance.resource }
+    if present.count >= Limits.sessionsPerUserMax && !replaces {
+      throw Problem(
+        .overloaded, "too-many-sessions",
+        "This user has \(Limits.sessionsPerUserMax) sessions already; close one first.")
+    }
+    let card = try Card(
+      user: user,
+      contacts: Dictionary(writer.contacts(of: user.id).map { ($0.address, $0) }, uniquingKeysWith: { $1 }),
+      blocks: writer.blocks(of: user.id), rosterVersion: writer.rosterVersion(of: user.id))
+    tell(.arrived(attendance, card))
+    var receipt = Receipt(position: head)
+    receipt.card = card
+    receipt.delivered = user.delivered
+    settle(post, receipt)
+  }
+
+  private mutating func openDialog(_ post: Post, _ address: BareJID, _ writer: any StoreWriter) throws {
+    let peer = try reachable(address, for: post.author, writer)
+    if try isBlocked(post.author, resource: nil, by: peer, writer) { throw Problem.unreachable }
+    let (state, isNew) = try dialog(of: post.author, and: peer, writer)
+    var receipt = Receipt(position: head)
+    if isNew {
+      let position = nextPosition()
+      let entry = Entry(
+        position: position, time: time, dialog: state.dialog.id, author: post.author, peer: peer,
+        fact: .dialogOpened, id: realms.entryID(position, in: post.author.realm))
+      var feeds = [FeedRow(user: post.author.id, traits: [])]
+      if peer.id != post.author.id { feeds.append(FeedRow(user: peer.id, traits: [.inbound])) }
+      try writer.insert(entry, feeds: feeds, key: nil)
+      state.dialog.last = position
+      touch(state)
+      tell(.entry(entry, author: session(of: post)))
+      receipt.entry = entry
+    }
+    receipt.position = head
+    receipt.isRepeat = !isNew
+    receipt.dialog = state.dialog
+    settle(post, receipt)
+  }
+}
+
+/// `Work` failed; whatever it wrote goes with the transaction.
+struct WorkFailed: Error {
+  let problem: Problem
+}

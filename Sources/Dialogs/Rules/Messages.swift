@@ -1,0 +1,201 @@
+import Addresses
+
+/// Messages and markers: what may be said, and what it changes.
+extension Judge {
+  mutating func message(_ post: Post, _ draft: MessageDraft, _ writer: any StoreWriter) throws {
+    let author = post.author
+    let peer = try reachable(draft.to, for: author, writer)
+    try checkBlocks(author, resource: draft.envelope.fromResource, peer, writer)
+    let (state, _) = try dialog(of: author, and: peer, writer)
+
+    if let key = draft.key, let before = try writer.find(key.id, by: author.id, in: state.dialog.id) {
+      if before.bodyHash == key.bodyHash {
+        var receipt = Receipt(position: head)
+        receipt.isRepeat = true
+        receipt.entry = try writer.entry(before.position, in: state.dialog.id)
+        receipt.dialog = state.dialog
+        return settle(post, receipt)
+      }
+      if key.rule == .app {
+        throw Problem(
+          .conflict, "client-id-reused", "This clientId was used for another message in this dialog.",
+          field: "clientId")
+      }
+    }
+
+    let entry = try insertMessage(
+      from: author, to: peer, in: state, content: draft.content, envelope: draft.envelope, traits: draft.traits,
+      key: draft.key, writer)
+    tell(.entry(entry, author: session(of: post)))
+    var receipt = Receipt(position: head)
+    receipt.entry = entry
+    receipt.dialog = state.dialog
+    settle(post, receipt)
+  }
+
+  private mutating func insertMessage(
+    from author: Party, to peer: Party, in state: DialogState, content: Content, envelope: Envelope,
+    traits: Message.Traits, key: RepeatKey?, _ writer: any StoreWriter
+  ) throws -> Entry {
+    let position = nextPosition()
+    let isShown = content.kind != .none
+    if isShown { state.dialog.sequence += 1 }
+    if traits.contains(.counts) {
+      state.dialog.ordinal += 1
+      var mark = state.mark(of: author.id)
+      mark.own += 1
+      setMark(mark, in: state)
+    }
+    state.dialog.last = position
+    touch(state)
+    let entry = Entry(
+      position: position, time: time, dialog: state.dialog.id, author: author, peer: peer,
+      fact: .message(
+        Message(
+          sequence: isShown ? state.dialog.sequence : 0, content: content, envelope: envelope, traits: traits)),
+      id: realms.entryID(position, in: author.realm))
+    var row: FeedRow.Traits = traits.contains(.archived) ? .archived : []
+    if !isShown { row.insert(.unfollowed) }
+    var feeds = [FeedRow(user: author.id, traits: row)]
+    if peer.id != author.id {
+      row.insert(.inbound)
+      if traits.contains(.replayed) { row.insert(.replayed) }
+      feeds.append(FeedRow(user: peer.id, traits: row))
+    }
+    try writer.insert(entry, feeds: feeds, key: key)
+    return entry
+  }
+
+  // MARK: Markers
+
+  mutating func marker(_ post: Post, _ draft: MarkerDraft, _ writer: any StoreWriter) throws {
+    let reader = post.author
+    let peer = try reachable(draft.with, for: reader, writer)
+    try checkBlocks(reader, resource: draft.stanza?.envelope.fromResource, peer, writer)
+    let (state, _) = try dialog(of: reader, and: peer, writer)
+    guard let target = try resolve(draft.target, by: peer, in: state, for: reader, writer),
+      case .message(let message) = target.fact
+    else {
+      guard let stanza = draft.stanza else {
+        throw Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: "read")
+      }
+      return try relay(post, stanza, kind: draft.kind, to: peer, in: state, writer)
+    }
+
+    var mark = state.mark(of: reader.id)
+    let was = draft.kind == .delivered ? mark.delivered : mark.displayed
+    var receipt = Receipt(position: head)
+    receipt.dialog = state.dialog
+    // Forward only; a late or repeated marker changes nothing.
+    guard target.position > was else {
+      if let stanza = draft.stanza { return try relay(post, stanza, kind: draft.kind, to: peer, in: state, writer) }
+      receipt.isRepeat = true
+      return settle(post, receipt)
+    }
+    if draft.kind == .displayed {
+      let counting =
+        message.sequence == state.dialog.sequence
+        ? (all: state.dialog.ordinal, own: mark.own)
+        : try writer.counting(in: state.dialog.id, upTo: target.position, by: reader.id)
+      mark.displayed = target.position
+      mark.displayedOrdinal = counting.all
+      mark.ownAtDisplayed = counting.own
+    }
+    // What has been read has arrived.
+    if target.position > mark.delivered { mark.delivered = target.position }
+    let superseded = mark.position
+    let position = nextPosition()
+    mark.position = position
+    setMark(mark, in: state)
+    state.dialog.last = position
+    try writer.put(mark, superseded: superseded)
+
+    let asked = try asking(
+      draft.kind, target, message, isStanza: draft.stanza != nil, by: peer, behind: was, for: reader, writer)
+    let mayTell = try asked != nil && (writer.contact(of: reader.id, peer.address)?.subscription.from ?? false)
+    let stanza = draft.stanza.map {
+      Message(sequence: 0, content: $0.content, envelope: $0.envelope, traits: $0.traits)
+    }
+    let entry = Entry(
+      position: position, time: time, dialog: state.dialog.id, author: reader, peer: peer,
+      fact: .marker(
+        Marker(
+          kind: draft.kind, mark: mark, target: (asked?.entry ?? target).position,
+          targetID: (asked?.entry ?? target).id, targetStanzaID: (asked?.message ?? message).envelope.id,
+          stanza: stanza, told: !draft.isPrivate, asked: !draft.isPrivate && mayTell)),
+      id: realms.entryID(position, in: reader.realm))
+    let kept: FeedRow.Traits = stanza?.traits.contains(.archived) == true ? [.mark, .archived] : [.mark]
+    var feeds = [FeedRow(user: reader.id, traits: kept)]
+    if !draft.isPrivate, peer.id != reader.id { feeds.append(FeedRow(user: peer.id, traits: kept.union(.inbound))) }
+    try writer.insert(entry, feeds: feeds, key: nil)
+    tell(.entry(entry, author: session(of: post)))
+    receipt.position = head
+    receipt.entry = entry
+    receipt.dialog = state.dialog
+    settle(post, receipt)
+  }
+
+  /// The message whose author is to be told: the last that the mark moves over,
+  /// that the peer wrote and that asks for it (XEP-0184 5.3, XEP-0333 4.2). An
+  /// app marks up to whatever comes last, its own messages included; a stanza names
+  /// its message itself.
+  private func asking(
+    _ kind: Marker.Kind, _ target: Entry, _ message: Message, isStanza: Bool, by peer: Party, behind was: Position,
+    for reader: Party, _ writer: any StoreWriter
+  ) throws -> (entry: Entry, message: Message)? {
+    if reader.id == peer.id { return nil }
+    let asks: Message.Traits = kind == .displayed ? .markable : .receipted
+    if target.author.id == peer.id, message.traits.contains(asks) { return (target, message) }
+    if isStanza { return nil }
+    for entry in try writer.history(
+      of: target.dialog, after: was, before: target.position, limit: Limits.markersLookBack, ascending: false)
+    where entry.author.id == peer.id {
+      if case .message(let message) = entry.fact, message.traits.contains(asks) { return (entry, message) }
+    }
+    return nil
+  }
+
+  private mutating func resolve(
+    _ target: MarkerDraft.Target, by peer: Party, in state: DialogState, for reader: Party, _ writer: any StoreWriter
+  ) throws -> Entry? {
+    switch target {
+    case .entry(let id):
+      guard let position = realms.position(of: id, in: reader.realm) else { return nil }
+      return try writer.entry(position, in: state.dialog.id)
+    case .stanza(let id):
+      if let found = try writer.find(id, by: peer.id, in: state.dialog.id) {
+        return try writer.entry(found.position, in: state.dialog.id)
+      }
+      // Clients that answer an app's message use its public id, which is the
+      // stanza's id there.
+      guard let id = PublicID(id), let position = realms.position(of: id, in: reader.realm) else { return nil }
+      return try writer.entry(position, in: state.dialog.id)
+    }
+  }
+
+  /// A marker whose target is unknown or that moves nothing: the effect is
+  /// dropped, the stanza never.
+  private mutating func relay(
+    _ post: Post, _ stanza: (content: Content, envelope: Envelope, traits: Message.Traits), kind: Marker.Kind,
+    to peer: Party, in state: DialogState, _ writer: any StoreWriter
+  ) throws {
+    switch kind {
+    case .displayed:
+      let entry = try insertMessage(
+        from: post.author, to: peer, in: state, content: stanza.content, envelope: stanza.envelope,
+        traits: stanza.traits, key: nil, writer)
+      tell(.entry(entry, author: session(of: post)))
+    case .delivered:
+      let relayed = RelayedStanza(
+        name: .message(stanza.envelope.type), from: post.author, fromResource: stanza.envelope.fromResource,
+        to: peer.address, toResource: stanza.envelope.toResource, id: stanza.envelope.id,
+        language: stanza.envelope.language, extras: stanza.content.extras,
+        isPrivate: stanza.traits.contains(.uncopied))
+      tell(
+        .signal(
+          .stanza(relayed), session(of: post), post.author,
+          .user(peer.address, resource: stanza.envelope.toResource)))
+    }
+    settle(post)
+  }
+}

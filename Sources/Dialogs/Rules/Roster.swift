@@ -1,0 +1,340 @@
+import Addresses
+
+/// Roster items, subscriptions, blocks and profiles: every change is an entry
+/// in its owner's self dialog, and its position is the roster's version.
+extension Judge {
+  // MARK: Items
+
+  mutating func setContact(
+    _ post: Post, _ address: BareJID, name: String?, groups: [String], _ writer: any StoreWriter
+  ) throws {
+    try checkItem(name: name, groups: groups)
+    let owner = post.author
+    if address == owner.address {
+      throw Problem(.forbidden, "contact-self", "You cannot be your own contact.", field: "jid")
+    }
+    var contact = try item(of: owner, address, creating: true, writer)
+    contact.name = name
+    contact.groups = groups
+    contact.subscription = contact.subscription.listed
+    try record(ContactChange(contact: contact, push: true), of: owner, by: post, writer)
+    settle(post)
+  }
+
+  mutating func removeContact(_ post: Post, _ address: BareJID, _ writer: any StoreWriter) throws {
+    let owner = post.author
+    guard let contact = try writer.contact(of: owner.id, address), contact.subscription.isInRoster else {
+      throw Problem(.missing, "contact-unknown", "\(address) is not in the roster.", field: "jid")
+    }
+    let before = contact.subscription
+    try record(ContactChange(contact: contact, removed: true, push: true), of: owner, by: post, writer)
+    showPresence(of: owner, to: contact.peer, before: before.from, after: false)
+    // RFC 6121 2.5.2: the contact is told what ended.
+    for act in before.removalActs {
+      try receive(act, from: owner, at: address, stanza: nil, post, writer)
+    }
+    settle(post)
+  }
+
+  private func checkItem(name: String?, groups: [String]) throws(Problem) {
+    if let name, name.utf8.count > Limits.displayNameBytesMax {
+      throw Problem(
+        .tooLarge, "contact-name-too-long", "A contact's name has at most \(Limits.displayNameBytesMax) bytes.",
+        field: "name")
+    }
+    if groups.count > Limits.groupsPerContactMax {
+      throw Problem(
+        .tooLarge, "too-many-groups", "A contact is in at most \(Limits.groupsPerContactMax) groups.", field: "groups")
+    }
+    for group in groups {
+      if group.isEmpty {
+        throw Problem(.malformed, "group-empty", "A group's name must not be empty.", field: "groups")
+      }
+      if group.utf8.count > Limits.groupBytesMax {
+        throw Problem(
+          .tooLarge, "group-too-long", "A group's name has at most \(Limits.groupBytesMax) bytes.", field: "groups")
+      }
+    }
+    if Set(groups).count != groups.count {
+      throw Problem(.malformed, "group-repeated", "A group is named twice.", field: "groups")
+    }
+  }
+
+  /// The item as it is, or a new one without any subscription.
+  private mutating func item(
+    of owner: Party, _ address: BareJID, creating: Bool, _ writer: any StoreWriter
+  ) throws -> Contact {
+    if let contact = try writer.contact(of: owner.id, address) { return contact }
+    if creating, try writer.contacts(of: owner.id).count >= Limits.contactsMax {
+      throw Problem(.tooLarge, "roster-full", "A roster has at most \(Limits.contactsMax) contacts.")
+    }
+    let peer =
+      realms.realm(domain: address.domain)?.id == owner.realm ? try user(address, writer)?.party.id : nil
+    return Contact(owner: owner.id, address: address, peer: peer, subscription: .none, version: .zero)
+  }
+
+  /// Writes the item and its entry, and has everybody told.
+  private mutating func record(
+    _ change: ContactChange, of owner: Party, by post: Post?, _ writer: any StoreWriter
+  ) throws {
+    let position = nextPosition()
+    let change = change.at(position)
+    let contact = change.contact
+    if change.removed || contact.subscription.isBlank { try writer.remove(contact, version: position) } else { try writer.put(contact) }
+    let entry = try insertOwn(.contact(change), of: owner, at: position, writer)
+    // The card first: who reacts to the entry sees the roster after it.
+    tell(.card(owner.id, { $0.applying(change) }))
+    tell(.entry(entry, author: nil))
+  }
+
+  private mutating func showPresence(of user: Party, to viewer: UserID?, before: Bool, after: Bool) {
+    guard let viewer, before != after else { return }
+    tell(.presence(of: user.id, to: viewer, available: after))
+  }
+
+  // MARK: Subscriptions
+
+  mutating func subscription(
+    _ post: Post, _ act: SubscriptionAct, to address: BareJID, stanza: [UInt8]?, _ writer: any StoreWriter
+  ) throws {
+    if address == post.author.address { return settle(post) }
+    guard realms.realm(domain: address.domain)?.id == post.author.realm else {
+      throw Problem(
+        .foreign, "domain-not-served", "\(address.domain) is not served here, and this server does not federate.")
+    }
+    try send(act, from: post.author, to: address, stanza: stanza, post, writer)
+    settle(post)
+  }
+
+  /// RFC 6121 Appendix A.2: the sender's side, then the contact's.
+  private mutating func send(
+    _ act: SubscriptionAct, from owner: Party, to address: BareJID, stanza: [UInt8]?, _ post: Post,
+    _ writer: any StoreWriter
+  ) throws {
+    var contact = try item(of: owner, address, creating: act == .subscribe || act == .subscribed, writer)
+    let before = contact.subscription
+    let outcome = before.sending(act)
+    if outcome.state != before {
+      contact.subscription = outcome.state
+      if !outcome.state.pendingIn { contact.request = nil }
+      try record(ContactChange(contact: contact, push: outcome.push), of: owner, by: post, writer)
+    }
+    // Presence ends before "unsubscribed" and begins behind "subscribed"
+    // (RFC 6121 3.2.2, 3.1.5).
+    if before.from { showPresence(of: owner, to: contact.peer, before: true, after: outcome.state.from) }
+    if outcome.route { try receive(act, from: owner, at: address, stanza: stanza, post, writer) }
+    if !before.from { showPresence(of: owner, to: contact.peer, before: false, after: outcome.state.from) }
+  }
+
+  /// RFC 6121 Appendix A.3: what the act does to the roster of its addressee.
+  private mutating func receive(
+    _ act: SubscriptionAct, from sender: Party, at address: BareJID, stanza: [UInt8]?, _ post: Post,
+    _ writer: any StoreWriter
+  ) throws {
+    // An unknown user and one who blocks the sender look alike: silence.
+    guard realms.realm(domain: address.domain)?.id == sender.realm,
+      let user = try user(address, writer), user.state == .active,
+      try !isBlocked(sender, resource: nil, by: user.party, writer)
+    else { return }
+    let owner = user.party
+    var contact = try item(of: owner, sender.address, creating: false, writer)
+    let before = contact.subscription
+    let outcome = before.receiving(act)
+    if outcome.state != before || outcome.route {
+      contact.subscription = outcome.state
+      if act == .subscribe && outcome.state.pendingIn {
+        contact.request = stanza.flatMap { $0.count <= Limits.requestBytesMax ? $0 : nil } ?? []
+      } else if !outcome.state.pendingIn {
+        contact.request = nil
+      }
+      try record(
+        ContactChange(
+          contact: contact, push: outcome.push, act: outcome.route ? act : nil, stanza: outcome.route ? stanza : nil),
+        of: owner, by: nil, writer)
+      if before.from { showPresence(of: owner, to: sender.id, before: true, after: outcome.state.from) }
+    }
+    if let reply = outcome.autoReply {
+      try receive(reply, from: owner, at: sender.address, stanza: nil, post, writer)
+      // The owner's presence goes to whom it was just approved for, also where
+      // the approval had been given before.
+      if reply == .subscribed { showPresence(of: owner, to: sender.id, before: false, after: true) }
+    }
+  }
+
+  /// The app's request or acceptance: one step for what XMPP does in two.
+  mutating func befriend(_ post: Post, _ address: BareJID, name: String?, _ writer: any StoreWriter) throws {
+    try checkItem(name: name, groups: [])
+    if address == post.author.address {
+      throw Problem(.forbidden, "contact-self", "You cannot be your own contact.", field: "userId")
+    }
+    _ = try reachable(address, for: post.author, writer)
+    var contact = try item(of: post.author, address, creating: true, writer)
+    if let name, contact.name != name || !contact.subscription.isInRoster {
+      contact.name = name
+      contact.subscription = contact.subscription.listed
+      try record(ContactChange(contact: contact, push: true), of: post.author, by: post, writer)
+    }
+    // Approve (or pre-approve) the other direction first: an answer to a
+    // request then completes the friendship in one go.
+    try send(.subscribed, from: post.author, to: address, stanza: nil, post, writer)
+    try send(.subscribe, from: post.author, to: address, stanza: nil, post, writer)
+    settle(post)
+  }
+
+  mutating func link(
+    _ post: Post, _ address: BareJID, name: String?, groups: [String], mutual: Bool, _ writer: any StoreWriter
+  ) throws {
+    try checkItem(name: name, groups: groups)
+    if address == post.author.address {
+      throw Problem(.forbidden, "contact-self", "A user cannot be their own contact.", field: "contact")
+    }
+    let owner = post.author
+    guard mutual else {
+      var contact = try writer.contact(of: owner.id, address) ?? item(of: owner, address, creating: false, writer)
+      contact.name = name
+      contact.groups = groups
+      contact.subscription = contact.subscription.listed
+      try record(ContactChange(contact: contact, push: true), of: owner, by: post, writer)
+      return settle(post)
+    }
+    let peer = try reachable(address, for: owner, writer)
+    for (one, other, name, groups) in [
+      (owner, peer, name, groups), (peer, owner, nil, nil as [String]?),
+    ] {
+      var contact = try writer.contact(of: one.id, other.address) ?? item(of: one, other.address, creating: false, writer)
+      let before = contact.subscription
+      if let name { contact.name = name }
+      if let groups { contact.groups = groups }
+      contact.subscription = Subscription.both.listed
+      contact.request = nil
+      try record(ContactChange(contact: contact, push: true), of: one, by: post, writer)
+      showPresence(of: one, to: other.id, before: before.from, after: true)
+    }
+    settle(post)
+  }
+
+  // MARK: Blocks (XEP-0191)
+
+  mutating func block(_ post: Post, _ patterns: [BlockPattern], _ writer: any StoreWriter) throws {
+    if patterns.isEmpty {
+      throw Problem(.malformed, "nothing-to-block", "Name at least one address to block.", field: "item")
+    }
+    let owner = post.author
+    let before = try blockList(of: owner.id, writer)
+    var seen = Set(before)
+    let added = patterns.filter { seen.insert($0).inserted }
+    if added.isEmpty { return settle(post) }
+    if before.count + added.count > Limits.blocksMax {
+      throw Problem(.tooLarge, "block-list-full", "A block list has at most \(Limits.blocksMax) items.")
+    }
+    // XEP-0191 3.3: who is blocked sees the user go, before the block bites.
+    for pattern in added { try presence(of: owner, toThoseIn: pattern, available: false, writer) }
+    try recordBlocks(before + added, BlockChange(act: .block, patterns: added), of: owner, writer)
+    settle(post)
+  }
+
+  mutating func unblock(_ post: Post, _ patterns: [BlockPattern], _ writer: any StoreWriter) throws {
+    let owner = post.author
+    let before = try blockList(of: owner.id, writer)
+    let gone = patterns.isEmpty ? before : before.filter { patterns.contains($0) }
+    if gone.isEmpty { return settle(post) }
+    let after = before.filter { !gone.contains($0) }
+    try recordBlocks(after, BlockChange(act: .unblock, patterns: gone), of: owner, writer)
+    for pattern in gone { try presence(of: owner, toThoseIn: pattern, available: true, writer) }
+    settle(post)
+  }
+
+  private mutating func recordBlocks(
+    _ patterns: [BlockPattern], _ change: BlockChange, of owner: Party, _ writer: any StoreWriter
+  ) throws {
+    try setBlockList(of: owner.id, patterns, writer)
+    let entry = try insertOwn(.blocks(change), of: owner, at: nextPosition(), writer)
+    tell(
+      .card(owner.id) {
+        Card(user: $0.user, contacts: $0.contacts, blocks: patterns, rosterVersion: $0.rosterVersion)
+      })
+    tell(.entry(entry, author: nil))
+  }
+
+  /// Only those who see the user's presence anyway see it end or come back.
+  private mutating func presence(
+    of owner: Party, toThoseIn pattern: BlockPattern, available: Bool, _ writer: any StoreWriter
+  ) throws {
+    guard let contact = try writer.contact(of: owner.id, pattern.jid.bare), contact.subscription.from,
+      let peer = contact.peer
+    else { return }
+    tell(.presence(of: owner.id, to: peer, available: available))
+  }
+
+  // MARK: Profile
+
+  mutating func profile(_ post: Post, _ draft: ProfileDraft, _ writer: any StoreWriter) throws {
+    guard var user = try writer.user(post.author.id) else { throw Problem.unreachable }
+    if let name = draft.displayName { user.profile.displayName = name }
+    if let status = draft.status { user.profile.status = status }
+    if let metadata = draft.metadata { user.profile.metadata = metadata }
+    try check(user.profile)
+    if let vCard = draft.vCard, vCard.count > Limits.vCardBytesMax {
+      throw Problem(.tooLarge, "vcard-too-large", "A vCard has at most \(Limits.vCardBytesMax) bytes.")
+    }
+    if let avatar = draft.avatar {
+      if let avatar, avatar.bytes.count > Limits.avatarBytesMax {
+        throw Problem(
+          .tooLarge, "avatar-too-large", "An avatar has at most \(Limits.avatarBytesMax) bytes.", field: "avatar")
+      }
+      user.profile.avatarHash = avatar?.hash
+      try writer.setVault(user.id, node: Vault.avatar, item: Vault.bytes, avatar?.bytes)
+      try writer.setVault(user.id, node: Vault.avatar, item: Vault.mediaType, avatar.map { Array($0.mediaType.utf8) })
+    }
+    if let vCard = draft.vCard {
+      try writer.setVault(user.id, node: Vault.vCard, item: Vault.bytes, vCard.isEmpty ? nil : vCard)
+    }
+    try writer.update(user)
+    let entry = try insertOwn(.profile(user.profile), of: post.author, at: nextPosition(), writer)
+    let after = user
+    tell(
+      .card(user.id) {
+        Card(user: after, contacts: $0.contacts, blocks: $0.blocks, rosterVersion: $0.rosterVersion)
+      })
+    tell(.entry(entry, author: nil))
+    tell(.signal(.profile(post.author, user.profile), session(of: post), post.author, .subscribers))
+    settle(post)
+  }
+
+  private func check(_ profile: Profile) throws(Problem) {
+    for (field, value, bound) in [
+      ("name", profile.displayName, Limits.displayNameBytesMax), ("status", profile.status, Limits.statusBytesMax),
+      ("metadata", profile.metadata, Limits.metadataBytesMax),
+    ] {
+      if let value, value.utf8.count > bound {
+        throw Problem(.tooLarge, "\(field)-too-long", "\(field) has at most \(bound) bytes.", field: field)
+      }
+    }
+  }
+}
+
+/// Where things lie in a user's vault.
+public enum Vault {
+  public static let vCard = "vcard"
+  public static let avatar = "avatar"
+  public static let bytes = "bytes"
+  public static let mediaType = "type"
+}
+
+extension ContactChange {
+  fileprivate func at(_ position: Position) -> ContactChange {
+    var change = self
+    change.contact.version = position
+    return change
+  }
+}
+
+extension Card {
+  /// The card after one change of a roster item.
+  func applying(_ change: ContactChange) -> Card {
+    var contacts = contacts
+    contacts[change.contact.address] = change.removed ? nil : change.contact
+    return Card(
+      user: user, contacts: contacts, blocks: blocks, rosterVersion: max(rosterVersion, change.contact.version))
+  }
+}

@@ -1,0 +1,226 @@
+public import Addresses
+
+/// Where the log and everything else durable lives. Implementations know
+/// tables; they know no protocol and decide nothing.
+///
+/// Every function throws what the engine threw; the core wraps it once.
+public protocol Store: Sendable {
+  /// A consistent snapshot for the time of `body`. Blocks the calling thread;
+  /// never call it on an event loop. Many may run at once, also while the
+  /// committer writes.
+  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
+  /// One transaction. Returns only when it is durable (synced). When `body`
+  /// throws, nothing of it remains. One at a time; called by the committer.
+  func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result
+  func close() throws
+}
+
+public protocol StoreReader {
+  // Realms and users
+  func realms() throws -> [Realm]
+  func user(_ address: BareJID) throws -> User?
+  func user(_ id: UserID) throws -> User?
+  func party(_ id: UserID) throws -> Party?
+  /// By name, ascending, names greater than `after`; `matching` is a prefix of
+  /// the name or a case-insensitive part of the display name. Deleted users are left out.
+  func users(in realm: RealmID, matching: String?, after: String?, limit: Int) throws -> [User]
+  func userCount(in realm: RealmID) throws -> Int
+  func credentials(of user: UserID) throws -> [SCRAMKeys]
+  func vault(_ user: UserID, node: String, item: String) throws -> [UInt8]?
+
+  // Contacts and blocks
+  func contact(of owner: UserID, _ address: BareJID) throws -> Contact?
+  func contacts(of owner: UserID) throws -> [Contact]
+  /// Items changed after `version`, removed ones included, by version ascending;
+  /// `push` is true where the item shows in a roster.
+  func contactChanges(of owner: UserID, after version: Position) throws -> [ContactChange]
+  /// The highest version of any item, removed ones included; `.zero`: none yet.
+  func rosterVersion(of owner: UserID) throws -> Position
+  func blocks(of owner: UserID) throws -> [BlockPattern]
+
+  // The log
+  /// The last position given out, and the time of the last entry.
+  func head() throws -> (position: Position, time: Timestamp)
+  func dialog(_ id: DialogID) throws -> Dialog?
+  /// The private dialog of two users, or the self dialog where they are the same.
+  func dialog(between a: UserID, and b: UserID) throws -> Dialog?
+  /// Private dialogs of the user (and the self dialog once it holds a message) with
+  /// `last` < `before`, newest first.
+  func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView]
+  func mark(_ user: UserID, in dialog: DialogID) throws -> Mark?
+  /// The sum of unread over all dialogs of the user.
+  func unread(of user: UserID) throws -> Int64
+  /// Messages with sequence > 0, positions strictly between, newest first unless `ascending`.
+  func history(
+    of dialog: DialogID, after: Position, before: Position, limit: Int, ascending: Bool
+  ) throws -> [Entry]
+  func entry(_ position: Position, in dialog: DialogID) throws -> Entry?
+  /// Everything the user's clients follow: messages, markers, contact, block and
+  /// profile changes, behind `after`, ascending. Of superseded markers only the last is there.
+  func feed(of user: UserID, after: Position, limit: Int) throws -> [Entry]
+  /// The user's archive (XEP-0313): entries with trait `archived`.
+  func archive(of user: UserID, _ query: ArchiveQuery) throws -> ArchivePage
+  /// Inbound messages with trait `replayed` behind `after`, ascending.
+  func replay(of user: UserID, after: Position, limit: Int) throws -> [Entry]
+  /// The last message with this RepeatKey.id by this author in this dialog, with its body hash.
+  func find(_ id: String, by author: UserID, in dialog: DialogID) throws -> (position: Position, bodyHash: UInt64)?
+  /// Counting messages of the dialog up to and including `position`: all, and those by `author`.
+  func counting(in dialog: DialogID, upTo position: Position, by author: UserID) throws -> (all: Int64, own: Int64)
+
+  // Logins and streams
+  func grant(access hash: [UInt8]) throws -> Grant?
+  func grant(refresh hash: [UInt8]) throws -> Grant?
+  func grants(of user: UserID) throws -> [Grant]
+  /// The highest inbound number committed for this stream; nil: unknown stream.
+  func handled(_ stream: StreamNonce) throws -> UInt32?
+  func suspended() throws -> [SuspendedSession]
+}
+
+/// All of it inside the one transaction of a batch.
+public protocol StoreWriter: StoreReader {
+  /// Stores entry, payload and the feed rows that `feeds` names.
+  func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws
+  func insert(dialog kind: Dialog.Kind, first: Party, second: Party, createdAt: Timestamp) throws -> Dialog
+  /// sequence, ordinal, last.
+  func update(_ dialog: Dialog) throws
+  /// Inserts or replaces. The feed rows at the mark's previous position (`superseded`,
+  /// `.zero`: none) go, of both members; those in the archive stay there only
+  /// (traits `archived` and `unfollowed`, `mark` cleared).
+  func put(_ mark: Mark, superseded: Position) throws
+  /// Gives out a position without an entry (a mark that nobody archives).
+  func setHead(_ position: Position, time: Timestamp) throws
+  /// Deletes payload and feed rows of a transient message.
+  func erase(_ position: Position, in dialog: DialogID) throws
+
+  func insertRealm(domain: String, key: [UInt8], epoch: UInt32) throws -> Realm
+  /// Throws `StoreConflict` when the address is or was taken.
+  func insertUser(_ address: BareJID, in realm: RealmID, profile: Profile, createdAt: Timestamp) throws -> User
+  /// State, profile, lastSeenAt, delivered.
+  func update(_ user: User) throws
+  func setDelivered(_ position: Position, for user: UserID) throws
+  func setLastSeen(_ time: Timestamp, for user: UserID) throws
+  func setCredentials(_ keys: [SCRAMKeys], for user: UserID) throws
+  /// nil deletes the item.
+  func setVault(_ user: UserID, node: String, item: String, _ bytes: [UInt8]?) throws
+  /// Contacts, blocks, credentials, grants, vault of a deleted user.
+  func erasePersonal(_ user: UserID) throws
+
+  func put(_ contact: Contact) throws
+  /// Keeps a tombstone with this version for roster versioning.
+  func remove(_ contact: Contact, version: Position) throws
+  func setBlocks(_ patterns: [BlockPattern], of owner: UserID) throws
+
+  func put(_ grant: Grant) throws
+  func removeGrant(_ id: Int64, of user: UserID) throws
+  func removeGrants(of user: UserID) throws
+  func setHandled(_ stream: StreamNonce, _ number: UInt32, at time: Timestamp) throws
+  func removeStreams(before time: Timestamp) throws
+  func setSuspended(_ sessions: [SuspendedSession]) throws
+}
+
+/// The address is or was taken: localparts are never reused.
+public struct StoreConflict: Error, Sendable {
+  public init() {}
+}
+
+/// One row of a user's feed: which entry, and what it is to this user.
+public struct FeedRow: Hashable, Sendable {
+  public let user: UserID
+  public let traits: Traits
+  /// Stored: never renumber the bits.
+  public struct Traits: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// In the personal archive.
+    public static let archived = Traits(rawValue: 1)
+    /// From somebody else.
+    public static let inbound = Traits(rawValue: 2)
+    /// To be replayed to clients without archive.
+    public static let replayed = Traits(rawValue: 4)
+    /// A marker: the row stands for the member's current mark.
+    public static let mark = Traits(rawValue: 8)
+    /// Only in the archive, not an event of its own for app clients.
+    public static let unfollowed = Traits(rawValue: 16)
+  }
+  public init(user: UserID, traits: Traits) {
+    self.user = user
+    self.traits = traits
+  }
+}
+
+/// XEP-0313 4.1 with `#extended`, resolved to positions by the core.
+public struct ArchiveQuery: Sendable {
+  /// Only the conversation with this user; nil: all.
+  public var with: DialogID?
+  public var withResource: String?
+  public var start: Timestamp?
+  public var end: Timestamp?
+  /// Strictly behind, strictly before.
+  public var after: Position = .zero
+  public var before: Position = .end
+  /// Exactly these, in log order; overrides the range.
+  public var positions: [Position]?
+  public var limit: Int
+  /// True: the page next to `before`, still returned ascending (RSM `<before/>`).
+  public var backwards = false
+
+  public init(limit: Int) { self.limit = limit }
+}
+
+public struct ArchivePage: Sendable {
+  /// Ascending by position.
+  public var entries: [Entry]
+  /// Nothing more in the direction of paging.
+  public var complete: Bool
+  public init(entries: [Entry], complete: Bool) {
+    self.entries = entries
+    self.complete = complete
+  }
+}
+
+/// A login of an app client: what an access and a refresh token stand for.
+/// Only SHA-256 hashes of the tokens are kept.
+public struct Grant: Hashable, Sendable {
+  public var id: Int64
+  public var user: UserID
+  public var device: String
+  public var access: [UInt8]
+  public var accessExpires: Timestamp
+  public var refresh: [UInt8]
+  /// The refresh token before this one: its reuse revokes the grant.
+  public var previousRefresh: [UInt8]?
+  public var createdAt: Timestamp
+  public var usedAt: Timestamp
+  public var client: String?
+
+  /// `id` 0 asks the store for a new one.
+  public init(
+    id: Int64, user: UserID, device: String, access: [UInt8], accessExpires: Timestamp, refresh: [UInt8],
+    previousRefresh: [UInt8]?, createdAt: Timestamp, usedAt: Timestamp, client: String?
+  ) {
+    self.id = id
+    self.user = user
+    self.device = device
+    self.access = access
+    self.accessExpires = accessExpires
+    self.refresh = refresh
+    self.previousRefresh = previousRefresh
+    self.createdAt = createdAt
+    self.usedAt = usedAt
+    self.client = client
+  }
+}
+
+/// A resumable session across a graceful restart; the bytes are the door's.
+public struct SuspendedSession: Hashable, Sendable {
+  public var user: UserID
+  public var stream: StreamNonce
+  public var expires: Timestamp
+  public var state: [UInt8]
+  public init(user: UserID, stream: StreamNonce, expires: Timestamp, state: [UInt8]) {
+    self.user = user
+    self.stream = stream
+    self.expires = expires
+    self.state = state
+  }
+}

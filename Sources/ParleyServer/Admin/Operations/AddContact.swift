@@ -1,0 +1,36 @@
+import Addresses
+package import Dialogs
+
+/// Puts a contact into a user's roster, or changes its name and groups; `mutual`: into both rosters, each seeing
+/// the other, nobody being asked. Connected clients are told at once.
+package enum AddContact: AdminOperation {
+  package static let name = "roster.add"
+
+  package struct Input: Codable, Sendable {
+    let jid: String
+    let contact: String
+    let name: String?
+    let groups: [String]
+    let mutual: Bool
+    package init(jid: String, contact: String, name: String?, groups: [String], mutual: Bool) {
+      self.jid = jid
+      self.contact = contact
+      self.name = name
+      self.groups = groups
+      self.mutual = mutual
+    }
+  }
+
+  package typealias Output = Nothing
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+    let user = try await context.user(input.jid)
+    let address = try AdminContext.contact(input.contact)
+    if input.mutual || context.parley.realm(domain: address.domain) != nil {
+      _ = try await context.user(input.contact)
+    }
+    try await context.parley.post(
+      .link(address, name: input.name, groups: input.groups, mutual: input.mutual), by: user.party)
+    return Nothing()
+  }
+}

@@ -1,0 +1,34 @@
+package import Dialogs
+
+/// Takes a contact out of a user's roster and ends the subscriptions (RFC 6121 2.5); `mutual`: the other way
+/// round too.
+package enum RemoveContact: AdminOperation {
+  package static let name = "roster.remove"
+
+  package struct Input: Codable, Sendable {
+    let jid: String
+    let contact: String
+    let mutual: Bool
+    package init(jid: String, contact: String, mutual: Bool) {
+      self.jid = jid
+      self.contact = contact
+      self.mutual = mutual
+    }
+  }
+
+  package typealias Output = Nothing
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+    let user = try await context.user(input.jid)
+    let address = try AdminContext.contact(input.contact)
+    let peer = input.mutual ? try await context.user(input.contact) : nil
+    try await context.parley.post(.removeContact(address), by: user.party)
+    guard let peer else { return Nothing() }
+    do throws(Problem) {
+      try await context.parley.post(.removeContact(user.address), by: peer.party)
+    } catch  where error.kind == .missing {
+      // The other roster had no such item: it is as asked for.
+    }
+    return Nothing()
+  }
+}

@@ -1,0 +1,23 @@
+package import Dialogs
+
+/// Gives a user another password; all their sessions and logins end.
+package enum SetPassword: AdminOperation {
+  package static let name = "users.password"
+
+  package struct Input: Codable, Sendable {
+    let jid: String
+    let password: String
+    package init(jid: String, password: String) {
+      self.jid = jid
+      self.password = password
+    }
+  }
+
+  package typealias Output = UserRow
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> UserRow {
+    let user = try await context.user(input.jid)
+    try await context.parley.setPassword(of: user.id, input.password)
+    return UserRow(user, in: context)
+  }
+}

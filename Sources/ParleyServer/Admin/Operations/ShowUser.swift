@@ -1,0 +1,56 @@
+package import Dialogs
+
+/// Everything an operator may know of one user; no message and no secret.
+package enum ShowUser: AdminOperation {
+  package static let name = "users.show"
+
+  package struct Input: Codable, Sendable {
+    let jid: String
+    package init(jid: String) { self.jid = jid }
+  }
+
+  package struct Session: Codable, Hashable, Sendable {
+    /// `xmpp` or `app`.
+    package let door: String
+    package let resource: String
+    package let available: Bool
+    package let priority: Int
+    package let status: String?
+  }
+
+  package struct Login: Codable, Hashable, Sendable {
+    package let device: String
+    package let client: String?
+    package let usedAt: String
+  }
+
+  package struct Output: Codable, Hashable, Sendable {
+    package let user: UserRow
+    package let status: String?
+    package let contacts: Int
+    package let blocks: Int
+    package let sessions: [Session]
+    package let logins: [Login]
+  }
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let user = try await context.user(input.jid)
+    let (contacts, blocks, grants) = try await context.parley.read { reader in
+      (
+        try reader.contacts(of: user.id).count { $0.subscription.isInRoster }, try reader.blocks(of: user.id).count,
+        try reader.grants(of: user.id)
+      )
+    }
+    let sessions = context.parley.hub.attendances(of: user.id).map { attendance in
+      Session(
+        door: attendance.door == .xmpp ? "xmpp" : "app", resource: attendance.resource,
+        available: attendance.isAvailable, priority: Int(attendance.priority), status: attendance.presence?.status)
+    }
+    return Output(
+      user: UserRow(user, in: context), status: user.profile.status, contacts: contacts, blocks: blocks,
+      sessions: sessions.sorted { $0.resource < $1.resource },
+      logins: grants.sorted { $0.usedAt > $1.usedAt }.map {
+        Login(device: $0.device, client: $0.client, usedAt: Moment.text($0.usedAt))
+      })
+  }
+}

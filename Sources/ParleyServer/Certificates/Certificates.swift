@@ -1,0 +1,220 @@
+import Crypto
+import Glibc
+public import Logging
+import NIOCore
+public import NIOSSL
+import Synchronization
+
+/// The certificates of all domains, chosen by the name a client asks for (SNI), and read again when their files
+/// change: new handshakes get the new ones, established connections stay as they are.
+///
+/// A pair that cannot be read after a change leaves the one before in use: renewing tools write two files, and
+/// between the two they do not fit together.
+public final class Certificates: Sendable {
+  private struct Pair: Sendable {
+    let chain: [NIOSSLCertificate]
+    let key: NIOSSLPrivateKey
+    let expires: Int
+    /// How many pairs were read before: tells whether a context still holds the current one.
+    let generation: Int
+  }
+
+  private struct Source: Sendable {
+    /// A domain and its rooms domain.
+    let names: [String]
+    let files: Settings.CertificateFiles
+  }
+
+  private struct State: Sendable {
+    var sources: [Source] = []
+    /// By domain in normal form; rooms domains too.
+    var pairs: [String: Pair] = [:]
+    var stamps: [Settings.CertificateFiles: Stamps] = [:]
+    var fallback: Pair
+    var generation: Int
+  }
+
+  /// The files' contents as a digest: what tells one version from the next, also where a clock stood still or a
+  /// link was moved. nil: unreadable.
+  private struct Stamps: Hashable, Sendable {
+    let chain: [UInt8]?
+    let key: [UInt8]?
+  }
+
+  private let folder: DataFolder
+  private let state: Mutex<State>
+  private let logger: Logger
+
+  /// Reads all certificates, making the self-signed one if a domain needs it.
+  ///
+  /// - Throws: with status 2, what is wrong with a configured file; with status 1, that the self-signed one cannot
+  ///   be made.
+  public init(_ settings: Settings, folder: DataFolder, logger: Logger) throws(Refusal) {
+    self.folder = folder
+    self.logger = logger
+    self.state = Mutex(try Self.load(settings, folder, generation: 0, logger))
+  }
+
+  /// As the settings say now, which may name other files than before. When that fails, what was there stays in use.
+  public func reload(_ settings: Settings) throws(Refusal) {
+    let generation = state.withLock { $0.generation + 1 }
+    let loaded = try Self.load(settings, folder, generation: generation, logger)
+    state.withLock { $0 = loaded }
+  }
+
+  private static func load(
+    _ settings: Settings, _ folder: DataFolder, generation: Int, _ logger: Logger
+  ) throws(Refusal) -> State {
+    let selfSigned = Settings.CertificateFiles(
+      chain: SelfSigned.chainPath(folder.certificates), key: SelfSigned.keyPath(folder.certificates))
+    var sources: [Source] = []
+    var selfSignedNames: [String] = []
+    for domain in settings.domains {
+      let names = [domain.name, domain.rooms]
+      let files = domain.certificate ?? settings.certificate
+      if files == nil { selfSignedNames += names }
+      sources.append(Source(names: names, files: files ?? selfSigned))
+    }
+    if !selfSignedNames.isEmpty, try SelfSigned.prepare(in: folder.certificates, names: selfSignedNames) {
+      logger.notice("made a self-signed certificate", metadata: ["file": "\(selfSigned.chain)"])
+    }
+    var pairs: [String: Pair] = [:]
+    var stamps: [Settings.CertificateFiles: Stamps] = [:]
+    var read: [Settings.CertificateFiles: Pair] = [:]
+    var wrong: [String] = []
+    for source in sources {
+      do throws(Unusable) {
+        if stamps[source.files] == nil {
+          stamps[source.files] = Self.stamps(source.files)
+          let pair = try Self.read(source.files, generation: generation)
+          read[source.files] = pair
+          warnIfExpired(pair, source.files, logger)
+        }
+        for name in source.names { pairs[name] = read[source.files] }
+      } catch {
+        wrong.append(error.text)
+      }
+    }
+    guard wrong.isEmpty, let first = sources.first.flatMap({ read[$0.files] }) else {
+      throw Refusal(lines: wrong, .usage)
+    }
+    return State(sources: sources, pairs: pairs, stamps: stamps, fallback: first, generation: generation)
+  }
+
+  /// Checks the configured files without using them.
+  ///
+  /// - Returns: one line for each that is wrong.
+  public static func check(_ settings: Settings) -> [String] {
+    let files = Set([settings.certificate].compactMap { $0 } + settings.domains.compactMap(\.certificate))
+    return files.sorted { $0.chain < $1.chain }.compactMap { files -> String? in
+      do throws(Unusable) {
+        _ = try read(files, generation: 0)
+        return nil
+      } catch {
+        return error.text
+      }
+    }
+  }
+
+  /// The server's side of TLS for one listener; `protocols` are its ALPN names. TLS 1.2 and 1.3.
+  public func context(protocols: [String]) throws(Refusal) -> NIOSSLContext {
+    let first = state.withLock { $0.fallback }
+    var configuration = Self.configuration(first)
+    configuration.applicationProtocols = protocols
+    configuration.sslContextCallback = { [self] asked, promise in
+      let pair = pair(for: asked.serverHostname)
+      if pair.generation == first.generation, pair.chain == first.chain { return promise.succeed(.noChanges) }
+      var change = NIOSSLContextConfigurationOverride()
+      change.certificateChain = pair.chain.map { .certificate($0) }
+      change.privateKey = .privateKey(pair.key)
+      promise.succeed(change)
+    }
+    do {
+      return try NIOSSLContext(configuration: configuration)
+    } catch {
+      throw Refusal("TLS cannot be set up: \(error)")
+    }
+  }
+
+  /// Reads files again that have changed. Called by the poll, never on an event loop.
+  public func refresh() {
+    let (sources, known, generation) = state.withLock { ($0.sources, $0.stamps, $0.generation + 1) }
+    for files in Set(sources.map(\.files)) {
+      let stamps = Self.stamps(files)
+      if known[files] == stamps { continue }
+      do throws(Unusable) {
+        let pair = try Self.read(files, generation: generation)
+        state.withLock { state in
+          for source in state.sources where source.files == files {
+            for name in source.names { state.pairs[name] = pair }
+          }
+          if state.sources.first?.files == files { state.fallback = pair }
+          state.stamps[files] = stamps
+          state.generation = generation
+        }
+        logger.notice("read the certificate again", metadata: ["file": "\(files.chain)"])
+        Self.warnIfExpired(pair, files, logger)
+      } catch {
+        // Once for each state of the files, not once for each look.
+        state.withLock { $0.stamps[files] = stamps }
+        logger.error("the changed certificate is not used", metadata: ["reason": "\(error.text)"])
+      }
+    }
+  }
+
+  /// The chain that a client asking for this name would get now.
+  func current(for host: String?) -> [NIOSSLCertificate] { pair(for: host).chain }
+
+  private func pair(for host: String?) -> Pair {
+    let name = host.flatMap(Host.domain)
+    return state.withLock { state in name.flatMap { state.pairs[$0] } ?? state.fallback }
+  }
+
+  private static func warnIfExpired(_ pair: Pair, _ files: Settings.CertificateFiles, _ logger: Logger) {
+    if pair.expires < time(nil) { logger.warning("the certificate has expired", metadata: ["file": "\(files.chain)"]) }
+  }
+
+  private static func stamps(_ files: Settings.CertificateFiles) -> Stamps {
+    Stamps(chain: digest(files.chain), key: digest(files.key))
+  }
+
+  private static func digest(_ path: String) -> [UInt8]? {
+    (try? Files.read(path, bytesMax: ServerLimits.certificateFileBytesMax)).map { Array(SHA256.hash(data: $0)) }
+  }
+
+  private static func configuration(_ pair: Pair) -> TLSConfiguration {
+    var configuration = TLSConfiguration.makeServerConfiguration(
+      certificateChain: pair.chain.map { .certificate($0) }, privateKey: .privateKey(pair.key))
+    configuration.minimumTLSVersion = .tlsv12
+    return configuration
+  }
+
+  private struct Unusable: Error { let text: String }
+
+  private static func read(_ files: Settings.CertificateFiles, generation: Int) throws(Unusable) -> Pair {
+    let chainBytes = try bytes(files.chain, "certificate")
+    let keyBytes = try bytes(files.key, "private key")
+    let chain: [NIOSSLCertificate]
+    do { chain = try NIOSSLCertificate.fromPEMBytes(chainBytes) } catch {
+      throw Unusable(text: "the certificate \(files.chain) holds no certificate as PEM")
+    }
+    guard let leaf = chain.first else {
+      throw Unusable(text: "the certificate \(files.chain) holds no certificate as PEM")
+    }
+    let key: NIOSSLPrivateKey
+    do { key = try NIOSSLPrivateKey(bytes: keyBytes, format: .pem) } catch {
+      throw Unusable(text: "the private key \(files.key) is no unencrypted private key as PEM")
+    }
+    let pair = Pair(chain: chain, key: key, expires: leaf.notValidAfter, generation: generation)
+    do { _ = try NIOSSLContext(configuration: configuration(pair)) } catch {
+      throw Unusable(text: "the private key \(files.key) does not belong to the certificate \(files.chain)")
+    }
+    return pair
+  }
+
+  private static func bytes(_ path: String, _ what: String) throws(Unusable) -> [UInt8] {
+    do { return try Files.read(path, bytesMax: ServerLimits.certificateFileBytesMax) } catch {
+      throw Unusable(text: "the \(what) \(path) cannot be read: \(error.reason)")
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import Crypto
+import FoundationEssentials
+import Glibc
+import SwiftASN1
+import X509
+
+/// The certificate of a server that was given none: P-256, its own issuer, kept in the data folder so that
+/// clients that were told to trust it go on doing so.
+enum SelfSigned {
+  static func chainPath(_ folder: String) -> String { folder + "/self-signed.pem" }
+  static func keyPath(_ folder: String) -> String { folder + "/self-signed.key" }
+
+  /// Makes chain and key unless those there are good for all of `names` and for long enough.
+  ///
+  /// - Returns: whether they were made now.
+  @discardableResult
+  static func prepare(in folder: String, names: [String]) throws(Refusal) -> Bool {
+    if isGood(chainPath(folder), keyPath(folder), names: names) { return false }
+    let made: (chain: String, key: String)
+    do {
+      made = try make(names: names, now: Date())
+    } catch {
+      throw Refusal("the self-signed certificate cannot be made: \(error)")
+    }
+    do {
+      try Files.makeFolder(folder, mode: 0o700)
+      // The key first: a crash between the two leaves a pair that does not fit, which the next start replaces.
+      try Files.write(Array(made.key.utf8), to: keyPath(folder), mode: 0o600)
+      try Files.write(Array(made.chain.utf8), to: chainPath(folder), mode: 0o644)
+    } catch {
+      throw Refusal("the self-signed certificate cannot be written to \(error.path): \(error.reason)")
+    }
+    return true
+  }
+
+  private static func isGood(_ chain: String, _ key: String, names: [String]) -> Bool {
+    let soon = Date().addingTimeInterval(Double(ServerLimits.selfSignedRenewalDays) * 86_400)
+    do {
+      let bytes = try Files.read(chain, bytesMax: ServerLimits.certificateFileBytesMax)
+      let certificate = try Certificate(pemEncoded: String(decoding: bytes, as: UTF8.self))
+      let keyBytes = try Files.read(key, bytesMax: ServerLimits.certificateFileBytesMax)
+      let privateKey = try Certificate.PrivateKey(pemEncoded: String(decoding: keyBytes, as: UTF8.self))
+      guard privateKey.publicKey == certificate.publicKey, certificate.notValidAfter > soon else { return false }
+      let held = try certificate.extensions.subjectAlternativeNames.map(Array.init) ?? []
+      return alternatives(names).allSatisfy(held.contains)
+    } catch {
+      return false
+    }
+  }
+
+  /// Chain and key as PEM.
+  static func make(names: [String], now: Date) throws -> (chain: String, key: String) {
+    let key = P256.Signing.PrivateKey()
+    let name = try DistinguishedName { CommonName(names.first ?? "localhost") }
+    let certificate = try Certificate(
+      version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: Certificate.PublicKey(key.publicKey),
+      // An hour back: clocks differ.
+      notValidBefore: now.addingTimeInterval(-3_600),
+      notValidAfter: now.addingTimeInterval(Double(ServerLimits.selfSignedDays) * 86_400),
+      issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
+      extensions: try Certificate.Extensions {
+        // Its own authority, so that it can be put into a store of trusted ones as it is.
+        Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
+        Critical(KeyUsage(digitalSignature: true, keyCertSign: true))
+        try ExtendedKeyUsage([.serverAuth])
+        SubjectAlternativeNames(alternatives(names))
+      },
+      issuerPrivateKey: Certificate.PrivateKey(key))
+    return (try certificate.serializeAsPEM().pemString, key.pemRepresentation)
+  }
+
+  /// The names, and this machine's own: the first steps are taken on it.
+  private static func alternatives(_ names: [String]) -> [GeneralName] {
+    var all = names
+    if !all.contains("localhost") { all.append("localhost") }
+    let loopback4: [UInt8] = [127, 0, 0, 1]
+    let loopback6: [UInt8] = Array(repeating: 0, count: 15) + [1]
+    return all.map { GeneralName.dnsName(ascii($0)) } + [
+      .ipAddress(ASN1OctetString(contentBytes: loopback4[...])),
+      .ipAddress(ASN1OctetString(contentBytes: loopback6[...])),
+    ]
+  }
+
+  /// The form of a domain in certificates and in TLS's server name (RFC 5280 7.2): A-labels.
+  private static func ascii(_ domain: String) -> String { AsciiDomain.of(domain) }
+}

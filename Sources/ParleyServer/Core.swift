@@ -1,0 +1,30 @@
+import Dialogs
+import Logging
+import SQLiteStore
+
+/// The opened data: the store and the core over it. Whoever has it holds the data folder's lock.
+struct Core: Sendable {
+  let folder: DataFolder
+  let store: any Store
+  let parley: Parley
+
+  static func open(_ settings: Settings, _ folder: DataFolder, logger: Logger) throws(Refusal) -> Core {
+    do {
+      let store = try SQLiteStore(path: folder.database)
+      let parley = try Parley(
+        store: store, clock: SystemClock(), domains: settings.domains.map(\.name), logger: logger)
+      return Core(folder: folder, store: store, parley: parley)
+    } catch let failure as StoreFailure {
+      // One line made for an operator: too new, full, locked, unwritable, damaged.
+      throw Refusal(failure.description)
+    } catch {
+      throw Refusal("the database \(folder.database) cannot be opened: \(error)")
+    }
+  }
+
+  /// Returns when everything accepted is committed and told.
+  func close(_ logger: Logger) async {
+    await parley.stop()
+    do { try store.close() } catch { logger.error("the database was not closed well", metadata: ["error": "\(error)"]) }
+  }
+}

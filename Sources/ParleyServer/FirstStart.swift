@@ -1,0 +1,137 @@
+import Addresses
+import Dialogs
+import Logging
+
+/// What happens once in the life of a data folder: two users who know each other, so that the first conversation is
+/// minutes away.
+package enum FirstStart {
+  /// Written when the first start is done, so that it is done once: not again after a start that failed half way,
+  /// and not after all users were deleted.
+  private static func marker(_ folder: DataFolder) -> String { folder.path + "/first-start" }
+
+  /// A user who was made, and the password that is told this once.
+  struct DemoUser: Hashable, Sendable {
+    let address: BareJID
+    let password: String
+  }
+
+  /// Prepares the data folder without serving (`parley init`).
+  ///
+  /// - Returns: what to tell the operator.
+  package static func prepare(_ settings: Settings, demo: Bool?) async throws(Refusal) -> String {
+    let folder = try await DataFolder.hold(settings.data, for: .command)
+    let logger = ServerLog(level: .warning).logger("parley")
+    _ = try Certificates(settings, folder: folder, logger: logger)
+    let core = try Core.open(settings, folder, logger: logger)
+    let users: [DemoUser]?
+    do throws(Refusal) {
+      users = try await run(core, settings, demo: demo)
+    } catch {
+      await core.close(logger)
+      throw error
+    }
+    await core.close(logger)
+    switch users {
+    case nil: return "The data folder \(settings.data) was prepared before."
+    case .some(let users) where users.isEmpty: return "Prepared the data folder \(settings.data)."
+    case .some(let users): return "Prepared the data folder \(settings.data).\n\n" + greeting(users, settings)
+    }
+  }
+
+  /// Makes the demo users if this is the first start.
+  ///
+  /// - Parameter demo: nil: where the first domain is localhost; a server for others begins empty.
+  /// - Returns: those made; nil: this is not the first start.
+  static func run(_ core: Core, _ settings: Settings, demo: Bool?) async throws(Refusal) -> [DemoUser]? {
+    if Files.exists(marker(core.folder)) { return nil }
+    let parley = core.parley
+    do throws(Problem) {
+      let realms = parley.realms
+      let count = try await parley.read { reader in try realms.reduce(0) { $0 + (try reader.userCount(in: $1.id)) } }
+      let users = count == 0 && demo ?? (settings.domains[0].name == "localhost") ? try await makeUsers(parley) : []
+      try finish(core.folder)
+      return users
+    } catch {
+      throw Refusal("the first start failed: \(error.text)")
+    }
+  }
+
+  private static func finish(_ folder: DataFolder) throws(Problem) {
+    do {
+      try Files.write(Array("\(Moment.text(Moment.now()))\n".utf8), to: marker(folder), mode: 0o600)
+    } catch {
+      throw Problem(.overloaded, "storage-failed", "\(error.path) cannot be written: \(error.reason)")
+    }
+  }
+
+  private static func makeUsers(_ parley: Parley) async throws(Problem) -> [DemoUser] {
+    let domain = parley.realms[0].domain
+    var made: [(user: User, demo: DemoUser)] = []
+    for (local, name) in [("juliet", "Juliet"), ("romeo", "Romeo")] {
+      let address: BareJID
+      do { address = try BareJID(local: local, domain: domain) } catch {
+        throw Problem(.internal, "jid-malformed", "\(local)@\(domain): \(error)")
+      }
+      let password = Passwords.make()
+      let user = try await parley.register(address, password: password, displayName: name)
+      made.append((user, DemoUser(address: address, password: password)))
+    }
+    try await parley.post(
+      .link(made[1].user.address, name: "Romeo", groups: [], mutual: true), by: made[0].user.party)
+    try await parley.post(
+      .link(made[0].user.address, name: "Juliet", groups: [], mutual: true), by: made[1].user.party)
+    return made.map(\.demo)
+  }
+
+  /// What to type, for somebody who has never seen this server.
+  static func greeting(_ users: [DemoUser], _ settings: Settings) -> String {
+    guard let first = users.first else { return "" }
+    var table = TextTable("User", "Password")
+    for user in users { table.add([user.address.description, user.password]) }
+    var text = """
+      Two users to try it with, who are contacts of each other. The passwords are told this once:
+
+      \(table.text())
+
+      """
+    let ports = [
+      settings.xmpp.isOn ? "port \(settings.xmpp.port) with STARTTLS" : nil,
+      settings.xmppTLS.isOn ? "port \(settings.xmppTLS.port) with direct TLS" : nil,
+    ].compactMap { $0 }
+    if !ports.isEmpty {
+      text += """
+        XMPP client:   address \(first.address), server \(machine(settings)), \(ports.joined(separator: " or "))\
+        \(settings.certificate == nil ? "; accept the self-signed certificate" : "")
+
+        """
+    }
+    let base =
+      settings.http.isOn
+      ? "http://\(bracketed(loopback(settings.http.host))):\(settings.http.port)"
+      : settings.https.isOn ? "https://\(bracketed(loopback(settings.https.host))):\(settings.https.port)" : nil
+    if let base {
+      let local = first.address.local ?? ""
+      text += """
+        App protocol:  curl \(base.hasPrefix("https") ? "-k " : "")-s \(base)/v1/sessions \
+        -H 'Content-Type: application/json' \
+        -d '{"grant":"password","username":"\(local)","password":"\(first.password)"}'
+
+        """
+    }
+    return text
+  }
+
+  /// Where a client on this machine connects to.
+  private static func machine(_ settings: Settings) -> String {
+    settings.domains[0].name == "localhost" ? "localhost" : loopback(settings.xmpp.host)
+  }
+
+  private static func loopback(_ host: String) -> String {
+    switch host {
+    case "::", "0.0.0.0": "127.0.0.1"
+    default: host
+    }
+  }
+
+  private static func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
+}

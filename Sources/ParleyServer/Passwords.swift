@@ -1,0 +1,13 @@
+/// Passwords made here.
+package enum Passwords {
+  /// Easily told apart and typed: no 0, o, 1, l, i.
+  private static let letters = Array("abcdefghjkmnpqrstuvwxyz23456789")
+
+  /// Four groups of five, 99 random bits.
+  package static func make() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<4).map { _ in
+      String((0..<5).map { _ in letters[Int.random(in: letters.indices, using: &generator)] })
+    }.joined(separator: "-")
+  }
+}

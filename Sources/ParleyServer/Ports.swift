@@ -1,0 +1,136 @@
+import AppDoor
+import Dialogs
+import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+import ServiceLifecycle
+import XMPPDoor
+
+/// The XMPP door's ports, and the sessions it keeps over a restart.
+struct XMPPService: Service {
+  private let settings: Settings
+  private let parley: Parley
+  private let listener: XMPPListener
+  private let readiness: Readiness
+  private let logger: Logger
+
+  init(
+    _ settings: Settings, _ parley: Parley, _ certificates: Certificates, _ loops: any EventLoopGroup,
+    _ readiness: Readiness, _ logger: Logger
+  ) async throws {
+    self.settings = settings
+    self.parley = parley
+    self.readiness = readiness
+    self.logger = logger
+    let options = House.Options(
+      domains: settings.domains.map(\.name), allowsPlaintext: settings.allowsPlaintext,
+      resumptionSeconds: UInt32(clamping: settings.resumeWindow.components.seconds), version: Version.number)
+    // XEP-0368 5: ALPN.
+    let context = try certificates.context(protocols: ["xmpp-client"])
+    listener = try await XMPPListener(
+      house: House(parley: parley, options: options, logger: logger), group: loops, tls: { context })
+  }
+
+  func run() async throws {
+    try await restore()
+    try await open(settings.xmpp, .xmppPort, directTLS: false)
+    try await open(settings.xmppTLS, .xmppTLSPort, directTLS: true)
+    readiness.arrive()
+    try? await gracefulShutdown()
+    await listener.stopAccepting()
+    let kept = await listener.shutDown()
+    do throws(Problem) {
+      try await parley.work { try $0.setSuspended(kept) }
+    } catch {
+      logger.error("sessions could not be kept for the next start", metadata: ["reason": "\(error.text)"])
+    }
+  }
+
+  /// Takes the sessions of before the restart back, once: after a crash none of them may appear again.
+  private func restore() async throws(Problem) {
+    let kept = try await parley.read { try $0.suspended() }
+    if kept.isEmpty { return }
+    try await parley.work { try $0.setSuspended([]) }
+    await listener.restore(kept)
+    logger.info("restored sessions", metadata: ["count": "\(kept.count)"])
+  }
+
+  private func open(_ endpoint: Settings.Endpoint, _ key: Key, directTLS: Bool) async throws {
+    guard endpoint.isOn else { return }
+    do {
+      try await listener.listen(host: endpoint.host, port: endpoint.port, directTLS: directTLS)
+    } catch {
+      throw AppPorts.refusal(error, endpoint, key)
+    }
+    logger.info("listening", metadata: ["key": "\(key.name)", "host": "\(endpoint.host)", "port": "\(endpoint.port)"])
+  }
+}
+
+/// The app door's ports.
+enum AppPorts {
+  static func services(
+    _ settings: Settings, _ parley: Parley, _ certificates: Certificates, _ loops: any EventLoopGroup,
+    _ readiness: Readiness, _ logger: Logger
+  ) throws -> [any Service] {
+    let lanes = Lanes(loops)
+    let door = AppDoor(
+      parley: parley,
+      settings: AppDoor.Settings(
+        version: Version.number, registration: settings.allowsRegistration, publicURL: settings.publicURL),
+      loops: loops, lane: { lanes[$0] }, nextSessionID: { SessionID(.random(in: .min ... .max)) }, logger: logger)
+    let context = try certificates.context(protocols: ["http/1.1"])
+    let ports: [(endpoint: Settings.Endpoint, key: Key, isSecure: Bool)] = [
+      (settings.http, .httpPort, false), (settings.https, .httpsPort, true),
+    ]
+    var services: [any Service] = []
+    for (endpoint, key, isSecure) in ports where endpoint.isOn {
+      let provider: (@Sendable () -> NIOSSLContext)? = isSecure ? { @Sendable in context } : nil
+      let onBound: @Sendable (SocketAddress?) async -> Void = { _ in
+        logger.info(
+          "listening", metadata: ["key": "\(key.name)", "host": "\(endpoint.host)", "port": "\(endpoint.port)"])
+        readiness.arrive()
+      }
+      let listener = AppListener(
+        door: door, host: endpoint.host, port: endpoint.port, tls: provider, logger: logger, onBound: onBound)
+      services.append(AppPort(listener: listener, endpoint: endpoint, key: key))
+    }
+    return services
+  }
+
+  static func refusal(_ error: any Error, _ endpoint: Settings.Endpoint, _ key: Key) -> Refusal {
+    Refusal("port \(endpoint.port) of \(endpoint.host) (\(key.name)) cannot be opened: \(Listening.reason(error))")
+  }
+
+  /// Makes what binding throws a line for the operator.
+  private struct AppPort: Service {
+    let listener: AppListener
+    let endpoint: Settings.Endpoint
+    let key: Key
+
+    func run() async throws {
+      do {
+        try await listener.run()
+      } catch let error as IOError {
+        throw AppPorts.refusal(error, endpoint, key)
+      }
+    }
+  }
+}
+
+/// One lane for each event loop.
+struct Lanes: Sendable {
+  private let lanes: [ObjectIdentifier: Lane]
+  private let first: Lane
+
+  init(_ loops: any EventLoopGroup) {
+    func lane(_ loop: any EventLoop) -> Lane { Lane { body in loop.execute(body) } }
+    var lanes: [ObjectIdentifier: Lane] = [:]
+    for loop in loops.makeIterator() { lanes[ObjectIdentifier(loop)] = lane(loop) }
+    self.lanes = lanes
+    // For a loop of another group, which the doors never ask with.
+    self.first = lane(loops.any())
+  }
+
+  subscript(loop: any EventLoop) -> Lane { lanes[ObjectIdentifier(loop)] ?? first }
+}

@@ -1,0 +1,65 @@
+import AppDoor
+import Dialogs
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+public import UnixSignals
+import XMPPDoor
+
+/// The whole server: store, core, doors, admin socket; from an empty process to one that serves, and back.
+public enum Server {
+  /// What stops a server gracefully.
+  public static let stopSignals: [UnixSignal] = [.sigterm, .sigint]
+
+  /// Runs until one of `signals`, cancellation, or a graceful shutdown from outside.
+  ///
+  /// The stop is graceful, back to front: the doors accept nobody any more, finish what is under way, keep resumable
+  /// sessions and close their streams; then the core commits what it has accepted; the store is closed last.
+  ///
+  /// - Parameters:
+  ///   - demo: whether a first start makes two users; nil: where the domain is localhost.
+  ///   - reread: the configuration as it is now, for SIGHUP.
+  ///   - greet: told once, when every port is open, what a newcomer wants to know.
+  /// - Throws: why it could not start, or what made it stop.
+  public static func run(
+    _ settings: Settings, demo: Bool? = nil, log: ServerLog? = nil, signals: [UnixSignal] = Server.stopSignals,
+    reread: @escaping @Sendable () throws -> Settings, greet: @escaping @Sendable (String) -> Void
+  ) async throws {
+    let log = log ?? ServerLog(level: settings.logLevel)
+    let logger = log.logger("parley")
+    OpenFiles.raise(logger)
+    let folder = try await DataFolder.hold(settings.data, for: .serving)
+    let certificates = try Certificates(settings, folder: folder, logger: logger)
+    let core = try Core.open(settings, folder, logger: logger)
+    let loops = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
+
+    let readiness = Readiness()
+    let xmpp = try await XMPPService(settings, core.parley, certificates, loops, readiness, logger)
+    let app = try AppPorts.services(settings, core.parley, certificates, loops, readiness, logger)
+    let admin = AdminService(
+      settings: settings, parley: core.parley, loops: loops, readiness: readiness, logger: logger)
+    let greeter = Greeter(
+      settings: settings, core: core, demo: demo, readiness: readiness, logger: logger, greet: greet)
+    let reload = ReloadService(settings: settings, certificates: certificates, log: log, logger: logger, reread: reread)
+    readiness.expect(1 + app.count + 1)
+
+    // Shut down from the last to the first.
+    let services: [any Service] = [CoreService(core: core, logger: logger), reload, admin, greeter, xmpp] + app
+    var configuration = ServiceGroupConfiguration(
+      services: services.map {
+        .init(
+          service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
+          failureTerminationBehavior: .gracefullyShutdownGroup)
+      }, gracefulShutdownSignals: signals, logger: log.logger("services", least: .warning))
+    configuration.maximumGracefulShutdownDuration = ServerLimits.stopWait
+    defer { logger.notice("stopped") }
+    do {
+      try await ServiceGroup(configuration: configuration).run()
+    } catch {
+      try? await loops.shutdownGracefully()
+      throw error
+    }
+    try? await loops.shutdownGracefully()
+  }
+}

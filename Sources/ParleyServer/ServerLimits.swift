@@ -1,0 +1,45 @@
+/// Every bound of this target: its number, why, and what happens at it.
+public enum ServerLimits {
+  /// Bytes of a configuration file. A larger one is no configuration file; it is refused.
+  public static let settingsFileBytesMax = 1_048_576
+  /// Bytes of a PEM file: a chain of ten certificates has about 20 KiB. Larger is refused.
+  public static let certificateFileBytesMax = 1_048_576
+  /// Served domains: each costs a certificate and its place in memory. More are a mistake in the configuration.
+  public static let domainsMax = 1_000
+  /// Threads for connections. More than any machine has cores; above it the value is a mistake.
+  public static let threadsMax = 1_024
+  /// How long a lost XMPP session may be resumed: a day; above it sessions would outlive what they wait for.
+  public static let resumeSecondsMax = 86_400
+  /// `sun_path` has 108 bytes, the last of which ends the string (unix(7)).
+  public static let socketPathBytesMax = 107
+
+  /// Bytes of a request to the admin socket: a batch of users with the longest names and passwords fits.
+  /// Above it: 413.
+  public static let adminRequestBytesMax = 8 * 1_048_576
+  /// Bytes of an answer that a command reads.
+  public static let adminAnswerBytesMax = 64 * 1_048_576
+  /// Connections to the admin socket at once: commands are short. The next one waits in the kernel's queue.
+  public static let adminConnectionsMax = 64
+  /// How long a command waits for a folder that another command holds, and for an answer to begin.
+  public static let lockWait: Duration = .seconds(10)
+  public static let lockPollInterval: Duration = .milliseconds(50)
+  public static let adminAnswerWait: Duration = .seconds(120)
+
+  /// Rows of an import in one transaction: enough to share a sync, few enough for a lively progress bar.
+  public static let importBatchRows = 500
+  /// Bytes of one CSV field and fields of one CSV row. Longer is an error of that file.
+  public static let csvFieldBytesMax = 65_536
+  public static let csvFieldsMax = 64
+  /// Errors of an import that are printed one by one; the rest are counted.
+  public static let importErrorsShown = 20
+
+  /// How often the certificates' files are looked at.
+  public static let certificatePollInterval: Duration = .seconds(30)
+  /// A self-signed certificate's days: as many as the strictest clients accept.
+  public static let selfSignedDays = 825
+  /// Days before its end at which a start makes a new one.
+  public static let selfSignedRenewalDays = 30
+
+  /// How long a graceful stop may take before the sockets are closed anyway. Container engines kill after 10 s.
+  public static let stopWait: Duration = .seconds(8)
+}

@@ -1,0 +1,163 @@
+import Dialogs
+import Glibc
+import Logging
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+import UnixSignals
+
+/// Counts the parts that have to be open before the server is ready.
+final class Readiness: Sendable {
+  private struct State {
+    var expected: Int?
+    var arrived = 0
+    var waiting: CheckedContinuation<Void, Never>?
+  }
+  private let state = Mutex(State())
+
+  /// How many will arrive; set before any is waited for.
+  func expect(_ count: Int) {
+    wake { $0.expected = count }
+  }
+
+  func arrive() {
+    wake { $0.arrived += 1 }
+  }
+
+  private func wake(_ change: (inout State) -> Void) {
+    let ready = state.withLock { state in
+      change(&state)
+      guard let expected = state.expected, state.arrived >= expected else {
+        return nil as CheckedContinuation<Void, Never>?
+      }
+      defer { state.waiting = nil }
+      return state.waiting
+    }
+    ready?.resume()
+  }
+
+  /// Returns when all have arrived, or, with false, when the task is cancelled.
+  func wait() async -> Bool {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isDone = state.withLock { state in
+          if Task.isCancelled { return true }
+          if let expected = state.expected, state.arrived >= expected { return true }
+          state.waiting = continuation
+          return false
+        }
+        if isDone { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { state in
+        defer { state.waiting = nil }
+        return state.waiting
+      }?.resume()
+    }
+    return state.withLock { $0.expected.map { [arrived = $0.arrived] in arrived >= $0 } ?? false }
+  }
+}
+
+/// The core's end: after everybody who might still post.
+struct CoreService: Service {
+  let core: Core
+  let logger: Logger
+
+  func run() async throws {
+    // Cancelled or asked to stop: both mean the end.
+    try? await gracefulShutdown()
+    await core.close(logger)
+  }
+}
+
+struct AdminService: Service {
+  let settings: Settings
+  let parley: Parley
+  let loops: any EventLoopGroup
+  let readiness: Readiness
+  let logger: Logger
+
+  func run() async throws {
+    let context = AdminContext(parley: parley, startedAt: parley.clock.now)
+    let socket = try await AdminSocket.listen(at: settings.adminSocket, group: loops, context: context, logger: logger)
+    readiness.arrive()
+    try? await gracefulShutdown()
+    await socket.close()
+    unlink(settings.adminSocket)
+  }
+}
+
+/// Says that the server is ready; on the first start, who may log in. The demo users are made only now, so that
+/// a first start that fails for a port in use does not make users whose passwords nobody was told.
+struct Greeter: Service {
+  let settings: Settings
+  let core: Core
+  let demo: Bool?
+  let readiness: Readiness
+  let logger: Logger
+  let greet: @Sendable (String) -> Void
+
+  func run() async throws {
+    guard await cancelWhenGracefulShutdown({ await readiness.wait() }) else { return }
+    if let users = try await FirstStart.run(core, settings, demo: demo), !users.isEmpty {
+      greet(FirstStart.greeting(users, settings))
+    }
+    logger.notice(
+      "ready",
+      metadata: ["domains": "\(settings.domains.map(\.name).joined(separator: ","))", "url": "\(settings.publicURL)"])
+    try? await gracefulShutdown()
+  }
+}
+
+/// Certificates that change, and SIGHUP.
+struct ReloadService: Service {
+  let settings: Settings
+  let certificates: Certificates
+  let log: ServerLog
+  let logger: Logger
+  let reread: @Sendable () throws -> Settings
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown {
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask {
+          // Ends with the task.
+          while (try? await Task.sleep(for: ServerLimits.certificatePollInterval)) != nil { certificates.refresh() }
+        }
+        group.addTask {
+          for await _ in await UnixSignalsSequence(trapping: .sighup) { reload() }
+        }
+      }
+    }
+  }
+
+  private func reload() {
+    do {
+      let now = try reread()
+      log.level = now.logLevel
+      try certificates.reload(now)
+      for (old, new) in zip(settings.effective, now.effective)
+      where old.value != new.value && Key.named(old.key)?.change == .restart {
+        logger.warning("a changed key needs a restart", metadata: ["key": "\(old.key)"])
+      }
+      logger.notice("reloaded", metadata: ["log.level": "\(now.logLevel)"])
+    } catch let refusal as Refusal {
+      for line in refusal.lines { logger.error("not reloaded: \(line)") }
+    } catch {
+      logger.error("not reloaded: \(error)")
+    }
+  }
+}
+
+/// As many open files as the system allows: each connection is one.
+enum OpenFiles {
+  static func raise(_ logger: Logger) {
+    let kind = Int32(RLIMIT_NOFILE.rawValue)
+    var limits = rlimit()
+    guard getrlimit(kind, &limits) == 0, limits.rlim_cur < limits.rlim_max else { return }
+    limits.rlim_cur = limits.rlim_max
+    if setrlimit(kind, &limits) != 0 {
+      logger.warning("the limit of open files stays low", metadata: ["reason": "\(Files.reason(errno))"])
+    }
+  }
+}

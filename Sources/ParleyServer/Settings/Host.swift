@@ -1,0 +1,35 @@
+import Addresses
+import Glibc
+
+/// Addresses to listen on, and domains, as the configuration writes them.
+enum Host {
+  static func isAddress(_ text: String) -> Bool { text == "localhost" || isIPv4(text) || isIPv6(text) }
+
+  /// Whether only this machine reaches a listener there.
+  static func isLoopback(_ text: String) -> Bool {
+    text == "localhost" || text == "::1" || (isIPv4(text) && text.hasPrefix("127."))
+  }
+
+  /// Whether two listeners there would want the same port; `::` is every address, of IPv4 too.
+  static func overlap(_ a: String, _ b: String) -> Bool {
+    if a == b || a == "::" || b == "::" { return true }
+    if a == "0.0.0.0" || b == "0.0.0.0" { return !isIPv6(a) && !isIPv6(b) }
+    return (a == "localhost" && isLoopback(b)) || (b == "localhost" && isLoopback(a))
+  }
+
+  /// A domainpart in normal form (RFC 7622 3.2), or nil.
+  static func domain(_ text: String) -> String? {
+    guard let address = BareJID(parsing: text), address.local == nil else { return nil }
+    return address.domain
+  }
+
+  private static func isIPv4(_ text: String) -> Bool {
+    var address = in_addr()
+    return inet_pton(AF_INET, text, &address) == 1
+  }
+
+  private static func isIPv6(_ text: String) -> Bool {
+    var address = in6_addr()
+    return inet_pton(AF_INET6, text, &address) == 1
+  }
+}

@@ -1,0 +1,97 @@
+/// One key of the configuration: the table behind the reader, `parley check` and the reference file.
+public struct Key: Hashable, Sendable {
+  /// What a value looks like.
+  public enum Kind: String, Sendable {
+    case domain, domains, path, host, port, flag, url, seconds, count, level
+    /// A domain with `{domain}` in it.
+    case template
+  }
+
+  /// When a changed value counts.
+  public enum Change: String, Sendable {
+    /// After a restart.
+    case restart
+    /// On SIGHUP; certificates also by themselves.
+    case reload
+  }
+
+  public let name: String
+  public let kind: Kind
+  /// As one would write it; nil: derived, as `meaning` says.
+  public let fallback: String?
+  public let change: Change
+  /// One sentence for the reference.
+  public let meaning: String
+  /// Never shown.
+  public let isSecret: Bool
+
+  init(_ name: String, _ kind: Kind, _ fallback: String?, _ change: Change, secret: Bool = false, _ meaning: String) {
+    self.name = name
+    self.kind = kind
+    self.fallback = fallback
+    self.change = change
+    self.isSecret = secret
+    self.meaning = meaning
+  }
+
+  /// `PARLEY_` and the name in upper case, dots as underscores.
+  public var environmentName: String {
+    "PARLEY_" + name.map { $0 == "." ? "_" : $0.uppercased() }.joined()
+  }
+}
+
+extension Key {
+  static let domain = Key(
+    "domain", .domain, "localhost", .restart, "The first XMPP domain, and the realm of its users.")
+  static let domains = Key(
+    "domains", .domains, nil, .restart,
+    "Further domains: a list of name, rooms, certificate, key; in the environment names with commas between.")
+  static let data = Key(
+    "data", .path, "./data", .restart,
+    "The folder of the database, the self-signed certificate and the admin socket.")
+  static let xmppHost = Key(
+    "xmpp.host", .host, "::", .restart, "Where XMPP clients connect to; :: is every address, IPv6 and IPv4.")
+  static let xmppPort = Key(
+    "xmpp.port", .port, "5222", .restart, "XMPP with STARTTLS; 0 turns the port off.")
+  static let xmppTLSPort = Key(
+    "xmpp.tls_port", .port, "5223", .restart, "XMPP over direct TLS; 0 turns the port off.")
+  static let xmppPlaintext = Key(
+    "xmpp.plaintext", .flag, "false", .restart,
+    "Allow logins without TLS; only where xmpp.host is a loopback address.")
+  static let httpHost = Key("http.host", .host, "127.0.0.1", .restart, "Where plain HTTP listens.")
+  static let httpPort = Key(
+    "http.port", .port, "8080", .restart, "Plain HTTP, for local use and proxies; 0 turns the port off.")
+  static let httpURL = Key(
+    "http.url", .url, nil, .restart,
+    "The public base URL of the app protocol; derived from domain and https.port (or http.port).")
+  static let httpsHost = Key("https.host", .host, "::", .restart, "Where HTTPS listens.")
+  static let httpsPort = Key(
+    "https.port", .port, "8443", .restart, "HTTPS with the server's certificate; 0 turns the port off.")
+  static let tlsCertificate = Key(
+    "tls.certificate", .path, nil, .reload,
+    "The certificate chain as PEM, re-read when the file changes; without it a self-signed one is made.")
+  static let tlsKey = Key("tls.key", .path, nil, .reload, "The certificate's private key as PEM.")
+  static let roomsDomain = Key(
+    "rooms.domain", .template, "conference.{domain}", .restart, "The domain of group rooms.")
+  static let registration = Key(
+    "registration", .flag, "false", .restart, "Whether strangers may make accounts (in-band and POST /v1/users).")
+  static let resumeSeconds = Key(
+    "resume.seconds", .seconds, "300", .restart, "How long a lost XMPP session may be resumed; 0: not at all.")
+  static let adminSocket = Key(
+    "admin.socket", .path, nil, .restart, "The Unix socket of the admin commands; <data>/admin.sock by default.")
+  static let logLevel = Key(
+    "log.level", .level, "info", .reload, "trace, debug, info, notice, warning, error or critical.")
+  static let threads = Key(
+    "threads", .count, nil, .restart, "Threads for connections; by default one per core the process may use.")
+
+  /// The order of the reference file.
+  public static let all: [Key] = [
+    domain, domains, data, xmppHost, xmppPort, xmppTLSPort, xmppPlaintext, httpHost, httpPort, httpURL, httpsHost,
+    httpsPort, tlsCertificate, tlsKey, roomsDomain, registration, resumeSeconds, adminSocket, logLevel, threads,
+  ]
+
+  /// The fields of one element of `domains`.
+  static let domainFields = ["name", "rooms", "certificate", "key"]
+
+  static func named(_ name: String) -> Key? { all.first { $0.name == name } }
+}

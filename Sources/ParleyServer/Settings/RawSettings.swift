@@ -1,0 +1,80 @@
+/// Values as they were written, each with its origin; later layers replace earlier ones.
+struct RawSettings {
+  struct Value: Hashable {
+    var text: String
+    var origin: Origin
+  }
+
+  /// One element of `domains`: its fields by name.
+  struct DomainEntry: Hashable {
+    var fields: [String: Value]
+    var origin: Origin
+  }
+
+  private(set) var values: [String: Value] = [:]
+  var domains: [DomainEntry] = []
+  var mistakes: [Mistake] = []
+
+  /// Empty text unsets: `PARLEY_TLS_KEY=` is how a container's settings say "none".
+  mutating func set(_ name: String, _ text: String, _ origin: Origin) {
+    guard let key = Key.named(name) else {
+      mistakes.append(Self.unknown(name, origin))
+      return
+    }
+    if key.kind == .domains {
+      domains = text.split(separator: ",").map { part in
+        let name = part.trimmed
+        return DomainEntry(fields: ["name": Value(text: name, origin: origin)], origin: origin)
+      }
+    } else if text.isEmpty {
+      values[name] = nil
+    } else {
+      values[name] = Value(text: text, origin: origin)
+    }
+  }
+
+  /// Every `PARLEY_` variable; one that names no key is a mistake.
+  mutating func read(environment: [String: String]) {
+    for (variable, text) in environment.sorted(by: { $0.key < $1.key }) where variable.hasPrefix("PARLEY_") {
+      if variable == Self.fileVariable || Self.isServiceLink(variable) { continue }
+      let origin = Origin.environment(variable)
+      if let key = Key.all.first(where: { $0.environmentName == variable }) {
+        set(key.name, text, origin)
+      } else {
+        let near = Nearest.name(to: variable, among: Key.all.map(\.environmentName) + [Self.fileVariable])
+        mistakes.append(
+          Mistake(key: variable, origin: .environment(variable), "no key has this name\(Self.suggestion(near))"))
+      }
+    }
+  }
+
+  /// Names the configuration file where `--config` does not.
+  static let fileVariable = "PARLEY_CONFIG"
+
+  /// Kubernetes tells every pod of the services beside it in variables named after them
+  /// (`PARLEY_PORT_5222_TCP=tcp://...` for a service called parley): not ours, and no mistake of anybody.
+  private static func isServiceLink(_ variable: String) -> Bool {
+    variable.hasPrefix("PARLEY_SERVICE_") || variable == "PARLEY_PORT" || variable.hasPrefix("PARLEY_PORT_")
+  }
+
+  static func unknown(_ name: String, _ origin: Origin) -> Mistake {
+    let group = Key.all.map(\.name).filter { $0.hasPrefix(name + ".") }
+    if !group.isEmpty {
+      return Mistake(key: name, origin: origin, "it is a group of keys: \(group.joined(separator: ", "))")
+    }
+    let near = Nearest.name(to: name, among: Key.all.map(\.name))
+    return Mistake(key: name, origin: origin, "there is no such key\(suggestion(near))")
+  }
+
+  static func suggestion(_ name: String?) -> String { name.map { "; did you mean \($0)?" } ?? "" }
+}
+
+extension StringProtocol {
+  /// Without the white space around it.
+  var trimmed: String {
+    var rest = self[...]
+    while let first = rest.first, first.isWhitespace { rest = rest.dropFirst() }
+    while let last = rest.last, last.isWhitespace { rest = rest.dropLast() }
+    return String(rest)
+  }
+}

@@ -1,0 +1,379 @@
+public import Logging
+
+/// The configuration as the server uses it: read once, checked as a whole. Nothing else reads the environment,
+/// the file or the command line.
+public struct Settings: Hashable, Sendable {
+  /// A served domain: a realm of users.
+  public struct Domain: Hashable, Sendable {
+    /// In normal form.
+    public let name: String
+    /// The domain of its rooms.
+    public let rooms: String
+    /// nil: the server's own.
+    public let certificate: CertificateFiles?
+  }
+
+  /// A certificate chain and its key, as PEM.
+  public struct CertificateFiles: Hashable, Sendable {
+    public let chain: String
+    public let key: String
+  }
+
+  /// An address and a port to listen on; port 0: not at all.
+  public struct Endpoint: Hashable, Sendable {
+    public let host: String
+    public let port: Int
+    public var isOn: Bool { port != 0 }
+  }
+
+  /// At least one; the first is the key `domain`.
+  public let domains: [Domain]
+  /// The data folder, from the root.
+  public let data: String
+  /// XMPP with STARTTLS.
+  public let xmpp: Endpoint
+  /// XMPP over direct TLS.
+  public let xmppTLS: Endpoint
+  /// Logins without TLS are allowed (loopback only).
+  public let allowsPlaintext: Bool
+  public let http: Endpoint
+  public let https: Endpoint
+  /// The public base URL, without a slash at its end.
+  public let publicURL: String
+  /// nil: self-signed.
+  public let certificate: CertificateFiles?
+  public let allowsRegistration: Bool
+  /// How long a lost XMPP session may be resumed.
+  public let resumeWindow: Duration
+  /// The Unix socket of the admin commands, from the root.
+  public let adminSocket: String
+  public let logLevel: Logger.Level
+  /// Event loops.
+  public let threads: Int
+
+  /// What `parley check --print` shows of one key.
+  public struct Effective: Hashable, Sendable, Codable {
+    public let key: String
+    public let value: String
+    public let origin: String
+  }
+  /// All keys in the order of the reference.
+  public let effective: [Effective]
+  /// The file that was read; nil: none.
+  public let file: String?
+}
+
+/// What the command line says of the configuration.
+public struct SettingsArguments: Sendable {
+  /// `--config`.
+  public var file: String?
+  /// Keys with their values and the options that gave them, later ones winning.
+  public var values: [(key: String, value: String, option: String)]
+
+  public init(file: String? = nil, values: [(key: String, value: String, option: String)] = []) {
+    self.file = file
+    self.values = values
+  }
+}
+
+extension Settings {
+  /// Reads file, environment and command line, in rising priority.
+  ///
+  /// - Throws: every mistake at once, as a `Refusal` with status 2.
+  public static func load(
+    _ arguments: SettingsArguments, environment: [String: String]
+  ) throws(Refusal) -> Settings {
+    try load(arguments, environment: environment, standardFiles: SettingsFile.standardPaths)
+  }
+
+  static func load(
+    _ arguments: SettingsArguments, environment: [String: String], standardFiles: [String]
+  ) throws(Refusal) -> Settings {
+    var raw = RawSettings()
+    let named = arguments.file ?? environment[RawSettings.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
+    let file = named ?? standardFiles.first(where: Files.exists)
+    if let file { SettingsFile.read(file, into: &raw) }
+    raw.read(environment: environment)
+    for (key, value, option) in arguments.values { raw.set(key, value, .commandLine(option)) }
+
+    var reader = SettingsReader(raw)
+    let settings = reader.settings(file: file)
+    guard reader.mistakes.isEmpty else { throw Refusal(reader.mistakes) }
+    return settings
+  }
+}
+
+/// Turns what was written into what is meant; gathers what cannot be.
+struct SettingsReader {
+  private let raw: RawSettings
+  private(set) var mistakes: [Mistake]
+  private var effective: [String: Settings.Effective] = [:]
+
+  init(_ raw: RawSettings) {
+    self.raw = raw
+    self.mistakes = raw.mistakes
+  }
+
+  mutating func settings(file: String?) -> Settings {
+    let data = Files.absolute(text(.data))
+    let xmppHost = host(.xmppHost)
+    let xmpp = Settings.Endpoint(host: xmppHost, port: port(.xmppPort))
+    let xmppTLS = Settings.Endpoint(host: xmppHost, port: port(.xmppTLSPort))
+    let plaintext = flag(.xmppPlaintext)
+    if plaintext, !Host.isLoopback(xmppHost) {
+      mistake(
+        .xmppPlaintext, "passwords would cross the network unencrypted; set xmpp.host to 127.0.0.1 or ::1 with it")
+    }
+    let http = Settings.Endpoint(host: host(.httpHost), port: port(.httpPort))
+    let https = Settings.Endpoint(host: host(.httpsHost), port: port(.httpsPort))
+    checkPorts([(.xmppPort, xmpp), (.xmppTLSPort, xmppTLS), (.httpPort, http), (.httpsPort, https)])
+    let domains = readDomains()
+    let settings = Settings(
+      domains: domains,
+      data: data,
+      xmpp: xmpp, xmppTLS: xmppTLS, allowsPlaintext: plaintext,
+      http: http, https: https,
+      publicURL: publicURL(domain: domains.first?.name ?? "localhost", http: http, https: https),
+      certificate: certificateFiles(),
+      allowsRegistration: flag(.registration),
+      resumeWindow: .seconds(number(.resumeSeconds, 0...ServerLimits.resumeSecondsMax, "seconds")),
+      adminSocket: adminSocket(data: data),
+      logLevel: level(.logLevel),
+      threads: threads(),
+      effective: Key.all.compactMap { effective[$0.name] },
+      file: file)
+    return settings
+  }
+
+  // MARK: Single values
+
+  /// The text of a key that has one, written or by default.
+  private mutating func text(_ key: Key) -> String {
+    let value = raw.values[key.name]
+    let text = value?.text ?? key.fallback ?? ""
+    note(key, text, value?.origin ?? .standard)
+    return text
+  }
+
+  private mutating func note(_ key: Key, _ text: String, _ origin: Origin) {
+    effective[key.name] = Settings.Effective(key: key.name, value: Self.shown(key, text), origin: origin.description)
+  }
+
+  /// What may be shown of a value.
+  static func shown(_ key: Key, _ text: String) -> String { key.isSecret && !text.isEmpty ? "********" : text }
+
+  private mutating func mistake(_ key: Key, _ text: String) {
+    let value = raw.values[key.name]
+    mistakes.append(
+      Mistake(
+        key: key.name, value: Self.shown(key, value?.text ?? key.fallback ?? ""), origin: value?.origin ?? .standard,
+        text))
+  }
+
+  private mutating func number(_ key: Key, _ range: ClosedRange<Int>, _ what: String) -> Int {
+    let written = text(key)
+    guard let number = Int(written), range.contains(number) else {
+      mistake(key, "\(what): a whole number from \(range.lowerBound) to \(range.upperBound) is expected")
+      return range.lowerBound
+    }
+    return number
+  }
+
+  private mutating func port(_ key: Key) -> Int {
+    let written = text(key)
+    guard let number = Int(written), (0...65_535).contains(number) else {
+      mistake(key, "a port is a number from 1 to 65535; 0 turns it off")
+      return 0
+    }
+    return number
+  }
+
+  private mutating func flag(_ key: Key) -> Bool {
+    switch text(key).lowercased() {
+    case "true", "yes", "on": return true
+    case "false", "no", "off": return false
+    default:
+      mistake(key, "true or false is expected")
+      return false
+    }
+  }
+
+  private mutating func level(_ key: Key) -> Logger.Level {
+    guard let level = Logger.Level(rawValue: text(key).lowercased()) else {
+      mistake(key, "one of \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")) is expected")
+      return .info
+    }
+    return level
+  }
+
+  private mutating func host(_ key: Key) -> String {
+    let written = text(key)
+    if !Host.isAddress(written) {
+      mistake(key, "an IPv4 or IPv6 address of this machine is expected, or localhost")
+    }
+    return written
+  }
+
+  // MARK: Values that hang together
+
+  private mutating func threads() -> Int {
+    guard raw.values[Key.threads.name] != nil else {
+      let count = Threads.available()
+      note(.threads, String(count), .derived)
+      return count
+    }
+    return number(.threads, 1...ServerLimits.threadsMax, "threads")
+  }
+
+  private mutating func adminSocket(data: String) -> String {
+    let path: String
+    if raw.values[Key.adminSocket.name] == nil {
+      path = data + "/admin.sock"
+      note(.adminSocket, path, .derived)
+    } else {
+      path = Files.absolute(text(.adminSocket))
+    }
+    if path.utf8.count > ServerLimits.socketPathBytesMax {
+      mistakes.append(
+        Mistake(
+          key: Key.adminSocket.name, value: path,
+          origin: raw.values[Key.adminSocket.name]?.origin ?? raw.values[Key.data.name]?.origin ?? .derived,
+          "a socket's path has at most \(ServerLimits.socketPathBytesMax) bytes, this one has \(path.utf8.count); "
+            + "set admin.socket to a shorter one"))
+    }
+    return path
+  }
+
+  private mutating func certificateFiles() -> Settings.CertificateFiles? {
+    let chain = text(.tlsCertificate)
+    let key = text(.tlsKey)
+    switch (chain.isEmpty, key.isEmpty) {
+    case (true, true):
+      note(.tlsCertificate, "self-signed", .standard)
+      note(.tlsKey, "", .standard)
+      return nil
+    case (false, false):
+      return Settings.CertificateFiles(chain: Files.absolute(chain), key: Files.absolute(key))
+    case (false, true):
+      mistake(.tlsCertificate, "tls.key is missing beside it")
+      return nil
+    case (true, false):
+      mistake(.tlsKey, "tls.certificate is missing beside it")
+      return nil
+    }
+  }
+
+  private mutating func publicURL(domain: String, http: Settings.Endpoint, https: Settings.Endpoint) -> String {
+    guard raw.values[Key.httpURL.name] != nil else {
+      let secure = https.isOn
+      let port = secure ? https.port : http.port
+      let isUsual = port == (secure ? 443 : 80) || port == 0
+      let url = "\(secure ? "https" : "http")://\(domain)\(isUsual ? "" : ":\(port)")"
+      note(.httpURL, url, .derived)
+      return url
+    }
+    var url = text(.httpURL)
+    while url.hasSuffix("/") { url.removeLast() }
+    let rest = url.hasPrefix("https://") ? url.dropFirst(8) : url.hasPrefix("http://") ? url.dropFirst(7) : ""
+    if rest.isEmpty || rest.hasPrefix("/") || rest.contains(where: { $0.isWhitespace || "@?#\"<>\\".contains($0) }) {
+      mistake(.httpURL, "a URL such as https://chat.example.org is expected")
+    }
+    return url
+  }
+
+  /// Two listeners on one port of overlapping addresses: the second would fail at the start.
+  private mutating func checkPorts(_ endpoints: [(key: Key, endpoint: Settings.Endpoint)]) {
+    for (index, (key, endpoint)) in endpoints.enumerated() where endpoint.isOn {
+      for (other, earlier) in endpoints[..<index]
+      where earlier.port == endpoint.port && Host.overlap(earlier.host, endpoint.host) {
+        mistake(key, "\(other.name) has the same port")
+      }
+    }
+    if !endpoints.contains(where: \.endpoint.isOn) {
+      mistake(.xmppPort, "every port is turned off: there is nothing to serve")
+    }
+  }
+
+  // MARK: Domains
+
+  private mutating func readDomains() -> [Settings.Domain] {
+    let template = text(.roomsDomain)
+    let firstName = text(.domain)
+    var entries = raw.domains
+    // The first domain may have an element of its own in the list, for its certificate.
+    let firstNormal = Host.domain(firstName)
+    let own = entries.firstIndex { Host.domain($0.fields["name"]?.text ?? "") == firstNormal && firstNormal != nil }
+    let first: RawSettings.DomainEntry
+    if let own {
+      first = entries.remove(at: own)
+    } else {
+      let value = RawSettings.Value(text: firstName, origin: raw.values[Key.domain.name]?.origin ?? .standard)
+      first = RawSettings.DomainEntry(fields: ["name": value], origin: value.origin)
+    }
+    if entries.count >= ServerLimits.domainsMax {
+      mistakes.append(
+        Mistake(
+          key: Key.domains.name, value: "\(entries.count) domains", origin: entries[0].origin,
+          "at most \(ServerLimits.domainsMax) are served"))
+      return []
+    }
+    note(
+      .domains, entries.map { $0.fields["name"]?.text ?? "" }.joined(separator: ", "),
+      entries.first?.origin ?? .standard)
+
+    var domains: [Settings.Domain] = []
+    for (index, entry) in ([first] + entries).enumerated() {
+      let keyName = index == 0 && own == nil ? Key.domain.name : Key.domains.name + ".name"
+      guard let written = entry.fields["name"], let name = Host.domain(written.text) else {
+        mistakes.append(
+          Mistake(
+            key: keyName, value: entry.fields["name"]?.text, origin: entry.fields["name"]?.origin ?? entry.origin,
+            "a domain name is expected"))
+        continue
+      }
+      let domain = Settings.Domain(
+        name: name, rooms: roomsDomain(of: name, entry, template, alone: entries.isEmpty),
+        certificate: domainCertificate(entry))
+      let taken = domains.flatMap { [$0.name, $0.rooms] }
+      if taken.contains(name) || taken.contains(domain.rooms) || domain.rooms == name {
+        let isName = taken.contains(name)
+        mistakes.append(
+          Mistake(
+            key: isName ? keyName : Key.roomsDomain.name, value: isName ? name : domain.rooms,
+            origin: isName
+              ? written.origin : entry.fields["rooms"]?.origin ?? raw.values[Key.roomsDomain.name]?.origin ?? .standard,
+            "the domain is already in use here"))
+      }
+      domains.append(domain)
+    }
+    return domains
+  }
+
+  private mutating func roomsDomain(
+    of name: String, _ entry: RawSettings.DomainEntry, _ template: String, alone: Bool
+  ) -> String {
+    let written = entry.fields["rooms"]
+    let text = written?.text ?? template.replacing("{domain}", with: name)
+    if let domain = Host.domain(text) { return domain }
+    mistakes.append(
+      Mistake(
+        key: written == nil ? Key.roomsDomain.name : "domains.rooms", value: written?.text ?? template,
+        origin: written?.origin ?? raw.values[Key.roomsDomain.name]?.origin ?? .standard,
+        "a domain name is expected; {domain} stands for the domain"))
+    return "conference." + name
+  }
+
+  private mutating func domainCertificate(_ entry: RawSettings.DomainEntry) -> Settings.CertificateFiles? {
+    switch (entry.fields["certificate"], entry.fields["key"]) {
+    case (nil, nil): return nil
+    case (.some(let chain), .some(let key)):
+      return Settings.CertificateFiles(chain: Files.absolute(chain.text), key: Files.absolute(key.text))
+    case (.some(let one), nil), (nil, .some(let one)):
+      mistakes.append(
+        Mistake(
+          key: "domains." + (entry.fields["certificate"] == nil ? "key" : "certificate"), value: one.text,
+          origin: one.origin, "certificate and key are needed together"))
+      return nil
+    }
+  }
+}

@@ -1,0 +1,121 @@
+/// The names in braces of a play, and what they stand for.
+///
+/// In an expectation a name that is not known yet takes the text that it meets, a known one must meet the same text
+/// again, and `{any}` meets everything. In what is sent every name must be known.
+public struct Captures: Hashable, Sendable {
+  private var values: [String: String]
+
+  public init(_ values: [String: String] = [:]) { self.values = values }
+
+  public subscript(_ name: String) -> String? {
+    get { values[name] }
+    set { values[name] = newValue }
+  }
+
+  /// Meets everything, keeps nothing.
+  static let any = "any"
+  /// As a whole value: the attribute or member must not be there.
+  static let absent = "{absent}"
+
+  enum Piece: Hashable {
+    case text(Substring)
+    case name(String)
+  }
+
+  /// `{name}`: a letter, then letters, digits, `_`, `-` and `.`; any other brace is text.
+  static func pieces(of text: String) -> [Piece] {
+    var pieces: [Piece] = []
+    var rest = text[...]
+    var start = rest.startIndex
+    while let open = rest[start...].firstIndex(of: "{") {
+      guard let close = rest[open...].firstIndex(of: "}"), let name = name(rest[rest.index(after: open)..<close]) else {
+        start = rest.index(after: open)
+        continue
+      }
+      if open > rest.startIndex { pieces.append(.text(rest[..<open])) }
+      pieces.append(.name(name))
+      rest = rest[rest.index(after: close)...]
+      start = rest.startIndex
+    }
+    if !rest.isEmpty { pieces.append(.text(rest)) }
+    return pieces
+  }
+
+  private static func name(_ text: Substring) -> String? {
+    guard let first = text.first, first.isASCII, first.isLetter else { return nil }
+    let isName = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "_-.".contains($0)) }
+    return isName ? String(text) : nil
+  }
+
+  /// Whether `value` is as `pattern` says; then what has been captured is kept.
+  public mutating func match(_ pattern: String, _ value: String) -> Bool {
+    guard pattern.contains("{") else { return pattern == value }
+    guard let found = match(Self.pieces(of: pattern)[...], value[...]) else { return false }
+    self = found
+    return true
+  }
+
+  private func match(_ pieces: ArraySlice<Piece>, _ value: Substring) -> Captures? {
+    guard let first = pieces.first else { return value.isEmpty ? self : nil }
+    let rest = pieces.dropFirst()
+    switch first {
+    case .text(let text):
+      return value.hasPrefix(text) ? match(rest, value.dropFirst(text.count)) : nil
+    case .name(let name):
+      if name != Self.any, let known = values[name] {
+        return value.hasPrefix(known) ? match(rest, value.dropFirst(known.count)) : nil
+      }
+      // The shortest text that lets the rest fit; the last name takes all there is.
+      var end = rest.isEmpty ? value.endIndex : value.startIndex
+      while true {
+        var trial = self
+        if name != Self.any { trial.values[name] = String(value[..<end]) }
+        if let found = trial.match(rest, value[end...]) { return found }
+        if end == value.endIndex { return nil }
+        end = value.index(after: end)
+      }
+    }
+  }
+
+  /// How a captured text must be written where it is put in.
+  public enum Escaping: Sendable { case none, xml, json }
+
+  /// `text` with all names replaced by what they stand for.
+  ///
+  /// - Throws: for a name that nothing has been captured under.
+  public func fill(_ text: String, _ escaping: Escaping) throws(UnknownCapture) -> String {
+    var filled = ""
+    for piece in Self.pieces(of: text) {
+      switch piece {
+      case .text(let text): filled += text
+      case .name(let name):
+        guard let value = values[name] else { throw UnknownCapture(name: name) }
+        filled += Self.escape(value, escaping)
+      }
+    }
+    return filled
+  }
+
+  private static func escape(_ value: String, _ escaping: Escaping) -> String {
+    var escaped = ""
+    for character in value {
+      switch (escaping, character) {
+      case (.xml, "&"): escaped += "&amp;"
+      case (.xml, "<"): escaped += "&lt;"
+      case (.xml, ">"): escaped += "&gt;"
+      case (.xml, "'"): escaped += "&apos;"
+      case (.xml, "\""): escaped += "&quot;"
+      case (.json, "\""): escaped += "\\\""
+      case (.json, "\\"): escaped += "\\\\"
+      case (.json, "\n"): escaped += "\\n"
+      default: escaped.append(character)
+      }
+    }
+    return escaped
+  }
+}
+
+/// A name in braces in something to be sent, before anything was captured under it.
+public struct UnknownCapture: Error, Hashable, Sendable {
+  public let name: String
+}

@@ -1,0 +1,65 @@
+public import AppProtocol
+public import XMLStream
+
+/// JSON of which a part is named; see `Matcher`.
+public typealias JSONPattern = JSONValue
+
+/// What a line expects of one thing that arrives.
+public enum Pattern: Sendable {
+  case xml(Element)
+  case json(JSONPattern)
+  /// The other side closed its stream (RFC 6120 4.4) or its WebSocket, with this code.
+  case end(code: Int?)
+}
+
+/// One thing that arrived.
+public enum Arrival: Sendable {
+  case xml(Element)
+  case json(JSONValue)
+  /// The stream or the WebSocket was closed in the protocol's own way.
+  case end(code: Int?)
+  /// The connection is gone; nothing more comes.
+  case disconnected
+
+  /// Came by the server's own rhythm and not because of something in the play: matched where a line names it, passed
+  /// over where "nothing" is expected. Acknowledgements, the server's pings and the debounced unread numbers.
+  public var isIncidental: Bool {
+    switch self {
+    case .xml(let element):
+      element.namespace == "urn:xmpp:sm:3" && ["a", "r"].contains(element.local) || isServerPing
+    case .json(let value): value["type"]?.string == "unread.updated"
+    case .end, .disconnected: false
+    }
+  }
+}
+
+extension Arrival {
+  /// The server asks whether the client is there, and has what it was sent (XEP-0199 4.1).
+  var isServerPing: Bool {
+    guard case .xml(let element) = self, element.local == "iq", element["type"] == "get",
+      element["from"]?.contains("@") == false
+    else { return false }
+    return element.children.contains { $0.local == "ping" && $0.namespace == "urn:xmpp:ping" }
+  }
+}
+
+extension Arrival: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .xml(let element): String(decoding: element.serialised(), as: UTF8.self)
+    case .json(let value): value.text
+    case .end(let code): code.map { "(closed with \($0))" } ?? "(end of stream)"
+    case .disconnected: "(disconnected)"
+    }
+  }
+}
+
+extension Pattern: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .xml(let element): String(decoding: element.serialised(), as: UTF8.self)
+    case .json(let value): value.text
+    case .end(let code): code.map { "(closed with \($0))" } ?? "(end of stream)"
+    }
+  }
+}

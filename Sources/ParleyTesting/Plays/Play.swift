@@ -1,0 +1,121 @@
+public import AppProtocol
+
+/// A scripted conversation: who is on stage, then what they do, line by line.
+/// The text format is described in `Tests/Plays/README.md`; `PlayParser` reads it.
+public struct Play: Sendable {
+  /// For messages about it: the file's name.
+  public var name: String
+  /// Keys of the server's configuration, as `conf/parley.yaml` names them.
+  public var settings: [Setting]
+  public var cast: [Role]
+  /// Pairs who are each other's contacts when the play begins.
+  public var friends: [Friendship]
+  public var lines: [Line]
+
+  public struct Setting: Hashable, Sendable {
+    public var key: String
+    public var value: String
+  }
+
+  public struct Friendship: Hashable, Sendable {
+    public var first: String
+    public var second: String
+  }
+
+  public struct Line: Sendable {
+    /// Of the file, from 1.
+    public var number: Int
+    public var act: Act
+  }
+
+  /// A play that needs a server that can be killed runs against the binary, all others in process.
+  public var needsProcess: Bool {
+    lines.contains { if case .serverIsKilled = $0.act { true } else { false } }
+  }
+}
+
+/// One player: a session of a user, in one of the two protocols.
+public struct Role: Hashable, Sendable {
+  public enum Door: String, Sendable, CaseIterable { case xmpp, app }
+
+  /// What is asked of a player beyond the usual.
+  public enum Option: String, Sendable, CaseIterable {
+    /// Has an account, but is not connected when the play begins.
+    case absent
+    /// Has no account and is not connected.
+    case stranger
+    /// Connects, and nothing more: the script speaks all of the protocol, in bytes.
+    case raw
+    /// XMPP: negotiates no further than authentication.
+    case unbound
+    /// XMPP: binds, but sends no presence.
+    case silent
+    /// XMPP: direct TLS, or TLS by STARTTLS; otherwise none.
+    case tls, starttls
+    /// XMPP: asks for carbons (XEP-0280).
+    case carbons
+    /// XMPP: stream management with resumption (XEP-0198).
+    case management
+    /// XMPP: fetches the roster before the first presence, and so gets pushes.
+    case roster
+    /// XMPP: fetches the block list, and so gets pushes (XEP-0191).
+    case blocklist
+    /// XMPP: the SASL mechanism; SCRAM-SHA-256 otherwise.
+    case sha1 = "sha-1"
+    case sha512 = "sha-512"
+    case plain
+  }
+
+  /// Begins with a capital letter.
+  public var name: String
+  public var door: Door
+  public var user: String
+  public var domain: String
+  /// XMPP: the resource; app: the device's id.
+  public var resource: String?
+  public var options: Set<Option>
+  /// XMPP: the priority of presence.
+  public var priority: Int
+
+  public var isAbsent: Bool { options.contains(.absent) || options.contains(.stranger) }
+  public var isRaw: Bool { options.contains(.raw) }
+  public var address: String { "\(user)@\(domain)" }
+}
+
+/// What happens in one line of a play.
+public enum Act: Sendable {
+  case connects(String)
+  /// Closes the stream or the WebSocket as the protocol asks.
+  case disconnects(String)
+  /// The connection is cut without a word.
+  case goesAway(String)
+  /// Stops reading: what the server sends from here on is lost with the connection.
+  case goesDeaf(String)
+  /// Connects again and goes on where it was: XEP-0198, or the app's cursor.
+  case resumes(String)
+  /// Tries to, and is refused with what matches; goes on as a new session.
+  case cannotResume(String, [Pattern])
+  /// Text with captures to be filled in.
+  case sends(String, String)
+  /// In this order; what stands between stays unread.
+  case receives(String, [Pattern])
+  case receivesNothing(String)
+  /// Nothing that is unread matches any of these.
+  case receivesNo(String, [Pattern])
+  case isDisconnected(String)
+  case skipsTheRest(String)
+  case does(String, Request)
+  case serverRestarts
+  case serverIsKilled
+
+  /// A call of the app's REST protocol. Body and path may have captures.
+  public struct Request: Sendable {
+    public var method: String
+    public var path: String
+    public var body: String?
+    /// nil: any success.
+    public var status: Int?
+    /// What the answer's body must match.
+    public var answer: JSONPattern?
+  }
+}

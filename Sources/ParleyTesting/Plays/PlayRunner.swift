@@ -1,0 +1,251 @@
+import AppProtocol
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import XMLStream
+
+/// What a play is played against.
+public protocol PlayServer: Sendable {
+  /// The same over restarts.
+  var address: Address { get }
+  /// Stops in good order and starts again on the same data.
+  func restart() async throws
+  /// Ends without any order (`kill -9`) and starts again on the same data.
+  func kill() async throws
+}
+
+/// Where and why a play failed, with everything its players said and heard.
+public struct PlayFailure: Error, CustomStringConvertible {
+  public let play: String
+  /// 0: before the first line.
+  public let line: Int
+  public let reason: String
+  public let transcript: String
+  public var description: String { "\(play):\(line): \(reason)\n\(transcript)" }
+}
+
+/// Plays a play against a server, once.
+public final class PlayRunner {
+  /// Every player's password; a play knows it as `{password}`.
+  public static let password = "wherefore-art-thou"
+
+  private let play: Play
+  private let server: any PlayServer
+  private let group = MultiThreadedEventLoopGroup.singleton
+  private var players: [(role: Role, player: any Player)] = []
+  private let stagehand: AppPlayer
+  private var captures: Captures
+  private var settled = 0
+
+  public init(_ play: Play, on server: any PlayServer) {
+    self.play = play
+    self.server = server
+    let hand = Role(
+      name: "stagehand", door: .app, user: "stagehand", domain: play.cast.first?.domain ?? "localhost", resource: nil,
+      options: [.absent], priority: 0)
+    stagehand = AppPlayer(role: hand, address: server.address, password: Self.password, loop: group.next())
+    captures = Captures([
+      "password": Self.password, "domain": hand.domain, "long": String(repeating: "x", count: 20_000),
+    ])
+    for role in play.cast {
+      let player: any Player =
+        switch role.door {
+        case .xmpp: XMPPPlayer(role: role, address: server.address, password: Self.password, loop: group.next())
+        case .app: AppPlayer(role: role, address: server.address, password: Self.password, loop: group.next())
+        }
+      players.append((role, player))
+    }
+  }
+
+  /// - Throws: `PlayFailure` at the first line that does not go as written.
+  public func run() async throws {
+    var number = 0
+    do {
+      try await raiseCurtain()
+      for line in play.lines {
+        number = line.number
+        try await perform(line.act)
+      }
+    } catch {
+      await lowerCurtain()
+      throw PlayFailure(play: play.name, line: number, reason: "\(error)", transcript: transcript())
+    }
+    await lowerCurtain()
+  }
+
+  // MARK: Before and after
+
+  private func raiseCurtain() async throws {
+    try await register(stagehand.role)
+    try await stagehand.logIn()
+    var users: Set<String> = []
+    for (role, _) in players where !role.options.contains(.stranger) && users.insert(role.address).inserted {
+      try await register(role)
+    }
+    for (role, player) in players where !role.options.contains(.stranger) {
+      if let app = player as? AppPlayer {
+        try await app.logIn()
+        captures["\(role.name).token"] = app.token
+        captures["\(role.name).device"] = app.device
+      }
+    }
+    for friends in play.friends {
+      try await befriend(role(friends.first), role(friends.second))
+    }
+    for (role, player) in players where !role.isAbsent { try await player.connect() }
+    // What their arrivals made the server say is no part of the play.
+    try await settle()
+    for (role, player) in players where !role.isRaw { player.inbox.clear() }
+  }
+
+  private func lowerCurtain() async {
+    for (_, player) in players { await player.cut() }
+  }
+
+  private func register(_ role: Role) async throws {
+    let body = JSONValue.object([
+      .init("username", .string(role.user)), .init("password", .string(Self.password)),
+      .init("name", .string(role.user.prefix(1).uppercased() + role.user.dropFirst())),
+    ])
+    let answer = try await http(role).send("POST", "/v1/users", body: body.text)
+    guard answer.status == 201 else { throw PlayerError("no account for \(role.address): \(answer.status)") }
+  }
+
+  private func http(_ role: Role) -> HTTPCall {
+    HTTPCall(port: server.address.http, host: role.domain, loop: group.next())
+  }
+
+  /// Each asks the other: the second request accepts the first.
+  private func befriend(_ first: Role, _ second: Role) async throws {
+    for (one, other) in [(first, second), (second, first)] {
+      let login = JSONValue.object([
+        .init("grant", .string("password")), .init("username", .string(one.user)),
+        .init("password", .string(Self.password)), .init("deviceId", .string("stage")),
+      ])
+      let session = try await http(one).send("POST", "/v1/sessions", body: login.text)
+      guard let token = session.json?["accessToken"]?.string else {
+        throw PlayerError("\(one.address) cannot log in")
+      }
+      let answer = try await http(one).send("PUT", "/v1/contacts/\(other.user)", body: "{}", token: token)
+      guard answer.status == 200 else {
+        throw PlayerError("\(one.address) cannot befriend \(other.address): \(answer.status)")
+      }
+      _ = try await http(one).send("DELETE", "/v1/sessions/current", token: token)
+    }
+  }
+
+  /// Returns when everything that the players have said has had its effect: the server has read it (each has a ping
+  /// answered), has written it (a write behind it in the log is answered) and has told it (each has a ping answered
+  /// again).
+  private func settle() async throws {
+    try await pingAll()
+    settled += 1
+    let answer = try await stagehand.call("PATCH", "/v1/users/me", body: #"{"status":"\#(settled)"}"#)
+    guard answer.status == 200 else { throw PlayerError("the server could not settle: \(answer.status)") }
+    try await pingAll()
+  }
+
+  private func pingAll() async throws {
+    for (role, player) in players where player.isConnected && !role.isRaw && !role.options.contains(.unbound) {
+      try await player.ping()
+    }
+  }
+
+  private func transcript() -> String {
+    players.map { role, player in
+      "\(role.name):\n" + player.inbox.transcript.suffix(40).map { "  \($0)" }.joined(separator: "\n")
+    }.joined(separator: "\n")
+  }
+
+  private func player(_ name: String) throws -> any Player {
+    guard let found = players.first(where: { $0.role.name == name }) else { throw PlayerError("no player \(name)") }
+    return found.player
+  }
+
+  private func role(_ name: String) throws -> Role { try player(name).role }
+
+  // MARK: The lines
+
+  private func perform(_ act: Act) async throws {
+    switch act {
+    case .connects(let name): try await player(name).connect()
+    case .disconnects(let name): try await player(name).disconnect()
+    case .goesAway(let name): try await player(name).cut()
+    case .goesDeaf(let name): try await player(name).goDeaf()
+    case .resumes(let name): try await player(name).resume()
+    case .cannotResume(let name, let patterns):
+      guard let player = try player(name) as? XMPPPlayer else { throw PlayerError("only XMPP players fail to resume") }
+      let refusal = try await player.failToResume()
+      guard let pattern = patterns.first, let found = Matcher.match(pattern, .xml(refusal), captures) else {
+        throw PlayerError("\(name) was refused with \(refusal)")
+      }
+      captures = found
+    case .sends(let name, let text):
+      let player = try player(name)
+      try await player.send(fill(text, player.role.door == .xmpp ? .xml : .json))
+    case .receives(let name, let patterns): try await receive(player(name), patterns)
+    case .receivesNothing(let name):
+      try await settle()
+      let unread = try player(name).inbox.unread.filter { !$0.isIncidental }
+      if !unread.isEmpty { throw PlayerError("\(name) has received \(list(unread))") }
+    case .receivesNo(let name, let patterns):
+      try await settle()
+      for arrival in try player(name).inbox.unread {
+        for pattern in patterns where Matcher.match(pattern, arrival, captures) != nil {
+          throw PlayerError("\(name) has received \(arrival)")
+        }
+      }
+    case .isDisconnected(let name):
+      guard await (try player(name)).inbox.take({ if case .disconnected = $0 { true } else { nil } }) != nil else {
+        throw PlayerError("\(name) is still connected")
+      }
+    case .skipsTheRest(let name):
+      try await settle()
+      try player(name).inbox.clear()
+    case .does(let name, let request): try await carryOut(request, by: name)
+    case .serverRestarts: try await server.restart()
+    case .serverIsKilled: try await server.kill()
+    }
+  }
+
+  private func receive(_ player: any Player, _ patterns: [Pattern]) async throws {
+    var start = 0
+    for pattern in patterns {
+      let before = captures
+      guard let found = await player.inbox.take(from: start, { Matcher.match(pattern, $0, before) }) else {
+        throw PlayerError("\(player.role.name) did not receive \(pattern); unread: \(list(player.inbox.unread))")
+      }
+      captures = found.value
+      start = found.next
+    }
+  }
+
+  private func carryOut(_ request: Act.Request, by name: String) async throws {
+    guard let player = try player(name) as? AppPlayer else { throw PlayerError("\(name) is no app player") }
+    if let cursor = player.lastCursor { captures["\(name).cursor"] = cursor }
+    let answer = try await player.call(
+      request.method, fill(request.path, .none), body: request.body.map { try fill($0, .json) })
+    let text = "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))"
+    let isRight = request.status.map { $0 == answer.status } ?? (200..<300).contains(answer.status)
+    guard isRight else { throw PlayerError("\(name) was answered \(text)") }
+    // RFC 9457 3: every refusal says what it is.
+    if answer.status >= 400, answer.headers.first(name: "Content-Type") != "application/problem+json" {
+      throw PlayerError("\(name) was refused without a problem: \(text)")
+    }
+    guard let pattern = request.answer else { return }
+    guard let json = answer.json, let found = Matcher.match(pattern, json, captures) else {
+      throw PlayerError("\(name) was answered \(text)")
+    }
+    captures = found
+  }
+
+  private func fill(_ text: String, _ escaping: Captures.Escaping) throws -> String {
+    do { return try captures.fill(text, escaping) } catch {
+      throw PlayerError("nothing has been captured as {\(error.name)}")
+    }
+  }
+
+  private func list(_ arrivals: [Arrival]) -> String {
+    arrivals.isEmpty ? "nothing" : arrivals.map { "\n    \($0)" }.joined()
+  }
+}

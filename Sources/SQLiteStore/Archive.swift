@@ -1,0 +1,99 @@
+import Dialogs
+
+/// The personal archive (XEP-0313): a user's feed, or one dialog, as far as it
+/// is archived for that user.
+extension Reader {
+  func archive(of user: UserID, _ query: ArchiveQuery) throws -> ArchivePage {
+    if let positions = query.positions { return try archive(of: user, exactly: positions) }
+    var after = query.after
+    var before = query.before
+    if let start = query.start { after = max(after, try firstPosition(since: start).previous) }
+    if let end = query.end { before = min(before, try firstPosition(since: end + .milliseconds(1))) }
+
+    // One more than asked for tells whether anything follows.
+    let limit = bound(query.limit)
+    let statement: Prepared
+    if let dialog = query.with {
+      guard let archived = try archivedFlag(of: user, in: dialog) else {
+        return ArchivePage(entries: [], complete: true)
+      }
+      statement = try connection(query.backwards ? .dialogArchiveBackwards : .dialogArchive)
+      try statement.bind(6, dialog.number).bind(7, archived.rawValue)
+    } else {
+      statement = try connection(query.backwards ? .archiveBackwards : .archive)
+    }
+    // An app's or XMPP's resource of the other side only makes sense with it.
+    let resource = query.with == nil ? nil : query.withResource
+    var entries = try statement.bind(1, user.number).bind(2, after.number).bind(3, before.number)
+      .bind(4, limit + 1).bind(5, resource).all { try entry($0) }
+    let isComplete = Int64(entries.count) <= limit
+    if !isComplete { entries.removeLast() }
+    if query.backwards { entries.reverse() }
+    return ArchivePage(entries: entries, complete: isComplete)
+  }
+
+  private func archive(of user: UserID, exactly positions: [Position]) throws -> ArchivePage {
+    let entries = try Set(positions).sorted().compactMap { position in
+      try connection(.archived).bind(1, user.number).bind(2, position.number).first { try entry($0) }
+    }
+    return ArchivePage(entries: entries, complete: true)
+  }
+
+  /// nil: the user is no member.
+  private func archivedFlag(of user: UserID, in dialog: DialogID) throws -> EntryFlags? {
+    try connection(.members).bind(1, dialog.number).first { row in
+      if row.int(0) == user.number { return EntryFlags.firstArchived }
+      if row.int(1) == user.number { return EntryFlags.secondArchived }
+      return nil
+    }
+  }
+
+  /// Where the entries of `time` and later begin. Time never decreases with
+  /// position, so halving finds it; no index of times is kept.
+  private func firstPosition(since time: Timestamp) throws -> Position {
+    var low: Int64 = 1
+    var high = try head().position.number + 1
+    while low < high {
+      let middle = low + (high - low) / 2
+      let next = try connection(.nextPayload).bind(1, middle).first { (position: $0.int(0), time: $0.int(1)) }
+      if let next, next.time < time.milliseconds { low = next.position + 1 } else { high = middle }
+    }
+    return Position(low)
+  }
+}
+
+extension Query {
+  private static let payload = Reader.payloadColumns
+  private static let ofResource = """
+    (?5 IS NULL OR CASE WHEN p.author = ?1 THEN p.to_resource ELSE p.from_resource END = ?5)
+    """
+  private static func personal(_ order: String) -> Query {
+    Query(
+      """
+      SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
+      WHERE f.user = ?1 AND f.position > ?2 AND f.position < ?3
+        AND f.traits & \(FeedRow.Traits.archived.rawValue) AND \(ofResource)
+      ORDER BY f.position \(order) LIMIT ?4
+      """)
+  }
+  private static func ofDialog(_ order: String) -> Query {
+    Query(
+      """
+      SELECT \(payload) FROM entries e CROSS JOIN payloads p ON p.position = e.position
+      WHERE e.dialog = ?6 AND e.position > ?2 AND e.position < ?3 AND e.flags & ?7 AND \(ofResource)
+      ORDER BY e.position \(order) LIMIT ?4
+      """)
+  }
+  fileprivate static let archive = personal("ASC")
+  fileprivate static let archiveBackwards = personal("DESC")
+  fileprivate static let dialogArchive = ofDialog("ASC")
+  fileprivate static let dialogArchiveBackwards = ofDialog("DESC")
+  fileprivate static let archived = Query(
+    """
+    SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
+    WHERE f.user = ?1 AND f.position = ?2 AND f.traits & \(FeedRow.Traits.archived.rawValue)
+    """)
+  fileprivate static let members = Query("SELECT first, second FROM dialogs WHERE id = ?1")
+  fileprivate static let nextPayload = Query(
+    "SELECT position, time FROM payloads WHERE position >= ?1 ORDER BY position LIMIT 1")
+}

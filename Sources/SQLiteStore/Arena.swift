@@ -1,0 +1,43 @@
+/// Bytes that are bound to a statement, side by side in one piece of memory that
+/// is used again for each message: no allocation and no second copy by the
+/// engine.
+final class Arena {
+  private var base: UnsafeMutableRawPointer
+  private var capacity: Int
+  private var used = 0
+
+  init() {
+    capacity = 16 << 10
+    base = .allocate(byteCount: capacity, alignment: 1)
+  }
+
+  deinit { base.deallocate() }
+
+  /// Forgets what was placed and makes room. What is placed until the next call
+  /// must not exceed `bytes`: then nothing moves.
+  func begin(_ bytes: Int) {
+    used = 0
+    guard bytes > capacity else { return }
+    base.deallocate()
+    capacity = max(bytes, 2 * capacity)
+    base = .allocate(byteCount: capacity, alignment: 1)
+  }
+
+  func place(_ text: String?) -> UnsafeRawBufferPointer? {
+    guard var text else { return nil }
+    return text.withUTF8 { place(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// nil where there is nothing: saves a column's bytes.
+  func place(unlessEmpty bytes: [UInt8]) -> UnsafeRawBufferPointer? {
+    bytes.isEmpty ? nil : bytes.withUnsafeBytes { place($0) }
+  }
+
+  private func place(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    precondition(bytes.count <= capacity - used, "more bytes than were announced")
+    let start = base + used
+    if let source = bytes.baseAddress { start.copyMemory(from: source, byteCount: bytes.count) }
+    used += bytes.count
+    return UnsafeRawBufferPointer(start: start, count: bytes.count)
+  }
+}

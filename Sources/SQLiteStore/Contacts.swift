@@ -1,0 +1,110 @@
+import Addresses
+import Dialogs
+
+/// Rosters and block lists.
+///
+/// A removed item leaves a tombstone: the row stays with `removed` set. `hidden`
+/// is the version at which the item last left the roster, so that a client which
+/// has seen it is told, even where a request for subscription (which does not
+/// show) has made a new row of it since.
+extension Reader {
+  func contact(of owner: UserID, _ address: BareJID) throws -> Contact? {
+    try connection(.contact).bind(1, owner.number).bind(2, address.description).first(Self.contact)
+  }
+
+  func contacts(of owner: UserID) throws -> [Contact] {
+    try connection(.contacts).bind(1, owner.number).all(Self.contact)
+  }
+
+  func contactChanges(of owner: UserID, after version: Position) throws -> [ContactChange] {
+    try connection(.contactChanges).bind(1, owner.number).bind(2, version.number).all { row in
+      let contact = try Self.contact(row)
+      let isRemoved = row.int(8) != 0
+      if !isRemoved && contact.subscription.isInRoster { return ContactChange(contact: contact, push: true) }
+      let wasShown = row.int(9) > version.number
+      return ContactChange(contact: contact, removed: isRemoved || wasShown, push: wasShown)
+    }
+  }
+
+  func rosterVersion(of owner: UserID) throws -> Position {
+    try connection(.rosterVersion).bind(1, owner.number).first { Position($0.int(0)) } ?? .zero
+  }
+
+  private static func contact(_ row: Prepared) throws -> Contact {
+    guard let subscription = Subscription(rawValue: UInt8(clamping: row.int(5))) else {
+      throw StoreFailure.corrupt("a roster item of user \(row.int(0)) is in an unknown state")
+    }
+    return Contact(
+      owner: UserID(row.int(0)), address: try address(row.text(1)), peer: row.intOrNil(2).map { UserID($0) },
+      name: row.textOrNil(3), groups: try FactCoding.decode(groups: row.bytes(4)), subscription: subscription,
+      request: row.bytesOrNil(6), version: Position(row.int(7)))
+  }
+
+  func blocks(of owner: UserID) throws -> [BlockPattern] {
+    try connection(.blocks).bind(1, owner.number).all { row in
+      guard let jid = JID(parsing: row.text(0)) else {
+        throw StoreFailure.corrupt("a block of user \(owner.number) is not an address")
+      }
+      return BlockPattern(jid)
+    }
+  }
+}
+
+extension Writer {
+  func put(_ contact: Contact) throws {
+    try put(contact, name: contact.name, groups: contact.groups, request: contact.request, version: contact.version, isRemoved: false)
+  }
+
+  func remove(_ contact: Contact, version: Position) throws {
+    try put(contact, name: nil, groups: [], request: nil, version: version, isRemoved: true)
+  }
+
+  private func put(
+    _ contact: Contact, name: String?, groups: [String], request: [UInt8]?, version: Position, isRemoved: Bool
+  ) throws {
+    let shows = !isRemoved && contact.subscription.isInRoster
+    // An item that never was stored, only removed, may have shown nonetheless.
+    let left = isRemoved && contact.subscription.isInRoster
+    try connection(.putContact).bind(1, contact.owner.number).bind(2, contact.address.description)
+      .bind(3, contact.peer?.number).bind(4, name).bind(5, FactCoding.encode(groups: groups))
+      .bind(6, Int64(contact.subscription.rawValue)).bind(7, request).bind(8, version.number)
+      .bind(9, isRemoved ? 1 : 0).bind(10, left ? version.number : 0).bind(11, shows ? 1 : 0)
+      .bind(12, Int64(Subscription.none.listed.rawValue)).run()
+  }
+
+  func setBlocks(_ patterns: [BlockPattern], of owner: UserID) throws {
+    try connection(.deleteBlocks).bind(1, owner.number).run()
+    for (rank, pattern) in patterns.enumerated() {
+      try connection(.insertBlock).bind(1, owner.number).bind(2, Int64(rank)).bind(3, pattern.jid.description).run()
+    }
+  }
+}
+
+extension Query {
+  private static let columns = "owner, address, peer, name, groups, subscription, request, version, removed, hidden"
+  fileprivate static let contact = Query(
+    "SELECT \(columns) FROM contacts WHERE owner = ?1 AND address = ?2 AND removed = 0")
+  fileprivate static let contacts = Query(
+    "SELECT \(columns) FROM contacts WHERE owner = ?1 AND removed = 0 ORDER BY address")
+  fileprivate static let contactChanges = Query(
+    "SELECT \(columns) FROM contacts WHERE owner = ?1 AND version > ?2 ORDER BY version")
+  fileprivate static let rosterVersion = Query(
+    "SELECT coalesce(max(version), 0) FROM contacts WHERE owner = ?1")
+  /// ?10 is where the item leaves the roster by being removed; an item that
+  /// showed and no longer does has left it too. ?12 is the bit "in the roster".
+  fileprivate static let putContact = Query(
+    """
+    INSERT INTO contacts (owner, address, peer, name, groups, subscription, request, version, removed, hidden)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+    ON CONFLICT (owner, address) DO UPDATE SET
+      hidden = CASE
+        WHEN ?11 THEN 0
+        WHEN ?10 THEN ?10
+        WHEN removed = 0 AND subscription & ?12 THEN ?8
+        ELSE hidden END,
+      peer = ?3, name = ?4, groups = ?5, subscription = ?6, request = ?7, version = ?8, removed = ?9
+    """)
+  fileprivate static let blocks = Query("SELECT jid FROM blocks WHERE owner = ?1 ORDER BY rank")
+  static let deleteBlocks = Query("DELETE FROM blocks WHERE owner = ?1")
+  fileprivate static let insertBlock = Query("INSERT INTO blocks (owner, rank, jid) VALUES (?1, ?2, ?3)")
+}

@@ -1,0 +1,38 @@
+import Addresses
+import Dialogs
+import Synchronization
+
+/// What every entry needs and never changes: the addresses of users and the
+/// realms' seals. Shared by all connections.
+///
+/// A user that a transaction has made and not yet committed must not get in: if
+/// it is rolled back, the number is given to somebody else. So a rollback
+/// empties it; until then nobody else can have met the number.
+final class Directory: Sendable {
+  private let parties = Mutex<[UserID: Party]>([:])
+  private let seals = Mutex<[RealmID: Sealer]>([:])
+
+  func party(_ id: UserID, _ find: () throws -> Party?) rethrows -> Party? {
+    if let party = parties.withLock({ $0[id] }) { return party }
+    guard let party = try find() else { return nil }
+    parties.withLock {
+      if $0.count >= StoreLimits.cachedPartiesMax { $0 = [:] }
+      $0[id] = party
+    }
+    return party
+  }
+
+  /// Seals the public ids of a realm's entries.
+  func seal(_ id: RealmID, _ find: () throws -> Realm?) rethrows -> Sealer? {
+    if let seal = seals.withLock({ $0[id] }) { return seal }
+    guard let realm = try find() else { return nil }
+    let seal = Sealer(realm: realm, purpose: .entry)
+    seals.withLock { $0[id] = seal }
+    return seal
+  }
+
+  func forget() {
+    parties.withLock { $0 = [:] }
+    seals.withLock { $0 = [:] }
+  }
+}

@@ -1,0 +1,155 @@
+import Addresses
+import Dialogs
+
+/// What an entry says beside its message, as the bytes of `payloads.detail`.
+/// The first byte is the format's version.
+enum FactCoding {
+  private static let version: Int64 = 1
+
+  /// nil: the payload's other columns say it all.
+  static func encode(_ fact: Fact) -> [UInt8]? {
+    var out = ByteWriter()
+    switch fact {
+    case .message, .dialogOpened: return nil
+    case .marker, .contact, .blocks, .profile: out.write(version)
+    }
+    switch fact {
+    case .message, .dialogOpened: return nil
+    case .marker(let marker): write(marker, &out)
+    case .contact(let change): write(change, &out)
+    case .blocks(let change):
+      out.write(Int64(change.act.rawValue))
+      out.write(change.patterns) { $0.write($1.jid.description) }
+    case .profile(let profile):
+      out.write(profile.displayName) { $0.write($1) }
+      out.write(profile.status) { $0.write($1) }
+      out.write(profile.avatarHash) { $0.write($1) }
+      out.write(profile.metadata) { $0.write($1) }
+    }
+    return out.bytes
+  }
+
+  /// `stanza` is what the payload's other columns hold, `seal` gives a marker's
+  /// target its public id.
+  static func decode(
+    _ kind: Fact.Kind, _ detail: [UInt8], in dialog: DialogID, stanza: () throws(StoreFailure) -> Message,
+    seal: (Position) -> PublicID
+  ) throws(StoreFailure) -> Fact {
+    switch kind {
+    case .message: return .message(try stanza())
+    case .dialogOpened: return .dialogOpened
+    case .marker, .contact, .blocks, .profile: break
+    }
+    var from = ByteReader(detail)
+    guard try from.int() == version else { throw damaged }
+    switch kind {
+    case .message, .dialogOpened: throw damaged
+    case .marker: return .marker(try marker(&from, in: dialog, stanza: stanza, seal: seal))
+    case .contact: return .contact(try contactChange(&from))
+    case .blocks:
+      guard let act = BlockChange.Act(rawValue: UInt8(clamping: try from.int())) else { throw damaged }
+      let patterns = try from.list { from throws(StoreFailure) in
+        guard let jid = JID(parsing: try from.text()) else { throw damaged }
+        return BlockPattern(jid)
+      }
+      return .blocks(BlockChange(act: act, patterns: patterns))
+    case .profile:
+      return .profile(
+        Profile(
+          displayName: try from.optional(text), status: try from.optional(text),
+          avatarHash: try from.optional(text), metadata: try from.optional(text)))
+    }
+  }
+
+  /// The groups of a roster item; no groups: nil.
+  static func encode(groups: [String]) -> [UInt8]? {
+    if groups.isEmpty { return nil }
+    var out = ByteWriter()
+    out.write(groups) { $0.write($1) }
+    return out.bytes
+  }
+
+  static func decode(groups: [UInt8]) throws(StoreFailure) -> [String] {
+    if groups.isEmpty { return [] }
+    var from = ByteReader(groups)
+    return try from.list(text)
+  }
+
+  private static var damaged: StoreFailure { .corrupt("the parts of an entry make no sense") }
+  private static func text(_ from: inout ByteReader) throws(StoreFailure) -> String { try from.text() }
+
+  // MARK: Markers
+
+  private static func write(_ marker: Marker, _ out: inout ByteWriter) {
+    out.write(Int64(marker.kind.rawValue))
+    out.write(marker.mark.user.number)
+    out.write(marker.mark.delivered.number)
+    out.write(marker.mark.displayed.number)
+    out.write(marker.mark.displayedOrdinal)
+    out.write(marker.mark.own)
+    out.write(marker.mark.ownAtDisplayed)
+    out.write(marker.mark.position.number)
+    out.write(marker.target.number)
+    out.write(marker.targetStanzaID) { $0.write($1) }
+    out.write(marker.stanza != nil)
+    out.write(marker.told)
+    out.write(marker.asked)
+  }
+
+  private static func marker(
+    _ from: inout ByteReader, in dialog: DialogID, stanza: () throws(StoreFailure) -> Message,
+    seal: (Position) -> PublicID
+  ) throws(StoreFailure) -> Marker {
+    guard let kind = Marker.Kind(rawValue: UInt8(clamping: try from.int())) else { throw damaged }
+    let mark = Mark(
+      dialog: dialog, user: UserID(try from.int()), delivered: Position(try from.int()),
+      displayed: Position(try from.int()), displayedOrdinal: try from.int(), own: try from.int(),
+      ownAtDisplayed: try from.int(), position: Position(try from.int()))
+    let target = Position(try from.int())
+    let targetStanzaID = try from.optional(text)
+    let carried = try from.flag() ? try stanza() : nil
+    return Marker(
+      kind: kind, mark: mark, target: target, targetID: seal(target), targetStanzaID: targetStanzaID,
+      stanza: carried, told: try from.flag(), asked: try from.flag())
+  }
+
+  // MARK: Contacts
+
+  private static func write(_ change: ContactChange, _ out: inout ByteWriter) {
+    let contact = change.contact
+    out.write(contact.owner.number)
+    out.write(contact.address.description)
+    out.write(contact.peer) { $0.write($1.number) }
+    out.write(contact.name) { $0.write($1) }
+    out.write(contact.groups) { $0.write($1) }
+    out.write(Int64(contact.subscription.rawValue))
+    out.write(contact.request) { $0.write($1) }
+    out.write(contact.version.number)
+    out.write(change.removed)
+    out.write(change.push)
+    out.write(change.act) { $0.write(Int64($1.rawValue)) }
+    out.write(change.stanza) { $0.write($1) }
+  }
+
+  private static func contactChange(_ from: inout ByteReader) throws(StoreFailure) -> ContactChange {
+    let owner = UserID(try from.int())
+    guard let address = BareJID(parsing: try from.text()) else { throw damaged }
+    let peer = try from.optional { from throws(StoreFailure) in UserID(try from.int()) }
+    let name = try from.optional(text)
+    let groups = try from.list(text)
+    guard let subscription = Subscription(rawValue: UInt8(clamping: try from.int())) else { throw damaged }
+    let request = try from.optional { from throws(StoreFailure) in try from.array() }
+    let contact = Contact(
+      owner: owner, address: address, peer: peer, name: name, groups: groups, subscription: subscription,
+      request: request, version: Position(try from.int()))
+    let removed = try from.flag()
+    let push = try from.flag()
+    let act = try from.optional { from throws(StoreFailure) in
+      guard let act = SubscriptionAct(rawValue: UInt8(clamping: try from.int())) else { throw damaged }
+      return act
+    }
+    return ContactChange(
+      contact: contact, removed: removed, push: push, act: act,
+      stanza: try from.optional { from throws(StoreFailure) in try from.array() })
+  }
+}

@@ -1,0 +1,196 @@
+import Dialogs
+
+/// Reading the log: dialogs, marks, history, the feed.
+extension Reader {
+  /// Positions that were given out without an entry, or whose entry was erased,
+  /// are in `log`; all others end with the last payload.
+  func head() throws -> (position: Position, time: Timestamp) {
+    let noted = try connection(.notedHead).first { ($0.int(0), $0.int(1)) } ?? (0, 0)
+    let last = try connection(.lastPayload).first { ($0.int(0), $0.int(1)) } ?? (0, 0)
+    return (Position(max(noted.0, last.0)), Timestamp(milliseconds: max(noted.1, last.1)))
+  }
+
+  // MARK: Dialogs and marks
+
+  func dialog(_ id: DialogID) throws -> Dialog? {
+    try connection(.dialog).bind(1, id.number).first { try dialog($0) }
+  }
+
+  func dialog(between a: UserID, and b: UserID) throws -> Dialog? {
+    try connection(.dialogBetween).bind(1, min(a, b).number).bind(2, max(a, b).number).first { try dialog($0) }
+  }
+
+  private func dialog(_ row: Prepared) throws -> Dialog {
+    guard let kind = Dialog.Kind(rawValue: UInt8(clamping: row.int(1))) else {
+      throw StoreFailure.corrupt("dialog \(row.int(0)) is of an unknown kind")
+    }
+    return Dialog(
+      id: DialogID(row.int(0)), kind: kind, first: try known(UserID(row.int(2))),
+      second: try known(UserID(row.int(3))), sequence: row.int(4), ordinal: row.int(5),
+      last: Position(row.int(6)), createdAt: Timestamp(milliseconds: row.int(7)))
+  }
+
+  func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView] {
+    // The list first: reading more while a statement stands on a row would keep
+    // its sorted rows in memory.
+    let found = try connection(.dialogsOf).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
+      (dialog: try dialog($0), mark: mark($0, from: 8, user))
+    }
+    return try found.map { dialog, mark in
+      let last = try connection(.lastShown).bind(1, dialog.id.number).first { try entry($0) }
+      return DialogView(dialog: dialog, mark: mark, lastMessage: last)
+    }
+  }
+
+  func mark(_ user: UserID, in dialog: DialogID) throws -> Mark? {
+    try connection(.mark).bind(1, user.number).bind(2, dialog.number).first { mark($0, from: 0, user) }
+  }
+
+  private func mark(_ row: Prepared, from column: Int32, _ user: UserID) -> Mark {
+    Mark(
+      dialog: DialogID(row.int(column)), user: user, delivered: Position(row.int(column + 1)),
+      displayed: Position(row.int(column + 2)), displayedOrdinal: row.int(column + 3), own: row.int(column + 4),
+      ownAtDisplayed: row.int(column + 5), position: Position(row.int(column + 6)))
+  }
+
+  func unread(of user: UserID) throws -> Int64 {
+    try connection(.unread).bind(1, user.number).first { $0.int(0) } ?? 0
+  }
+
+  // MARK: Entries
+
+  func history(
+    of dialog: DialogID, after: Position, before: Position, limit: Int, ascending: Bool
+  ) throws -> [Entry] {
+    try connection(ascending ? .historyAscending : .historyDescending).bind(1, dialog.number)
+      .bind(2, after.number).bind(3, before.number).bind(4, bound(limit)).all { try entry($0) }
+  }
+
+  func entry(_ position: Position, in dialog: DialogID) throws -> Entry? {
+    try connection(.entry).bind(1, position.number).bind(2, dialog.number).first { try entry($0) }
+  }
+
+  func feed(of user: UserID, after: Position, limit: Int) throws -> [Entry] {
+    try connection(.feed).bind(1, user.number).bind(2, after.number).bind(3, bound(limit)).all { try entry($0) }
+  }
+
+  func replay(of user: UserID, after: Position, limit: Int) throws -> [Entry] {
+    try connection(.replay).bind(1, user.number).bind(2, after.number).bind(3, bound(limit)).all { try entry($0) }
+  }
+
+  func find(
+    _ id: String, by author: UserID, in dialog: DialogID
+  ) throws -> (position: Position, bodyHash: UInt64)? {
+    arena.begin(id.utf8.count)
+    guard let bytes = arena.place(id) else { return nil }
+    return try connection(.find).bind(1, dialog.number).bind(2, try originHash(bytes, by: author))
+      .bind(3, author.number).bind(4, text: bytes)
+      .first { (Position($0.int(0)), UInt64(bitPattern: $0.int(1))) }
+  }
+
+  func counting(
+    in dialog: DialogID, upTo position: Position, by author: UserID
+  ) throws -> (all: Int64, own: Int64) {
+    guard
+      let members = try connection(.pair).bind(1, dialog.number).first({ (first: $0.int(0), second: $0.int(1)) }),
+      let counts = try connection(.counted).bind(1, dialog.number).bind(2, position.number)
+        .first({ (all: $0.int(0), first: $0.int(1)) })
+    else { return (0, 0) }
+    switch author.number {
+    case members.first: return (counts.all, counts.first)
+    case members.second: return (counts.all, counts.all - counts.first)
+    default: return (counts.all, 0)
+    }
+  }
+
+  func bound(_ limit: Int) -> Int64 { Int64(min(max(0, limit), StoreLimits.rowsMax)) }
+}
+
+/// What `entries.flags` says. Stored: never renumber the bits.
+struct EntryFlags: OptionSet {
+  let rawValue: Int64
+  /// A message with a sequence.
+  static let shown = EntryFlags(rawValue: 1)
+  /// Makes the dialog unread.
+  static let counts = EntryFlags(rawValue: 2)
+  /// In the archive of the member with the lower number, or of the other.
+  static let firstArchived = EntryFlags(rawValue: 4)
+  static let secondArchived = EntryFlags(rawValue: 8)
+}
+
+extension Query {
+  fileprivate static let notedHead = Query("SELECT position, time FROM log")
+  fileprivate static let lastPayload = Query("SELECT position, time FROM payloads ORDER BY position DESC LIMIT 1")
+
+  private static let dialogColumns = "d.id, d.kind, d.first, d.second, d.sequence, d.ordinal, d.last, d.created"
+  /// A member's own count lives in the dialog's row, which each message writes
+  /// anyway; so a message leaves the members' rows alone.
+  private static let own = "CASE WHEN d.first = m.user THEN d.first_own ELSE d.second_own END"
+  private static let markColumns = """
+    m.dialog, m.delivered, m.displayed, m.displayed_ordinal, \(own), m.own_at_displayed, m.position
+    """
+  fileprivate static let dialog = Query("SELECT \(dialogColumns) FROM dialogs d WHERE d.id = ?1")
+  fileprivate static let dialogBetween = Query(
+    "SELECT \(dialogColumns) FROM dialogs d WHERE d.first = ?1 AND d.second = ?2")
+  fileprivate static let pair = Query("SELECT first, second FROM dialogs WHERE id = ?1")
+  /// Costs a look at each dialog of the user, about a microsecond each: keeping
+  /// them in order would cost every message two more rows per member.
+  fileprivate static let dialogsOf = Query(
+    """
+    SELECT \(dialogColumns), \(markColumns) FROM (
+      SELECT n.user AS user, n.dialog AS dialog, e.last AS last
+      FROM members n CROSS JOIN dialogs e ON e.id = n.dialog
+      WHERE n.user = ?1 AND e.last < ?2 AND (e.kind = 1 OR e.sequence > 0)
+      ORDER BY e.last DESC LIMIT ?3
+    ) l CROSS JOIN dialogs d ON d.id = l.dialog CROSS JOIN members m ON m.user = l.user AND m.dialog = l.dialog
+    ORDER BY l.last DESC
+    """)
+  fileprivate static let mark = Query(
+    "SELECT \(markColumns) FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1 AND m.dialog = ?2")
+  fileprivate static let unread = Query(
+    """
+    SELECT coalesce(sum(max(0, (d.ordinal - m.displayed_ordinal) - (\(own) - m.own_at_displayed))), 0)
+    FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1
+    """)
+
+  private static let payload = Reader.payloadColumns
+  private static func history(_ order: String) -> Query {
+    Query(
+      """
+      SELECT \(payload) FROM entries e CROSS JOIN payloads p ON p.position = e.position
+      WHERE e.dialog = ?1 AND e.position > ?2 AND e.position < ?3 AND e.flags & \(EntryFlags.shown.rawValue)
+      ORDER BY e.position \(order) LIMIT ?4
+      """)
+  }
+  fileprivate static let historyAscending = history("ASC")
+  fileprivate static let historyDescending = history("DESC")
+  fileprivate static let lastShown = Query(
+    """
+    SELECT \(payload) FROM entries e CROSS JOIN payloads p ON p.position = e.position
+    WHERE e.dialog = ?1 AND e.flags & \(EntryFlags.shown.rawValue) ORDER BY e.position DESC LIMIT 1
+    """)
+  fileprivate static let entry = Query(
+    "SELECT \(payload) FROM payloads p WHERE p.position = ?1 AND p.dialog = ?2")
+  fileprivate static let feed = Query(
+    """
+    SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
+    WHERE f.user = ?1 AND f.position > ?2 AND f.traits & \(FeedRow.Traits.unfollowed.rawValue) = 0
+    ORDER BY f.position LIMIT ?3
+    """)
+  fileprivate static let replay = Query(
+    """
+    SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
+    WHERE f.user = ?1 AND f.position > ?2 AND f.traits & \(FeedRow.Traits.replayed.rawValue)
+    ORDER BY f.position LIMIT ?3
+    """)
+  fileprivate static let find = Query(
+    """
+    SELECT p.position, p.key_hash FROM (
+      SELECT position FROM origins WHERE dialog = ?1 AND hash = ?2
+      ORDER BY position DESC LIMIT \(StoreLimits.sameHashMax)
+    ) o CROSS JOIN payloads p ON p.position = o.position
+    WHERE p.author = ?3 AND (p.stanza_id = ?4 OR p.key_id = ?4) ORDER BY o.position DESC LIMIT 1
+    """)
+  fileprivate static let counted = Query(
+    "SELECT ordinal, own FROM entries WHERE dialog = ?1 AND position <= ?2 ORDER BY position DESC LIMIT 1")
+}

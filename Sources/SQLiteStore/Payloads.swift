@@ -1,0 +1,100 @@
+import Dialogs
+
+/// Entries as rows of `payloads`.
+extension Reader {
+  /// The columns `entry(_:)` reads, of the table under the name `p`.
+  static let payloadColumns = """
+    p.position, p.dialog, p.author, p.peer, p.kind, p.time, p.seq, p.traits, p.type, p.from_resource,
+    p.to_resource, p.stanza_id, p.lang, p.content_kind, p.text, p.fields, p.extras, p.detail
+    """
+
+  func entry(_ row: Prepared) throws -> Entry {
+    let position = Position(row.int(0))
+    let dialog = DialogID(row.int(1))
+    let author = try known(UserID(row.int(2)))
+    let peerID = UserID(row.int(3))
+    let peer = peerID == author.id ? author : try known(peerID)
+    guard let kind = Fact.Kind(rawValue: UInt8(clamping: row.int(4))) else {
+      throw StoreFailure.corrupt("entry \(position.number) is of an unknown kind")
+    }
+    let seal = try seal(author.realm)
+    let fact: Fact =
+      switch kind {
+      case .message: .message(try Self.message(row))
+      case .marker, .contact, .blocks, .profile, .dialogOpened:
+        try FactCoding.decode(
+          kind, row.bytes(17), in: dialog, stanza: { () throws(StoreFailure) in try Self.message(row) },
+          seal: { seal.seal($0.number) })
+      }
+    return Entry(
+      position: position, time: Timestamp(milliseconds: row.int(5)), dialog: dialog, author: author, peer: peer,
+      fact: fact, id: seal.seal(position.number))
+  }
+
+  private static func message(_ row: Prepared) throws(StoreFailure) -> Message {
+    guard let kind = Content.Kind(rawValue: UInt8(clamping: row.int(13))),
+      let type = Envelope.MessageType(rawValue: UInt8(clamping: row.int(8)))
+    else { throw StoreFailure.corrupt("entry \(row.int(0)) is of an unknown type") }
+    return Message(
+      sequence: row.int(6),
+      content: Content(kind: kind, text: row.text(14), fields: row.textOrNil(15), extras: row.bytes(16)),
+      envelope: Envelope(
+        type: type, fromResource: row.textOrNil(9), toResource: row.textOrNil(10), id: row.textOrNil(11),
+        language: row.textOrNil(12)),
+      traits: Message.Traits(rawValue: UInt16(clamping: row.int(7))))
+  }
+}
+
+extension Writer {
+  func insertPayload(_ entry: Entry, _ key: RepeatKey?) throws {
+    let payload = try connection(.insertPayload)
+    try payload.bind(1, entry.position.number).bind(2, entry.dialog.number)
+      .bind(3, entry.author.id.number).bind(4, entry.peer.id.number)
+      .bind(5, Int64(entry.fact.kind.rawValue)).bind(6, entry.time.milliseconds)
+    switch entry.fact {
+    case .message(let message):
+      try bind(message, key, to: payload)
+      try payload.bindNull(18)
+    case .marker(let marker):
+      if let stanza = marker.stanza { try bind(stanza, key, to: payload) } else { try bindNoMessage(to: payload) }
+      try payload.bind(18, FactCoding.encode(entry.fact))
+    case .contact, .blocks, .profile, .dialogOpened:
+      try bindNoMessage(to: payload)
+      try payload.bind(18, FactCoding.encode(entry.fact))
+    }
+    try payload.run()
+  }
+
+  private func bind(_ message: Message, _ key: RepeatKey?, to payload: Prepared) throws(StoreFailure) {
+    let content = message.content
+    let envelope = message.envelope
+    // The id that repeats are told by, where the stanza's own id is not it.
+    let keyID = key.flatMap { $0.id == envelope.id ? nil : $0.id }
+    arena.begin(
+      content.extras.count + content.text.utf8.count + (content.fields?.utf8.count ?? 0)
+        + (envelope.fromResource?.utf8.count ?? 0) + (envelope.toResource?.utf8.count ?? 0)
+        + (envelope.id?.utf8.count ?? 0) + (envelope.language?.utf8.count ?? 0) + (keyID?.utf8.count ?? 0))
+    try payload.bind(7, message.sequence).bind(8, Int64(message.traits.rawValue))
+      .bind(9, Int64(envelope.type.rawValue))
+      .bind(10, text: arena.place(envelope.fromResource)).bind(11, text: arena.place(envelope.toResource))
+      .bind(12, text: arena.place(envelope.id)).bind(13, text: arena.place(envelope.language))
+      .bind(14, Int64(content.kind.rawValue))
+      .bind(15, text: arena.place(content.text.isEmpty ? nil : content.text))
+      .bind(16, text: arena.place(content.fields)).bind(17, bytes: arena.place(unlessEmpty: content.extras))
+      .bind(19, text: arena.place(keyID)).bind(20, key.map { Int64(bitPattern: $0.bodyHash) })
+  }
+
+  private func bindNoMessage(to payload: Prepared) throws(StoreFailure) {
+    for index: Int32 in 7...17 { try payload.bindNull(index) }
+    try payload.bindNull(19).bindNull(20)
+  }
+}
+
+extension Query {
+  fileprivate static let insertPayload = Query(
+    """
+    INSERT INTO payloads (position, dialog, author, peer, kind, time, seq, traits, type, from_resource,
+      to_resource, stanza_id, lang, content_kind, text, fields, extras, detail, key_id, key_hash)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+    """)
+}

@@ -1,0 +1,101 @@
+import Addresses
+import Dialogs
+import GRDB
+
+/// Reads on one connection, inside a transaction that its store has begun. What
+/// it reads is in the files of this target named after what is read.
+///
+/// `@unchecked`: a reader belongs to one connection and is used only by whoever
+/// holds that connection's queue, one at a time; it must be `Sendable` because
+/// the store keeps it between two uses.
+class Reader: @unchecked Sendable {
+  let connection: Connection
+  let directory: Directory
+  /// Where a text is bound without the engine copying it.
+  let arena = Arena()
+  private var salted: Digest64?
+
+  init(_ database: Database, _ directory: Directory) {
+    connection = Connection(database)
+    self.directory = directory
+  }
+
+  func begin() throws(StoreFailure) { try connection(.begin).run() }
+  func commit() throws(StoreFailure) { try connection(.commit).run() }
+  /// A failure leaves nothing to roll back: the engine has done it.
+  func rollBack() { try? connection(.rollback).run() }
+
+  // MARK: Shared by what is read
+
+  func party(_ id: UserID) throws -> Party? {
+    try directory.party(id) {
+      try connection(.party).bind(1, id.number).first { row in
+        Party(
+          id: id, realm: RealmID(row.int(0)),
+          address: try Self.address(row.text(1), row.text(2)))
+      }
+    }
+  }
+
+  /// A party that an entry or dialog names.
+  func known(_ id: UserID) throws -> Party {
+    guard let party = try party(id) else {
+      throw StoreFailure.corrupt("user \(id.number) is named in the log and does not exist")
+    }
+    return party
+  }
+
+  func seal(_ realm: RealmID) throws -> Sealer {
+    let seal = try directory.seal(realm) {
+      try connection(.realm).bind(1, realm.number).first(Self.realm)
+    }
+    guard let seal else { throw StoreFailure.corrupt("realm \(realm.number) has users and does not exist") }
+    return seal
+  }
+
+  static func realm(_ row: Prepared) -> Realm {
+    Realm(
+      id: RealmID(row.int(0)), domain: row.text(1), key: row.bytes(2), epoch: UInt32(truncatingIfNeeded: row.int(3)))
+  }
+
+  /// A stored address is in normal form already, which is cheap to see.
+  static func address(_ name: String, _ domain: String) throws(StoreFailure) -> BareJID {
+    try address(name.isEmpty ? domain : name + "@" + domain)
+  }
+
+  static func address(_ text: String) throws(StoreFailure) -> BareJID {
+    guard let address = BareJID(parsing: text) else {
+      throw StoreFailure.corrupt("a stored address is not an address")
+    }
+    return address
+  }
+
+  /// Which of a dialog's origins an author's id is among. The salt keeps others
+  /// from choosing ids that fall together.
+  func originHash(_ id: UnsafeRawBufferPointer, by author: UserID) throws -> Int64 {
+    var digest = try salt()
+    withUnsafeBytes(of: author.number.littleEndian) { digest.combine($0) }
+    digest.combine(id)
+    return Int64(Int32(truncatingIfNeeded: Int64(bitPattern: digest.finish())))
+  }
+
+  private func salt() throws -> Digest64 {
+    if let salted { return salted }
+    var digest = Digest64()
+    let salt = try connection(.salt).first { $0.int(0) } ?? 0
+    withUnsafeBytes(of: salt.littleEndian) { digest.combine($0) }
+    salted = digest
+    return digest
+  }
+}
+
+extension Query {
+  static let begin = Query("BEGIN DEFERRED")
+  static let beginWriting = Query("BEGIN IMMEDIATE")
+  static let commit = Query("COMMIT")
+  static let rollback = Query("ROLLBACK")
+  fileprivate static let party = Query(
+    "SELECT u.realm, u.name, r.domain FROM users u JOIN realms r ON r.id = u.realm WHERE u.id = ?1")
+  fileprivate static let realm = Query("SELECT id, domain, key, epoch FROM realms WHERE id = ?1")
+  fileprivate static let salt = Query("SELECT salt FROM log")
+}

@@ -1,0 +1,83 @@
+import GRDB
+import GRDBSQLite
+
+/// Why the store did not do what it was asked. The description is one line for
+/// an operator.
+public enum StoreFailure: Error, Hashable, Sendable {
+  /// The folder is missing, or may not be written.
+  case cannotOpen(path: String, reason: String)
+  /// The file is another program's database, or no database.
+  case foreign(path: String)
+  /// The file was written by a newer release.
+  case schemaTooNew(found: Int, known: Int)
+  /// The engine does not sync its commits although it was told to.
+  case notDurable(synchronous: Int64)
+  /// Another process or connection holds the database, for longer than
+  /// `SQLiteStore.Options.busyTimeout`.
+  case locked
+  /// No space is left on the device, or the file has reached its bound.
+  case full
+  /// What is stored makes no sense: a damaged file.
+  case corrupt(String)
+  /// The device failed or refuses writing.
+  case device(code: Int32, String)
+  /// The store was closed.
+  case closed
+  /// Anything else the engine says.
+  case engine(code: Int32, String)
+}
+
+extension StoreFailure: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .cannotOpen(let path, let reason): "cannot open the database \(path): \(reason)"
+    case .foreign(let path): "\(path) is not a Parley database"
+    case .schemaTooNew(let found, let known):
+      "the database has schema \(found), made by a newer release; this one knows schemas up to \(known)"
+    case .notDurable(let synchronous):
+      "the database engine does not sync its commits (synchronous is \(synchronous), not 2)"
+    case .locked: "the database is in use by another process"
+    case .full: "no space is left for the database"
+    case .corrupt(let what): "the database is damaged: \(what)"
+    case .device(let code, let message): "the database's device failed: \(message) (SQLite \(code))"
+    case .closed: "the database is closed"
+    case .engine(let code, let message): "the database refused: \(message) (SQLite \(code))"
+    }
+  }
+}
+
+extension StoreFailure {
+  /// The engine's extended result code and message.
+  init(code: Int32, message: String) {
+    switch code & 0xff {
+    case SQLITE_BUSY, SQLITE_LOCKED: self = .locked
+    case SQLITE_FULL: self = .full
+    case SQLITE_CORRUPT, SQLITE_NOTADB: self = .corrupt(message)
+    case SQLITE_IOERR, SQLITE_READONLY, SQLITE_CANTOPEN: self = .device(code: code, message)
+    // What GRDB throws when its pool is closed.
+    case SQLITE_MISUSE where message == "Connection is closed": self = .closed
+    default: self = .engine(code: code, message)
+    }
+  }
+
+  init(_ error: DatabaseError) {
+    self.init(code: error.extendedResultCode.rawValue, message: error.message ?? "no message")
+  }
+
+  /// The last error of a connection.
+  init(_ connection: OpaquePointer?) {
+    self.init(
+      code: sqlite3_extended_errcode(connection),
+      message: sqlite3_errmsg(connection).map { String(cString: $0) } ?? "no message")
+  }
+
+  /// GRDB's errors become ours; all others (a refusal thrown by the core inside
+  /// a transaction) pass.
+  static func translating<Value>(_ body: () throws -> Value) throws -> Value {
+    do {
+      return try body()
+    } catch let error as DatabaseError {
+      throw StoreFailure(error)
+    }
+  }
+}

@@ -1,0 +1,30 @@
+/// The bounds of this target: each number, why, and what happens at it.
+public enum StoreLimits {
+  /// Users whose address is kept in memory, about 150 bytes each. At the bound
+  /// the cache starts anew.
+  static let cachedPartiesMax = 20_000
+
+  /// Bytes in the write-ahead log at which it is copied into the database.
+  /// Smaller copies hot pages more often (measured: 8 MiB costs twice the CPU of
+  /// 32 MiB per message, 64 MiB no less than 32).
+  public static let walBytesCheckpoint: Int64 = 32 << 20
+  /// At most this much of the file stays on disk after it was longer (a large
+  /// import, a reader that stood in the way).
+  static let walBytesKept: Int64 = 64 << 20
+  /// How long the committer may be held up by readers while the write-ahead log
+  /// is started anew, in milliseconds. When that is not enough the log grows,
+  /// and it is tried again after the next commit.
+  static let walRestartPatience: Int32 = 50
+
+  /// Bytes that are gathered before they are written to the write-ahead log. The
+  /// engine's own file layer writes less than 128 KiB at once.
+  static let gatheredBytesMax = 96 << 10
+
+  /// Entries, dialogs or users in one answer, whatever was asked for: about 20 MB.
+  static let rowsMax = 20_000
+
+  /// Messages of one dialog whose ids have the same 32-bit hash and are looked
+  /// at, newest first. More would mean that somebody makes collisions, and hides
+  /// but their own messages.
+  static let sameHashMax = 16
+}

@@ -1,0 +1,172 @@
+import Addresses
+import Dialogs
+
+/// Realms, users, credentials, the vault.
+extension Reader {
+  func realms() throws -> [Realm] { try connection(.realms).all(Self.realm) }
+
+  func user(_ address: BareJID) throws -> User? {
+    try connection(.userByAddress).bind(1, address.domain).bind(2, address.local ?? "").first(Self.user)
+  }
+
+  func user(_ id: UserID) throws -> User? { try connection(.user).bind(1, id.number).first(Self.user) }
+
+  func users(in realm: RealmID, matching: String?, after: String?, limit: Int) throws -> [User] {
+    try connection(.users).bind(1, realm.number).bind(2, after ?? "").bind(3, matching?.lowercased())
+      .bind(4, bound(limit)).all(Self.user)
+  }
+
+  func userCount(in realm: RealmID) throws -> Int {
+    try connection(.userCount).bind(1, realm.number).first { Int($0.int(0)) } ?? 0
+  }
+
+  private static func user(_ row: Prepared) throws -> User {
+    guard let state = User.State(rawValue: UInt8(clamping: row.int(4))) else {
+      throw StoreFailure.corrupt("user \(row.int(0)) is in an unknown state")
+    }
+    return User(
+      id: UserID(row.int(0)), realm: RealmID(row.int(1)), address: try address(row.text(2), row.text(3)), state: state,
+      createdAt: Timestamp(milliseconds: row.int(5)),
+      profile: Profile(
+        displayName: row.textOrNil(6), status: row.textOrNil(7), avatarHash: row.textOrNil(8),
+        metadata: row.textOrNil(9)),
+      lastSeenAt: row.intOrNil(10).map { Timestamp(milliseconds: $0) }, delivered: Position(row.int(11)))
+  }
+
+  func credentials(of user: UserID) throws -> [SCRAMKeys] {
+    try connection(.credentials).bind(1, user.number).all { row in
+      guard let hash = SCRAMHash(rawValue: UInt8(clamping: row.int(0))) else {
+        throw StoreFailure.corrupt("credentials of user \(user.number) are of an unknown kind")
+      }
+      return SCRAMKeys(
+        hash: hash, salt: row.bytes(1), iterations: Int(row.int(2)), storedKey: row.bytes(3), serverKey: row.bytes(4))
+    }
+  }
+
+  func vault(_ user: UserID, node: String, item: String) throws -> [UInt8]? {
+    try connection(.vaultItem).bind(1, user.number).bind(2, node).bind(3, item).first { $0.bytes(0) }
+  }
+}
+
+extension Writer {
+  func insertRealm(domain: String, key: [UInt8], epoch: UInt32) throws -> Realm {
+    let id = try connection(.insertRealm).bind(1, domain).bind(2, key).bind(3, Int64(epoch)).first {
+      RealmID($0.int(0))
+    }
+    guard let id else { throw StoreFailure.corrupt("a new realm got no number") }
+    return Realm(id: id, domain: domain, key: key, epoch: epoch)
+  }
+
+  func insertUser(
+    _ address: BareJID, in realm: RealmID, profile: Profile, createdAt: Timestamp
+  ) throws -> User {
+    let id = try connection(.insertUser).bind(1, realm.number).bind(2, address.local ?? "")
+      .bind(3, createdAt.milliseconds).bind(4, profile.displayName).bind(5, profile.displayName?.lowercased())
+      .bind(6, profile.status).bind(7, profile.avatarHash).bind(8, profile.metadata)
+      .first { UserID($0.int(0)) }
+    guard let id else { throw StoreConflict() }
+    return User(
+      id: id, realm: realm, address: address, state: .active, createdAt: createdAt, profile: profile,
+      lastSeenAt: nil, delivered: .zero)
+  }
+
+  func update(_ user: User) throws {
+    let profile = user.profile
+    try connection(.updateUser).bind(1, user.id.number).bind(2, Int64(user.state.rawValue))
+      .bind(3, profile.displayName).bind(4, profile.displayName?.lowercased()).bind(5, profile.status)
+      .bind(6, profile.avatarHash).bind(7, profile.metadata).bind(8, user.lastSeenAt?.milliseconds)
+      .bind(9, user.delivered.number).run()
+  }
+
+  func setDelivered(_ position: Position, for user: UserID) throws {
+    try connection(.setDelivered).bind(1, user.number).bind(2, position.number).run()
+  }
+
+  func setLastSeen(_ time: Timestamp, for user: UserID) throws {
+    try connection(.setLastSeen).bind(1, user.number).bind(2, time.milliseconds).run()
+  }
+
+  func setCredentials(_ keys: [SCRAMKeys], for user: UserID) throws {
+    try connection(.deleteCredentials).bind(1, user.number).run()
+    for key in keys {
+      try connection(.insertCredentials).bind(1, user.number).bind(2, Int64(key.hash.rawValue)).bind(3, key.salt)
+        .bind(4, Int64(key.iterations)).bind(5, key.storedKey).bind(6, key.serverKey).run()
+    }
+  }
+
+  func setVault(_ user: UserID, node: String, item: String, _ bytes: [UInt8]?) throws {
+    if let bytes {
+      try connection(.putVault).bind(1, user.number).bind(2, node).bind(3, item).bind(4, bytes).run()
+    } else {
+      try connection(.deleteVaultItem).bind(1, user.number).bind(2, node).bind(3, item).run()
+    }
+  }
+
+  func erasePersonal(_ user: UserID) throws {
+    for query in [
+      Query.deleteCredentials, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants, .deleteSuspended,
+    ] {
+      try connection(query).bind(1, user.number).run()
+    }
+  }
+}
+
+extension Query {
+  fileprivate static let realms = Query("SELECT id, domain, key, epoch FROM realms ORDER BY id")
+  fileprivate static let insertRealm = Query(
+    "INSERT INTO realms (domain, key, epoch) VALUES (?1, ?2, ?3) RETURNING id")
+
+  private static let columns = """
+    u.id, u.realm, u.name, r.domain, u.state, u.created, u.display_name, u.status, u.avatar_hash, u.metadata,
+    u.last_seen, u.delivered
+    """
+  fileprivate static let user = Query(
+    "SELECT \(columns) FROM users u JOIN realms r ON r.id = u.realm WHERE u.id = ?1")
+  fileprivate static let userByAddress = Query(
+    """
+    SELECT \(columns) FROM realms r CROSS JOIN users u ON u.realm = r.id WHERE r.domain = ?1 AND u.name = ?2
+    """)
+  /// A search looks at each user of the realm: it is an operator's, and rare.
+  fileprivate static let users = Query(
+    """
+    SELECT \(columns) FROM realms r CROSS JOIN users u ON u.realm = r.id
+    WHERE r.id = ?1 AND u.name > ?2 AND u.state <> \(User.State.deleted.rawValue)
+      AND (?3 IS NULL OR substr(u.name, 1, length(?3)) = ?3 OR instr(u.folded_name, ?3) > 0)
+    ORDER BY u.name LIMIT ?4
+    """)
+  fileprivate static let userCount = Query(
+    "SELECT count(*) FROM users WHERE realm = ?1 AND state <> \(User.State.deleted.rawValue)")
+  /// No row comes back where the name is or was taken.
+  fileprivate static let insertUser = Query(
+    """
+    INSERT INTO users (realm, name, state, created, display_name, folded_name, status, avatar_hash, metadata, delivered)
+    VALUES (?1, ?2, 0, ?3, ?4, ?5, ?6, ?7, ?8, 0) ON CONFLICT (realm, name) DO NOTHING RETURNING id
+    """)
+  fileprivate static let updateUser = Query(
+    """
+    UPDATE users SET state = ?2, display_name = ?3, folded_name = ?4, status = ?5, avatar_hash = ?6, metadata = ?7,
+      last_seen = ?8, delivered = ?9 WHERE id = ?1
+    """)
+  fileprivate static let setDelivered = Query("UPDATE users SET delivered = ?2 WHERE id = ?1")
+  fileprivate static let setLastSeen = Query("UPDATE users SET last_seen = ?2 WHERE id = ?1")
+
+  fileprivate static let credentials = Query(
+    "SELECT hash, salt, iterations, stored_key, server_key FROM credentials WHERE user = ?1 ORDER BY hash")
+  fileprivate static let deleteCredentials = Query("DELETE FROM credentials WHERE user = ?1")
+  fileprivate static let insertCredentials = Query(
+    """
+    INSERT OR REPLACE INTO credentials (user, hash, salt, iterations, stored_key, server_key)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    """)
+
+  fileprivate static let vaultItem = Query("SELECT bytes FROM vault WHERE user = ?1 AND node = ?2 AND item = ?3")
+  fileprivate static let putVault = Query(
+    """
+    INSERT INTO vault (user, node, item, bytes) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (user, node, item) DO UPDATE SET bytes = excluded.bytes
+    """)
+  fileprivate static let deleteVaultItem = Query("DELETE FROM vault WHERE user = ?1 AND node = ?2 AND item = ?3")
+  fileprivate static let deleteVault = Query("DELETE FROM vault WHERE user = ?1")
+  fileprivate static let deleteContacts = Query("DELETE FROM contacts WHERE owner = ?1")
+  fileprivate static let deleteSuspended = Query("DELETE FROM suspended WHERE user = ?1")
+}

@@ -1,0 +1,170 @@
+import Dialogs
+
+/// Writes the log, inside the one transaction of a batch.
+final class Writer: Reader, @unchecked Sendable {  // as `Reader`
+  func beginWriting() throws(StoreFailure) { try connection(.beginWriting).run() }
+
+  // MARK: Entries
+
+  func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws {
+    try insertPayload(entry, key)
+    switch entry.fact {
+    case .message(let message):
+      try insertEntry(entry, feeds, isShown: message.sequence > 0, counts: message.traits.contains(.counts))
+      if let key { try insertOrigins(entry, key, stanzaID: message.envelope.id) }
+    case .marker(let marker):
+      try insertEntry(entry, feeds, isShown: false, counts: false)
+      if let key { try insertOrigins(entry, key, stanzaID: marker.stanza?.envelope.id) }
+    case .contact, .blocks, .profile, .dialogOpened: break
+    }
+    let feed = try connection(.insertFeed)
+    for row in feeds {
+      try feed.bind(1, row.user.number).bind(2, entry.position.number).bind(3, Int64(row.traits.rawValue)).run()
+    }
+  }
+
+  /// Each row of `entries` has the counts up to and including itself, so that
+  /// "how many up to there" is one look, wherever "there" is.
+  private func insertEntry(_ entry: Entry, _ feeds: [FeedRow], isShown: Bool, counts: Bool) throws {
+    let first = min(entry.author.id, entry.peer.id)
+    let before = try connection(.counts).bind(1, entry.dialog.number).first { (all: $0.int(0), own: $0.int(1)) }
+    var flags: EntryFlags = []
+    if isShown { flags.insert(.shown) }
+    if counts { flags.insert(.counts) }
+    for row in feeds where row.traits.contains(.archived) {
+      if row.user == first { flags.insert(.firstArchived) } else { flags.insert(.secondArchived) }
+    }
+    try connection(.insertEntry).bind(1, entry.dialog.number).bind(2, entry.position.number).bind(3, flags.rawValue)
+      .bind(4, (before?.all ?? 0) + (counts ? 1 : 0))
+      .bind(5, (before?.own ?? 0) + (counts && entry.author.id == first ? 1 : 0)).run()
+  }
+
+  /// A message is found by the id that makes repeats recognisable and by its
+  /// stanza's id, which is what markers name.
+  private func insertOrigins(_ entry: Entry, _ key: RepeatKey, stanzaID: String?) throws {
+    try forEachOrigin(of: entry.author.id, key.id, stanzaID) { hash in
+      try connection(.insertOrigin).bind(1, entry.dialog.number).bind(2, hash).bind(3, entry.position.number).run()
+    }
+  }
+
+  private func forEachOrigin(
+    of author: UserID, _ id: String, _ other: String?, _ body: (Int64) throws -> Void
+  ) throws {
+    var id = id
+    try body(try id.withUTF8 { try originHash(UnsafeRawBufferPointer($0), by: author) })
+    guard var other, other != id else { return }
+    try body(try other.withUTF8 { try originHash(UnsafeRawBufferPointer($0), by: author) })
+  }
+
+  func setHead(_ position: Position, time: Timestamp) throws {
+    try connection(.setHead).bind(1, position.number).bind(2, time.milliseconds).run()
+  }
+
+  func erase(_ position: Position, in dialog: DialogID) throws {
+    guard try remove(position, in: dialog) else { return }
+    // The row stays: it counts.
+    try connection(.blankEntry).bind(1, dialog.number).bind(2, position.number).run()
+  }
+
+  /// Payload, feed rows and origins. False: there is no such entry.
+  private func remove(_ position: Position, in dialog: DialogID) throws -> Bool {
+    let found = try connection(.traces).bind(1, position.number).bind(2, dialog.number).first {
+      (
+        author: UserID($0.int(0)), peer: UserID($0.int(1)), time: Timestamp(milliseconds: $0.int(2)),
+        stanzaID: $0.textOrNil(3), keyID: $0.textOrNil(4), hasKey: !$0.isNull(5)
+      )
+    }
+    guard let found else { return false }
+    // Where the last payload goes, its position must not be given out again.
+    try setHead(position, time: found.time)
+    for user in found.author == found.peer ? [found.author] : [found.author, found.peer] {
+      try connection(.deleteFeed).bind(1, user.number).bind(2, position.number).run()
+    }
+    if found.hasKey, let id = found.keyID ?? found.stanzaID {
+      try forEachOrigin(of: found.author, id, found.stanzaID) { hash in
+        try connection(.deleteOrigin).bind(1, dialog.number).bind(2, hash).bind(3, position.number).run()
+      }
+    }
+    try connection(.deletePayload).bind(1, position.number).run()
+    return true
+  }
+
+  // MARK: Dialogs and marks
+
+  func insert(dialog kind: Dialog.Kind, first: Party, second: Party, createdAt: Timestamp) throws -> Dialog {
+    let (first, second) = first.id <= second.id ? (first, second) : (second, first)
+    let id = try connection(.insertDialog).bind(1, Int64(kind.rawValue)).bind(2, first.id.number)
+      .bind(3, second.id.number).bind(4, createdAt.milliseconds).first { DialogID($0.int(0)) }
+    guard let id else { throw StoreFailure.corrupt("a new dialog got no number") }
+    for user in first.id == second.id ? [first.id] : [first.id, second.id] {
+      try connection(.insertMember).bind(1, user.number).bind(2, id.number).run()
+    }
+    return Dialog(id: id, kind: kind, first: first, second: second, createdAt: createdAt)
+  }
+
+  func update(_ dialog: Dialog) throws {
+    try connection(.updateDialog).bind(1, dialog.id.number).bind(2, dialog.sequence).bind(3, dialog.ordinal)
+      .bind(4, dialog.last.number).run()
+  }
+
+  func put(_ mark: Mark, superseded: Position) throws {
+    try connection(.updateOwn).bind(1, mark.dialog.number).bind(2, mark.user.number).bind(3, mark.own).run()
+    try connection(.updateMember).bind(1, mark.user.number).bind(2, mark.dialog.number)
+      .bind(3, mark.delivered.number).bind(4, mark.displayed.number).bind(5, mark.displayedOrdinal)
+      .bind(6, mark.ownAtDisplayed).bind(7, mark.position.number).run()
+    if superseded > .zero, try remove(superseded, in: mark.dialog) {
+      try connection(.deleteEntry).bind(1, mark.dialog.number).bind(2, superseded.number).run()
+    }
+  }
+}
+
+extension Query {
+  fileprivate static let counts = Query(
+    "SELECT ordinal, own FROM entries WHERE dialog = ?1 ORDER BY position DESC LIMIT 1")
+  fileprivate static let insertEntry = Query(
+    "INSERT INTO entries (dialog, position, flags, ordinal, own) VALUES (?1, ?2, ?3, ?4, ?5)")
+  fileprivate static let blankEntry = Query(
+    "UPDATE entries SET flags = flags & \(EntryFlags.counts.rawValue) WHERE dialog = ?1 AND position = ?2")
+  fileprivate static let deleteEntry = Query("DELETE FROM entries WHERE dialog = ?1 AND position = ?2")
+  fileprivate static let insertFeed = Query("INSERT INTO feed (user, position, traits) VALUES (?1, ?2, ?3)")
+  fileprivate static let deleteFeed = Query("DELETE FROM feed WHERE user = ?1 AND position = ?2")
+  /// "Or ignore": both ids of one message may have the same hash.
+  fileprivate static let insertOrigin = Query(
+    "INSERT OR IGNORE INTO origins (dialog, hash, position) VALUES (?1, ?2, ?3)")
+  fileprivate static let deleteOrigin = Query(
+    "DELETE FROM origins WHERE dialog = ?1 AND hash = ?2 AND position = ?3")
+  fileprivate static let traces = Query(
+    """
+    SELECT author, peer, time, stanza_id, key_id, key_hash FROM payloads WHERE position = ?1 AND dialog = ?2
+    """)
+  fileprivate static let deletePayload = Query("DELETE FROM payloads WHERE position = ?1")
+  fileprivate static let setHead = Query(
+    "UPDATE log SET position = ?1, time = max(time, ?2) WHERE position < ?1")
+
+  fileprivate static let insertDialog = Query(
+    """
+    INSERT INTO dialogs (kind, first, second, sequence, ordinal, first_own, second_own, last, created)
+    VALUES (?1, ?2, ?3, 0, 0, 0, 0, 0, ?4) RETURNING id
+    """)
+  fileprivate static let insertMember = Query(
+    """
+    INSERT INTO members (user, dialog, delivered, displayed, displayed_ordinal, own_at_displayed, position)
+    VALUES (?1, ?2, 0, 0, 0, 0, 0)
+    """)
+  fileprivate static let updateDialog = Query(
+    "UPDATE dialogs SET sequence = ?2, ordinal = ?3, last = ?4 WHERE id = ?1")
+  fileprivate static let updateOwn = Query(
+    """
+    UPDATE dialogs SET first_own = CASE first WHEN ?2 THEN ?3 ELSE first_own END,
+      second_own = CASE second WHEN ?2 THEN ?3 ELSE second_own END
+    WHERE id = ?1
+    """)
+  /// A member's row is only written when it changes: a message of the member
+  /// changes only what is counted in the dialog's row.
+  fileprivate static let updateMember = Query(
+    """
+    UPDATE members SET delivered = ?3, displayed = ?4, displayed_ordinal = ?5, own_at_displayed = ?6, position = ?7
+    WHERE user = ?1 AND dialog = ?2
+      AND (delivered <> ?3 OR displayed <> ?4 OR displayed_ordinal <> ?5 OR own_at_displayed <> ?6 OR position <> ?7)
+    """)
+}

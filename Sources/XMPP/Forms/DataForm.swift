@@ -1,0 +1,323 @@
+public import Addresses
+public import XMLStream
+
+/// A data form (XEP-0004): `<x xmlns='jabber:x:data'/>` read and written as a value.
+public struct DataForm: Payload, Equatable {
+  /// What the form is for (XEP-0004 3.1).
+  public enum Kind: UInt8, Sendable, CaseIterable {
+    /// To be filled in.
+    case form
+    /// Filled in.
+    case submit
+    /// Declined.
+    case cancel
+    /// Data.
+    case result
+
+    public var text: StaticString {
+      switch self {
+      case .form: "form"
+      case .submit: "submit"
+      case .cancel: "cancel"
+      case .result: "result"
+      }
+    }
+  }
+
+  /// The type of a field (XEP-0004 3.3).
+  public enum FieldKind: UInt8, Sendable, CaseIterable {
+    case boolean
+    case fixed
+    case hidden
+    case jidMulti
+    case jidSingle
+    case listMulti
+    case listSingle
+    case textMulti
+    case textPrivate
+    case textSingle
+
+    public var text: StaticString {
+      switch self {
+      case .boolean: "boolean"
+      case .fixed: "fixed"
+      case .hidden: "hidden"
+      case .jidMulti: "jid-multi"
+      case .jidSingle: "jid-single"
+      case .listMulti: "list-multi"
+      case .listSingle: "list-single"
+      case .textMulti: "text-multi"
+      case .textPrivate: "text-private"
+      case .textSingle: "text-single"
+      }
+    }
+  }
+
+  /// One choice of a list field.
+  public struct Option: Sendable, Equatable {
+    public var label: String?
+    public var value: String
+
+    public init(_ value: String, label: String? = nil) {
+      self.value = value
+      self.label = label
+    }
+  }
+
+  public struct Field: Sendable, Equatable {
+    /// `var`; nil only for fixed fields.
+    public var name: String?
+    /// Nil where the form leaves it to the context (XEP-0004 3.2).
+    public var kind: FieldKind?
+    public var label: String?
+    public var description: String?
+    public var isRequired: Bool
+    public var values: [String]
+    public var options: [Option]
+
+    public init(
+      _ name: String?, _ kind: FieldKind? = nil, label: String? = nil, description: String? = nil,
+      isRequired: Bool = false, values: [String] = [], options: [Option] = []
+    ) {
+      self.name = name
+      self.kind = kind
+      self.label = label
+      self.description = description
+      self.isRequired = isRequired
+      self.values = values
+      self.options = options
+    }
+
+    /// A field of one value.
+    public init(_ name: String, _ kind: FieldKind? = nil, _ value: String, label: String? = nil) {
+      self.init(name, kind, label: label, values: [value])
+    }
+
+    /// A yes-or-no field.
+    public init(_ name: String, _ value: Bool, label: String? = nil) {
+      self.init(name, .boolean, label: label, values: [value ? "1" : "0"])
+    }
+
+    /// The first value.
+    public var value: String? { values.first }
+  }
+
+  public var kind: Kind
+  public var title: String?
+  public var instructions: [String]
+  public var fields: [Field]
+  /// The columns of a table of results (XEP-0004 3.4).
+  public var reported: [Field]
+  /// Its rows.
+  public var items: [[Field]]
+
+  public static let name = Name.dataForm
+
+  public init(
+    _ kind: Kind, title: String? = nil, instructions: [String] = [], fields: [Field] = [], reported: [Field] = [],
+    items: [[Field]] = []
+  ) {
+    self.kind = kind
+    self.title = title
+    self.instructions = instructions
+    self.fields = fields
+    self.reported = reported
+    self.items = items
+  }
+
+  /// A form of a registered type (XEP-0068): the hidden field `FORM_TYPE` comes first.
+  public init(_ kind: Kind, formType: String, title: String? = nil, instructions: [String] = [], fields: [Field] = []) {
+    self.init(
+      kind, title: title, instructions: instructions,
+      fields: [Field("FORM_TYPE", .hidden, formType)] + fields)
+  }
+
+  // MARK: Looking up
+
+  /// The value of `FORM_TYPE` (XEP-0068).
+  public var formType: String? { self["FORM_TYPE"]?.value }
+
+  /// The first field of a name.
+  public subscript(_ name: String) -> Field? { fields.first { $0.name == name } }
+
+  /// The first value of a field; nil when the field or the value is missing.
+  public func value(_ name: String) -> String? { self[name]?.value }
+
+  /// All values of a field; empty when it is missing.
+  public func values(_ name: String) -> [String] { self[name]?.values ?? [] }
+
+  /// A boolean (XEP-0004 3.3): nil when the field or the value is missing.
+  /// - Throws: `not-acceptable` (XEP-0004 4) for any other value.
+  public func boolean(_ name: String) throws(StanzaError) -> Bool? {
+    switch value(name) {
+    case nil: return nil
+    case "1", "true": return true
+    case "0", "false": return false
+    default: throw StanzaError(.notAcceptable, "the field '\(name)' is no boolean")
+    }
+  }
+
+  /// A whole number, nil when the field or the value is missing or empty.
+  /// - Throws: `not-acceptable` (XEP-0004 4) for anything else.
+  public func integer(_ name: String) throws(StanzaError) -> Int? {
+    guard let text = value(name), !text.isEmpty else { return nil }
+    var copy = text
+    guard let value = copy.withUTF8({ Decimal.signed(UnsafeRawBufferPointer($0)) }) else {
+      throw StanzaError(.notAcceptable, "the field '\(name)' is no whole number")
+    }
+    return value
+  }
+
+  /// The addresses of a field, duplicates dropped (XEP-0004 3.3).
+  /// - Throws: `jid-malformed` when one is none.
+  public func jids(_ name: String) throws(StanzaError) -> [JID] {
+    var seen: Set<JID> = []
+    var list: [JID] = []
+    for text in values(name) {
+      guard let jid = JID(parsing: text) else {
+        throw StanzaError(.jidMalformed, "the field '\(name)' holds no address")
+      }
+      if seen.insert(jid).inserted { list.append(jid) }
+    }
+    return list
+  }
+
+  // MARK: Reading
+
+  /// Reads a form.
+  /// - Throws: `bad-request` for an unknown type of form, a field without a name, an option without a value, or more than
+  ///   `XMPPLimits.formFieldsMax` fields or `XMPPLimits.formValuesMax` values.
+  public init(_ element: Element) throws(StanzaError) {
+    guard let kind = Kind.allCases.first(where: { element.has("type", equalTo: $0.text) }) else {
+      throw StanzaError(.badRequest, "a form without a known type")
+    }
+    var budget = Budget()
+    self.init(kind)
+    for child in element.children {
+      if child.is(.dataFormField) {
+        fields.append(try Field(child, &budget))
+      } else if child.is(.dataFormTitle) {
+        title = title ?? child.text
+      } else if child.is(.dataFormInstructions) {
+        try budget.spendValue()
+        instructions.append(child.text)
+      } else if child.is(.dataFormReported) {
+        reported = try Self.row(child, &budget)
+      } else if child.is(.dataFormItem) {
+        items.append(try Self.row(child, &budget))
+      }
+    }
+  }
+
+  private static func row(_ element: Element, _ budget: inout Budget) throws(StanzaError) -> [Field] {
+    try budget.spendValue()
+    var fields: [Field] = []
+    for child in element.children where child.is(.dataFormField) { fields.append(try Field(child, &budget)) }
+    return fields
+  }
+
+  /// What a form may still hold.
+  fileprivate struct Budget {
+    private var fields = XMPPLimits.formFieldsMax
+    private var values = XMPPLimits.formValuesMax
+
+    mutating func spendField() throws(StanzaError) {
+      fields -= 1
+      guard fields >= 0 else { throw StanzaError(.badRequest, "a form of too many fields") }
+    }
+
+    mutating func spendValue() throws(StanzaError) {
+      values -= 1
+      guard values >= 0 else { throw StanzaError(.badRequest, "a form of too many values") }
+    }
+  }
+
+  // MARK: Writing
+
+  public func write(into writer: inout ElementWriter) {
+    writer.open(Self.name)
+    writer.attribute("type", kind.text)
+    if let title { writer.element("title", title) }
+    for line in instructions { writer.element("instructions", line) }
+    if !reported.isEmpty {
+      writer.open("reported")
+      for field in reported { field.write(into: &writer) }
+      writer.close()
+    }
+    for item in items {
+      writer.open("item")
+      for field in item { field.write(into: &writer) }
+      writer.close()
+    }
+    for field in fields { field.write(into: &writer) }
+    writer.close()
+  }
+}
+
+extension DataForm.Field {
+  fileprivate init(_ element: Element, _ budget: inout DataForm.Budget) throws(StanzaError) {
+    try budget.spendField()
+    let name = element["var"]
+    let isTyped = element.withAttribute("type", { _ in true }) ?? false
+    // A type we do not understand is text-single (XEP-0004 3.3).
+    let kind =
+      DataForm.FieldKind.allCases.first { element.has("type", equalTo: $0.text) } ?? (isTyped ? .textSingle : nil)
+    guard name != nil || kind == .fixed else { throw StanzaError(.badRequest, "a field without the attribute 'var'") }
+    self.init(name, kind, label: element["label"])
+    for child in element.children {
+      if child.is(.dataFormValue) {
+        try budget.spendValue()
+        values.append(child.text)
+      } else if child.is(.dataFormOption) {
+        try budget.spendValue()
+        guard let value = child.first(.dataFormValue) else {
+          throw StanzaError(.badRequest, "an option without a value")
+        }
+        options.append(DataForm.Option(value.text, label: child["label"]))
+      } else if child.is(.dataFormRequired) {
+        isRequired = true
+      } else if child.is(.dataFormDescription) {
+        description = child.text
+      }
+    }
+  }
+
+  fileprivate func write(into writer: inout ElementWriter) {
+    writer.open("field")
+    if let kind { writer.attribute("type", kind.text) }
+    writer.attribute("var", name)
+    writer.attribute("label", label)
+    if let description { writer.element("desc", description) }
+    if isRequired {
+      writer.open("required")
+      writer.close()
+    }
+    for value in values { writer.element("value", value) }
+    for option in options {
+      writer.open("option")
+      writer.attribute("label", option.label)
+      writer.element("value", option.value)
+      writer.close()
+    }
+    writer.close()
+  }
+}
+
+extension ElementWriter {
+  /// An element of the parent's namespace that holds only text.
+  mutating func element(_ local: StaticString, _ text: String) {
+    open(local)
+    self.text(text)
+    close()
+  }
+}
+
+extension Name {
+  static let dataFormDescription = Name("desc", NS.dataForm)
+  static let dataFormInstructions = Name("instructions", NS.dataForm)
+  static let dataFormItem = Name("item", NS.dataForm)
+  static let dataFormOption = Name("option", NS.dataForm)
+  static let dataFormReported = Name("reported", NS.dataForm)
+  static let dataFormRequired = Name("required", NS.dataForm)
+  static let dataFormTitle = Name("title", NS.dataForm)
+}

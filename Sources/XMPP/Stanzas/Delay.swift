@@ -1,0 +1,58 @@
+public import XMLStream
+
+/// Delayed delivery (XEP-0203): when a stanza was first sent, said by whoever kept it.
+public struct Delay: Payload, Equatable {
+  /// Who kept it.
+  public var from: String?
+  public var stamp: Timestamp
+  /// Why, in words.
+  public var reason: String?
+
+  public static let name = Name.delay
+
+  public init(stamp: Timestamp, from: String? = nil, reason: String? = nil) {
+    self.stamp = stamp
+    self.from = from
+    self.reason = reason
+  }
+
+  public init(_ element: Element) throws(StanzaError) {
+    guard let stamp = try element.timestamp("stamp") else {
+      throw StanzaError(.badRequest, "<delay/> lacks the attribute 'stamp'")
+    }
+    self.init(stamp: stamp, from: element["from"], reason: element.hasText ? element.text : nil)
+  }
+
+  public func write(into writer: inout ElementWriter) {
+    writer.open(Self.name)
+    writer.attribute("from", from)
+    stamp.withBytes { writer.attribute("stamp", $0) }
+    if let reason { writer.text(reason) }
+    writer.close()
+  }
+}
+
+/// A stable id given by an entity that keeps the stanza (XEP-0359 3).
+public struct StanzaID: Payload, Equatable {
+  public var id: String
+  /// Who gave it, the owner of the archive.
+  public var by: String
+
+  public static let name = Name.stanzaID
+
+  public init(id: String, by: String) {
+    self.id = id
+    self.by = by
+  }
+
+  public init(_ element: Element) throws(StanzaError) {
+    self.init(id: try element.required("id"), by: try element.required("by"))
+  }
+
+  public func write(into writer: inout ElementWriter) {
+    writer.open(Self.name)
+    writer.attribute("id", id)
+    writer.attribute("by", by)
+    writer.close()
+  }
+}

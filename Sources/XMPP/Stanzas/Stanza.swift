@@ -1,0 +1,257 @@
+public import Addresses
+public import XMLStream
+
+/// The three stanzas (RFC 6120 8).
+public enum StanzaKind: UInt8, Sendable, CaseIterable {
+  case message
+  case presence
+  case iq
+
+  /// The kind of an element, or nil when it is no stanza. One hash comparison in the common case.
+  public init?(_ element: Element) {
+    if element.is(.message) || element.is(.serverMessage) {
+      self = .message
+    } else if element.is(.presence) || element.is(.serverPresence) {
+      self = .presence
+    } else if element.is(.iq) || element.is(.serverIQ) {
+      self = .iq
+    } else {
+      return nil
+    }
+  }
+
+  /// Its name on client-to-server streams.
+  public var name: Name {
+    switch self {
+    case .message: .message
+    case .presence: .presence
+    case .iq: .iq
+    }
+  }
+}
+
+/// The `type` of a message (RFC 6121 5.2.2). Absent or unknown means `normal`.
+public enum MessageType: UInt8, Sendable, CaseIterable {
+  case normal
+  case chat
+  case groupchat
+  case headline
+  case error
+
+  public var text: StaticString {
+    switch self {
+    case .normal: "normal"
+    case .chat: "chat"
+    case .groupchat: "groupchat"
+    case .headline: "headline"
+    case .error: "error"
+    }
+  }
+
+  init(_ bytes: UnsafeRawBufferPointer) {
+    self =
+      if bytes.spells("chat") { .chat } else if bytes.spells("groupchat") {
+        .groupchat
+      } else if bytes.spells("headline") { .headline } else if bytes.spells("error") { .error } else { .normal }
+  }
+}
+
+/// The `type` of a presence (RFC 6121 4.7.1). `available` is the absence of the attribute.
+public enum PresenceType: UInt8, Sendable, CaseIterable {
+  case available
+  case unavailable
+  case subscribe
+  case subscribed
+  case unsubscribe
+  case unsubscribed
+  case probe
+  case error
+
+  /// Nil for `available`, which is written by leaving the attribute out.
+  public var text: StaticString? {
+    switch self {
+    case .available: nil
+    case .unavailable: "unavailable"
+    case .subscribe: "subscribe"
+    case .subscribed: "subscribed"
+    case .unsubscribe: "unsubscribe"
+    case .unsubscribed: "unsubscribed"
+    case .probe: "probe"
+    case .error: "error"
+    }
+  }
+
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    if bytes.spells("unavailable") {
+      self = .unavailable
+    } else if bytes.spells("subscribe") {
+      self = .subscribe
+    } else if bytes.spells("subscribed") {
+      self = .subscribed
+    } else if bytes.spells("unsubscribe") {
+      self = .unsubscribe
+    } else if bytes.spells("unsubscribed") {
+      self = .unsubscribed
+    } else if bytes.spells("probe") {
+      self = .probe
+    } else if bytes.spells("error") {
+      self = .error
+    } else {
+      return nil
+    }
+  }
+
+  /// Whether it negotiates a subscription (RFC 6121 3): stamped with the bare JID (RFC 6120 8.1.2.1).
+  public var isSubscription: Bool {
+    switch self {
+    case .subscribe, .subscribed, .unsubscribe, .unsubscribed: true
+    case .available, .unavailable, .probe, .error: false
+    }
+  }
+}
+
+/// The `type` of an IQ (RFC 6120 8.2.3).
+public enum IQType: UInt8, Sendable, CaseIterable {
+  case get
+  case set
+  case result
+  case error
+
+  public var text: StaticString {
+    switch self {
+    case .get: "get"
+    case .set: "set"
+    case .result: "result"
+    case .error: "error"
+    }
+  }
+
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    if bytes.spells("get") {
+      self = .get
+    } else if bytes.spells("set") {
+      self = .set
+    } else if bytes.spells("result") {
+      self = .result
+    } else if bytes.spells("error") {
+      self = .error
+    } else {
+      return nil
+    }
+  }
+
+  /// Whether it wants an answer.
+  public var isRequest: Bool { self == .get || self == .set }
+}
+
+/// A message, presence or IQ as it stands on a stream: a typed view of an `Element` that copies nothing. Asking for an
+/// attribute as `String` or address makes one; `type` and the `with` accessors do not.
+public struct Stanza: Sendable, Equatable {
+  public let kind: StanzaKind
+  public let element: Element
+
+  /// Nil when the element is no stanza.
+  public init?(_ element: Element) {
+    guard let kind = StanzaKind(element) else { return nil }
+    self.kind = kind
+    self.element = element
+  }
+
+  /// RFC 6120 8.1.3.
+  public var id: String? { element["id"] }
+  /// The bytes of `id`, without making a `String`.
+  public func withID<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R? {
+    try element.withAttribute("id", body)
+  }
+  /// RFC 6120 8.1.5, or nil: then the stream's language holds.
+  public var language: String? { element.language }
+
+  /// Whom it is for (RFC 6120 8.1.1); nil when there is no attribute.
+  /// - Throws: `jid-malformed` (RFC 6120 8.3.3.8).
+  public func to() throws(StanzaError) -> JID? { try element.jid("to") }
+
+  /// Who it claims to be from (RFC 6120 8.1.2): on client streams the server overrides it.
+  /// - Throws: `jid-malformed` (RFC 6120 8.3.3.8).
+  public func from() throws(StanzaError) -> JID? { try element.jid("from") }
+
+  /// Whether there is a `to` at all.
+  public var isAddressed: Bool { element.withAttribute("to", { _ in true }) ?? false }
+
+  /// The type of a message; `normal` for any other stanza.
+  public var messageType: MessageType {
+    guard kind == .message else { return .normal }
+    return element.withAttribute("type") { MessageType($0) } ?? .normal
+  }
+
+  /// The type of a presence; nil when the attribute has an unknown value, or for any other stanza.
+  public var presenceType: PresenceType? {
+    guard kind == .presence else { return nil }
+    guard let type = element.withAttribute("type", { PresenceType($0) }) else { return .available }
+    return type
+  }
+
+  /// The type of an IQ; nil when it is absent or unknown, or for any other stanza.
+  public var iqType: IQType? {
+    guard kind == .iq else { return nil }
+    return element.withAttribute("type") { IQType($0) } ?? nil
+  }
+
+  /// Whether it reports an error: such a stanza is never answered (RFC 6120 8.3.1).
+  public var isError: Bool { element.has("type", equalTo: "error") }
+
+  /// Whether an error may be sent in reply: never to errors, never to IQ results (RFC 6120 8.2.3, 8.3.1).
+  public var mayBeAnswered: Bool {
+    switch kind {
+    case .message, .presence: !isError
+    case .iq: !(isError || element.has("type", equalTo: "result"))
+    }
+  }
+
+  /// The first child element: what an IQ asks.
+  public var payload: Element? {
+    for child in element.children { return child }
+    return nil
+  }
+
+  /// The first `<body/>`, whatever its language.
+  public var body: Element? { element.first(kind == .message && element.is(.serverMessage) ? .serverBody : .body) }
+
+  /// The rules of RFC 6120 8.2.3 for IQs and 4.7.1 of RFC 6121 for presence.
+  ///
+  /// - Throws: `bad-request` with the rule broken. Whether it may be sent back is `mayBeAnswered`'s to say.
+  public func validate() throws(StanzaError) {
+    switch kind {
+    case .message:
+      return
+    case .presence:
+      if presenceType == nil { throw StanzaError(.badRequest, "unknown type of presence") }
+    case .iq:
+      guard element.withAttribute("id", { _ in true }) != nil else { throw StanzaError(.badRequest, "iq without id") }
+      guard let type = iqType else { throw StanzaError(.badRequest, "iq without a type of get, set, result or error") }
+      var children = 0
+      for _ in element.children {
+        children += 1
+        if children > 1 { break }
+      }
+      switch type {
+      case .get, .set:
+        if children != 1 { throw StanzaError(.badRequest, "an iq request has exactly one child element") }
+      case .result:
+        if children > 1 { throw StanzaError(.badRequest, "an iq result has at most one child element") }
+      case .error:
+        return
+      }
+    }
+  }
+}
+
+extension Name {
+  static let serverBody = Name("body", NS.server)
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether these are the bytes of a string known at compile time.
+  func spells(_ string: StaticString) -> Bool {
+    string.withUTF8Buffer { elementsEqual($0) }
+  }
+}

@@ -1,0 +1,226 @@
+public import XMLStream
+
+/// A stanza error (RFC 6120 8.3): what a feature throws and what goes back to the sender.
+public struct StanzaError: Error, Sendable, Equatable {
+  /// What went wrong (RFC 6120 8.3.3).
+  public var condition: Condition
+  /// What the sender might do about it (RFC 6120 8.3.2).
+  public var type: Kind
+  /// For diagnosis only, in English.
+  public var text: String?
+  /// An application-specific condition (RFC 6120 8.3.4).
+  public var application: Element?
+  /// The new address of `gone` (RFC 6120 8.3.3.5) and `redirect` (8.3.3.14), an XMPP URI.
+  public var alternative: String?
+
+  /// - Parameter type: nil for the type recommended with the condition.
+  public init(
+    _ condition: Condition, _ text: String? = nil, type: Kind? = nil, application: Element? = nil,
+    alternative: String? = nil
+  ) {
+    self.condition = condition
+    self.type = type ?? condition.recommendedType
+    self.text = text
+    self.application = application
+    self.alternative = alternative
+  }
+
+  /// The type of a stanza error (RFC 6120 8.3.2).
+  public enum Kind: UInt8, Sendable, CaseIterable {
+    /// Retry after providing credentials.
+    case auth
+    /// Do not retry.
+    case cancel
+    /// Only a warning.
+    case `continue`
+    /// Retry after changing the data sent.
+    case modify
+    /// Retry after waiting.
+    case wait
+
+    public var text: StaticString {
+      switch self {
+      case .auth: "auth"
+      case .cancel: "cancel"
+      case .continue: "continue"
+      case .modify: "modify"
+      case .wait: "wait"
+      }
+    }
+  }
+
+  /// The defined conditions (RFC 6120 8.3.3), in the order of the RFC.
+  public enum Condition: UInt8, Sendable, CaseIterable {
+    case badRequest
+    case conflict
+    case featureNotImplemented
+    case forbidden
+    case gone
+    case internalServerError
+    case itemNotFound
+    case jidMalformed
+    case notAcceptable
+    case notAllowed
+    case notAuthorized
+    case policyViolation
+    case recipientUnavailable
+    case redirect
+    case registrationRequired
+    case remoteServerNotFound
+    case remoteServerTimeout
+    case resourceConstraint
+    case serviceUnavailable
+    case subscriptionRequired
+    case undefinedCondition
+    case unexpectedRequest
+
+    /// The local name of its element.
+    public var text: StaticString {
+      switch self {
+      case .badRequest: "bad-request"
+      case .conflict: "conflict"
+      case .featureNotImplemented: "feature-not-implemented"
+      case .forbidden: "forbidden"
+      case .gone: "gone"
+      case .internalServerError: "internal-server-error"
+      case .itemNotFound: "item-not-found"
+      case .jidMalformed: "jid-malformed"
+      case .notAcceptable: "not-acceptable"
+      case .notAllowed: "not-allowed"
+      case .notAuthorized: "not-authorized"
+      case .policyViolation: "policy-violation"
+      case .recipientUnavailable: "recipient-unavailable"
+      case .redirect: "redirect"
+      case .registrationRequired: "registration-required"
+      case .remoteServerNotFound: "remote-server-not-found"
+      case .remoteServerTimeout: "remote-server-timeout"
+      case .resourceConstraint: "resource-constraint"
+      case .serviceUnavailable: "service-unavailable"
+      case .subscriptionRequired: "subscription-required"
+      case .undefinedCondition: "undefined-condition"
+      case .unexpectedRequest: "unexpected-request"
+      }
+    }
+
+    /// The type RFC 6120 8.3.3 recommends; the first where it names two. `undefined-condition` takes any, so `cancel`.
+    public var recommendedType: Kind {
+      switch self {
+      case .badRequest, .jidMalformed, .notAcceptable, .policyViolation, .redirect: .modify
+      case .forbidden, .notAuthorized, .registrationRequired, .subscriptionRequired: .auth
+      case .recipientUnavailable, .remoteServerTimeout, .resourceConstraint, .unexpectedRequest: .wait
+      case .conflict, .featureNotImplemented, .gone, .internalServerError, .itemNotFound, .notAllowed,
+        .remoteServerNotFound, .serviceUnavailable, .undefinedCondition:
+        .cancel
+      }
+    }
+
+    /// The condition an element names; nil for a name that is none.
+    public init?(_ element: Element) {
+      guard element.namespace == String(describing: NS.stanzas) else { return nil }
+      let local = element.local
+      guard let found = Self.allCases.first(where: { String(describing: $0.text) == local }) else { return nil }
+      self = found
+    }
+  }
+}
+
+extension StanzaError {
+  /// Writes `<error/>` (RFC 6120 8.3.2) into an open stanza.
+  ///
+  /// - Parameter by: who found the error (RFC 6120 8.3.1 rule 5); nil leaves it out.
+  public func write(into writer: inout ElementWriter, by: String? = nil) {
+    writer.open("error")
+    writer.attribute("by", by)
+    writer.attribute("type", type.text)
+    writer.open(Name(condition.text, NS.stanzas))
+    if let alternative { writer.text(alternative) }
+    writer.close()
+    if let text {
+      writer.open(.stanzaErrorText)
+      writer.attribute("xml:lang", "en" as StaticString)
+      writer.text(text)
+      writer.close()
+    }
+    if let application { writer.element(application) }
+    writer.close()
+  }
+
+  /// Writes the whole error reply to a stanza (RFC 6120 8.3.1): the same kind, the addresses swapped, the same id.
+  ///
+  /// Nothing is written when the stanza may not be answered.
+  /// - Parameters:
+  ///   - from: the reply's sender; nil for the stanza's `to`.
+  ///   - to: the reply's addressee; nil for the stanza's `from`.
+  ///   - includingPayload: whether the stanza's children go back too, a courtesy of rule 6; never for large stanzas.
+  /// - Returns: whether a reply was written.
+  @discardableResult
+  public func writeReply(
+    to stanza: Stanza, into writer: inout ElementWriter, from: String? = nil, to: String? = nil,
+    includingPayload: Bool = false, by: String? = nil
+  ) -> Bool {
+    guard stanza.mayBeAnswered else { return false }
+    writer.open(stanza.kind.name)
+    writer.attribute("type", "error" as StaticString)
+    stanza.copy("id", to: "id", in: &writer)
+    if let from { writer.attribute("from", from) } else { stanza.copy("to", to: "from", in: &writer) }
+    if let to { writer.attribute("to", to) } else { stanza.copy("from", to: "to", in: &writer) }
+    if includingPayload { writer.children(of: stanza.element, except: { $0.is(.error) }) }
+    write(into: &writer, by: by)
+    writer.close()
+    return true
+  }
+
+  /// What an `<error/>` element says. An unknown condition is `undefined-condition` (RFC 6120 8.3.2); a missing type is the
+  /// condition's own.
+  public init(_ error: Element) {
+    var condition: Condition?
+    var text: String?
+    var alternative: String?
+    var application: Element?
+    for child in error.children {
+      if child.is(.stanzaErrorText) {
+        text = text ?? child.text
+      } else if let found = Condition(child) {
+        condition = condition ?? found
+        if found == .gone || found == .redirect, child.hasText { alternative = child.text }
+      } else if child.namespace != String(describing: NS.stanzas) {
+        application = application ?? child
+      }
+    }
+    let type = Kind.allCases.first { error.has("type", equalTo: $0.text) }
+    self.init(
+      condition ?? .undefinedCondition, text, type: type, application: application, alternative: alternative)
+  }
+
+  /// The error a stanza of type `error` reports; nil when it reports none.
+  public init?(reportedBy stanza: Stanza) {
+    guard stanza.isError else { return nil }
+    guard let error = stanza.element.first(.error) ?? stanza.element.first(.serverError) else { return nil }
+    self.init(error)
+  }
+}
+
+extension Stanza {
+  /// Copies an attribute without making a `String`; nothing when it is absent.
+  func copy(_ source: StaticString, to target: StaticString, in writer: inout ElementWriter) {
+    element.withAttribute(source) { writer.attribute(target, $0) }
+  }
+
+  /// Writes the start of the reply to an IQ request or an answer of the same kind: `id` kept, addresses swapped. The caller
+  /// writes the content and closes the element.
+  ///
+  /// - Parameter type: for example `IQType.result.text`; nil leaves it out.
+  public func openReply(
+    type: StaticString?, into writer: inout ElementWriter, from: String? = nil, to: String? = nil
+  ) {
+    writer.open(kind.name)
+    if let type { writer.attribute("type", type) }
+    copy("id", to: "id", in: &writer)
+    if let from { writer.attribute("from", from) } else { copy("to", to: "from", in: &writer) }
+    if let to { writer.attribute("to", to) } else { copy("from", to: "to", in: &writer) }
+  }
+}
+
+extension Name {
+  static let serverError = Name("error", NS.server)
+}

@@ -1,0 +1,381 @@
+// SASL on a client-to-server stream, the server's side (RFC 6120 6).
+//
+// Theory. A client tries mechanisms one after the other until one succeeds; each `<auth/>` is an attempt and replaces the one
+// before it (6.4.2). An attempt is a short dialogue, which the state names:
+//
+//   idle              no attempt under way
+//   initial           <auth/> came without an initial response; an empty challenge went out
+//   credentials       the user's SCRAM keys were asked for
+//   proof             the SCRAM challenge went out; the client's proof is awaited
+//   password          a plain password was given out to be verified
+//   finished          success: nothing is accepted any more
+//
+// What takes time (fetching keys, hashing a password) is a question to the caller: an output now, an event later. A question
+// carries the number of its attempt; an answer with another number is of an attempt that was replaced or aborted and is
+// dropped. Failures end the attempt, not the stream (6.4.5), until there were too many.
+//
+// A failed mechanism is not a failed password: a malformed message, an abort or a mechanism for which the user has no keys
+// must not count against the account. Every failure says which it was (`AuthenticationFault`), for the caller's rate limits.
+//
+// Nothing here tells whether an account exists: unknown users get made-up salts (`SCRAMDecoy`) and the same failure, and
+// a disabled account is called so only after the right password.
+
+public import Addresses
+public import XMLStream
+
+/// The SASL mechanisms of a stream.
+public enum SASLMechanism: Sendable, Hashable {
+  case scram(SCRAMMechanism)
+  case plain
+
+  /// The registered name.
+  public var name: StaticString {
+    switch self {
+    case .scram(let mechanism): mechanism.name
+    case .plain: "PLAIN"
+    }
+  }
+
+  /// All that are known, strongest first: the order of the offer.
+  public static let all: [SASLMechanism] = SCRAMMechanism.allCases.map(SASLMechanism.scram) + [.plain]
+}
+
+/// What a server allows. A value: changing it concerns new streams.
+public struct AuthenticationPolicy: Sendable, Equatable {
+  /// In the order they are offered.
+  public var mechanisms: [SASLMechanism]
+  /// Whether anything may be tried on a stream without TLS. Only for loopback and for tests.
+  public var allowsUnsecured: Bool
+  /// Whether PLAIN may be tried there too (RFC 6120 13.8.3 forbids it in the open).
+  public var allowsUnsecuredPlain: Bool
+  /// Attempts of one stream; the next closes it. At least `XMPPLimits.authenticationAttemptsMax` to be kind to clients.
+  public var attemptsMax: Int
+  public var decoy: SCRAMDecoy
+
+  public init(
+    mechanisms: [SASLMechanism] = SASLMechanism.all, allowsUnsecured: Bool = false, allowsUnsecuredPlain: Bool = false,
+    attemptsMax: Int = XMPPLimits.authenticationAttemptsMax, decoy: SCRAMDecoy
+  ) {
+    self.mechanisms = mechanisms
+    self.allowsUnsecured = allowsUnsecured
+    self.allowsUnsecuredPlain = allowsUnsecuredPlain
+    self.attemptsMax = attemptsMax
+    self.decoy = decoy
+  }
+
+  /// The mechanisms to offer (RFC 6120 6.3.4): none that the state of the stream would refuse.
+  public func offer(isSecured: Bool) -> [SASLMechanism] {
+    guard !isSecured else { return mechanisms }
+    guard allowsUnsecured else { return [] }
+    return mechanisms.filter { $0 != .plain || allowsUnsecuredPlain }
+  }
+}
+
+/// Whether an account whose password was right may be used.
+public enum AccountStanding: Sendable, Equatable {
+  case active
+  /// RFC 6120 6.5.2.
+  case disabled
+  /// The password must be changed first (RFC 6120 6.5.3).
+  case expired
+}
+
+/// The answer to `needCredentials`.
+public enum CredentialsAnswer: Sendable, Equatable {
+  case found(SCRAMCredentials, AccountStanding)
+  /// There is no such user.
+  case unknown
+  /// There is one, but without keys for this mechanism.
+  case unusable
+  /// The store cannot tell now.
+  case unavailable
+}
+
+/// The answer to `verifyPassword`.
+public enum PasswordAnswer: Sendable, Equatable {
+  case right(AccountStanding)
+  /// The password is wrong or the user unknown.
+  case wrong
+  /// The store cannot tell now.
+  case unavailable
+}
+
+/// A password on its way to be verified. Does not print itself.
+public struct Password: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
+  /// Prepared with OpaqueString.
+  public let text: String
+  public init(_ text: String) { self.text = text }
+  public var description: String { "Password" }
+  public var debugDescription: String { "Password" }
+}
+
+/// What a failure says about the account.
+public enum AuthenticationFault: Sendable, Equatable {
+  /// The attempt failed before a password was at stake.
+  case mechanism
+  /// The password was wrong, or the user unknown: counts against the name and the address of the client.
+  case password(username: String)
+  /// The password was right but did not help (RFC 6120 6.5.2, 6.5.3, 6.5.6).
+  case account(username: String)
+  /// The server's own trouble.
+  case server
+}
+
+public enum AuthenticationOutput: Sendable, Equatable {
+  /// Nothing to do: an answer came too late.
+  case nothing
+  /// Send `<challenge/>` with these bytes.
+  case challenge([UInt8])
+  /// Fetch the keys of a user, prepared name, and answer with `credentialsFound`.
+  case needCredentials(username: String, mechanism: SCRAMMechanism, attempt: Int)
+  /// Verify a password off the loop and answer with `passwordVerified`. An unknown user must cost the same time.
+  case verifyPassword(username: String, password: Password, attempt: Int)
+  /// Send `<success/>` with these bytes; the stream restarts (RFC 6120 6.4.6). Nil means no additional data.
+  case success(BareJID, [UInt8]?)
+  /// Send `<failure/>`; the client may try again.
+  case failure(SASLFailure, AuthenticationFault)
+  /// Too many attempts (RFC 6120 6.4.5).
+  case close(StreamError)
+}
+
+public struct AuthenticationMachine: Sendable {
+  private let policy: AuthenticationPolicy
+  private let domain: String
+  private let isSecured: Bool
+  private var state = State.idle
+  /// The number of `<auth/>` seen.
+  public private(set) var attempt = 0
+
+  private enum State: Sendable {
+    case idle
+    case initial(SASLMechanism)
+    case credentials(SCRAMMechanism, SCRAMClientFirst, username: String)
+    case proof(SCRAMExchange, username: String, authzid: String?, Outcome)
+    case password(username: String, authzid: String?)
+    case finished
+  }
+
+  /// What a fitting proof means; a decoy's never fits.
+  private enum Outcome: Sendable {
+    case real(AccountStanding)
+    /// No such user.
+    case decoy
+    /// A user without keys for the mechanism.
+    case unusable
+  }
+
+  /// - Parameters:
+  ///   - domain: the realm's domain: the authenticated address is `username@domain`.
+  ///   - isSecured: whether the stream runs over TLS.
+  public init(policy: AuthenticationPolicy, domain: String, isSecured: Bool) {
+    self.policy = policy
+    self.domain = domain
+    self.isSecured = isSecured
+  }
+
+  /// An element of the SASL namespace arrived.
+  public mutating func received(_ element: Element) -> AuthenticationOutput {
+    if case .finished = state { return .close(StreamError(.notAuthorized, "the stream is authenticated")) }
+    if element.is(.auth) { return begin(element) }
+    if element.is(.response) { return respond(element) }
+    if element.is(.abort) { return fail(.aborted) }
+    return fail(.malformedRequest, "no element of SASL a client sends")
+  }
+
+  /// The keys asked for by `needCredentials`.
+  ///
+  /// - Parameter nonce: the server's part of the nonce, fresh random printable ASCII without commas.
+  public mutating func credentialsFound(
+    _ answer: CredentialsAnswer, attempt: Int, nonce: String
+  ) -> AuthenticationOutput {
+    guard case .credentials(let mechanism, let first, let username) = state, attempt == self.attempt else {
+      return .nothing
+    }
+    // Made up in any case, so that the time taken tells nothing.
+    let decoy = policy.decoy.credentials(for: username, mechanism: mechanism)
+    let credentials: SCRAMCredentials
+    let outcome: Outcome
+    switch answer {
+    case .found(let found, let standing):
+      credentials = found
+      outcome = .real(standing)
+    case .unknown:
+      credentials = decoy
+      outcome = .decoy
+    case .unusable:
+      credentials = decoy
+      outcome = .unusable
+    case .unavailable:
+      return fail(.temporaryAuthFailure, fault: .server)
+    }
+    let exchange = SCRAMExchange(mechanism: mechanism, first: first, nonce: nonce, credentials: credentials)
+    state = .proof(exchange, username: username, authzid: first.authzid, outcome)
+    return .challenge(exchange.challenge)
+  }
+
+  /// The verdict asked for by `verifyPassword`.
+  public mutating func passwordVerified(_ answer: PasswordAnswer, attempt: Int) -> AuthenticationOutput {
+    guard case .password(let username, let authzid) = state, attempt == self.attempt else { return .nothing }
+    switch answer {
+    case .right(let standing): return succeed(username, authzid: authzid, standing: standing, data: nil)
+    case .wrong: return fail(.notAuthorized, fault: .password(username: username))
+    case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
+    }
+  }
+
+  // MARK: The dialogue
+
+  private mutating func begin(_ element: Element) -> AuthenticationOutput {
+    state = .idle
+    attempt += 1
+    guard attempt <= policy.attemptsMax else {
+      return .close(StreamError(.policyViolation, "too many authentication attempts"))
+    }
+    let name = element["mechanism"] ?? ""
+    guard let mechanism = policy.mechanisms.first(where: { String(describing: $0.name) == name }) else {
+      return fail(.invalidMechanism)
+    }
+    guard policy.offer(isSecured: isSecured).contains(mechanism) else { return fail(.encryptionRequired) }
+    // No character data at all: no initial response. "=" alone: an empty one (6.4.2).
+    guard element.hasText else {
+      state = .initial(mechanism)
+      return .challenge([])
+    }
+    guard let message = Self.decode(element) else { return fail(.incorrectEncoding) }
+    return advance(mechanism, message)
+  }
+
+  private mutating func respond(_ element: Element) -> AuthenticationOutput {
+    guard let message = Self.decode(element) else { return fail(.incorrectEncoding) }
+    switch state {
+    case .initial(let mechanism): return advance(mechanism, message)
+    case .proof(let exchange, let username, let authzid, let outcome):
+      return finish(exchange, message, username: username, authzid: authzid, outcome: outcome)
+    case .idle, .credentials, .password, .finished:
+      return fail(.malformedRequest, "a response nobody asked for")
+    }
+  }
+
+  /// The client's first message of a mechanism.
+  private mutating func advance(_ mechanism: SASLMechanism, _ message: [UInt8]) -> AuthenticationOutput {
+    guard message.count <= XMPPLimits.saslMessageBytesMax else {
+      return fail(.malformedRequest, "the message is too long")
+    }
+    switch mechanism {
+    case .scram(let mechanism):
+      let first: SCRAMClientFirst
+      do { first = try SCRAMClientFirst(message) } catch { return fail(error, username: nil) }
+      guard let username = username(first.username) else { return fail(.notAuthorized) }
+      state = .credentials(mechanism, first, username: username)
+      return .needCredentials(username: username, mechanism: mechanism, attempt: attempt)
+    case .plain:
+      guard let plain = PlainMessage(message) else { return fail(.malformedRequest, "no message of PLAIN") }
+      guard let username = username(plain.authcid), let password = Self.prepared(plain.password) else {
+        return fail(.notAuthorized)
+      }
+      state = .password(username: username, authzid: plain.authzid)
+      return .verifyPassword(username: username, password: Password(password), attempt: attempt)
+    }
+  }
+
+  private mutating func finish(
+    _ exchange: SCRAMExchange, _ message: [UInt8], username: String, authzid: String?, outcome: Outcome
+  ) -> AuthenticationOutput {
+    let data: [UInt8]
+    do {
+      data = try exchange.finish(message)
+    } catch {
+      switch outcome {
+      case .real, .decoy: return fail(error, username: username)
+      case .unusable: return fail(error, username: nil)
+      }
+    }
+    switch outcome {
+    case .real(let standing): return succeed(username, authzid: authzid, standing: standing, data: data)
+    // A proof that fits made-up keys was guessed against all odds; it opens nothing.
+    case .decoy: return fail(.notAuthorized, fault: .password(username: username))
+    case .unusable: return fail(.notAuthorized)
+    }
+  }
+
+  private mutating func succeed(
+    _ username: String, authzid: String?, standing: AccountStanding, data: [UInt8]?
+  ) -> AuthenticationOutput {
+    switch standing {
+    case .active: break
+    case .disabled: return fail(.accountDisabled, fault: .account(username: username))
+    case .expired: return fail(.credentialsExpired, fault: .account(username: username))
+    }
+    guard let user = address(of: username) else { return fail(.notAuthorized) }
+    // Nobody may act for another (6.3.8); an empty authzid is an absent one (6.6).
+    if let authzid, !authzid.isEmpty, BareJID(parsing: authzid) != user {
+      return fail(.invalidAuthzid, fault: .account(username: username))
+    }
+    state = .finished
+    return .success(user, data)
+  }
+
+  // MARK: Failures
+
+  private mutating func fail(
+    _ condition: SASLFailure.Condition, _ text: String? = nil, fault: AuthenticationFault = .mechanism
+  ) -> AuthenticationOutput {
+    state = .idle
+    return .failure(SASLFailure(condition, text), fault)
+  }
+
+  /// - Parameter username: whose password a wrong proof counts against; nil for nobody's.
+  private mutating func fail(_ fault: SCRAMFault, username: String?) -> AuthenticationOutput {
+    switch fault {
+    case .malformed: fail(.malformedRequest)
+    case .extensionRequired: fail(.malformedRequest, "extensions are not supported")
+    case .channelBinding: fail(.notAuthorized, "channel binding is not supported or does not match")
+    case .nonce: fail(.notAuthorized)
+    case .proof: fail(.notAuthorized, fault: username.map { .password(username: $0) } ?? .mechanism)
+    }
+  }
+
+  // MARK: Pieces
+
+  /// The decoded character data of `<auth/>` or `<response/>`; nil when it is not proper base 64 (6.5.5).
+  private static func decode(_ element: Element) -> [UInt8]? {
+    element.withText { text in
+      if text.spells("=") { return [] }
+      return Base64.decode(text)
+    }
+  }
+
+  /// The prepared localpart a simple user name stands for (6.3.7), or nil when it can be none.
+  private func username(_ name: String) -> String? {
+    guard name.utf8.count <= XMPPLimits.saslFieldBytesMax else { return nil }
+    do { return try BareJID(local: name, domain: domain).local } catch { return nil }
+  }
+
+  private func address(of username: String) -> BareJID? {
+    do { return try BareJID(local: username, domain: domain) } catch { return nil }
+  }
+
+  private static func prepared(_ password: String) -> String? {
+    do { return try Precis.opaqueString(password) } catch { return nil }
+  }
+}
+
+/// `[authzid] NUL authcid NUL passwd` (RFC 4616 2).
+struct PlainMessage: Sendable, Equatable {
+  let authzid: String?
+  let authcid: String
+  let password: String
+
+  init?(_ message: [UInt8]) {
+    let parts = message.split(separator: 0, omittingEmptySubsequences: false)
+    guard parts.count == 3, !parts[1].isEmpty, !parts[2].isEmpty,
+      parts.allSatisfy({ $0.count <= XMPPLimits.saslFieldBytesMax }),
+      let authzid = String(validating: parts[0], as: UTF8.self),
+      let authcid = String(validating: parts[1], as: UTF8.self),
+      let password = String(validating: parts[2], as: UTF8.self)
+    else { return nil }
+    self.authzid = authzid.isEmpty ? nil : authzid
+    self.authcid = authcid
+    self.password = password
+  }
+}

@@ -1,0 +1,76 @@
+public import XMLStream
+
+/// Why a SASL handshake failed (RFC 6120 6.5).
+public struct SASLFailure: Error, Sendable, Equatable {
+  public var condition: Condition
+  /// May be shown to a person beside the condition (RFC 6120 6.5).
+  public var text: String?
+
+  public init(_ condition: Condition, _ text: String? = nil) {
+    self.condition = condition
+    self.text = text
+  }
+
+  /// The defined conditions, in the order of the RFC.
+  public enum Condition: UInt8, Sendable, CaseIterable {
+    case aborted
+    case accountDisabled
+    case credentialsExpired
+    case encryptionRequired
+    case incorrectEncoding
+    case invalidAuthzid
+    case invalidMechanism
+    case malformedRequest
+    case mechanismTooWeak
+    case notAuthorized
+    case temporaryAuthFailure
+
+    /// The local name of its element.
+    public var text: StaticString {
+      switch self {
+      case .aborted: "aborted"
+      case .accountDisabled: "account-disabled"
+      case .credentialsExpired: "credentials-expired"
+      case .encryptionRequired: "encryption-required"
+      case .incorrectEncoding: "incorrect-encoding"
+      case .invalidAuthzid: "invalid-authzid"
+      case .invalidMechanism: "invalid-mechanism"
+      case .malformedRequest: "malformed-request"
+      case .mechanismTooWeak: "mechanism-too-weak"
+      case .notAuthorized: "not-authorized"
+      case .temporaryAuthFailure: "temporary-auth-failure"
+      }
+    }
+  }
+
+  /// Writes `<failure/>` (RFC 6120 6.5) where stanzas go.
+  public func write(into writer: inout ElementWriter) {
+    writer.open(.saslFailure)
+    writer.open(condition.text)
+    writer.close()
+    if let text {
+      writer.open(.saslText)
+      writer.attribute("xml:lang", "en" as StaticString)
+      writer.text(text)
+      writer.close()
+    }
+    writer.close()
+  }
+
+  /// What a server's `<failure/>` says; nil when the element is none. An unknown condition is `not-authorized`
+  /// (RFC 6120 6.5).
+  public init?(_ element: Element) {
+    guard element.is(.saslFailure) else { return nil }
+    var condition: Condition?
+    var text: String?
+    for child in element.children where child.namespace == String(describing: NS.sasl) {
+      let local = child.local
+      if local == "text" {
+        text = text ?? child.text
+      } else {
+        condition = condition ?? Condition.allCases.first { String(describing: $0.text) == local }
+      }
+    }
+    self.init(condition ?? .notAuthorized, text)
+  }
+}

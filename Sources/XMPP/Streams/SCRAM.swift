@@ -1,0 +1,351 @@
+// SCRAM (RFC 5802; RFC 7677 for SHA-256), pure: messages in, messages out.
+//
+// Four messages. The client names itself and gives a nonce (client-first). The server answers with its own nonce appended,
+// the user's salt and iteration count (server-first). The client proves that it knows the password (client-final): the proof
+// is ClientKey XOR HMAC(StoredKey, AuthMessage), where AuthMessage joins what was said so far. The server recovers ClientKey,
+// hashes it and compares with StoredKey; then it proves itself with HMAC(ServerKey, AuthMessage) (server-final). A password
+// never travels, and a stolen StoredKey opens nothing.
+//
+// A user who does not exist goes the same way with made-up keys (`SCRAMDecoy`): same messages, same work, same salt whenever
+// asked, and a proof that never fits.
+
+import Crypto
+
+/// The SCRAM mechanisms offered without channel binding, strongest first.
+public enum SCRAMMechanism: UInt8, Sendable, CaseIterable {
+  case sha512
+  case sha256
+  case sha1
+
+  /// The SASL name (RFC 5802 4).
+  public var name: StaticString {
+    switch self {
+    case .sha512: "SCRAM-SHA-512"
+    case .sha256: "SCRAM-SHA-256"
+    case .sha1: "SCRAM-SHA-1"
+    }
+  }
+
+  /// Length of a key, in bytes.
+  public var byteCount: Int {
+    switch self {
+    case .sha512: SHA512Digest.byteCount
+    case .sha256: SHA256Digest.byteCount
+    case .sha1: Insecure.SHA1Digest.byteCount
+    }
+  }
+}
+
+/// What a server keeps of a user's password, as SCRAM needs it (RFC 5802 3).
+public struct SCRAMCredentials: Sendable, Equatable {
+  public var salt: [UInt8]
+  public var iterations: Int
+  public var storedKey: [UInt8]
+  public var serverKey: [UInt8]
+
+  public init(salt: [UInt8], iterations: Int, storedKey: [UInt8], serverKey: [UInt8]) {
+    self.salt = salt
+    self.iterations = iterations
+    self.storedKey = storedKey
+    self.serverKey = serverKey
+  }
+}
+
+/// Makes credentials for users who do not exist. The same name always has the same salt, derived from a secret of the server,
+/// so that neither one answer nor two tell whether an account exists (RFC 6120 6.5.10).
+public struct SCRAMDecoy: Sendable, Equatable {
+  /// At least 16 random bytes that stay the same over restarts.
+  public var secret: [UInt8]
+  /// What new accounts get; an account made under another number can still be told apart from a decoy.
+  public var iterations: Int
+  /// What real salts have.
+  public var saltByteCount: Int
+
+  public init(secret: [UInt8], iterations: Int = 4096, saltByteCount: Int = 16) {
+    self.secret = secret
+    self.iterations = iterations
+    self.saltByteCount = saltByteCount
+  }
+
+  /// - Parameter username: the prepared name.
+  public func credentials(for username: String, mechanism: SCRAMMechanism) -> SCRAMCredentials {
+    func bytes(_ label: String, _ count: Int) -> [UInt8] {
+      let message = Array("\(label)\0\(mechanism.name)\0\(username)".utf8)
+      return Array(SCRAMMechanism.sha512.hmac(key: secret, message).prefix(count))
+    }
+    return SCRAMCredentials(
+      salt: bytes("salt", min(saltByteCount, SCRAMMechanism.sha512.byteCount)), iterations: iterations,
+      storedKey: bytes("stored", mechanism.byteCount), serverKey: bytes("server", mechanism.byteCount))
+  }
+}
+
+/// What a message of the peer did wrong.
+public enum SCRAMFault: Error, Sendable, Equatable {
+  /// Breaks the syntax of RFC 5802 7.
+  case malformed
+  /// Asks for an extension by `m=` (RFC 5802 5.1).
+  case extensionRequired
+  /// Asks for channel binding, which the mechanism offered does not have, or its `c=` is not what was sent first
+  /// (RFC 5802 6).
+  case channelBinding
+  /// The nonce is not the one of this exchange.
+  case nonce
+  /// The proof or signature does not fit: a wrong password, or none.
+  case proof
+}
+
+/// The client's first message (RFC 5802 7, `client-first-message`).
+public struct SCRAMClientFirst: Sendable, Equatable {
+  /// The name to authenticate, unescaped and not yet prepared.
+  public let username: String
+  /// Whom to act as, unescaped; nil when absent.
+  public let authzid: String?
+  /// The client's nonce.
+  public let nonce: [UInt8]
+  /// Up to the second comma, as received.
+  public let gs2Header: [UInt8]
+  /// The rest, as received: the hash covers it byte by byte (RFC 5802 5.1).
+  public let bare: [UInt8]
+
+  /// Parses a decoded SASL message.
+  public init(_ message: [UInt8]) throws(SCRAMFault) {
+    guard String(validating: message, as: UTF8.self) != nil, !message.contains(0) else { throw .malformed }
+    let comma = UInt8(ascii: ",")
+    guard let first = message.firstIndex(of: comma),
+      let second = message[(first + 1)...].firstIndex(of: comma)
+    else { throw .malformed }
+    switch message[..<first] {
+    case [UInt8(ascii: "n")], [UInt8(ascii: "y")]: break  // "y": a client that could, and rightly sees that we do not.
+    case let flag where flag.starts(with: Array("p=".utf8)) && flag.count > 2: throw .channelBinding
+    default: throw .malformed
+    }
+    let authorization = message[(first + 1)..<second]
+    if authorization.isEmpty {
+      authzid = nil
+    } else {
+      guard authorization.starts(with: Array("a=".utf8)) else { throw .malformed }
+      authzid = try Self.unescape(authorization.dropFirst(2))
+    }
+    gs2Header = Array(message[...second])
+    bare = Array(message[(second + 1)...])
+
+    let attributes = try SCRAMAttributes(bare)
+    guard attributes.list.count >= 2, attributes.list[0].name == UInt8(ascii: "n"),
+      attributes.list[1].name == UInt8(ascii: "r")
+    else { throw .malformed }
+    username = try Self.unescape(attributes.list[0].value)
+    nonce = Array(attributes.list[1].value)
+    guard nonce.count <= XMPPLimits.scramNonceBytesMax, nonce.allSatisfy(SCRAMAttributes.isPrintable) else {
+      throw .malformed
+    }
+  }
+
+  /// `saslname` (RFC 5802 7): `=2C` is a comma, `=3D` an equals sign, any other `=` an error.
+  static func unescape(_ value: ArraySlice<UInt8>) throws(SCRAMFault) -> String {
+    guard !value.isEmpty, value.count <= 3 * XMPPLimits.saslFieldBytesMax else { throw .malformed }
+    var bytes: [UInt8] = []
+    var rest = value
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "=") else {
+        bytes.append(byte)
+        continue
+      }
+      if rest.starts(with: Array("2C".utf8)) {
+        bytes.append(UInt8(ascii: ","))
+      } else if rest.starts(with: Array("3D".utf8)) {
+        bytes.append(UInt8(ascii: "="))
+      } else {
+        throw .malformed
+      }
+      rest = rest.dropFirst(2)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// The reverse of `unescape`.
+  static func escape(_ name: String) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for byte in name.utf8 {
+      switch byte {
+      case UInt8(ascii: ","): bytes += Array("=2C".utf8)
+      case UInt8(ascii: "="): bytes += Array("=3D".utf8)
+      default: bytes.append(byte)
+      }
+    }
+    return bytes
+  }
+}
+
+/// The server's side of one exchange, from the moment the user's keys are known.
+public struct SCRAMExchange: Sendable, Equatable {
+  public let mechanism: SCRAMMechanism
+  /// The server-first-message, to be sent.
+  public let challenge: [UInt8]
+
+  private let gs2Header: [UInt8]
+  private let clientFirstBare: [UInt8]
+  private let nonce: [UInt8]
+  private let storedKey: [UInt8]
+  private let serverKey: [UInt8]
+
+  /// - Parameter nonce: the server's part: random printable ASCII without commas, at least 18 characters, new each time.
+  public init(mechanism: SCRAMMechanism, first: SCRAMClientFirst, nonce: String, credentials: SCRAMCredentials) {
+    self.mechanism = mechanism
+    self.gs2Header = first.gs2Header
+    self.clientFirstBare = first.bare
+    self.nonce = first.nonce + Array(nonce.utf8)
+    self.storedKey = credentials.storedKey
+    self.serverKey = credentials.serverKey
+    self.challenge =
+      Array("r=".utf8) + self.nonce + Array(",s=".utf8) + Base64.encode(credentials.salt)
+      + Array(",i=\(credentials.iterations)".utf8)
+  }
+
+  /// Checks the client-final-message.
+  ///
+  /// - Returns: the server-final-message, to be sent with the success.
+  public func finish(_ message: [UInt8]) throws(SCRAMFault) -> [UInt8] {
+    guard String(validating: message, as: UTF8.self) != nil, !message.contains(0) else { throw .malformed }
+    let attributes = try SCRAMAttributes(message)
+    guard attributes.list.count >= 3, attributes.list[0].name == UInt8(ascii: "c"),
+      attributes.list[1].name == UInt8(ascii: "r"), let last = attributes.list.last, last.name == UInt8(ascii: "p"),
+      let binding = Base64.decode(attributes.list[0].value), let proof = Base64.decode(last.value)
+    else { throw .malformed }
+    guard binding == gs2Header else { throw .channelBinding }
+    guard Array(attributes.list[1].value) == nonce else { throw .nonce }
+    guard proof.count == mechanism.byteCount, storedKey.count == mechanism.byteCount else { throw .proof }
+    // The proof is the last attribute: ",p=" and its value.
+    let withoutProof = message[..<(last.value.startIndex - 3)]
+    let comma = UInt8(ascii: ",")
+    let authMessage = clientFirstBare + [comma] + challenge + [comma] + withoutProof
+    let signature = mechanism.hmac(key: storedKey, authMessage)
+    let clientKey = zip(proof, signature).map { $0 ^ $1 }
+    guard mechanism.hash(of: clientKey, equals: storedKey) else { throw .proof }
+    return Array("v=".utf8) + Base64.encode(mechanism.hmac(key: serverKey, authMessage))
+  }
+}
+
+/// The client's side, for scripted clients and tests. Derives the keys itself, so it blocks for milliseconds.
+public struct SCRAMClient: Sendable {
+  /// A server may ask for no more: RFC 5802 9 warns of the cost.
+  public static let iterationsMax = 1_000_000
+
+  public let mechanism: SCRAMMechanism
+  /// The client-first-message, to be sent.
+  public let first: [UInt8]
+
+  private let gs2Header: [UInt8]
+  private let nonce: [UInt8]
+  private let password: String
+  private var expected: [UInt8]?
+
+  /// - Parameters:
+  ///   - password: prepared with OpaqueString.
+  ///   - nonce: random printable ASCII without commas.
+  ///   - authzid: whom to act as; nil for the user.
+  public init(mechanism: SCRAMMechanism, username: String, password: String, nonce: String, authzid: String? = nil) {
+    self.mechanism = mechanism
+    self.password = password
+    self.nonce = Array(nonce.utf8)
+    gs2Header =
+      Array("n,".utf8) + (authzid.map { Array("a=".utf8) + SCRAMClientFirst.escape($0) } ?? []) + Array(",".utf8)
+    first = gs2Header + Array("n=".utf8) + SCRAMClientFirst.escape(username) + Array(",r=".utf8) + self.nonce
+  }
+
+  /// Answers the server-first-message with the client-final-message.
+  public mutating func respond(to challenge: [UInt8]) throws(SCRAMFault) -> [UInt8] {
+    let attributes = try SCRAMAttributes(challenge)
+    guard attributes.list.count >= 3, attributes.list[0].name == UInt8(ascii: "r"),
+      attributes.list[1].name == UInt8(ascii: "s"), attributes.list[2].name == UInt8(ascii: "i"),
+      let salt = Base64.decode(attributes.list[1].value), !salt.isEmpty,
+      let iterations = Int(String(decoding: attributes.list[2].value, as: UTF8.self)),
+      (1...Self.iterationsMax).contains(iterations)
+    else { throw .malformed }
+    let fullNonce = Array(attributes.list[0].value)
+    guard fullNonce.starts(with: nonce), fullNonce.count > nonce.count else { throw .nonce }
+
+    let salted = mechanism.saltedPassword(Array(password.utf8), salt: salt, iterations: iterations)
+    let clientKey = mechanism.hmac(key: salted, Array("Client Key".utf8))
+    let withoutProof = Array("c=".utf8) + Base64.encode(gs2Header) + Array(",r=".utf8) + fullNonce
+    let comma = [UInt8(ascii: ",")]
+    let authMessage = Array(first.dropFirst(gs2Header.count)) + comma + challenge + comma + withoutProof
+    let signature = mechanism.hmac(key: mechanism.hash(clientKey), authMessage)
+    let proof = zip(clientKey, signature).map { $0 ^ $1 }
+    expected = mechanism.hmac(key: mechanism.hmac(key: salted, Array("Server Key".utf8)), authMessage)
+    return withoutProof + Array(",p=".utf8) + Base64.encode(proof)
+  }
+
+  /// Checks the server-final-message: whether the server knows the keys too.
+  public func verify(_ final: [UInt8]) throws(SCRAMFault) {
+    let attributes = try SCRAMAttributes(final)
+    guard let verifier = attributes.list.first, verifier.name == UInt8(ascii: "v"),
+      let signature = Base64.decode(verifier.value)
+    else { throw .malformed }
+    guard let expected, signature == expected else { throw .proof }
+  }
+}
+
+/// A message as its list of attributes (RFC 5802 5.1): one letter, `=`, a value without commas.
+struct SCRAMAttributes {
+  let list: [(name: UInt8, value: ArraySlice<UInt8>)]
+
+  init(_ message: [UInt8]) throws(SCRAMFault) {
+    guard message.count <= XMPPLimits.saslMessageBytesMax else { throw .malformed }
+    var list: [(name: UInt8, value: ArraySlice<UInt8>)] = []
+    for part in message.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+      let value = part.dropFirst(2)
+      guard let name = part.first, Self.isLetter(name), part.dropFirst().first == UInt8(ascii: "="), !value.isEmpty
+      else {
+        throw .malformed
+      }
+      if name == UInt8(ascii: "m") { throw .extensionRequired }
+      list.append((name, value))
+    }
+    self.list = list
+  }
+
+  static func isPrintable(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: ",") }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
+  }
+}
+
+extension SCRAMMechanism {
+  func hmac(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
+    let key = SymmetricKey(data: key)
+    switch self {
+    case .sha512: return Array(HMAC<SHA512>.authenticationCode(for: message, using: key))
+    case .sha256: return Array(HMAC<SHA256>.authenticationCode(for: message, using: key))
+    case .sha1: return Array(HMAC<Insecure.SHA1>.authenticationCode(for: message, using: key))
+    }
+  }
+
+  func hash(_ data: [UInt8]) -> [UInt8] {
+    switch self {
+    case .sha512: Array(SHA512.hash(data: data))
+    case .sha256: Array(SHA256.hash(data: data))
+    case .sha1: Array(Insecure.SHA1.hash(data: data))
+    }
+  }
+
+  /// Compares in constant time: that is what the library's digest equality is for.
+  func hash(of data: [UInt8], equals expected: [UInt8]) -> Bool {
+    switch self {
+    case .sha512: SHA512.hash(data: data) == expected
+    case .sha256: SHA256.hash(data: data) == expected
+    case .sha1: Insecure.SHA1.hash(data: data) == expected
+    }
+  }
+
+  /// `Hi` (RFC 5802 2.2): PBKDF2 of one block.
+  func saltedPassword(_ password: [UInt8], salt: [UInt8], iterations: Int) -> [UInt8] {
+    var block = hmac(key: password, salt + [0, 0, 0, 1])
+    var result = block
+    for _ in 1..<max(iterations, 1) {
+      block = hmac(key: password, block)
+      for index in result.indices { result[index] ^= block[index] }
+    }
+    return result
+  }
+}

@@ -1,0 +1,105 @@
+public import XMLStream
+
+/// What has been negotiated on a stream.
+public struct StreamConditions: OptionSet, Sendable, Hashable {
+  public let rawValue: UInt8
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// TLS is in place.
+  public static let secured = StreamConditions(rawValue: 1)
+  /// SASL succeeded.
+  public static let authenticated = StreamConditions(rawValue: 2)
+  /// A resource is bound.
+  public static let bound = StreamConditions(rawValue: 4)
+}
+
+/// A stream feature as a value (RFC 6120 4.3.2): what is advertised, and when. The offer of a stream is the table of features,
+/// filtered by what has been negotiated.
+public struct StreamFeature: Sendable, Equatable {
+  /// The child of `<stream:features/>`.
+  public var element: Element
+  /// Offered only when all of these hold.
+  public var needs: StreamConditions
+  /// Offered only while none of these holds.
+  public var forbids: StreamConditions
+
+  public init(_ element: Element, needs: StreamConditions = [], forbids: StreamConditions = []) {
+    self.element = element
+    self.needs = needs
+    self.forbids = forbids
+  }
+
+  public func isOffered(in conditions: StreamConditions) -> Bool {
+    conditions.isSuperset(of: needs) && conditions.isDisjoint(with: forbids)
+  }
+}
+
+extension [StreamFeature] {
+  /// The features to advertise now, in the order of the table.
+  public func offered(in conditions: StreamConditions) -> [StreamFeature] { filter { $0.isOffered(in: conditions) } }
+}
+
+extension StreamFeature {
+  /// STARTTLS (RFC 6120 5.4.1), never on a stream that has TLS (XEP-0368 2).
+  public static func startTLS(isRequired: Bool) -> StreamFeature {
+    StreamFeature(
+      Element(.startTLS, [:], isRequired ? [Element(.startTLSRequired)] : []), forbids: [.secured, .authenticated])
+  }
+
+  /// The SASL mechanisms a policy offers (RFC 6120 6.4.1): one feature for streams with TLS, one for those without where
+  /// anything is allowed there.
+  public static func mechanisms(_ policy: AuthenticationPolicy) -> [StreamFeature] {
+    func feature(_ mechanisms: [SASLMechanism], needs: StreamConditions, forbids: StreamConditions) -> StreamFeature? {
+      guard !mechanisms.isEmpty else { return nil }
+      let children = mechanisms.map { Element(.mechanism, text: String(describing: $0.name)) }
+      return StreamFeature(Element(.mechanisms, [:], children), needs: needs, forbids: forbids)
+    }
+    return [
+      feature(policy.offer(isSecured: true), needs: .secured, forbids: .authenticated),
+      feature(policy.offer(isSecured: false), needs: [], forbids: [.secured, .authenticated]),
+    ].compactMap { $0 }
+  }
+
+  /// Resource binding (RFC 6120 7.4).
+  public static let bind = StreamFeature(Element(.bind), needs: .authenticated, forbids: .bound)
+
+  /// The session request of RFC 3921 3, marked optional so that current clients leave it out.
+  public static let session = StreamFeature(
+    Element(.session, [:], [Element(Name("optional", NS.session))]), needs: .authenticated, forbids: .bound)
+
+  /// Stream management (XEP-0198 2).
+  public static let streamManagement = StreamFeature(Element(.streamManagement), needs: .authenticated)
+
+  /// Roster versioning (RFC 6121 2.6.1).
+  public static let rosterVersioning = StreamFeature(Element(Name("ver", NS.rosterVersioning)), needs: .authenticated)
+
+  /// Pre-approval of subscriptions (RFC 6121 3.4.1).
+  public static let preApproval = StreamFeature(Element(Name("sub", NS.preApproval)), needs: .authenticated)
+
+  /// Client state indication (XEP-0352 3).
+  public static let clientState = StreamFeature(Element(Name("csi", NS.csi)), needs: .authenticated)
+
+  /// In-band registration (XEP-0077 8), before authentication.
+  public static func registration(needsTLS: Bool) -> StreamFeature {
+    StreamFeature(
+      Element(Name("register", NS.registerFeature)), needs: needsTLS ? .secured : [], forbids: .authenticated)
+  }
+
+  /// The limits of a stream (XEP-0478 2).
+  ///
+  /// - Parameters:
+  ///   - maxBytes: of one stanza.
+  ///   - idleSeconds: of silence until the server closes; nil for no such limit.
+  public static func limits(
+    maxBytes: Int, idleSeconds: Int?, needs: StreamConditions, forbids: StreamConditions = []
+  ) -> StreamFeature {
+    var children = [Element(Name("max-bytes", NS.limits), text: String(maxBytes))]
+    if let idleSeconds { children.append(Element(Name("idle-seconds", NS.limits), text: String(idleSeconds))) }
+    return StreamFeature(Element(Name("limits", NS.limits), [:], children), needs: needs, forbids: forbids)
+  }
+
+  /// The server's capabilities (XEP-0115 6.3).
+  public static func capabilities(node: String, version: String) -> StreamFeature {
+    StreamFeature(Element(.caps, ["hash": "sha-1", "node": node, "ver": version]), needs: .authenticated)
+  }
+}

@@ -1,0 +1,494 @@
+// A client-to-server stream, the receiving side (RFC 6120 4 to 7).
+//
+// Theory. A stream is opened up to three times on one connection: in the clear, after STARTTLS, after SASL. Each time the client
+// sends a header and gets ours with the features that what has been negotiated leaves to offer. After the last opening it binds
+// a resource or resumes a former session, and from then on stanzas flow until one side closes. The phases:
+//
+//   opening        a header is awaited (first, or again after TLS or SASL)
+//   negotiating    header exchanged; TLS and SASL are what may come
+//   securing       <proceed/> went out; TLS is being set up, no XML is expected
+//   authenticated  header exchanged after SASL; binding or resuming is what may come
+//   bound          stanzas
+//   closing        our closing tag went out; theirs is awaited, and what they still send counts (4.4)
+//   closed         nothing counts
+//
+// Events are the methods in past participle; each returns one output, which the caller carries out in full before the next
+// event. What takes time or knowledge (keys, passwords, resources, former sessions) is an output now and an event later, and
+// until the answer is in, the caller feeds nothing more. The machine holds no clock: it says which deadline runs (`deadline`),
+// and the caller says when it has passed.
+//
+// The `from` of a header is answered but not compared with who authenticates (RFC 6120 6.4.6 would have it so): nothing is ever
+// decided by it, and clients are known to send it unprepared.
+
+public import Addresses
+public import XMLStream
+
+/// What a server offers and allows on its streams. A value: changing it concerns new streams.
+public struct StreamPolicy: Sendable {
+  public enum TLS: Sendable, Equatable {
+    /// STARTTLS is offered and nothing else until it is done (RFC 6120 5.3.1).
+    case required
+    /// STARTTLS is offered.
+    case optional
+    /// There is no certificate: STARTTLS is neither offered nor accepted.
+    case unavailable
+  }
+
+  /// The domains served, normalised.
+  public var domains: Set<String>
+  /// Taken when a header names none (RFC 6120 4.7.2: be liberal); nil to refuse such streams.
+  public var defaultDomain: String?
+  public var tls: TLS
+  public var authentication: AuthenticationPolicy
+  /// The table of features, in the order they are written: STARTTLS, mechanisms, bind and session included.
+  public var features: [StreamFeature]
+  /// The language of the texts we send.
+  public var language: String
+  /// Whether registration requests (XEP-0077) are let through before authentication.
+  public var allowsRegistration: Bool
+
+  /// - Parameter features: besides STARTTLS, the mechanisms, resource binding and the session request.
+  public init(
+    domains: Set<String>, defaultDomain: String? = nil, tls: TLS = .required, authentication: AuthenticationPolicy,
+    features: [StreamFeature] = [.streamManagement], language: String = "en", allowsRegistration: Bool = false
+  ) {
+    self.domains = domains
+    self.defaultDomain = defaultDomain
+    self.tls = tls
+    var authentication = authentication
+    if tls == .required { authentication.allowsUnsecured = false }
+    self.authentication = authentication
+    self.language = language
+    self.allowsRegistration = allowsRegistration
+    var table: [StreamFeature] = []
+    if tls != .unavailable { table.append(.startTLS(isRequired: tls == .required)) }
+    table += StreamFeature.mechanisms(authentication)
+    table += [.bind, .session]
+    self.features = table + features
+  }
+}
+
+/// What the caller does next. The rare large cases are indirect: a stanza costs no more to return than it holds.
+public enum StreamOutput: Sendable, Equatable {
+  case nothing
+  /// Send this header and `<stream:features/>` with these.
+  indirect case open(StreamResponse, [StreamFeature])
+  /// Send the header if there is one, the error, the closing tag; then close the connection. What is unread is dropped.
+  indirect case refuse(StreamResponse?, StreamError)
+  /// Send `<proceed/>`, drop what is unread, start TLS, and say `secured` (RFC 6120 5.4.2.3).
+  case startTLS
+  /// Send `<failure/>` of STARTTLS and the closing tag; then close the connection (RFC 6120 5.4.2.2).
+  case refuseTLS
+  /// Send `<challenge/>`.
+  case challenge([UInt8])
+  /// Answer with `credentialsFound`.
+  case needCredentials(username: String, mechanism: SCRAMMechanism, attempt: Int)
+  /// Answer with `passwordVerified`.
+  case verifyPassword(username: String, password: Password, attempt: Int)
+  /// Send `<success/>` and start a new reader: the stream restarts (RFC 6120 6.4.6).
+  case authenticated(BareJID, [UInt8]?)
+  /// Send `<failure/>` of SASL.
+  case authenticationFailed(SASLFailure, AuthenticationFault)
+  /// Decide with `BindMachine` and answer with `bound` or `bindRefused`.
+  case bind(BindRequest)
+  /// Send an empty result (RFC 3921 3).
+  case answerSession(Stanza)
+  /// Send this error to this stanza.
+  indirect case reply(StanzaError, Stanza)
+  /// Stream management: carry it out with `ResumptionMachine`; after a resumption say `resumed`.
+  case management(ManagementElement)
+  /// Send `<failed/>` of stream management with this condition (XEP-0198 6).
+  case managementFailed(StanzaError.Condition)
+  /// A stanza to be handled.
+  case stanza(Stanza)
+  /// Another top-level element of a bound stream; when nobody knows it, say `notUnderstood`.
+  case element(Element)
+  /// Send the closing tag and wait for theirs.
+  case close
+  /// The stream is over: close the connection, after the closing tag if `closing`.
+  case finish(closing: Bool)
+}
+
+/// A deadline the caller keeps for a stream.
+public enum StreamDeadline: Sendable, Equatable {
+  /// From the connection to a bound resource.
+  case negotiation
+  /// From our closing tag to theirs.
+  case closing
+  /// A bound stream: silence is watched by the caller's own rule.
+  case idle
+}
+
+public struct StreamMachine: Sendable {
+  public enum Phase: Sendable, Equatable {
+    case opening
+    case negotiating
+    case securing
+    case authenticated
+    case bound
+    case closing
+    case closed
+  }
+
+  private let policy: StreamPolicy
+  private var authentication: AuthenticationMachine?
+  /// Whether stanzas still count while closing.
+  private var listensWhileClosing = false
+
+  public private(set) var phase = Phase.opening
+  public private(set) var conditions: StreamConditions
+  /// The domain the stream is for, once a header said so.
+  public private(set) var domain: String?
+  /// The client's default language (RFC 6120 4.7.4), for stanzas without their own.
+  public private(set) var language: String?
+  /// Who authenticated.
+  public private(set) var user: BareJID?
+  /// The address of a bound stream.
+  public private(set) var jid: FullJID?
+  /// Whether the client ended the stream with its closing tag: then there is nothing to resume (XEP-0198 7).
+  public private(set) var wasClosedByPeer = false
+
+  /// - Parameter isSecured: whether the connection has TLS from its first byte (XEP-0368).
+  public init(policy: StreamPolicy, isSecured: Bool) {
+    self.policy = policy
+    self.conditions = isSecured ? .secured : []
+  }
+
+  /// Which deadline runs now; nil for none.
+  public var deadline: StreamDeadline? {
+    switch phase {
+    case .opening, .negotiating, .securing, .authenticated: .negotiation
+    case .bound: .idle
+    case .closing: .closing
+    case .closed: nil
+    }
+  }
+
+  // MARK: The reader's events
+
+  /// A header arrived.
+  ///
+  /// - Parameter id: a fresh stream id.
+  public mutating func opened(_ header: StreamHeader, id: String) -> StreamOutput {
+    switch phase {
+    case .opening: break
+    case .negotiating, .securing, .authenticated, .bound:
+      return refuse(StreamError(.badFormat, "a header within a stream"))
+    case .closing, .closed: return .nothing
+    }
+    let version = header.version.map(Version.init) ?? nil
+    var response = StreamResponse(
+      from: domain ?? policy.defaultDomain ?? "", to: nil, id: id, language: policy.language,
+      isVersioned: version != nil)
+    guard header.namespace == Self.streamsNamespace || header.namespace == Self.framingNamespace else {
+      return refuse(StreamError(.invalidNamespace, "the namespace of the stream"), with: response)
+    }
+    let isFramed = header.namespace == Self.framingNamespace
+    guard header.local == (isFramed ? "open" : "stream") else {
+      return refuse(StreamError(.badFormat, "the root element is not <stream/>"), with: response)
+    }
+    // Prefix-free headers have no content namespace as default (RFC 6120 4.8.2).
+    let content = header.defaultNamespace
+    guard isFramed || content.isEmpty || content == Self.clientNamespace || content == Self.streamsNamespace else {
+      return refuse(StreamError(.invalidNamespace, "the content namespace is not jabber:client"), with: response)
+    }
+    response.to = header.from.flatMap(Self.bare)
+
+    let asked: String
+    if let to = header.to, !to.isEmpty {
+      guard let jid = JID(parsing: to), jid.isDomain else {
+        return refuse(StreamError(.improperAddressing, "'to' is no domain"), with: response)
+      }
+      asked = jid.domain
+    } else if let domain = domain ?? policy.defaultDomain {
+      asked = domain
+    } else {
+      return refuse(StreamError(.improperAddressing, "'to' is missing"), with: response)
+    }
+    guard policy.domains.contains(asked) else { return refuse(StreamError(.hostUnknown), with: response) }
+    if let user, user.domain != asked {
+      return refuse(StreamError(.notAuthorized, "the stream is authenticated for another domain"), with: response)
+    }
+    response.from = asked
+    guard let version, version.major == 1 else {
+      return refuse(StreamError(.unsupportedVersion, "this is XMPP 1.0"), with: response)
+    }
+    domain = asked
+    language = header.language
+    if conditions.contains(.authenticated) {
+      phase = .authenticated
+    } else {
+      phase = .negotiating
+      // A restart after TLS forgets what was said before it (RFC 6120 5.4.3.3).
+      authentication = AuthenticationMachine(
+        policy: policy.authentication, domain: asked, isSecured: conditions.contains(.secured))
+    }
+    return .open(response, policy.features.offered(in: conditions))
+  }
+
+  /// A top-level element is complete.
+  public mutating func received(_ element: Element) -> StreamOutput {
+    switch phase {
+    case .bound: return receivedBound(element)
+    case .authenticated: return receivedAuthenticated(element)
+    case .negotiating: return receivedNegotiating(element)
+    case .opening, .securing: return refuse(StreamError(.badFormat, "an element outside a stream"))
+    case .closing:
+      guard listensWhileClosing, jid != nil else { return .nothing }
+      if let stanza = Stanza(element) { return .stanza(stanza) }
+      guard let management = try? ManagementElement(element) else { return .nothing }
+      return .management(management)
+    case .closed: return .nothing
+    }
+  }
+
+  /// The client's closing tag arrived (RFC 6120 4.4).
+  public mutating func closed() -> StreamOutput {
+    switch phase {
+    case .closed: return .nothing
+    case .closing:
+      wasClosedByPeer = true
+      phase = .closed
+      return .finish(closing: false)
+    case .opening, .negotiating, .securing, .authenticated, .bound:
+      wasClosedByPeer = true
+      phase = .closed
+      return .finish(closing: true)
+    }
+  }
+
+  /// The bytes broke a rule of XML.
+  ///
+  /// - Parameter id: a fresh stream id, asked for only when our header is still to be sent (RFC 6120 4.9.1.2).
+  public mutating func violated(_ violation: XMLViolation, id: @autoclosure () -> String) -> StreamOutput {
+    end(StreamError(violation: violation), id: id)
+  }
+
+  // MARK: The caller's events
+
+  /// TLS is set up: a new header comes (RFC 6120 5.4.3.3).
+  public mutating func secured() {
+    guard phase == .securing else { return }
+    conditions.insert(.secured)
+    domain = nil
+    language = nil
+    authentication = nil
+    phase = .opening
+  }
+
+  /// The answer to `needCredentials`; see `AuthenticationMachine.credentialsFound`.
+  public mutating func credentialsFound(_ answer: CredentialsAnswer, attempt: Int, nonce: String) -> StreamOutput {
+    guard phase == .negotiating, let output = authentication?.credentialsFound(answer, attempt: attempt, nonce: nonce)
+    else { return .nothing }
+    return authenticate(output)
+  }
+
+  /// The answer to `verifyPassword`; see `AuthenticationMachine.passwordVerified`.
+  public mutating func passwordVerified(_ answer: PasswordAnswer, attempt: Int) -> StreamOutput {
+    guard phase == .negotiating, let output = authentication?.passwordVerified(answer, attempt: attempt)
+    else { return .nothing }
+    return authenticate(output)
+  }
+
+  /// The resource is bound, or a former session was resumed under its address: stanzas flow.
+  public mutating func bound(_ jid: FullJID) {
+    guard phase == .authenticated else { return }
+    self.jid = jid
+    conditions.insert(.bound)
+    phase = .bound
+  }
+
+  /// Nobody knows an element given out as `element` (RFC 6120 4.9.3.24).
+  public mutating func notUnderstood(_ element: Element) -> StreamOutput {
+    refuse(StreamError(.unsupportedStanzaType, "<\(element.local)/> is not understood here"))
+  }
+
+  /// The deadline named by `deadline` has passed.
+  public mutating func expired(id: @autoclosure () -> String) -> StreamOutput {
+    switch phase {
+    case .closed: return .nothing
+    case .closing, .securing:
+      // While TLS is being set up no XML may be sent (RFC 6120 5.4.3.2).
+      phase = .closed
+      return .finish(closing: false)
+    case .opening, .negotiating, .authenticated, .bound:
+      return end(StreamError(.connectionTimeout), id: id)
+    }
+  }
+
+  /// The server ends the stream with an error.
+  public mutating func fail(_ error: StreamError, id: @autoclosure () -> String) -> StreamOutput {
+    end(error, id: id)
+  }
+
+  /// The server ends the stream without an error: the closing tag goes out, and what the client still sends counts until its
+  /// own comes.
+  public mutating func close() -> StreamOutput {
+    switch phase {
+    case .closing, .closed: return .nothing
+    case .opening, .securing:
+      phase = .closed
+      return .finish(closing: false)
+    case .negotiating, .authenticated, .bound:
+      listensWhileClosing = true
+      phase = .closing
+      return .close
+    }
+  }
+
+  /// The connection is gone. Whether the stream had ended is in `wasClosedByPeer`.
+  public mutating func disconnected() {
+    phase = .closed
+    authentication = nil
+  }
+
+  // MARK: Elements by phase
+
+  private mutating func receivedNegotiating(_ element: Element) -> StreamOutput {
+    if element.is(.startTLS) { return startTLS() }
+    if element.namespace == Self.saslNamespace, let output = authentication?.received(element) {
+      return authenticate(output)
+    }
+    if element.is(.streamError) { return peerFailed() }
+    if element.is(.smEnable) || element.is(.smResume) { return .managementFailed(.unexpectedRequest) }
+    if policy.allowsRegistration, let stanza = Stanza(element), isRegistration(stanza) { return .stanza(stanza) }
+    return refuse(StreamError(.notAuthorized, "authenticate first"))
+  }
+
+  private mutating func receivedAuthenticated(_ element: Element) -> StreamOutput {
+    if let stanza = Stanza(element) {
+      let request: BindRequest?
+      do { request = try BindRequest(stanza) } catch { return .reply(error, stanza) }
+      guard let request else { return refuse(StreamError(.notAuthorized, "bind a resource first")) }
+      return .bind(request)
+    }
+    if element.is(.streamError) { return peerFailed() }
+    do {
+      switch try ManagementElement(element) {
+      case .resume(let previous, let handled): return .management(.resume(previous: previous, handled: handled))
+      case .enable: return .managementFailed(.unexpectedRequest)
+      case .request, .acknowledge, nil: break
+      }
+    } catch {
+      return .managementFailed(error.condition)
+    }
+    if element.is(.startTLS) { return refuseTLS() }
+    return refuse(StreamError(.notAuthorized, "bind a resource first"))
+  }
+
+  private mutating func receivedBound(_ element: Element) -> StreamOutput {
+    if let stanza = Stanza(element) {
+      guard stanza.kind == .iq, let payload = stanza.payload else { return .stanza(stanza) }
+      if payload.is(.bind), stanza.mayBeAnswered, !stanza.isAddressed {
+        return .reply(StanzaError(.notAllowed, "a resource is bound"), stanza)
+      }
+      if payload.is(.session), stanza.iqType == .set { return .answerSession(stanza) }
+      return .stanza(stanza)
+    }
+    do {
+      if let management = try ManagementElement(element) {
+        switch management {
+        case .resume: return .managementFailed(.unexpectedRequest)
+        case .enable, .request, .acknowledge: return .management(management)
+        }
+      }
+    } catch {
+      // A broken acknowledgement leaves both sides with different counts: nothing can mend that.
+      if element.is(.smAcknowledge) { return refuse(StreamError(.invalidXML, error.text)) }
+      return .managementFailed(error.condition)
+    }
+    if element.is(.streamError) { return peerFailed() }
+    if element.is(.startTLS) { return refuseTLS() }
+    return .element(element)
+  }
+
+  // MARK: Pieces
+
+  private mutating func startTLS() -> StreamOutput {
+    guard policy.tls != .unavailable, !conditions.contains(.secured) else { return refuseTLS() }
+    phase = .securing
+    return .startTLS
+  }
+
+  private mutating func refuseTLS() -> StreamOutput {
+    phase = .closed
+    return .refuseTLS
+  }
+
+  private mutating func authenticate(_ output: AuthenticationOutput) -> StreamOutput {
+    switch output {
+    case .nothing: return .nothing
+    case .challenge(let bytes): return .challenge(bytes)
+    case .needCredentials(let username, let mechanism, let attempt):
+      return .needCredentials(username: username, mechanism: mechanism, attempt: attempt)
+    case .verifyPassword(let username, let password, let attempt):
+      return .verifyPassword(username: username, password: password, attempt: attempt)
+    case .success(let user, let data):
+      self.user = user
+      authentication = nil
+      conditions.insert(.authenticated)
+      phase = .opening
+      return .authenticated(user, data)
+    case .failure(let failure, let fault): return .authenticationFailed(failure, fault)
+    case .close(let error): return refuse(error)
+    }
+  }
+
+  /// The client reported a stream error and closes (RFC 6120 4.9.1.1): so do we. It did not end its session.
+  private mutating func peerFailed() -> StreamOutput {
+    phase = .closed
+    return .finish(closing: true)
+  }
+
+  private mutating func refuse(_ error: StreamError, with response: StreamResponse? = nil) -> StreamOutput {
+    phase = .closed
+    return .refuse(response, error)
+  }
+
+  private mutating func end(_ error: StreamError, id: () -> String) -> StreamOutput {
+    switch phase {
+    case .closed: return .nothing
+    case .closing, .securing:
+      phase = .closed
+      return .finish(closing: false)
+    case .negotiating, .authenticated, .bound: return refuse(error)
+    case .opening:
+      return refuse(
+        error,
+        with: StreamResponse(
+          from: domain ?? policy.defaultDomain ?? "", to: nil, id: id(), language: policy.language, isVersioned: true))
+    }
+  }
+
+  private func isRegistration(_ stanza: Stanza) -> Bool {
+    stanza.kind == .iq && stanza.iqType?.isRequest == true && stanza.payload?.is(.register) == true
+      && (policy.tls != .required || conditions.contains(.secured))
+  }
+
+  private static func bare(_ address: String) -> String? { JID(parsing: address)?.bare.description }
+
+  private static let streamsNamespace = String(describing: NS.streams)
+  private static let framingNamespace = String(describing: NS.framing)
+  private static let clientNamespace = String(describing: NS.client)
+  private static let saslNamespace = String(describing: NS.sasl)
+
+  /// `<major>.<minor>` as two numbers, leading zeros ignored (RFC 6120 4.7.5).
+  private struct Version {
+    let major: Int
+    let minor: Int
+
+    init?(_ text: String) {
+      let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+      guard parts.count == 2, let major = Self.number(parts[0]), let minor = Self.number(parts[1]) else { return nil }
+      self.major = major
+      self.minor = minor
+    }
+
+    private static func number(_ digits: Substring) -> Int? {
+      guard !digits.isEmpty, digits.utf8.count <= 9, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        return nil
+      }
+      return Int(digits)
+    }
+  }
+}

@@ -1,0 +1,94 @@
+public import XMLStream
+
+/// How a stream is framed.
+public enum StreamFraming: Sendable, Equatable {
+  /// One XML document per stream over TCP or TLS (RFC 6120 4).
+  case document
+  /// One XML document per WebSocket message (RFC 7395 3.3).
+  case messages
+
+  /// A writer for the top level of a stream, where stanzas, features and errors go. Over WebSocket each top-level element is
+  /// a message of its own and declares its namespaces (RFC 7395 3.3.3): use one writer per element.
+  public func writer() -> ElementWriter {
+    switch self {
+    case .document: ElementWriter(defaultNamespace: "jabber:client", isStreamPrefixDeclared: true)
+    case .messages: ElementWriter(defaultNamespace: "")
+    }
+  }
+
+  /// Writes the closing tag (RFC 6120 4.4) or its frame (RFC 7395 3.6).
+  public func writeClose(into writer: inout ElementWriter) {
+    switch self {
+    case .document: writer.raw("</stream:stream>")
+    case .messages: writer.element(Name("close", NS.framing))
+    }
+  }
+
+  /// Writes `<stream:features/>` (RFC 6120 4.3.2).
+  public func writeFeatures(_ features: [StreamFeature], into writer: inout ElementWriter) {
+    writer.open(.streamFeatures)
+    for feature in features { writer.element(feature.element) }
+    writer.close()
+  }
+}
+
+/// The response stream header (RFC 6120 4.7).
+public struct StreamResponse: Sendable, Equatable {
+  /// The domain that answers; empty when none was asked for and there is no default (RFC 6120 4.9.1.3).
+  public var from: String
+  /// The bare JID the client gave as its own; nil when it gave none (RFC 6120 4.7.2).
+  public var to: String?
+  /// The stream id: random, never reused (RFC 6120 4.7.3).
+  public var id: String
+  /// The language of texts the server makes (RFC 6120 4.7.4).
+  public var language: String
+  /// Whether the client speaks XMPP 1.0: `version` is left out for others (RFC 6120 4.7.5 rule 4).
+  public var isVersioned: Bool
+
+  public init(from: String, to: String?, id: String, language: String, isVersioned: Bool) {
+    self.from = from
+    self.to = to
+    self.id = id
+    self.language = language
+    self.isVersioned = isVersioned
+  }
+
+  /// Writes the header: for a document with its XML declaration and left open, for messages as `<open/>`.
+  public func write(framing: StreamFraming, into writer: inout ElementWriter) {
+    switch framing {
+    case .messages:
+      writer.open(Name("open", NS.framing))
+      writer.attribute("from", from)
+      writer.attribute("to", to)
+      writer.attribute("id", id)
+      if isVersioned { writer.attribute("version", "1.0" as StaticString) }
+      writer.attribute("xml:lang", language)
+      writer.close()
+    case .document:
+      writer.raw(
+        "<?xml version='1.0'?><stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'")
+      attribute(" from='", from, &writer)
+      if let to { attribute(" to='", to, &writer) }
+      attribute(" id='", id, &writer)
+      if isVersioned { writer.raw(" version='1.0'") }
+      attribute(" xml:lang='", language, &writer)
+      writer.raw(">")
+    }
+  }
+
+  /// The start tag stays open, which `ElementWriter` does not do: escaped by hand.
+  private func attribute(_ start: StaticString, _ value: String, _ writer: inout ElementWriter) {
+    writer.raw(start)
+    for byte in value.utf8 {
+      switch byte {
+      case UInt8(ascii: "&"): writer.raw("&amp;")
+      case UInt8(ascii: "<"): writer.raw("&lt;")
+      case UInt8(ascii: ">"): writer.raw("&gt;")
+      case UInt8(ascii: "'"): writer.raw("&apos;")
+      case UInt8(ascii: "\""): writer.raw("&quot;")
+      default: writer.raw(CollectionOfOne(byte))
+      }
+    }
+    writer.raw("'")
+  }
+}

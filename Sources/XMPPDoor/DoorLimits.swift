@@ -1,0 +1,42 @@
+import NIOCore
+
+/// Every bound of this door: its number, why, and what happens at it.
+enum DoorLimits {
+  /// From the connection to a bound resource; then `connection-timeout`. Slow
+  /// phones need several round trips over bad networks.
+  static let negotiation: TimeAmount = .seconds(60)
+  /// From our closing tag to theirs; then the connection is closed.
+  static let closing: TimeAmount = .seconds(5)
+  /// Silence after which a client is asked for a sign of life, and how long it
+  /// has to give one. Mobile networks drop mappings after some minutes.
+  static let silence: TimeAmount = .seconds(300)
+  static let answer: TimeAmount = .seconds(60)
+  /// Posts of one session that wait for their commit: then its socket is not
+  /// read, and TCP pushes back on the client.
+  static let postsInFlightMax = 64
+  /// Bytes a client may leave unread before its session lags: it then loses
+  /// presence updates but no message (those it reads from the log later).
+  static let unreadBytesMax = 4 * 1024 * 1024
+  /// Wrong passwords of one address in a minute; further attempts are refused
+  /// with `temporary-auth-failure` until the next.
+  static let loginFailuresPerMinute = 30
+  static let countedAddressesMax = 100_000
+  /// Connections that have not yet authenticated, of the whole server: the
+  /// newest are refused. Each costs some kilobytes.
+  static let unauthenticatedMax = 10_000
+  /// Stanzas that wait for an earlier answer of the same session; further ones
+  /// are refused with `resource-constraint`.
+  static let waitingTurnsMax = 256
+  /// Suspended sessions kept, of the whole server: the oldest go first.
+  static let suspendedMax = 100_000
+  // The archive (XEP-0313).
+  /// Results of one page where the client names no number; the most it can ask
+  /// for is `XMPPLimits.resultSetPageMax`.
+  static let archivePageDefault = 50
+  /// Bytes of one page, so that a page of large messages neither fills memory
+  /// nor what stream management may hold unacknowledged (1 MiB): it ends early,
+  /// with at least one result, and the client reads on.
+  static let archivePageBytesMax = 256 * 1024
+  /// What a result weighs beside its payload.
+  static let archiveResultBytes = 512
+}

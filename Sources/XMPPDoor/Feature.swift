@@ -1,0 +1,106 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// One XEP (or one part of an RFC): one file under `Features/`, one line in
+/// `Features.swift`.
+///
+/// A feature registers what it understands; it holds no state of its own
+/// (what it keeps about a session lies in the session's typed slots) and sees
+/// no channel, no lock and no store. Handlers run on the session's lane, one
+/// stanza at a time, and must not block.
+protocol Feature: Sendable {
+  static var xep: XEP { get }
+  init()
+  func register(in table: inout FeatureTable)
+}
+
+/// What `docs/xeps.md` says of a feature.
+public struct XEP: Sendable, Hashable {
+  public let number: Int
+  /// The version of the specification that was read.
+  public let version: String
+  public let title: String
+  /// What is left out, in a few words; nil: nothing.
+  public let note: String?
+
+  /// `number` 0: a part of an RFC, named in `title`.
+  public init(_ number: Int, _ version: String, _ title: String, note: String? = nil) {
+    self.number = number
+    self.version = version
+    self.title = title
+    self.note = note
+  }
+}
+
+/// Compiled dispatch: features register at start, sessions look up by the hash
+/// of a child's name. A stanza pays for its own children, never for the number
+/// of features.
+struct FeatureTable: Sendable {
+  /// Whom a stanza addresses, seen from the session that sends it.
+  enum Target: Sendable, Hashable {
+    /// The user's own account: no `to`, or their bare JID.
+    case account
+    /// The server's domain.
+    case server
+    /// Another user's bare JID: the server answers for them (RFC 6120 10.5.3).
+    case user
+    /// An app's session, which speaks no XMPP: the server answers for it.
+    case session
+  }
+  typealias IQHandler = @Sendable (Turn, Element) throws(StanzaError) -> Void
+  typealias ChildReader = @Sendable (Element, inout Draft) throws(StanzaError) -> Void
+  typealias Gate = @Sendable (Turn) throws(StanzaError) -> Void
+  typealias SessionHook = @Sendable (XMPPSession) -> Void
+
+  private struct IQKey: Hashable { let hash: UInt64; let isSet: Bool; let target: Target }
+  private var iqs: [IQKey: (name: Name, handler: IQHandler)] = [:]
+  private var readers: [UInt64: (name: Name, read: ChildReader)] = [:]
+  private(set) var bound: [SessionHook] = []
+  private(set) var ended: [SessionHook] = []
+  /// disco#info features by target, in the order of registration.
+  private(set) var advertised: [Target: [String]] = [:]
+  private(set) var identities: [Target: [Identity]] = [:]
+
+  struct Identity: Sendable, Hashable { let category: String; let type: String; let name: String? }
+
+  // MARK: Registration: the whole surface of a feature
+
+  /// A feature string in disco#info of these targets (XEP-0030 3).
+  mutating func advertise(_ features: String..., on targets: [Target] = [.server, .account]) {
+    for target in targets { advertised[target, default: []] += features }
+  }
+
+  mutating func identify(_ identity: Identity, on target: Target) { identities[target, default: []].append(identity) }
+
+  /// An IQ request whose payload is `name`. The handler replies through the
+  /// turn, now or later, or throws what goes back as the error.
+  mutating func iq(_ type: IQType, _ name: Name, to targets: [Target], _ handler: @escaping IQHandler) {
+    precondition(type.isRequest, "only requests are dispatched")
+    for target in targets {
+      iqs[IQKey(hash: name.hash, isSet: type == .set, target: target)] = (name, handler)
+    }
+  }
+
+  /// A message's child: it adds its meaning to the draft.
+  mutating func read(_ name: Name, _ reader: @escaping ChildReader) { readers[name.hash] = (name, reader) }
+
+  /// A session has bound its resource (not: resumed).
+  mutating func onBound(_ hook: @escaping SessionHook) { bound.append(hook) }
+  /// A session ends for good.
+  mutating func onEnded(_ hook: @escaping SessionHook) { ended.append(hook) }
+
+  // MARK: Dispatch
+
+  func iqHandler(_ payload: Element, isSet: Bool, target: Target) -> IQHandler? {
+    guard let found = iqs[IQKey(hash: payload.nameHash, isSet: isSet, target: target)], payload.is(found.name) else {
+      return nil
+    }
+    return found.handler
+  }
+
+  func read(_ child: Element, into draft: inout Draft) throws(StanzaError) {
+    guard let found = readers[child.nameHash], child.is(found.name) else { return }
+    try found.read(child, &draft)
+  }
+}

@@ -1,0 +1,97 @@
+import NIOCore
+import XMLStream
+import XMPP
+
+/// THE list: every feature, in the order in which `docs/xeps.md` shows them.
+/// A feature that is not here does not exist.
+enum Features {
+  static let all: [any Feature.Type] = [
+    // What the server is
+    Disco.self,
+    EntityCapabilities.self,
+    SoftwareVersion.self,
+    EntityTime.self,
+    Ping.self,
+    LastActivity.self,
+    // The user's own
+    Roster.self,
+    Blocking.self,
+    VCard.self,
+    AvatarHash.self,
+    Archive.self,
+    Carbons.self,
+    // Messages
+    StanzaIDs.self,
+    Delay.self,
+    Receipts.self,
+    Markers.self,
+    ChatStates.self,
+    Hints.self,
+    KeptMessages.self,
+  ]
+
+  static func table() -> FeatureTable {
+    var table = FeatureTable()
+    for feature in all { feature.init().register(in: &table) }
+    return table
+  }
+
+  /// What a stream offers beside TLS, SASL and binding.
+  static func streamFeatures(_ table: FeatureTable) -> [StreamFeature] {
+    // Silence is asked about first, then ends the connection (XEP-0478 3.1).
+    let idle = Int(DoorLimits.silence.nanoseconds / 1_000_000_000)
+    return [
+      .streamManagement,
+      .rosterVersioning,
+      .preApproval,
+      .limits(
+        maxBytes: ReaderLimits.unauthenticated.stanzaBytes, idleSeconds: nil, needs: [], forbids: .authenticated),
+      .limits(maxBytes: ReaderLimits.authenticated.stanzaBytes, idleSeconds: idle, needs: .authenticated),
+      EntityCapabilities.streamFeature(table),
+    ]
+  }
+
+  /// Specifications that are implemented elsewhere than in a feature: in the
+  /// stream, in the protocol library, in the core.
+  static let elsewhere: [XEP] = [
+    XEP(0, "", "RFC 6120: streams, TLS, SASL, stanzas", note: "client to server; no federation"),
+    XEP(0, "", "RFC 6121 3, 4, 8: subscriptions with pre-approval, presence, delivery"),
+    XEP(0, "", "RFC 7590: TLS"),
+    XEP(0, "", "RFC 7622: addresses (PRECIS)"),
+    XEP(4, "2.13.2", "Data Forms"),
+    XEP(59, "1.0", "Result Set Management", note: "without counts and indexes"),
+    XEP(82, "", "XMPP Date and Time Profiles", note: "DateTime"),
+    XEP(106, "1.1.1", "JID Escaping"),
+    XEP(198, "1.6.3", "Stream Management", note: "acknowledgement and resumption, also over a graceful restart"),
+    XEP(297, "1.0", "Stanza Forwarding", note: "in carbons and archive results"),
+    XEP(368, "1.1.0", "SRV records for XMPP over TLS", note: "direct TLS; the records are the operator's"),
+    XEP(478, "0.2.0", "Stream Limits Advertisement"),
+  ]
+
+  /// What compliant servers have and this one does not yet.
+  static let pending: [XEP] = [
+    XEP(45, "", "Multi-User Chat"),
+    XEP(60, "", "Publish-Subscribe"),
+    XEP(77, "", "In-Band Registration"),
+    XEP(84, "", "User Avatar"),
+    XEP(114, "", "Jabber Component Protocol"),
+    XEP(124, "", "BOSH"),
+    XEP(156, "", "Discovering Alternative XMPP Connection Methods"),
+    XEP(157, "", "Contact Addresses for XMPP Services"),
+    XEP(163, "", "Personal Eventing Protocol"),
+    XEP(206, "", "XMPP Over BOSH"),
+    XEP(215, "", "External Service Discovery"),
+    XEP(220, "", "Server Dialback", note: "no federation"),
+    XEP(352, "", "Client State Indication"),
+    XEP(357, "", "Push Notifications"),
+    XEP(363, "", "HTTP File Upload"),
+    XEP(386, "", "Bind 2"),
+    XEP(388, "", "Extensible SASL Profile"),
+    XEP(402, "", "PEP Native Bookmarks"),
+    XEP(421, "", "Occupant identifiers for semi-anonymous MUCs"),
+    XEP(441, "", "Message Archive Management Preferences"),
+    XEP(484, "", "Fast Authentication Streamlining Tokens"),
+    XEP(490, "", "Message Displayed Synchronization"),
+    XEP(0, "", "RFC 7395: XMPP over WebSocket"),
+  ]
+}

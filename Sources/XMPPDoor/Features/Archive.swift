@@ -1,0 +1,318 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0313: what a user has said and heard, by the page. The log is the
+/// archive: a query is one read, its ids are the positions of entries, sealed.
+///
+/// With `urn:xmpp:mam:2#extended` (7): ids as bounds, single messages, flipped
+/// pages, metadata. Of room messages there are none, which the field
+/// `include-groupchat` does not change (4.1.4).
+struct Archive: Feature {
+  static let xep = XEP(
+    313, "1.1.3", "Message Archive Management",
+    note: "the user's own archive; `<count/>` is left out (4.3.2); no preferences (XEP-0441)")
+
+  static let query = Name("query", NS.mam)
+  private static let metadata = Name("metadata", NS.mam)
+  private static let result = Name("result", NS.mam)
+  private static let fin = Name("fin", NS.mam)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise(
+      "\(NS.mam)", "\(NS.mamExtended)", "urn:xmpp:mam:2#groupchat-field", on: [.account])
+    // COMPAT(profanity 0.13, docs/decisions/0006): looks nowhere else.
+    table.advertise("\(NS.mam)", on: [.server])
+    table.iq(.get, Self.query, to: [.account]) { turn, _ in turn.reply { Self.writeForm(into: &$0) } }
+    table.iq(.set, Self.query, to: [.account], Self.answer)
+    table.iq(.get, Self.metadata, to: [.account]) { turn, _ in Self.answerMetadata(turn) }
+    // 8.1.
+    let forbidden: FeatureTable.IQHandler = { (_, _) throws(StanzaError) in throw StanzaError(.forbidden) }
+    table.iq(.get, Self.query, to: [.user], forbidden)
+    table.iq(.set, Self.query, to: [.user], forbidden)
+    table.iq(.get, Self.metadata, to: [.user], forbidden)
+  }
+
+  // MARK: The form (4.1.5)
+
+  private static func writeForm(into writer: inout ElementWriter) {
+    writer.open(query)
+    writer.open(.dataForm)
+    writer.attribute("type", "form" as StaticString)
+    func field(_ name: StaticString, _ type: StaticString, _ content: (inout ElementWriter) -> Void = { _ in }) {
+      writer.open("field")
+      writer.attribute("type", type)
+      writer.attribute("var", name)
+      content(&writer)
+      writer.close()
+    }
+    field("FORM_TYPE", "hidden") { writer in
+      writer.open("value")
+      writer.raw(NS.mam)
+      writer.close()
+    }
+    field("with", "jid-single")
+    for name: StaticString in ["start", "end", "before-id", "after-id"] { field(name, "text-single") }
+    field("ids", "list-multi") { writer in
+      // XEP-0122: any value will do.
+      writer.open(Name("validate", "http://jabber.org/protocol/xdata-validate"))
+      writer.attribute("datatype", "xs:string" as StaticString)
+      writer.open("open")
+      writer.close()
+      writer.close()
+    }
+    field("include-groupchat", "boolean")
+    writer.close()
+    writer.close()
+  }
+
+  // MARK: The query
+
+  private static func answer(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    let (parley, realm) = (turn.parley, turn.party.realm)
+    let request = try ArchiveRequest(query) { parley.position(of: $0, in: realm) }
+    // Who reads the archive needs no offline messages (6.1.1).
+    turn.session.readsArchive = true
+    let user = turn.party
+    turn.fetch { try request.page(of: user, $0) } reply: { (page) throws(StanzaError) in
+      // 4.1.3, 4.3.2.
+      guard let page else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
+      send(page, for: request, to: turn)
+    }
+  }
+
+  private static func send(_ page: ArchivePage, for request: ArchiveRequest, to turn: Turn) {
+    let session = turn.session
+    let (user, to, queryID) = (session.party, session.jid.description, request.queryID)
+    // 4.3.4: flipping changes the order of sending, not what is said of the page.
+    let order = request.isFlipped ? page.entries.reversed() : page.entries
+    for entry in order {
+      session.send { write(entry, queryID: queryID, for: user, to: to, into: &$0) }
+    }
+    turn.reply { writer in
+      writer.open(fin)
+      if page.complete { writer.attribute("complete", "true" as StaticString) }
+      ResultSetPage(first: page.entries.first?.id.description, last: page.entries.last?.id.description)
+        .write(into: &writer)
+      writer.close()
+    }
+  }
+
+  /// One result (4.2), whole.
+  static func write(
+    _ entry: Entry, queryID: String?, for user: Party, to: String, into writer: inout ElementWriter
+  ) {
+    guard let message = entry.archived else { return }
+    writer.open(.message)
+    writer.attribute("to", to)
+    writer.attribute("from", user.address.description)
+    writer.open(result)
+    writer.attribute("queryid", queryID)
+    writer.attribute("id", entry.id.description)
+    writer.open(.forwarded)
+    Delay.write(entry.time, into: &writer)
+    Outbound.writeStanza(
+      of: entry, message, to: Outbound.address(entry.peer, message.envelope.toResource), withStanzaID: false,
+      isDelayed: false, viewer: user, into: &writer)
+    writer.close()
+    writer.close()
+    writer.close()
+  }
+
+  // MARK: Metadata (5)
+
+  private static func answerMetadata(_ turn: Turn) {
+    let user = turn.party.id
+    turn.fetch { reader in
+      let first = ArchiveQuery(limit: 1)
+      var last = first
+      last.backwards = true
+      return (try reader.archive(of: user, first).entries.first, try reader.archive(of: user, last).entries.last)
+    } reply: { (ends) throws(StanzaError) in
+      turn.reply { writer in
+        writer.open(metadata)
+        if case (let first?, let last?) = ends {
+          for (name, entry) in [("start" as StaticString, first), ("end", last)] {
+            writer.open(name)
+            writer.attribute("id", entry.id.description)
+            XMPP.Timestamp(milliseconds: entry.time.milliseconds).withBytes { writer.attribute("timestamp", $0) }
+            writer.close()
+          }
+        }
+        writer.close()
+      }
+    }
+  }
+}
+
+extension Entry {
+  /// The stanza that the archive keeps of it; nil: none.
+  fileprivate var archived: Message? {
+    switch fact {
+    case .message(let message): message
+    case .marker(let marker): marker.stanza
+    case .contact, .blocks, .profile, .dialogOpened: nil
+    }
+  }
+
+  fileprivate var weight: Int {
+    guard let content = archived?.content else { return 0 }
+    return content.extras.count + (content.extras.isEmpty ? content.text.utf8.count : 0) + DoorLimits.archiveResultBytes
+  }
+}
+
+/// A query (XEP-0313 4.1, 4.3) as it was asked, ids resolved to positions.
+struct ArchiveRequest: Sendable {
+  var queryID: String?
+  var isFlipped = false
+  var with: JID?
+  var start: Dialogs.Timestamp?
+  var end: Dialogs.Timestamp?
+  /// Exactly these, ascending.
+  var ids: [Position]?
+  /// Bounds that must be in the archive.
+  var anchors: Set<Position> = []
+  var after = Position.zero
+  var before = Position.end
+  var isBackward = false
+  var limit = DoorLimits.archivePageDefault
+
+  /// - Parameter position: opens an id; nil: not one of ours.
+  /// - Throws: `bad-request` for a malformed form, `feature-not-implemented` for a field that is unknown (4.1.5),
+  ///   `item-not-found` for an id that was never given out (4.1.3).
+  init(_ query: Element, position: (PublicID) -> Position?) throws(StanzaError) {
+    func open(_ text: String) throws(StanzaError) -> Position {
+      guard let id = PublicID(text), let found = position(id) else {
+        throw StanzaError(.itemNotFound, "there is no such message in the archive")
+      }
+      return found
+    }
+    // 6.1.3: nodes are for other archives than a user's.
+    if query["node"] != nil { throw StanzaError(.itemNotFound, "there is no such node") }
+    queryID = query["queryid"]
+    isFlipped = query.first(Name("flip-page", NS.mam)) != nil
+    if let element = query.first(.dataForm) {
+      let form = try DataForm(element)
+      if let type = form.formType, type != String(describing: NS.mam) {
+        throw StanzaError(.badRequest, "FORM_TYPE is \(NS.mam)")
+      }
+      for field in form.fields {
+        let value = field.value ?? ""
+        switch field.name {
+        case "FORM_TYPE": break
+        case "with":
+          if value.isEmpty { break }
+          guard let jid = JID(parsing: value) else { throw StanzaError(.jidMalformed, "'with' is no address") }
+          with = jid
+        case "start": start = try Self.time(value, "start")
+        case "end": end = try Self.time(value, "end")
+        case "after-id":
+          if value.isEmpty { break }
+          let bound = try open(value)
+          anchors.insert(bound)
+          after = max(after, bound)
+        case "before-id":
+          if value.isEmpty { break }
+          let bound = try open(value)
+          anchors.insert(bound)
+          before = min(before, bound)
+        case "ids":
+          var found: Set<Position> = []
+          for id in field.values where !id.isEmpty { found.insert(try open(id)) }
+          if !found.isEmpty { ids = found.sorted() }
+        case "include-groupchat": _ = try form.boolean("include-groupchat")
+        default: throw StanzaError(.featureNotImplemented, "the field '\(field.name ?? "")' is not known here")
+        }
+      }
+    }
+    if let set = try query.payload(ResultSetRequest.self) {
+      if set.index != nil { throw StanzaError(.featureNotImplemented, "pages are asked for by id (XEP-0059 2.5)") }
+      if let id = set.after {
+        let bound = try open(id)
+        anchors.insert(bound)
+        after = max(after, bound)
+      }
+      if let id = set.before {
+        let bound = try open(id)
+        anchors.insert(bound)
+        before = min(before, bound)
+      }
+      isBackward = set.isBackward
+      limit = set.limit(default: DoorLimits.archivePageDefault)
+    }
+  }
+
+  private static func time(_ text: String, _ name: String) throws(StanzaError) -> Dialogs.Timestamp? {
+    if text.isEmpty { return nil }
+    guard let time = XMPP.Timestamp(text) else { throw StanzaError(.badRequest, "'\(name)' is no date and time") }
+    return Dialogs.Timestamp(milliseconds: time.milliseconds)
+  }
+
+  /// The page, ascending; nil: an id is not in this user's archive. On a
+  /// reader's thread.
+  func page(of user: Party, _ reader: any StoreReader) throws -> ArchivePage? {
+    if !anchors.isEmpty {
+      var check = ArchiveQuery(limit: anchors.count)
+      check.positions = anchors.sorted()
+      guard try reader.archive(of: user.id, check).entries.count == anchors.count else { return nil }
+    }
+    var dialog: DialogID?
+    if let with {
+      guard let peer = try reader.user(with.bare), let found = try reader.dialog(between: user.id, and: peer.id) else {
+        return ids == nil ? ArchivePage(entries: [], complete: true) : nil
+      }
+      dialog = found.id
+    }
+    if let ids { return try page(ids, in: dialog, of: user, reader) }
+    // Asked for nothing, one entry tells whether there is anything.
+    var query = ArchiveQuery(limit: max(1, limit))
+    query.with = dialog
+    query.withResource = with?.resource
+    query.start = start
+    query.end = end
+    query.after = after
+    query.before = before
+    query.backwards = isBackward
+    let page = try reader.archive(of: user.id, query)
+    return limit == 0 ? ArchivePage(entries: [], complete: page.entries.isEmpty) : cut(page)
+  }
+
+  /// Single messages: all must be there (4.1.3); other filters pick among them.
+  private func page(_ ids: [Position], in dialog: DialogID?, of user: Party, _ reader: any StoreReader) throws
+    -> ArchivePage?
+  {
+    let inRange = ids.filter { $0 > after && $0 < before }
+    let wanted = isBackward ? inRange.suffix(limit) : inRange.prefix(limit)
+    if wanted.isEmpty { return ArchivePage(entries: [], complete: inRange.isEmpty) }
+    var query = ArchiveQuery(limit: wanted.count)
+    query.positions = Array(wanted)
+    var page = try reader.archive(of: user.id, query)
+    guard page.entries.count == wanted.count else { return nil }
+    page.complete = wanted.count == inRange.count
+    page.entries.removeAll { entry in
+      if let dialog, entry.dialog != dialog { return true }
+      if let start, entry.time < start { return true }
+      if let end, entry.time > end { return true }
+      return false
+    }
+    return cut(page)
+  }
+
+  /// A page of large messages ends early, at the end that the client reads on
+  /// from.
+  private func cut(_ page: ArchivePage) -> ArchivePage {
+    var left = DoorLimits.archivePageBytesMax
+    func fits(_ entry: Entry) -> Bool {
+      left -= entry.weight
+      return left >= 0
+    }
+    let kept =
+      isBackward
+      ? page.entries.reversed().prefix(while: fits).count : page.entries.prefix(while: fits).count
+    let count = max(kept, min(1, page.entries.count))
+    if count == page.entries.count { return page }
+    return ArchivePage(
+      entries: Array(isBackward ? page.entries.suffix(count) : page.entries.prefix(count)), complete: false)
+  }
+}

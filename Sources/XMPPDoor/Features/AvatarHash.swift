@@ -1,0 +1,85 @@
+import NIOCore
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0153: the hash of the user's avatar in their presence, put in by the
+/// server as XEP-0398 4 wants it, so that no client has to fetch its own vCard
+/// for that at every login.
+struct AvatarHash: Feature {
+  static let xep = XEP(153, "1.1.1", "vCard-Based Avatars", note: "the server puts the hash in (XEP-0398 4)")
+
+  private static let update = Name("x", NS.vCardUpdate)
+  private static let photo = Name("photo", NS.vCardUpdate)
+  /// The presence in which this server said that there is no avatar any more: a
+  /// client's own word to that effect must be left alone, ours need not.
+  private static let retraction = Slot<Presence?>(nil)
+
+  func register(in table: inout FeatureTable) {}
+
+  /// The children of a client's presence with the hash of the avatar.
+  ///
+  /// - Parameters:
+  ///   - profile: the sender's; nil: unknown, and nothing is changed.
+  ///   - isAvailable: only available presence carries a hash.
+  static func writeChildren(
+    of presence: Element, profile: Profile?, isAvailable: Bool, into writer: inout ElementWriter
+  ) {
+    guard isAvailable, let profile else { return writer.children(of: presence) }
+    let said = presence.first(update)
+    switch (said?.first(photo), profile.avatarHash) {
+    case (let photo?, _) where !photo.hasText:
+      // "I have none": theirs to say.
+      writer.children(of: presence)
+    case (.some, nil): writer.children(of: presence)
+    case (nil, nil):
+      // "Not ready yet" is overwritten; saying nothing stays so.
+      writer.children(of: presence) { $0.is(update) }
+      if said != nil { write(nil, into: &writer) }
+    case (_, let hash?):
+      writer.children(of: presence) { $0.is(update) }
+      write(hash, into: &writer)
+    }
+  }
+
+  /// - Parameter hash: nil: there is no avatar (XEP-0153 4.1).
+  static func write(_ hash: String?, into writer: inout ElementWriter) {
+    writer.open(update)
+    writer.open(photo)
+    if let hash { writer.text(hash) }
+    writer.close()
+    writer.close()
+  }
+
+  /// The user's profile has changed: if the avatar has, everybody who sees the
+  /// session's presence learns it.
+  static func changed(_ profile: Profile, _ session: XMPPSession) {
+    guard let presence = session.presence else { return }
+    let isOurs = session[retraction] === presence
+    guard let extras = amended(presence.extras, hash: profile.avatarHash, mayFillEmpty: isOurs) else { return }
+    let next = Presence(
+      from: presence.from, resource: presence.resource, availability: presence.availability, status: presence.status,
+      priority: presence.priority, id: presence.id, extras: extras, time: session.parley.clock.now)
+    session[retraction] = profile.avatarHash == nil ? next : nil
+    session.presence = next
+    session.parley.hub.setPresence(next, of: session.handle)
+  }
+
+  /// The children of a presence, as bytes, with another hash; nil: nothing
+  /// changes.
+  static func amended(_ extras: [UInt8], hash: String?, mayFillEmpty: Bool) -> [UInt8]? {
+    let document = Array("<presence xmlns='jabber:client'>".utf8) + extras + Array("</presence>".utf8)
+    guard let presence = try? Element(parsing: document) else { return nil }
+    let said = presence.first(update)?.first(photo)
+    if let said {
+      if !said.hasText && (!mayFillEmpty || hash == nil) { return nil }
+      if let hash, said.text == hash { return nil }
+    } else if hash == nil {
+      return nil
+    }
+    var writer = ElementWriter()
+    writer.children(of: presence) { $0.is(update) }
+    write(hash, into: &writer)
+    return Array(writer.buffer.readableBytesView)
+  }
+}

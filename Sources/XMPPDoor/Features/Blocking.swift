@@ -1,0 +1,84 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0191: the block list. What a block does to stanzas and presence is
+/// decided by the core and the gates before it; here it is read and written.
+struct Blocking: Feature {
+  static let xep = XEP(191, "1.3", "Blocking Command")
+
+  private static let blocklist = Name("blocklist", NS.blocking)
+  private static let block = Name("block", NS.blocking)
+  private static let unblock = Name("unblock", NS.blocking)
+  private static let item = Name("item", NS.blocking)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.blocking)")
+    table.iq(.get, Self.blocklist, to: [.account]) { turn, _ in
+      turn.afterPosts { () throws(StanzaError) in
+        // Pushes first, then the list, so that no change falls between (3.2).
+        turn.parley.hub.update(turn.session.handle) { $0.wantsBlocks = true }
+        guard let card = turn.session.card else { throw StanzaError(.internalServerError) }
+        turn.reply { Self.write(Self.blocklist, card.blocks, into: &$0) }
+      }
+    }
+    table.iq(.set, Self.block, to: [.account]) { (turn, payload) throws(StanzaError) in
+      let patterns = try Self.patterns(payload)
+      // 3.3.
+      if patterns.isEmpty { throw StanzaError(.badRequest, "name at least one address to block") }
+      turn.postAndReply(.block(patterns))
+    }
+    // No item: all of them (3.5).
+    table.iq(.set, Self.unblock, to: [.account]) { (turn, payload) throws(StanzaError) in
+      turn.postAndReply(.unblock(try Self.patterns(payload)))
+    }
+  }
+
+  static func patterns(_ payload: Element) throws(StanzaError) -> [BlockPattern] {
+    var patterns: [BlockPattern] = []
+    for child in payload.children where child.is(item) {
+      patterns.append(BlockPattern(try child.requiredJID("jid")))
+      if patterns.count > Dialogs.Limits.blocksMax {
+        throw StanzaError(.policyViolation, "a block list has at most \(Dialogs.Limits.blocksMax) items")
+      }
+    }
+    return patterns
+  }
+
+  // MARK: Push
+
+  /// Tells the session of a change, if it has asked for the list (3.3, 3.4).
+  static func push(_ change: BlockChange, to session: XMPPSession) {
+    guard session.attendance?.wantsBlocks == true else { return }
+    // Nothing is left of several: that is "unblock all" (3.5).
+    let isAll = change.act == .unblock && change.patterns.count > 1 && session.card?.blocks.isEmpty == true
+    session.send {
+      writePush(change, isAll: isAll, id: House.randomID(), to: session.jid.description, into: &$0)
+    }
+  }
+
+  static func writePush(
+    _ change: BlockChange, isAll: Bool, id: String, to: String, into writer: inout ElementWriter
+  ) {
+    writer.open(.iq)
+    writer.attribute("type", IQType.set.text)
+    writer.attribute("id", id)
+    writer.attribute("to", to)
+    switch change.act {
+    case .block: write(block, change.patterns, into: &writer)
+    case .unblock: write(unblock, isAll ? [] : change.patterns, into: &writer)
+    }
+    writer.close()
+  }
+
+  static func write(_ name: Name, _ patterns: [BlockPattern], into writer: inout ElementWriter) {
+    writer.open(name)
+    for pattern in patterns {
+      writer.open(item)
+      writer.attribute("jid", pattern.jid.description)
+      writer.close()
+    }
+    writer.close()
+  }
+}

@@ -1,0 +1,62 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0280: copies for a user's other resources. Which messages are copied and
+/// to whom is `Dialogs.Routing`; here is the wrapping, and the switch.
+///
+/// `urn:xmpp:carbons:rules:0` (6.2) is not advertised: its rules about rooms
+/// have nothing to apply to yet, and errors go to the exact resource only.
+struct Carbons: Feature {
+  static let xep = XEP(
+    280, "1.0.1", "Message Carbons", note: "errors are not copied, so the rules of 6.1 are not advertised")
+
+  enum Direction: Sendable { case sent, received }
+
+  private static let sent = Name("sent", NS.carbons)
+  private static let received = Name("received", NS.carbons)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.carbons)")
+    // Enabling twice changes nothing and is no error (10).
+    table.iq(.set, Name("enable", NS.carbons), to: [.account]) { turn, _ in Self.turn(turn, on: true) }
+    table.iq(.set, Name("disable", NS.carbons), to: [.account]) { turn, _ in Self.turn(turn, on: false) }
+    table.read(Name("private", NS.carbons)) { _, draft in draft.isUncopied = true }
+  }
+
+  /// Behind the session's own posts, so that what it sent before is copied as
+  /// it was switched then.
+  private static func turn(_ turn: Turn, on isEnabled: Bool) {
+    turn.afterPosts {
+      turn.parley.hub.update(turn.session.handle) { $0.carbons = isEnabled }
+      turn.reply()
+    }
+  }
+
+  /// Opens the wrapping of a copy (7, 8): the forwarded message comes next, then
+  /// `close`.
+  ///
+  /// - Parameters:
+  ///   - from: the user's bare JID.
+  ///   - to: the full JID of the resource that gets the copy.
+  ///   - type: the original's.
+  static func open(
+    _ direction: Direction, from: String, to: String, type: Envelope.MessageType, into writer: inout ElementWriter
+  ) {
+    writer.open(.message)
+    writer.attribute("from", from)
+    writer.attribute("to", to)
+    writer.attribute("type", Outbound.typeText(type))
+    switch direction {
+    case .sent: writer.open(sent)
+    case .received: writer.open(received)
+    }
+    writer.open(.forwarded)
+  }
+
+  static func close(into writer: inout ElementWriter) {
+    writer.close()
+    writer.close()
+    writer.close()
+  }
+}

@@ -1,0 +1,27 @@
+import XMLStream
+import XMPP
+
+/// XEP-0085: composing and not. A state alone is a signal, passed on and never
+/// stored (5.8); what apps see of it is whether somebody types.
+struct ChatStates: Feature {
+  static let xep = XEP(85, "2.1", "Chat State Notifications")
+
+  private static let composing = Name("composing", NS.chatStates)
+  private static let paused = Name("paused", NS.chatStates)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.chatStates)", on: [.session])
+    table.read(Self.composing) { _, draft in draft.typing = true }
+    for state in [
+      Self.paused, Name("active", NS.chatStates), Name("inactive", NS.chatStates), Name("gone", NS.chatStates),
+    ] {
+      table.read(state) { _, draft in draft.typing = false }
+    }
+  }
+
+  /// What an app's typing looks like to XMPP.
+  static func write(isTyping: Bool, into writer: inout ElementWriter) {
+    writer.open(isTyping ? composing : paused)
+    writer.close()
+  }
+}

@@ -1,0 +1,22 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0203: when a stanza was first sent, said by the server where it hands
+/// over later than it received. Forged ones are taken off incoming messages
+/// (5, `StanzaIDs.isStripped`).
+struct Delay: Feature {
+  static let xep = XEP(203, "2.0", "Delayed Delivery")
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.delay)", on: [.server])
+  }
+
+  /// - Parameter by: who kept the stanza; nil leaves it out.
+  static func write(_ time: Dialogs.Timestamp, by: String? = nil, into writer: inout ElementWriter) {
+    writer.open(.delay)
+    writer.attribute("from", by)
+    XMPP.Timestamp(milliseconds: time.milliseconds).withBytes { writer.attribute("stamp", $0) }
+    writer.close()
+  }
+}

@@ -1,0 +1,29 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0202: what time it is here. The server's offset is always told as zero:
+/// where it stands is nobody's business (6), and it has no user to whom local
+/// time would mean something.
+struct EntityTime: Feature {
+  static let xep = XEP(202, "2.0", "Entity Time")
+  static let time = Name("time", NS.time)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.time)", on: [.server])
+    table.iq(.get, Self.time, to: [.server]) { turn, _ in
+      turn.reply { Self.write(turn.parley.clock.now, into: &$0) }
+    }
+  }
+
+  static func write(_ now: Dialogs.Timestamp, into writer: inout ElementWriter) {
+    writer.open(time)
+    writer.open("tzo")
+    writer.raw("+00:00")
+    writer.close()
+    writer.open("utc")
+    XMPP.Timestamp(milliseconds: now.milliseconds).withBytes { writer.text($0) }
+    writer.close()
+    writer.close()
+  }
+}

@@ -1,0 +1,85 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// Messages without a body that are kept all the same, because they say
+/// something that must not be lost: XEP-0313 6.1.1 allows it, and the XEPs below
+/// want it. Each child is passed on and archived as it came; this server acts on
+/// none of them.
+struct KeptMessages: Feature {
+  static let xep = XEP(
+    160, "1.0.1", "Best Practices for Handling Offline Messages",
+    note: "offline messages are read from the log; bodiless messages that count are kept too")
+
+  /// XEPs whose messages are stored without a body and passed on.
+  static let passedOn: [XEP] = [
+    XEP(45, "1.35.5", "Multi-User Chat", note: "invitations that rooms relay (7.8.2)"),
+    XEP(66, "1.5", "Out of Band Data", note: "links in messages (3)"),
+    XEP(249, "1.2", "Direct MUC Invitations"),
+    XEP(308, "1.2.1", "Last Message Correction"),
+    XEP(353, "0.8.0", "Jingle Message Initiation"),
+    XEP(373, "0.7.0", "OpenPGP for XMPP"),
+    XEP(380, "0.4.0", "Explicit Message Encryption"),
+    XEP(384, "0.9.1", "OMEMO Encryption", note: "messages, also in the namespace before 0.4; no device lists yet"),
+    XEP(424, "0.4.2", "Message Retraction"),
+    XEP(444, "0.2.1", "Message Reactions"),
+    XEP(447, "0.3.1", "Stateless file sharing"),
+    XEP(461, "0.2.1", "Message Replies"),
+    XEP(482, "0.1.0", "Call Invites"),
+  ]
+
+  func register(in table: inout FeatureTable) {
+    let kept: [Name] = [
+      // RFC 6121 5.2.4.
+      .subject,
+      Name("x", NS.conference),
+      Name("x", NS.oob),
+      Name("replace", NS.correction),
+      Name("reactions", NS.reactions),
+      Name("retract", NS.retraction),
+      Name("reply", NS.reply),
+      Name("file-sharing", NS.sfs),
+      Name("sources", NS.sfs),
+    ]
+    for name in kept { table.read(name) { _, draft in draft.isKept = true } }
+    for local: StaticString in ["propose", "ringing", "proceed", "accept", "reject", "retract", "finish"] {
+      table.read(Name(local, NS.jingleMessage)) { _, draft in draft.isKept = true }
+    }
+    for local: StaticString in ["invite", "retract", "accept", "reject", "left"] {
+      table.read(Name(local, NS.callInvites)) { _, draft in draft.isKept = true }
+    }
+    table.read(Name("x", NS.mucUser)) { element, draft in
+      // An empty <x/> only marks a private message (XEP-0045 7.5).
+      if element.first(Name("invite", NS.mucUser)) != nil || element.first(Name("decline", NS.mucUser)) != nil {
+        draft.isKept = true
+      }
+    }
+    registerCiphertext(in: &table)
+  }
+
+  /// What is encrypted is a message to the user, though nobody here can read
+  /// it. OMEMO without a payload only carries keys: kept, not shown.
+  private func registerCiphertext(in table: inout FeatureTable) {
+    for namespace in [NS.omemo, NS.omemoLegacy] {
+      let payload = Name("payload", namespace)
+      table.read(Name("encrypted", namespace)) { element, draft in
+        draft.isKept = true
+        if element.first(payload) != nil { draft.kind = .encrypted }
+      }
+    }
+    // XEP-0373, and XEP-0027, which some clients still speak.
+    for name in [Name("openpgp", "urn:xmpp:openpgp:0"), Name("x", "jabber:x:encrypted")] {
+      table.read(name) { _, draft in
+        draft.isKept = true
+        draft.kind = .encrypted
+      }
+    }
+    table.read(Name("encryption", NS.encryption)) { element, draft in
+      draft.isKept = true
+      // OMEMO says itself whether there is something to show.
+      let isOMEMO =
+        element.has("namespace", equalTo: NS.omemo) || element.has("namespace", equalTo: NS.omemoLegacy)
+      if !isOMEMO { draft.kind = .encrypted }
+    }
+  }
+}

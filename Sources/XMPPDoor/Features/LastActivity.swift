@@ -1,0 +1,59 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0012: how long a user has been gone, and how long the server has been
+/// up. A query to a full JID goes to the client there, if the asking user may
+/// see that user's presence (4).
+struct LastActivity: Feature {
+  static let xep = XEP(
+    12, "2.0", "Last Activity", note: "the status text of the last unavailable presence is not kept (3: MAY)")
+  static let query = Name("query", NS.lastActivity)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.lastActivity)", on: [.server, .account])
+    table.iq(.get, Self.query, to: [.server]) { turn, _ in
+      let up = turn.parley.clock.now.milliseconds - turn.session.house.started.milliseconds
+      turn.reply { Self.write(milliseconds: up, into: &$0) }
+    }
+    // Whoever asks about their own account has a connected resource (3).
+    table.iq(.get, Self.query, to: [.account]) { turn, _ in
+      turn.reply { Self.write(milliseconds: 0, into: &$0) }
+    }
+    table.iq(.get, Self.query, to: [.user], Self.answerForUser)
+  }
+
+  private static func answerForUser(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    guard let address = turn.to?.bare else { throw StanzaError(.badRequest) }
+    let (viewer, jid) = (turn.party, turn.jid)
+    turn.fetch { try PresenceAccess.to(address, for: viewer, at: jid, $0) } reply: { (access) throws(StanzaError) in
+      switch access {
+      // RFC 6121 8.5.1.
+      case .absent: throw StanzaError(.serviceUnavailable)
+      case .denied: throw StanzaError(.forbidden)
+      case .granted(let user):
+        // "At least one connected or available resource" (3).
+        if !turn.parley.hub.attendances(of: user.id).isEmpty {
+          return turn.reply { write(milliseconds: 0, into: &$0) }
+        }
+        guard let seen = user.lastSeenAt else {
+          throw StanzaError(.itemNotFound, "this user has not been here yet")
+        }
+        let gone = turn.parley.clock.now.milliseconds - seen.milliseconds
+        turn.reply { write(milliseconds: gone, into: &$0) }
+      }
+    }
+  }
+
+  /// Whether a query to a full JID may be passed on to the client there (4, 8).
+  static func mayPass(_ payload: Element, from viewer: Party, at jid: FullJID, to: BareJID, _ hub: Hub) -> Bool {
+    !payload.is(query) || PresenceAccess.isGranted(to: to, for: viewer, at: jid, hub)
+  }
+
+  static func write(milliseconds: Int64, into writer: inout ElementWriter) {
+    writer.open(query)
+    writer.attribute("seconds", max(0, milliseconds / 1_000))
+    writer.close()
+  }
+}

@@ -1,0 +1,32 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0333: how far somebody has read. `<received/>` and `<acknowledged/>` of
+/// drafts before version 1.0 (11) have no meaning left; they are passed on.
+struct Markers: Feature {
+  static let xep = XEP(333, "1.0.0", "Displayed Markers")
+
+  private static let markable = Name("markable", NS.markers)
+  private static let displayed = Name("displayed", NS.markers)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.markers)", on: [.session])
+    table.read(Self.markable) { _, draft in draft.isMarkable = true }
+    table.read(Self.displayed) { element, draft in
+      if let id = element["id"], StanzaIDs.isUsable(id) { draft.marker = (.displayed, id) }
+    }
+  }
+
+  static func writeMarkable(into writer: inout ElementWriter) {
+    writer.open(markable)
+    writer.close()
+  }
+
+  /// - Parameter id: the stanza id of the last message that was displayed.
+  static func writeDisplayed(_ id: String, into writer: inout ElementWriter) {
+    writer.open(displayed)
+    writer.attribute("id", id)
+    writer.close()
+  }
+}

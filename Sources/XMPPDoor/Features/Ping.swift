@@ -1,0 +1,16 @@
+import XMPP
+
+/// XEP-0199: "are you there?" A client asks its server (4.2), also by way of
+/// its own account.
+struct Ping: Feature {
+  static let xep = XEP(199, "2.0.1", "XMPP Ping")
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.ping)", on: [.server, .account, .session])
+    table.iq(.get, .ping, to: [.server, .account]) { turn, _ in turn.reply() }
+    table.iq(.get, .ping, to: [.session]) { (turn, _) throws(StanzaError) in
+      try turn.checkSight()
+      turn.reply()
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// RFC 6121 2: the roster. What it says is in the user's card; here it is read
+/// and written as XMPP has it.
+///
+/// The whole roster is encoded once per card, so that a get copies bytes. A
+/// client that names the version it has (2.6) gets only what changed since,
+/// each item once, as pushes behind an empty result.
+struct Roster: Feature {
+  static let xep = XEP(0, "", "RFC 6121 2: roster, with versioning (2.6, XEP-0237)")
+
+  private static let item = Name("item", NS.roster)
+  private static let group = Name("group", NS.roster)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.roster)", on: [.server, .account])
+    table.iq(.get, .roster, to: [.account], Self.get)
+    table.iq(.set, .roster, to: [.account], Self.set)
+    // 2.1.5, 2.3.3: somebody else's roster.
+    let forbidden: FeatureTable.IQHandler = { (_, _) throws(StanzaError) in throw StanzaError(.forbidden) }
+    table.iq(.get, .roster, to: [.user], forbidden)
+    table.iq(.set, .roster, to: [.user], forbidden)
+  }
+
+  // MARK: Get
+
+  private static func get(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    // No attribute: the client knows no versions. Empty: it has none yet (2.6.2).
+    let known = query["ver"].flatMap { turn.parley.position(ofCursor: $0, in: turn.party.realm) }
+    turn.afterPosts { () throws(StanzaError) in
+      let card = try interest(turn)
+      guard let known, known < card.rosterVersion else {
+        if let known, known == card.rosterVersion { return turn.reply() }
+        return replyWhole(turn, card)
+      }
+      // While the changes are read, further ones may be committed and pushed:
+      // the answer must neither miss one nor say an older one behind it.
+      turn.parley.hub.update(turn.session.handle) { $0.wantsRoster = false }
+      let owner = turn.party.id
+      turn.fetch { reader in
+        (try reader.rosterVersion(of: owner), try reader.contactChanges(of: owner, after: known))
+      } reply: { (snapshot) throws(StanzaError) in
+        let (version, changes) = snapshot
+        let card = try interest(turn)
+        guard card.rosterVersion == version, changes.count <= card.contacts.count, changes.allSatisfy(isTellable)
+        else { return replyWhole(turn, card) }
+        turn.reply()
+        for change in changes { sendPush(change, to: turn.session) }
+      }
+    }
+  }
+
+  /// From here on the session gets pushes (2.2); the card is read behind that,
+  /// so that no change falls between the two.
+  private static func interest(_ turn: Turn) throws(StanzaError) -> Card {
+    turn.parley.hub.update(turn.session.handle) { $0.wantsRoster = true }
+    guard let card = turn.session.card else { throw StanzaError(.internalServerError) }
+    return card
+  }
+
+  /// An item that is no longer in the roster without having been removed (a
+  /// request came for what had been removed) cannot be told as a push.
+  private static func isTellable(_ change: ContactChange) -> Bool {
+    change.removed || change.contact.subscription.isInRoster
+  }
+
+  private static func replyWhole(_ turn: Turn, _ card: Card) {
+    let body = card.forms.form(for: .xmpp) {
+      encoded(card, version: turn.parley.cursor(card.rosterVersion, in: turn.party.realm))
+    }
+    turn.reply { $0.raw(body) }
+  }
+
+  /// `<query/>` with every item that shows, ordered by address.
+  static func encoded(_ card: Card, version: String) -> ByteBuffer {
+    let contacts = card.contacts.values.filter(\.subscription.isInRoster)
+      .sorted { $0.address.description < $1.address.description }
+    var writer = ElementWriter()
+    writer.open(.roster)
+    writer.attribute("ver", version)
+    for contact in contacts { write(contact, into: &writer) }
+    writer.close()
+    return writer.buffer
+  }
+
+  private static func write(_ contact: Contact, into writer: inout ElementWriter) {
+    let subscription = contact.subscription
+    writer.open(item)
+    writer.attribute("jid", contact.address.description)
+    writer.attribute("name", contact.name)
+    writer.attribute("subscription", subscription.rosterSubscription)
+    writer.attribute("ask", subscription.rosterAsk)
+    if subscription.rosterApproved { writer.attribute("approved", "true" as StaticString) }
+    for name in contact.groups {
+      writer.open(group)
+      writer.text(name)
+      writer.close()
+    }
+    writer.close()
+  }
+
+  // MARK: Set
+
+  private static func set(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    switch try change(query, of: turn.party.address) {
+    case .set(let address, let name, let groups):
+      turn.postAndReply(.contact(address: address, name: name, groups: groups))
+    case .remove(let address):
+      // Not in the roster: item-not-found (2.5.3).
+      turn.postAndReply(.removeContact(address))
+    }
+  }
+
+  enum Change: Hashable {
+    case set(BareJID, name: String?, groups: [String])
+    case remove(BareJID)
+  }
+
+  /// What a roster set asks for (2.1.5), or why not (2.3.3).
+  static func change(_ query: Element, of owner: BareJID) throws(StanzaError) -> Change {
+    var items = query.children.makeIterator()
+    guard let element = items.next(), element.is(item), items.next() == nil else {
+      throw StanzaError(.badRequest, "a roster set has exactly one item")
+    }
+    let jid = try element.requiredJID("jid")
+    guard jid.isBare else { throw StanzaError(.badRequest, "a contact is a bare address") }
+    let address = jid.bare
+    if element.has("subscription", equalTo: "remove") { return .remove(address) }
+    // The interoperability note of 2.3.3.
+    if address == owner { throw StanzaError(.notAllowed, "you cannot be your own contact") }
+    let name = element["name"].flatMap { $0.isEmpty ? nil : $0 }
+    if let name, name.utf8.count > Dialogs.Limits.displayNameBytesMax {
+      throw StanzaError(.notAcceptable, "a name has at most \(Dialogs.Limits.displayNameBytesMax) bytes")
+    }
+    var groups: [String] = []
+    for child in element.children where child.is(group) {
+      let name = child.text
+      if name.isEmpty { throw StanzaError(.notAcceptable, "a group has a name") }
+      if name.utf8.count > Dialogs.Limits.groupBytesMax {
+        throw StanzaError(.notAcceptable, "a group's name has at most \(Dialogs.Limits.groupBytesMax) bytes")
+      }
+      if groups.contains(name) { throw StanzaError(.badRequest, "a group is named twice") }
+      groups.append(name)
+      if groups.count > Dialogs.Limits.groupsPerContactMax {
+        throw StanzaError(.notAcceptable, "a contact has at most \(Dialogs.Limits.groupsPerContactMax) groups")
+      }
+    }
+    return .set(address, name: name, groups: groups)
+  }
+
+  // MARK: Push
+
+  /// Tells the session of a change, if it has asked for its roster (2.2).
+  static func push(_ change: ContactChange, to session: XMPPSession) {
+    guard session.attendance?.wantsRoster == true else { return }
+    sendPush(change, to: session)
+  }
+
+  private static func sendPush(_ change: ContactChange, to session: XMPPSession) {
+    let version = session.parley.cursor(change.contact.version, in: session.party.realm)
+    session.send { writePush(change, version: version, id: House.randomID(), to: session.jid.description, into: &$0) }
+  }
+
+  /// Without `from`: from the account itself (2.1.6).
+  static func writePush(
+    _ change: ContactChange, version: String, id: String, to: String, into writer: inout ElementWriter
+  ) {
+    writer.open(.iq)
+    writer.attribute("type", IQType.set.text)
+    writer.attribute("id", id)
+    writer.attribute("to", to)
+    writer.open(.roster)
+    writer.attribute("ver", version)
+    if change.removed {
+      writer.open(item)
+      writer.attribute("jid", change.contact.address.description)
+      writer.attribute("subscription", "remove" as StaticString)
+      writer.close()
+    } else {
+      write(change.contact, into: &writer)
+    }
+    writer.close()
+    writer.close()
+  }
+}

@@ -1,0 +1,33 @@
+import XMLStream
+import XMPP
+
+/// XEP-0092: name and version of the server's software. The operating system is
+/// not told (5: it helps only attackers).
+struct SoftwareVersion: Feature {
+  static let xep = XEP(92, "1.1", "Software Version", note: "the operating system is never told")
+  static let name = "Parley"
+  static let query = Name("query", NS.version)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.version)", on: [.server, .session])
+    table.iq(.get, Self.query, to: [.server]) { turn, _ in
+      turn.reply { Self.write(version: turn.session.house.options.version, into: &$0) }
+    }
+    // An app's session is software of this server as far as XMPP can see.
+    table.iq(.get, Self.query, to: [.session]) { (turn, _) throws(StanzaError) in
+      try turn.checkSight()
+      turn.reply { Self.write(version: turn.session.house.options.version, into: &$0) }
+    }
+  }
+
+  static func write(version: String, into writer: inout ElementWriter) {
+    writer.open(query)
+    writer.open("name")
+    writer.text(name)
+    writer.close()
+    writer.open("version")
+    writer.text(version)
+    writer.close()
+    writer.close()
+  }
+}

@@ -1,0 +1,95 @@
+public import Dialogs
+public import Logging
+import NIOCore
+import XMLStream
+import XMPP
+
+/// What all sessions of this door share. Immutable but for the registry of
+/// suspended sessions and the limiter of login failures.
+public final class House: Sendable {
+  public struct Options: Sendable {
+    /// Domains served, the default first.
+    public var domains: [String]
+    /// Authentication without TLS; only ever set for loopback listeners.
+    public var allowsPlaintext: Bool
+    /// How long a broken session waits to be resumed, in seconds; 0: never.
+    public var resumptionSeconds: UInt32
+    /// Shown by XEP-0092.
+    public var version: String
+
+    public init(
+      domains: [String], allowsPlaintext: Bool = false, resumptionSeconds: UInt32 = 300, version: String
+    ) {
+      self.domains = domains
+      self.allowsPlaintext = allowsPlaintext
+      self.resumptionSeconds = resumptionSeconds
+      self.version = version
+    }
+  }
+
+  let parley: Parley
+  let options: Options
+  let logger: Logger
+  let table: FeatureTable
+  let started: Dialogs.Timestamp
+  let streams: StreamPolicy
+  let resumption: ResumptionPolicy
+  let binding = BindPolicy(resourcesMax: Dialogs.Limits.sessionsPerUserMax)
+  let suspended = SuspendedSessions()
+  let failures = LoginFailures()
+
+  public init(parley: Parley, options: Options, logger: Logger) {
+    self.parley = parley
+    self.options = options
+    self.logger = logger
+    started = parley.clock.now
+    let table = Features.table()
+    self.table = table
+    resumption = ResumptionPolicy(
+      allowsResumption: options.resumptionSeconds > 0, secondsMax: options.resumptionSeconds)
+    let authentication = AuthenticationPolicy(
+      allowsUnsecured: options.allowsPlaintext, allowsUnsecuredPlain: options.allowsPlaintext,
+      decoy: SCRAMDecoy(secret: parley.decoySecret, iterations: Dialogs.Limits.scramIterations))
+    streams = StreamPolicy(
+      domains: Set(options.domains), defaultDomain: options.domains.first,
+      tls: options.allowsPlaintext ? .optional : .required, authentication: authentication,
+      features: Features.streamFeatures(table))
+  }
+
+  /// A random id for streams, resources and resumptions: 128 bits.
+  static func randomID() -> String {
+    PublicID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).description
+  }
+}
+
+/// Passwords that were wrong, counted by the client's address and never by
+/// account, so that nobody can lock a third person out. At the bound the
+/// address waits; the map is bounded by being begun anew each minute.
+final class LoginFailures: Sendable {
+  private struct State {
+    var minute: Int64 = 0
+    var failures: [String: Int] = [:]
+  }
+  private let state = Locked(State())
+
+  func isExhausted(_ address: String, now: Dialogs.Timestamp) -> Bool {
+    state.withLock { state in
+      Self.turn(&state, now)
+      return (state.failures[address] ?? 0) >= DoorLimits.loginFailuresPerMinute
+    }
+  }
+
+  func count(_ address: String, now: Dialogs.Timestamp) {
+    state.withLock { state in
+      Self.turn(&state, now)
+      if state.failures.count < DoorLimits.countedAddressesMax || state.failures[address] != nil {
+        state.failures[address, default: 0] += 1
+      }
+    }
+  }
+
+  private static func turn(_ state: inout State, _ now: Dialogs.Timestamp) {
+    let minute = now.milliseconds / 60_000
+    if minute != state.minute { state = State(minute: minute) }
+  }
+}

@@ -1,0 +1,74 @@
+import Dialogs
+import NIOCore
+import XMPP
+import XMLStream
+
+/// What the sessions of one event loop share: the lane, one timer for all of
+/// them (a timer each would cost more than the session), and spare writers, so
+/// that a busy session allocates no buffer and an idle one keeps none.
+final class LoopWheel {
+  static let tick: TimeAmount = .seconds(5)
+
+  let loop: any EventLoop
+  let lane: Lane
+  private var connections: [ObjectIdentifier: XMPPConnection] = [:]
+  private var suspended: [ObjectIdentifier: XMPPSession] = [:]
+  private var spare: [ElementWriter] = []
+  private var timer: RepeatedTask?
+
+  init(loop: any EventLoop) {
+    self.loop = loop
+    let loop = loop
+    lane = Lane { body in loop.execute(body) }
+  }
+
+  func start() {
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    timer = loop.scheduleRepeatedTask(initialDelay: Self.tick, delay: Self.tick) { _ in bound.value.turn() }
+  }
+
+  func stop() { timer?.cancel() }
+
+  func add(_ connection: XMPPConnection) { connections[ObjectIdentifier(connection)] = connection }
+  func remove(_ connection: XMPPConnection) { connections[ObjectIdentifier(connection)] = nil }
+  func add(suspended session: XMPPSession) { suspended[ObjectIdentifier(session)] = session }
+  func remove(suspended session: XMPPSession) { suspended[ObjectIdentifier(session)] = nil }
+
+  var allConnections: [XMPPConnection] { Array(connections.values) }
+
+  private func turn() {
+    let now = NIODeadline.now()
+    for connection in allConnections { connection.tick(now) }
+    for session in Array(suspended.values) { session.tick(now) }
+  }
+
+  /// Ends every stream; what can be resumed is returned.
+  func shutDown() -> [SuspendedSession] {
+    timer?.cancel()
+    var kept: [SuspendedSession] = []
+    for connection in allConnections {
+      if let session = connection.session, let archived = SessionArchive.archive(session) {
+        kept.append(archived)
+        session.abandon()
+      }
+      connection.fail(StreamError(.systemShutdown))
+    }
+    for session in Array(suspended.values) {
+      if let archived = SessionArchive.archive(session) { kept.append(archived) }
+      session.abandon()
+    }
+    return kept
+  }
+
+  // MARK: Writers
+
+  func takeWriter() -> ElementWriter { spare.popLast() ?? StreamFraming.document.writer() }
+
+  /// Takes back a writer whose buffer has been handed to the channel: used
+  /// again once the channel has let go of it.
+  func give(_ writer: consuming ElementWriter) {
+    guard spare.count < 64, writer.buffer.capacity <= 65_536 else { return }
+    writer.buffer.clear()
+    spare.append(writer)
+  }
+}

@@ -1,0 +1,113 @@
+import Addresses
+import Dialogs
+import FoundationEssentials
+import NIOCore
+import XMLStream
+import XMPP
+
+/// Resumable sessions as bytes, over a graceful restart: what the next process
+/// needs to go on with the stream as if nothing had happened (XEP-0198 5).
+/// Unacknowledged stanzas are kept as the bytes that will be sent again.
+enum SessionArchive {
+  private struct Kept: Codable {
+    var version = 1
+    var jid: String
+    var id: String
+    var resumptionSeconds: UInt32
+    var acknowledged: UInt64
+    var handled: UInt64
+    var items: [Data]
+    var readsArchive: Bool
+    var hasReplayed: Bool
+    var missed: Int64?
+    var toldUpTo: Int64
+    var confirmedUpTo: Int64
+    var carbons: Bool
+    var wantsRoster: Bool
+    var wantsBlocks: Bool
+    var presence: KeptPresence?
+    struct KeptPresence: Codable {
+      var availability: UInt8
+      var status: String?
+      var priority: Int8
+      var extras: Data
+      var time: Int64
+    }
+  }
+
+  static func archive(_ session: XMPPSession) -> SuspendedSession? {
+    guard let state = session.state else { return nil }
+    let attendance = session.parley.hub.attendances(of: session.party.id).first { $0.session === session.handle }
+    let snapshot = state.management.snapshot
+    let kept = Kept(
+      jid: state.jid.description, id: snapshot.id, resumptionSeconds: snapshot.resumptionSeconds,
+      acknowledged: snapshot.acknowledgedTotal, handled: snapshot.handledTotal,
+      items: snapshot.items.map { Data(bytes(of: $0.item, for: session)) }, readsArchive: state.readsArchive,
+      hasReplayed: state.hasReplayed, missed: state.missed?.number, toldUpTo: state.toldUpTo.number,
+      confirmedUpTo: state.confirmedUpTo.number, carbons: attendance?.carbons ?? false,
+      wantsRoster: attendance?.wantsRoster ?? false, wantsBlocks: attendance?.wantsBlocks ?? false,
+      presence: state.presence.map {
+        Kept.KeptPresence(
+          availability: $0.availability.rawValue, status: $0.status, priority: $0.priority, extras: Data($0.extras),
+          time: $0.time.milliseconds)
+      })
+    guard let data = try? JSONEncoder().encode(kept) else { return nil }
+    return SuspendedSession(
+      user: session.party.id, stream: state.nonce,
+      expires: session.parley.clock.now + .seconds(session.resumptionSecondsLeft), state: Array(data))
+  }
+
+  private static func bytes(of item: Sent, for session: XMPPSession) -> [UInt8] {
+    switch item {
+    case .bytes(let buffer): Array(buffer.readableBytesView)
+    case .entry(let entry, let form): Outbound.bytes(of: entry, form, for: session)
+    }
+  }
+
+  /// The session waits again for its client, as available as it was.
+  static func restore(_ suspended: SuspendedSession, house: House, wheel: LoopWheel) {
+    let now = house.parley.clock.now
+    guard suspended.expires > now, let kept = try? JSONDecoder().decode(Kept.self, from: Data(suspended.state)),
+      kept.version == 1, let jid = FullJID(parsing: kept.jid)
+    else { return }
+    let bound = NIOLoopBound(wheel, eventLoop: wheel.loop)
+    house.parley.fetch(on: wheel.lane, { try $0.party(suspended.user) }) { result in
+      guard case .success(let party?) = result else { return }
+      restore(kept, jid, party, suspended, house: house, bound: bound)
+    }
+  }
+
+  private static func restore(
+    _ kept: Kept, _ jid: FullJID, _ party: Party, _ suspended: SuspendedSession, house: House,
+    bound: NIOLoopBound<LoopWheel>
+  ) {
+    let wheel = bound.value
+    let presence = kept.presence.flatMap { kept in
+      Presence.Availability(rawValue: kept.availability).map {
+        Presence(
+          from: party, resource: jid.resource, availability: $0, status: kept.status, priority: kept.priority,
+          extras: Array(kept.extras), time: Dialogs.Timestamp(milliseconds: kept.time))
+      }
+    }
+    let snapshot = ResumptionMachine<Sent>.Snapshot(
+      id: kept.id, resumptionSeconds: kept.resumptionSeconds, acknowledgedTotal: kept.acknowledged,
+      handledTotal: kept.handled,
+      items: kept.items.map { (item: Sent.bytes(ByteBuffer(bytes: $0)), byteCount: $0.count) })
+    let state = SessionState(
+      jid: jid, nonce: suspended.stream, presence: presence, readsArchive: kept.readsArchive,
+      hasReplayed: kept.hasReplayed, missed: kept.missed.map { Position($0) }, toldUpTo: Position(kept.toldUpTo),
+      confirmedUpTo: Position(kept.confirmedUpTo),
+      management: SessionState.Management(
+        snapshot: snapshot, handled: UInt32(truncatingIfNeeded: kept.handled)))
+    let handle = SessionHandle(party: party, wheel: wheel)
+    let session = XMPPSession(house: house, wheel: wheel, handle: handle, resuming: state)
+    var attendance = Attendance(session: handle, door: .xmpp, resource: jid.resource)
+    attendance.presence = presence
+    attendance.carbons = kept.carbons
+    attendance.wantsRoster = kept.wantsRoster
+    attendance.wantsBlocks = kept.wantsBlocks
+    session.suspend()
+    handle.stands(session)
+    session.attend(as: attendance)
+  }
+}

@@ -1,0 +1,95 @@
+import Dialogs
+import NIOCore
+
+/// What other threads may hold of a session: enough to reach it on its lane.
+/// The session itself never leaves its event loop.
+final class SessionHandle: LiveSession {
+  let id: SessionID
+  let party: Party
+  let lane: Lane
+  let loop: any EventLoop
+  private let place: NIOLoopBound<Place>
+
+  /// Where the session stands.
+  final class Place {
+    enum State {
+      /// Not made yet: what comes early waits (a resumed session is known to the
+      /// hub a moment before its state has changed loops).
+      case expected([Delivery])
+      case here(XMPPSession)
+      /// Resumed elsewhere: what is still on its way here goes on there.
+      case moved(SessionHandle)
+      case gone
+    }
+    var state = State.expected([])
+  }
+
+  /// On the session's loop.
+  init(party: Party, wheel: LoopWheel) {
+    id = SessionID(.random(in: .min ... .max))
+    self.party = party
+    lane = wheel.lane
+    loop = wheel.loop
+    place = NIOLoopBound(Place(), eventLoop: wheel.loop)
+  }
+
+  /// On the session's loop.
+  var session: XMPPSession? {
+    if case .here(let session) = place.value.state { session } else { nil }
+  }
+
+  func stands(_ session: XMPPSession) {
+    let early: [Delivery] = if case .expected(let waiting) = place.value.state { waiting } else { [] }
+    place.value.state = .here(session)
+    for delivery in early { session.receive(delivery) }
+  }
+
+  func moved(to handle: SessionHandle) { place.value.state = .moved(handle) }
+  func ended() { place.value.state = .gone }
+
+  func receive(_ delivery: Delivery) {
+    switch place.value.state {
+    case .here(let session): session.receive(delivery)
+    case .expected(let early): place.value.state = .expected(early + [delivery])
+    case .moved(let handle): handle.lane.deliver(delivery, to: handle)
+    case .gone: break
+    }
+  }
+
+  func batchEnded() {
+    if case .here(let session) = place.value.state { session.batchEnded() }
+  }
+
+  /// From any thread: runs on the session's loop, with the session if it is
+  /// still there.
+  func reach(_ body: @escaping @Sendable (XMPPSession?) -> Void) {
+    loop.execute { body(self.session) }
+  }
+}
+
+/// Suspended and connected sessions that can be resumed, by stream (XEP-0198).
+final class SuspendedSessions: Sendable {
+  private let sessions = Locked<[StreamNonce: SessionHandle]>([:])
+
+  func put(_ handle: SessionHandle, under nonce: StreamNonce) -> Bool {
+    sessions.withLock { sessions in
+      guard sessions.count < DoorLimits.suspendedMax else { return false }
+      sessions[nonce] = handle
+      return true
+    }
+  }
+
+  func take(_ nonce: StreamNonce, of party: Party) -> SessionHandle? {
+    sessions.withLock { sessions in
+      guard let found = sessions[nonce], found.party == party else { return nil }
+      sessions[nonce] = nil
+      return found
+    }
+  }
+
+  func remove(_ nonce: StreamNonce, _ handle: SessionHandle) {
+    sessions.withLock { if $0[nonce] === handle { $0[nonce] = nil } }
+  }
+
+  var all: [SessionHandle] { sessions.withLock { Array($0.values) } }
+}

@@ -1,0 +1,33 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// What a message's children make of it. Starts as "pass it on"; each feature's
+/// reader adds what its child means; `Inbound` finishes it.
+struct Draft {
+  /// The text of `<body/>` in the stanza's own language, if there is one.
+  var body: String?
+  /// What it is to the log when no child says otherwise.
+  var kind = Content.Kind.none
+  /// Kept although it has no body (`<store/>`, or a child of the named list:
+  /// subject, invitation, call message, correction, reaction, retraction...).
+  var isKept = false
+  /// Never stored (XEP-0334 `<no-store/>`), also with a body.
+  var isUnstored = false
+  /// Not in the archive and gone when delivered (`<no-permanent-store/>`).
+  var isTransient = false
+  /// No carbons (`<private/>`, `<no-copy/>`).
+  var isUncopied = false
+  /// XEP-0184 `<request/>`.
+  var wantsReceipt = false
+  /// XEP-0333 `<markable/>`.
+  var isMarkable = false
+  /// A chat state alone is a signal (XEP-0085): composing or not.
+  var typing: Bool?
+  /// A receipt (XEP-0184) or displayed marker (XEP-0333) for this stanza id.
+  var marker: (kind: Marker.Kind, id: String)?
+  /// XEP-0359.
+  var originID: String?
+  /// The number of children that no reader and no rule above accounts for.
+  var otherChildren = 0
+}

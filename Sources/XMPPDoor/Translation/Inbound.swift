@@ -1,0 +1,313 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// A stanza from a client -> a post, a signal, or an answer: the table of what
+/// becomes what. A stanza becomes at most one entry, with its whole payload;
+/// features only add effects.
+enum Inbound {
+  // MARK: Messages
+
+  static func message(_ turn: Turn) throws(StanzaError) {
+    let session = turn.session
+    let stanza = turn.stanza
+    // RFC 6121 8.1: without an address it is for the account itself.
+    let to = turn.to ?? JID(session.party.address)
+    let type = stanza.messageType
+    guard to.local != nil else {
+      session.management.handledUnlessPost()
+      if type == .error { return }
+      throw elsewhere(to, session)
+    }
+    if isElsewhere(to, session) {
+      session.management.handledUnlessPost()
+      if type == .error { return }
+      throw elsewhere(to, session)
+    }
+    var draft = Draft()
+    for child in stanza.element.children {
+      if child.is(.body) {
+        if draft.body == nil || child.language == nil { draft.body = child.text }
+      } else {
+        try session.house.table.read(child, into: &draft)
+      }
+    }
+    switch type {
+    case .error:
+      session.management.handledUnlessPost()
+      return relay(turn, to, draft)
+    case .groupchat:
+      session.management.handledUnlessPost()
+      throw StanzaError(.serviceUnavailable, "there is no room at this address")
+    case .headline:
+      session.management.handledUnlessPost()
+      return relay(turn, to, draft)
+    case .chat, .normal: break
+    }
+    let isSaid = draft.body != nil || draft.isKept || draft.kind == .encrypted
+    guard (isSaid || draft.marker != nil) && !draft.isUnstored else {
+      session.management.handledUnlessPost()
+      return relay(turn, to, draft)
+    }
+
+    let id = stanza.id
+    let envelope = Envelope(
+      type: type == .chat ? .chat : .normal, fromResource: session.jid.resource, toResource: to.resource, id: id,
+      language: stanza.language)
+    let extras = extras(of: stanza, session)
+    var traits: Message.Traits = draft.isTransient ? [.transient] : [.archived]
+    if draft.isUncopied { traits.insert(.uncopied) }
+    if draft.isMarkable { traits.insert(.markable) }
+    if draft.wantsReceipt { traits.insert(.receipted) }
+    let hasText = !(draft.body ?? "").isEmpty
+    let kind: Content.Kind = draft.kind == .encrypted ? .encrypted : hasText ? .text : .none
+    if kind != .none { traits.formUnion([.counts, .replayed]) }
+    let content = Content(kind: kind, text: draft.body ?? "", extras: extras)
+
+    if let marker = draft.marker, !isSaid {
+      if marker.kind == .delivered { traits.remove(.archived) }
+      return session.post(
+        .marker(
+          MarkerDraft(
+            with: to.bare, kind: marker.kind, target: .stanza(marker.id), stanza: (content, envelope, traits))),
+        numbered: true
+      ) { result in
+        if case .failure(let problem) = result { turn.fail(problem) }
+      }
+    }
+
+    var key: RepeatKey?
+    if let id = draft.originID ?? id, id.utf8.count <= 1_023 {
+      var digest = Digest64()
+      extras.withUnsafeBytes { digest.combine($0) }
+      key = RepeatKey(rule: .xmpp, id: id, bodyHash: digest.finish())
+    }
+    session.post(
+      .message(MessageDraft(to: to.bare, content: content, envelope: envelope, traits: traits, key: key)),
+      numbered: true
+    ) { result in
+      if case .failure(let problem) = result { turn.fail(problem) }
+    }
+  }
+
+  /// The children as they will be written again, without what only a server
+  /// may say.
+  private static func extras(of stanza: Stanza, _ session: XMPPSession) -> [UInt8] {
+    var writer = session.wheel.takeWriter()
+    let domain = session.jid.bare.domain
+    writer.children(of: stanza.element) { StanzaIDs.isStripped($0, domain: domain) }
+    let bytes = Array(writer.buffer.readableBytesView)
+    session.wheel.give(writer)
+    return bytes
+  }
+
+  /// What is only passed on: chat states, headlines, unstored messages, errors.
+  /// A headline that nobody takes is silently ignored (RFC 6121 8.5.2.2.1).
+  private static func relay(_ turn: Turn, _ to: JID, _ draft: Draft) {
+    let session = turn.session
+    let stanza = turn.stanza
+    let type: Envelope.MessageType =
+      switch stanza.messageType {
+      case .normal: .normal
+      case .chat: .chat
+      case .groupchat: .groupchat
+      case .headline: .headline
+      case .error: .error
+      }
+    if type != .error, let card = session.card, !card.blocks.isEmpty, card.blocks(to) {
+      return turn.fail(Problem(.blocked, "you-block-this-user", "You have blocked this user."))
+    }
+    let relayed = RelayedStanza(
+      name: .message(type), from: session.party, fromResource: session.jid.resource, to: to.bare,
+      toResource: to.resource, id: stanza.id, language: stanza.language, extras: extras(of: stanza, session),
+      typing: draft.typing, isPrivate: draft.isUncopied)
+    signal(turn, .stanza(relayed), to, bounces: draft.body != nil && type != .error && type != .headline)
+  }
+
+  /// Behind the session's own posts, so that nothing overtakes what was said
+  /// before it.
+  private static func signal(_ turn: Turn, _ signal: Signal, _ to: JID, bounces: Bool) {
+    let session = turn.session
+    session.afterPosts {
+      let taken = session.parley.hub.signal(
+        signal, from: session.handle, party: session.party, to: .user(to.bare, resource: to.resource))
+      if !taken && bounces { turn.fail(StanzaError(.serviceUnavailable)) }
+    }
+  }
+
+  /// Another realm is another server, also where this process serves it.
+  private static func isElsewhere(_ to: JID, _ session: XMPPSession) -> Bool {
+    to.domain != session.party.address.domain
+  }
+
+  private static func elsewhere(_ to: JID, _ session: XMPPSession) -> StanzaError {
+    if !isElsewhere(to, session) { return StanzaError(.serviceUnavailable) }
+    let domains = session.house.options.domains
+    // The rooms' domain is neither advertised nor answered while there are none.
+    if domains.contains(where: { to.domain.hasSuffix(".\($0)") }) { return StanzaError(.serviceUnavailable) }
+    return StanzaError(.remoteServerNotFound, "this server does not federate")
+  }
+
+  // MARK: Presence
+
+  static func presence(_ turn: Turn) throws(StanzaError) {
+    let session = turn.session
+    let stanza = turn.stanza
+    guard let type = stanza.presenceType else { return }
+    switch type {
+    case .available, .unavailable:
+      if let to = turn.to, isElsewhere(to, session) {
+        if type == .available { throw elsewhere(to, session) }
+        return
+      }
+      let presence = try typed(turn, isAvailable: type == .available)
+      session.afterPosts {
+        if let to = turn.to, !(to.isBare && to.bare == session.party.address) {
+          session.parley.hub.direct(presence, of: session.handle, to: to.bare, resource: to.resource)
+        } else {
+          let isFirst = session.presence == nil
+          session.presence = presence.isAvailable ? presence : nil
+          session.parley.hub.setPresence(presence, of: session.handle)
+          if presence.isAvailable {
+            if isFirst { requests(session) }
+            session.becameAvailable()
+          }
+        }
+      }
+    case .subscribe, .subscribed, .unsubscribe, .unsubscribed:
+      guard let to = turn.to else { throw StanzaError(.badRequest, "a subscription stanza needs 'to'") }
+      let act: SubscriptionAct =
+        switch type {
+        case .subscribe: .subscribe
+        case .subscribed: .subscribed
+        case .unsubscribe: .unsubscribe
+        default: .unsubscribed
+        }
+      guard to.local != nil else { throw elsewhere(to, session) }
+      var writer = session.wheel.takeWriter()
+      writer.children(of: stanza.element)
+      let extras = Array(writer.buffer.readableBytesView)
+      session.wheel.give(writer)
+      turn.post(.subscription(act, to: to.bare, stanza: extras.isEmpty ? nil : extras))
+    case .probe:
+      // Servers probe, clients need not (RFC 6121 4.3); answered all the same
+      // where the subscription allows it.
+      guard let to = turn.to, let card = session.card, card.contacts[to.bare]?.subscription.to == true,
+        let user = session.parley.hub.user(at: to.bare)
+      else { return }
+      for attendance in session.parley.hub.attendances(of: user) {
+        if let presence = attendance.presence { Outbound.presence(presence, to: session) }
+      }
+    case .error: break
+    }
+  }
+
+  /// Subscription requests that wait are told at every initial presence until
+  /// they are answered (RFC 6121 3.1.3).
+  private static func requests(_ session: XMPPSession) {
+    guard let card = session.card else { return }
+    for contact in card.contacts.values where contact.subscription.pendingIn {
+      Outbound.subscription(.subscribe, from: contact.address, stanza: contact.request, to: session)
+    }
+  }
+
+  private static func typed(_ turn: Turn, isAvailable: Bool) throws(StanzaError) -> Presence {
+    let stanza = turn.stanza
+    let session = turn.session
+    var availability = isAvailable ? Presence.Availability.online : .offline
+    var status: String?
+    var priority: Int8 = 0
+    for child in stanza.element.children {
+      if child.is(.show), isAvailable {
+        switch child.text {
+        case "chat": availability = .chat
+        case "away": availability = .away
+        case "xa": availability = .extendedAway
+        case "dnd": availability = .doNotDisturb
+        default: throw StanzaError(.badRequest, "<show/> is chat, away, xa or dnd (RFC 6121 4.7.2.1)")
+        }
+      } else if child.is(.status), status == nil {
+        status = child.text
+      } else if child.is(.priority) {
+        guard let value = Int8(child.text) else {
+          throw StanzaError(.badRequest, "<priority/> is a number from -128 to 127 (RFC 6121 4.7.2.3)")
+        }
+        priority = value
+      }
+    }
+    var writer = session.wheel.takeWriter()
+    AvatarHash.writeChildren(of: stanza.element, profile: session.card?.user.profile, isAvailable: isAvailable, into: &writer)
+    let extras = Array(writer.buffer.readableBytesView)
+    session.wheel.give(writer)
+    return Presence(
+      from: session.party, resource: session.jid.resource, availability: availability, status: status,
+      priority: priority, id: stanza.id, toResource: turn.to?.resource, extras: extras, time: session.parley.clock.now)
+  }
+
+  // MARK: IQs
+
+  static func iq(_ turn: Turn) throws(StanzaError) {
+    let session = turn.session
+    let stanza = turn.stanza
+    guard let type = stanza.iqType else { return }
+    let target: FeatureTable.Target
+    if let to = turn.to {
+      if to.isBare, to.bare == session.party.address {
+        target = .account
+      } else if to.local == nil, session.house.options.domains.contains(to.domain) {
+        target = .server
+      } else if isElsewhere(to, session) {
+        if !type.isRequest { return }
+        throw elsewhere(to, session)
+      } else if to.isBare {
+        try checkBlocks(session, to, type)
+        target = .user
+      } else {
+        return try relay(turn, to, type)
+      }
+    } else {
+      target = .account
+    }
+    guard type.isRequest else {
+      if let id = stanza.id { session.answered(id) }
+      return
+    }
+    guard let payload = stanza.payload,
+      let handler = session.house.table.iqHandler(payload, isSet: type == .set, target: target)
+    else { throw StanzaError(.serviceUnavailable) }
+    try handler(turn, payload)
+  }
+
+  private static func checkBlocks(_ session: XMPPSession, _ to: JID, _ type: IQType) throws(StanzaError) {
+    guard type.isRequest, let card = session.card, !card.blocks.isEmpty, card.blocks(to) else { return }
+    throw StanzaError(Problem(.blocked, "you-block-this-user", "You have blocked this user."))
+  }
+
+  /// Between clients, to a full JID (RFC 6121 8.5.3.1).
+  private static func relay(_ turn: Turn, _ to: JID, _ type: IQType) throws(StanzaError) {
+    let session = turn.session
+    let stanza = turn.stanza
+    if !type.isRequest, let card = session.card, !card.blocks.isEmpty, card.blocks(to) { return }
+    try checkBlocks(session, to, type)
+    // XEP-0012 4: only to those who may see the addressee's presence.
+    if type == .get, let payload = stanza.payload,
+      !LastActivity.mayPass(payload, from: session.party, at: session.jid, to: to.bare, session.parley.hub)
+    {
+      throw StanzaError(.forbidden)
+    }
+    // An app's session speaks no XMPP: the server answers for it.
+    if type.isRequest, let user = session.parley.hub.user(at: to.bare),
+      session.parley.hub.attendances(of: user).contains(where: { $0.door == .app && $0.resource == to.resource }),
+      let payload = stanza.payload,
+      let handler = session.house.table.iqHandler(payload, isSet: type == .set, target: .session)
+    {
+      return try handler(turn, payload)
+    }
+    let relayed = RelayedStanza(
+      name: .iq(String(describing: type.text)), from: session.party, fromResource: session.jid.resource, to: to.bare,
+      toResource: to.resource, id: stanza.id, language: stanza.language, extras: extras(of: stanza, session))
+    signal(turn, .stanza(relayed), to, bounces: type.isRequest)
+  }
+}

@@ -1,0 +1,251 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// Entries and signals -> stanzas for one session. A payload that XMPP wrote is
+/// copied as bytes; one that the app wrote is rendered here.
+enum Outbound {
+  // MARK: Entries
+
+  static func entry(_ entry: Entry, _ form: Form, delayed: Bool, to session: XMPPSession) {
+    switch entry.fact {
+    case .message(let message):
+      if form == .direct, message.envelope.toResource == nil, !session.isAvailable { return }
+      session.send(as: .entry(entry, form)) { write(entry, message, form, delayed: delayed, for: session, into: &$0) }
+    case .marker(let marker):
+      let message = marker.stanza ?? rendered(marker, of: entry)
+      session.send(as: .entry(entry, form)) { write(entry, message, form, delayed: delayed, for: session, into: &$0) }
+    case .contact(let change):
+      if let act = change.act, session.isAvailable {
+        subscription(act, from: change.contact.address, stanza: change.stanza, to: session)
+      }
+      if change.push { Roster.push(change, to: session) }
+    case .blocks(let change): Blocking.push(change, to: session)
+    case .profile(let profile): AvatarHash.changed(profile, session)
+    case .dialogOpened: break
+    }
+  }
+
+  /// After a resumption: what was sent and not acknowledged, again. It is in the
+  /// queue already.
+  static func resend(_ entry: Entry, _ form: Form, to session: XMPPSession) {
+    let bytes = bytes(of: entry, form, for: session)
+    session.connection?.write { $0.raw(bytes) }
+  }
+
+  /// The stanza as it would be sent again.
+  static func bytes(of entry: Entry, _ form: Form, for session: XMPPSession) -> [UInt8] {
+    let message: Message
+    switch entry.fact {
+    case .message(let said): message = said
+    case .marker(let marker): message = marker.stanza ?? rendered(marker, of: entry)
+    case .contact, .blocks, .profile, .dialogOpened: return []
+    }
+    var writer = StreamFraming.document.writer()
+    write(entry, message, form, delayed: true, for: session, into: &writer)
+    return Array(writer.buffer.readableBytesView)
+  }
+
+  private static func write(
+    _ entry: Entry, _ message: Message, _ form: Form, delayed: Bool, for session: XMPPSession,
+    into writer: inout ElementWriter
+  ) {
+    switch form {
+    case .direct, .feed:
+      writeStanza(
+        of: entry, message, to: address(entry.counterpart(of: entry.author.id), message.envelope.toResource),
+        withStanzaID: true, isDelayed: delayed, viewer: session.party, into: &writer)
+    case .carbonReceived, .carbonSent:
+      let direction: Carbons.Direction = form == .carbonSent ? .sent : .received
+      Carbons.open(
+        direction, from: session.party.address.description, to: session.jid.description, type: message.envelope.type,
+        into: &writer)
+      let addressee = address(entry.counterpart(of: entry.author.id), message.envelope.toResource)
+      writeStanza(
+        of: entry, message, to: addressee, withStanzaID: true, isDelayed: delayed, viewer: session.party,
+        into: &writer)
+      Carbons.close(into: &writer)
+    }
+  }
+
+  /// The message of an entry, whole, addressed as its author wrote it
+  /// (RFC 6121 8.5.2.1.1: a bare address stays bare): as live delivery, carbons and the archive
+  /// show it.
+  ///
+  /// - Parameters:
+  ///   - withStanzaID: whether to add the archive's id (XEP-0359); the archive
+  ///     itself says it around the message.
+  ///   - viewer: in whose archive that id stands.
+  static func writeStanza(
+    of entry: Entry, _ message: Message, to: String, withStanzaID: Bool, isDelayed: Bool, viewer: Party,
+    into writer: inout ElementWriter
+  ) {
+    let envelope = message.envelope
+    writer.open(.message)
+    writer.attribute("from", address(entry.author, envelope.fromResource))
+    writer.attribute("to", to)
+    writer.attribute("type", typeText(envelope.type))
+    if message.traits.contains(.fromApp) {
+      // An app's message has one id everywhere.
+      writer.attribute("id", entry.id.description)
+    } else if let id = envelope.id {
+      writer.attribute("id", id)
+    } else {
+      writer.attribute("id", entry.id.description)
+    }
+    if let language = envelope.language { writer.attribute("xml:lang", language) }
+    if message.content.extras.isEmpty {
+      rendered(message, entry, into: &writer)
+    } else {
+      writer.raw(message.content.extras)
+    }
+    if withStanzaID, message.traits.contains(.archived) {
+      writer.open(.stanzaID)
+      writer.attribute("id", entry.id.description)
+      writer.attribute("by", viewer.address.description)
+      writer.close()
+    }
+    if isDelayed { Delay.write(entry.time, by: viewer.address.domain, into: &writer) }
+    writer.close()
+  }
+
+  private static func rendered(_ message: Message, _ entry: Entry, into writer: inout ElementWriter) {
+    writer.open(.body)
+    writer.text(message.content.text)
+    writer.close()
+    writer.open(.originID)
+    writer.attribute("id", entry.id.description)
+    writer.close()
+    if message.traits.contains(.receipted) { Receipts.writeRequest(into: &writer) }
+    if message.traits.contains(.markable) { Markers.writeMarkable(into: &writer) }
+  }
+
+  /// A marker that the app set, as the stanza an XMPP client would have sent.
+  private static func rendered(_ marker: Marker, of entry: Entry) -> Message {
+    var writer = StreamFraming.document.writer()
+    let target = marker.targetStanzaID ?? marker.targetID.description
+    switch marker.kind {
+    case .delivered: Receipts.writeReceived(target, into: &writer)
+    case .displayed: Markers.writeDisplayed(target, into: &writer)
+    }
+    return Message(
+      sequence: 0, content: Content(kind: .none, extras: Array(writer.buffer.readableBytesView)),
+      envelope: Envelope(type: .chat), traits: [])
+  }
+
+  static func typeText(_ type: Envelope.MessageType) -> StaticString {
+    switch type {
+    case .normal: "normal"
+    case .chat: "chat"
+    case .groupchat: "groupchat"
+    case .headline: "headline"
+    case .error: "error"
+    }
+  }
+
+  static func address(_ party: Party, _ resource: String?) -> String {
+    guard let resource else { return party.address.description }
+    return "\(party.address.description)/\(resource)"
+  }
+
+  // MARK: Presence
+
+  static func presence(_ presence: Presence, to session: XMPPSession) {
+    session.send { writer in
+      writer.open(.presence)
+      writer.attribute("from", address(presence.from, presence.resource))
+      // RFC 6121 8.5.2.1.2: as it was addressed, and a broadcast to the bare address.
+      writer.attribute("to", address(session.party, presence.toResource))
+      if !presence.isAvailable { writer.attribute("type", "unavailable" as StaticString) }
+      if let id = presence.id { writer.attribute("id", id) }
+      if presence.extras.isEmpty { rendered(presence, into: &writer) } else { writer.raw(presence.extras) }
+      writer.close()
+    }
+  }
+
+  private static func rendered(_ presence: Presence, into writer: inout ElementWriter) {
+    let show: StaticString? =
+      switch presence.availability {
+      case .online, .offline: nil
+      case .chat: "chat"
+      case .away: "away"
+      case .extendedAway: "xa"
+      case .doNotDisturb: "dnd"
+      }
+    if let show {
+      writer.open(.show)
+      writer.text(String(describing: show))
+      writer.close()
+    }
+    if let status = presence.status {
+      writer.open(.status)
+      writer.text(status)
+      writer.close()
+    }
+    // What XMPP wrote comes with its own; this is an app's session, which the
+    // server speaks for.
+    if presence.isAvailable { EntityCapabilities.writeSession(into: &writer) }
+  }
+
+  static func subscription(_ act: SubscriptionAct, from contact: BareJID, stanza: [UInt8]?, to session: XMPPSession) {
+    session.send { writer in
+      writer.open(.presence)
+      writer.attribute("from", contact.description)
+      writer.attribute("to", session.party.address.description)
+      let type: StaticString =
+        switch act {
+        case .subscribe: "subscribe"
+        case .subscribed: "subscribed"
+        case .unsubscribe: "unsubscribe"
+        case .unsubscribed: "unsubscribed"
+        }
+      writer.attribute("type", type)
+      if let stanza { writer.raw(stanza) }
+      writer.close()
+    }
+  }
+
+  // MARK: Relayed stanzas
+
+  static func relayed(_ stanza: RelayedStanza, _ form: Form, to session: XMPPSession) {
+    session.send { writer in
+      switch form {
+      case .direct, .feed: write(stanza, to: addressee(of: stanza), into: &writer)
+      case .carbonReceived, .carbonSent:
+        guard case .message(let type) = stanza.name else { return }
+        Carbons.open(
+          form == .carbonSent ? .sent : .received, from: session.party.address.description,
+          to: session.jid.description, type: type, into: &writer)
+        write(stanza, to: addressee(of: stanza), into: &writer)
+        Carbons.close(into: &writer)
+      }
+    }
+  }
+
+  private static func addressee(of stanza: RelayedStanza) -> String {
+    stanza.toResource.map { "\(stanza.to.description)/\($0)" } ?? stanza.to.description
+  }
+
+  private static func write(_ stanza: RelayedStanza, to: String, into writer: inout ElementWriter) {
+    switch stanza.name {
+    case .message(let type):
+      writer.open(.message)
+      writer.attribute("type", typeText(type))
+    case .iq(let type):
+      writer.open(.iq)
+      writer.attribute("type", type)
+    }
+    writer.attribute("from", address(stanza.from, stanza.fromResource))
+    writer.attribute("to", to)
+    if let id = stanza.id { writer.attribute("id", id) }
+    if let language = stanza.language { writer.attribute("xml:lang", language) }
+    if stanza.extras.isEmpty {
+      if let typing = stanza.typing { ChatStates.write(isTyping: typing, into: &writer) }
+    } else {
+      writer.raw(stanza.extras)
+    }
+    writer.close()
+  }
+}

@@ -1,0 +1,99 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// One stanza's journey through its session. Handlers request; the session
+/// carries out, in order. A turn may be kept by a handler until its fetch
+/// comes back; it never leaves its lane.
+final class Turn {
+  let session: XMPPSession
+  let stanza: Stanza
+  /// Whom it addresses; nil: no `to` (the account).
+  let to: JID?
+
+  init(session: XMPPSession, stanza: Stanza, to: JID?) {
+    self.session = session
+    self.stanza = stanza
+    self.to = to
+  }
+
+  var parley: Parley { session.house.parley }
+  var party: Party { session.party }
+  var jid: FullJID { session.jid }
+
+  /// Answers an IQ request with a result; `content` writes inside `<iq/>`.
+  func reply(_ content: (inout ElementWriter) -> Void = { _ in }) {
+    session.send(counted: true) { writer in
+      stanza.openReply(type: IQType.result.text, into: &writer, to: session.jid.description)
+      content(&writer)
+      writer.close()
+    }
+  }
+
+  /// Answers with an error (nothing where errors must not be answered).
+  func fail(_ error: StanzaError) {
+    guard stanza.mayBeAnswered else { return }
+    session.send(counted: true) { writer in
+      error.writeReply(to: stanza, into: &writer, to: session.jid.description)
+    }
+  }
+
+  func fail(_ problem: Problem) { fail(StanzaError(problem)) }
+
+  /// Posts and, once it is committed, runs `then` (nil: errors go back to the
+  /// sender, success is silent). Stanzas behind this one do not wait.
+  func post(_ intent: Intent, then: ((Result<Receipt, Problem>) -> Void)? = nil) {
+    session.post(intent) { [self] result in
+      if let then { return then(result) }
+      if case .failure(let problem) = result { fail(problem) }
+    }
+  }
+
+  /// Reads off the lane; sees everything this session has posted before. Comes
+  /// back as a turn of its own. Stanzas to the same address that follow wait, so
+  /// that answers keep their order (RFC 6120 10.1).
+  func fetch<Value: Sendable>(
+    _ body: @escaping @Sendable (any StoreReader) throws -> Value, then: @escaping (Result<Value, Problem>) -> Void
+  ) {
+    session.fetch(body, then: then)
+  }
+
+  /// Like `fetch`, with failures answered as errors.
+  func fetch<Value: Sendable>(
+    _ body: @escaping @Sendable (any StoreReader) throws -> Value, reply: @escaping (Value) throws(StanzaError) -> Void
+  ) {
+    session.fetch(body) { [self] (result: Result<Value, Problem>) in
+      switch result {
+      case .success(let value):
+        do throws(StanzaError) { try reply(value) } catch { fail(error) }
+      case .failure(let problem): fail(problem)
+      }
+    }
+  }
+}
+
+extension StanzaError {
+  /// The face of a problem in XMPP; features throw the exact condition their
+  /// XEP names, this table is the default.
+  init(_ problem: Problem) {
+    switch problem.kind {
+    case .malformed: self.init(.badRequest, problem.text)
+    case .unauthenticated: self.init(.notAuthorized, problem.text)
+    case .forbidden: self.init(.forbidden, problem.text)
+    case .missing: self.init(.itemNotFound, problem.text)
+    case .conflict: self.init(.conflict, problem.text)
+    case .tooLarge: self.init(.policyViolation, problem.text, type: .modify)
+    case .unsupported: self.init(.featureNotImplemented, problem.text)
+    case .unreachable: self.init(.serviceUnavailable)
+    case .blocked:
+      // XEP-0191 3.3.
+      self.init(.notAcceptable, type: .cancel, application: Element(Name("blocked", "urn:xmpp:blocking:errors")))
+    case .foreign: self.init(.remoteServerNotFound, problem.text)
+    case .tooFast: self.init(.policyViolation, problem.text, type: .wait)
+    case .overloaded: self.init(.resourceConstraint, problem.text, type: .wait)
+    case .internal: self.init(.internalServerError, problem.text)
+    }
+  }
+}

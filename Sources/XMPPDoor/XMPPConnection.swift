@@ -1,0 +1,573 @@
+import Addresses
+import Dialogs
+import Logging
+import NIOCore
+public import NIOSSL
+import NIOTLS
+import XMLStream
+import XMPP
+
+/// One TCP connection: bytes in and out, TLS, the stream machine. Carries out
+/// what the machine says; decides nothing. A bound session lives in an
+/// `XMPPSession`, which outlives its connection when it can be resumed.
+///
+/// Reading pauses while an answer to the machine is under way, and while the
+/// session has as many posts in flight as it may: TCP then pushes back.
+final class XMPPConnection: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  let house: House
+  let wheel: LoopWheel
+  private let tls: TLSProvider
+  private let peer: String
+  private let onAuthenticated: @Sendable () -> Void
+  private var context: ChannelHandlerContext?
+  private var machine: StreamMachine
+  private var binder: BindMachine
+  private var reader: ElementReader?
+  private var resting: HibernatedReader?
+  private var writer: ElementWriter?
+  private(set) var session: XMPPSession?
+  /// Who asked for their keys last: binding need not look them up again.
+  private var known: Party?
+
+  /// Bytes that came while reading was paused.
+  private var backlog = ByteBuffer()
+  private var pauses: Pauses = []
+  private var wantsRead = false
+  private var isProcessing = false
+  private var restart = Restart.no
+  private var isOver = false
+  private var hasCounted = false
+  private var deadline: NIODeadline
+  private var heard: NIODeadline
+  private var isAsked = false
+
+  private enum Restart { case no, fresh, dropRest }
+
+  struct Pauses: OptionSet {
+    let rawValue: UInt8
+    /// The machine waits for an answer.
+    static let machine = Pauses(rawValue: 1)
+    /// The session has too much in flight.
+    static let posts = Pauses(rawValue: 2)
+  }
+
+  init(
+    house: House, wheel: LoopWheel, tls: @escaping TLSProvider, isSecured: Bool, peer: String,
+    onAuthenticated: @escaping @Sendable () -> Void
+  ) {
+    self.house = house
+    self.wheel = wheel
+    self.tls = tls
+    self.peer = peer
+    self.onAuthenticated = onAuthenticated
+    machine = StreamMachine(policy: house.streams, isSecured: isSecured)
+    binder = BindMachine(policy: house.binding)
+    reader = ElementReader(limits: .unauthenticated)
+    heard = .now()
+    deadline = .now() + DoorLimits.negotiation
+  }
+
+  var loop: any EventLoop { wheel.loop }
+
+  // MARK: The channel's events
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    wheel.add(self)
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { over() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    over()
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // A reset, a TLS alert: the connection is of no use any more.
+    house.logger.debug("connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
+    context.close(promise: nil)
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case .handshakeCompleted = event as? TLSUserEvent {
+      if machine.phase == .securing {
+        machine.secured()
+        deadline = .now() + DoorLimits.negotiation
+      }
+    } else if case .inputClosed = event as? ChannelEvent {
+      context.close(promise: nil)
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable { session?.resumeReading() }
+    context.fireChannelWritabilityChanged()
+  }
+
+  /// Reads are asked for by the channel; while paused they wait here.
+  func read(context: ChannelHandlerContext) {
+    if pauses.isEmpty { context.read() } else { wantsRead = true }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    var bytes = unwrapInboundIn(data)
+    heard = .now()
+    isAsked = false
+    if !pauses.isEmpty || backlog.readableBytes > 0 {
+      backlog.writeBuffer(&bytes)
+      return
+    }
+    process(&bytes)
+    if bytes.readableBytes > 0 { backlog.writeBuffer(&bytes) }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    flush()
+    context.fireChannelReadComplete()
+  }
+
+  // MARK: Reading
+
+  func pause(_ why: Pauses) { pauses.insert(why) }
+
+  func unpause(_ why: Pauses) {
+    guard pauses.contains(why) else { return }
+    pauses.remove(why)
+    // Inside `process` its loop goes on by itself.
+    guard pauses.isEmpty, !isProcessing, !isOver else { return }
+    if backlog.readableBytes > 0 {
+      var bytes = backlog
+      backlog = ByteBuffer()
+      process(&bytes)
+      if bytes.readableBytes > 0 { backlog.writeBuffer(&bytes) }
+      flush()
+    }
+    if pauses.isEmpty, wantsRead {
+      wantsRead = false
+      context?.read()
+    }
+  }
+
+  private func process(_ bytes: inout ByteBuffer) {
+    isProcessing = true
+    defer { isProcessing = false }
+    while bytes.readableBytes > 0, pauses.isEmpty, !isOver, machine.phase != .closed {
+      var reader = takeReader()
+      let read = bytes.withUnsafeReadableBytes { raw in
+        reader.feed(raw) { event in handle(event) }
+      }
+      bytes.moveReaderIndex(forwardBy: read)
+      switch restart {
+      case .no: self.reader = consume reader
+      case .fresh: self.reader = ElementReader(limits: .authenticated)
+      case .dropRest:
+        // What was sent in the clear behind <starttls/> must not count
+        // (RFC 6120 5.4.3.3).
+        self.reader = ElementReader(limits: .unauthenticated)
+        bytes.clear()
+        backlog.clear()
+      }
+      restart = .no
+    }
+    if isOver || machine.phase == .closed { bytes.clear() }
+  }
+
+  private func takeReader() -> ElementReader {
+    if let resting {
+      self.resting = nil
+      return resting.wake(limits: .authenticated)
+    }
+    guard let reader = reader.take() else { preconditionFailure("a reader is in use while it is taken") }
+    return reader
+  }
+
+  private func handle(_ event: consuming ReaderEvent) -> ReaderVerdict {
+    switch event {
+    case .opened(let header): perform(machine.opened(header, id: House.randomID()))
+    case .element(let element):
+      perform(machine.received(element))
+    case .closed: perform(machine.closed())
+    case .whitespace: break
+    case .violation(let violation):
+      perform(machine.violated(violation, id: House.randomID()))
+    }
+    return restart == .no && pauses.isEmpty && !isOver && machine.phase != .closed ? .proceed : .stop
+  }
+
+  // MARK: What the machine says
+
+  private func perform(_ output: StreamOutput) {
+    switch output {
+    case .nothing: break
+    case .open(let response, let features):
+      write { writer in
+        response.write(framing: .document, into: &writer)
+        StreamFraming.document.writeFeatures(features, into: &writer)
+      }
+    case .refuse(let response, let error):
+      write { writer in
+        response?.write(framing: .document, into: &writer)
+        error.write(into: &writer)
+        StreamFraming.document.writeClose(into: &writer)
+      }
+      closeConnection()
+    case .startTLS: startTLS()
+    case .refuseTLS:
+      write { writer in
+        writer.element(.failureTLS)
+        StreamFraming.document.writeClose(into: &writer)
+      }
+      closeConnection()
+    case .challenge(let bytes):
+      write { $0.element(.challenge) { $0.text(Base64.encode(bytes)) } }
+    case .needCredentials(let username, let mechanism, let attempt):
+      needCredentials(username, mechanism, attempt)
+    case .verifyPassword(let username, let password, let attempt):
+      verify(username, password, attempt)
+    case .authenticated(let user, let data):
+      write { writer in
+        writer.element(.success) { if let data { $0.text(Base64.encode(data)) } }
+      }
+      house.logger.debug("authenticated", metadata: ["user": "\(user)", "peer": "\(peer)"])
+      countAuthenticated()
+      // An answer that came later finds no reader at work that would see it.
+      if isProcessing { restart = .fresh } else { reader = ElementReader(limits: .authenticated) }
+      deadline = .now() + DoorLimits.negotiation
+    case .authenticationFailed(let failure, let fault):
+      if case .password = fault { house.failures.count(peer, now: house.parley.clock.now) }
+      write { failure.write(into: &$0) }
+    case .bind(let request): bind(request)
+    case .answerSession(let stanza):
+      write { writer in
+        stanza.openReply(type: IQType.result.text, into: &writer)
+        writer.close()
+      }
+    case .reply(let error, let stanza):
+      write { error.writeReply(to: stanza, into: &$0) }
+    case .management(let element): manage(element)
+    case .managementFailed(let condition):
+      write { StreamManagement.writeFailed(condition, into: &$0) }
+    case .stanza(let stanza): session?.received(stanza)
+    case .element(let element):
+      // Client state (XEP-0352) is offered by no feature here.
+      perform(machine.notUnderstood(element))
+    case .close:
+      write { StreamFraming.document.writeClose(into: &$0) }
+      deadline = .now() + DoorLimits.closing
+    case .finish(let closing):
+      session?.streamEnded(byClient: machine.wasClosedByPeer)
+      if closing { write { StreamFraming.document.writeClose(into: &$0) } }
+      closeConnection()
+    }
+  }
+
+  private func startTLS() {
+    guard let context, let tlsContext = tls() else {
+      perform(.refuseTLS)
+      return
+    }
+    write { $0.element(.proceedTLS) }
+    flush()
+    do {
+      // The handler stands before this one: what is written from here on is
+      // encrypted, and nothing is written before the handshake is complete.
+      try context.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tlsContext), position: .first)
+    } catch {
+      context.close(promise: nil)
+      return
+    }
+    deadline = .now() + DoorLimits.negotiation
+    restart = .dropRest
+  }
+
+  private func needCredentials(_ username: String, _ mechanism: SCRAMMechanism, _ attempt: Int) {
+    let nonce = House.randomID()
+    guard let address = account(username) else { return }
+    guard !house.failures.isExhausted(peer, now: house.parley.clock.now) else {
+      return perform(machine.credentialsFound(.unavailable, attempt: attempt, nonce: nonce))
+    }
+    let hash: SCRAMHash =
+      switch mechanism {
+      case .sha1: .sha1
+      case .sha256: .sha256
+      case .sha512: .sha512
+      }
+    answerLater({ try Parley.credentials(of: address, $0) }) { connection, result in
+      let answer: CredentialsAnswer
+      switch result {
+      case .failure: answer = .unavailable
+      case .success((let user, let keys)):
+        if let user {
+          connection.known = Party(id: user.id, realm: user.realm, address: user.address)
+          if let keys = keys.first(where: { $0.hash == hash }) {
+            answer = .found(
+              SCRAMCredentials(
+                salt: keys.salt, iterations: keys.iterations, storedKey: keys.storedKey, serverKey: keys.serverKey),
+              user.state == .active ? .active : .disabled)
+          } else {
+            answer = .unusable
+          }
+        } else {
+          answer = .unknown
+        }
+      }
+      connection.perform(connection.machine.credentialsFound(answer, attempt: attempt, nonce: nonce))
+    }
+  }
+
+  private func verify(_ username: String, _ password: Password, _ attempt: Int) {
+    guard let address = account(username) else { return }
+    guard !house.failures.isExhausted(peer, now: house.parley.clock.now) else {
+      return perform(machine.passwordVerified(.unavailable, attempt: attempt))
+    }
+    let parley = house.parley
+    let me = NIOLoopBound(self, eventLoop: loop)
+    answerLater({ try Parley.credentials(of: address, $0) }) { connection, result in
+      guard case .success((let user, let keys)) = result else {
+        return connection.perform(connection.machine.passwordVerified(.unavailable, attempt: attempt))
+      }
+      // An unknown user costs the same derivation.
+      let key = keys.first { $0.hash == .sha256 } ?? keys.first ?? parley.decoy(address, .sha256)
+      connection.pause(.machine)
+      parley.derive(on: connection.wheel.lane, { key.verifies(password: password.text) }) { matches in
+        let connection = me.value
+        guard !connection.isOver else { return }
+        let answer: PasswordAnswer =
+          if matches, let user { .right(user.state == .active ? .active : .disabled) } else { .wrong }
+        connection.perform(connection.machine.passwordVerified(answer, attempt: attempt))
+        connection.unpause(.machine)
+        connection.flush()
+      }
+    }
+  }
+
+  private func account(_ username: String) -> BareJID? {
+    guard let domain = machine.domain, let address = try? BareJID(local: username, domain: domain) else {
+      // The machine has prepared the name; it cannot fail here. Refuse anyway.
+      closeConnection()
+      return nil
+    }
+    return address
+  }
+
+  /// Reads from the store while the stream waits.
+  private func answerLater<Value: Sendable>(
+    _ body: @escaping @Sendable (any StoreReader) throws -> Value,
+    then: @escaping (XMPPConnection, Result<Value, Problem>) -> Void
+  ) {
+    pause(.machine)
+    let me = NIOLoopBound((connection: self, then: then), eventLoop: loop)
+    house.parley.fetch(on: wheel.lane, body) { result in
+      let (connection, then) = me.value
+      guard !connection.isOver else { return }
+      then(connection, result)
+      connection.unpause(.machine)
+      connection.flush()
+    }
+  }
+
+  private func countAuthenticated() {
+    guard !hasCounted else { return }
+    hasCounted = true
+    onAuthenticated()
+  }
+
+  // MARK: Binding and resuming
+
+  private func bind(_ request: BindRequest) {
+    guard let user = machine.user else { return closeConnection() }
+    let id = house.parley.hub.user(at: user)
+    let connected = (id.map { house.parley.hub.attendances(of: $0) } ?? []).filter { $0.door == .xmpp }.map(\.resource)
+    switch binder.requested(request, user: user, connected: connected, generated: House.randomID()) {
+    case .bind(let jid, replacing: _):
+      if let known, known.address == user { return arrive(known, jid, request) }
+      answerLater({ try $0.user(user) }) { connection, result in
+        guard case .success(let found?) = result else {
+          return connection.perform(
+            connection.machine.fail(StreamError(.internalServerError), id: House.randomID()))
+        }
+        connection.arrive(Party(id: found.id, realm: found.realm, address: found.address), jid, request)
+      }
+    case .refuse(let error):
+      write { error.writeReply(to: request.stanza, into: &$0) }
+    case .close(let error): perform(machine.fail(error, id: House.randomID()))
+    }
+  }
+
+  private func arrive(_ party: Party, _ jid: FullJID, _ request: BindRequest) {
+    let session = XMPPSession(house: house, wheel: wheel, party: party, jid: jid)
+    pause(.machine)
+    session.attend { [self] problem in
+      guard !isOver else { return session.end() }
+      if let problem {
+        write { StanzaError(problem).writeReply(to: request.stanza, into: &$0) }
+      } else {
+        machine.bound(jid)
+        self.session = session
+        session.attach(self)
+        write { request.writeResult(jid, into: &$0) }
+        for hook in house.table.bound { hook(session) }
+      }
+      unpause(.machine)
+      flush()
+    }
+  }
+
+  private func manage(_ element: ManagementElement) {
+    if let session {
+      if let error = session.manage(element) { perform(machine.fail(error, id: House.randomID())) }
+      return
+    }
+    guard case .resume(let previous, let handled) = element, let user = machine.user else {
+      return write { StreamManagement.writeFailed(.unexpectedRequest, into: &$0) }
+    }
+    let nonce = PublicID(previous).map { StreamNonce(high: $0.high, low: $0.low) }
+    answerLater({ reader -> (User?, UInt32?) in
+      try (reader.user(user), nonce.flatMap { try reader.handled($0) })
+    }) { connection, result in
+      guard case .success((let found?, let durable)) = result else {
+        return connection.write { StreamManagement.writeFailed(.itemNotFound, into: &$0) }
+      }
+      let party = Party(id: found.id, realm: found.realm, address: found.address)
+      guard let nonce, let former = connection.house.suspended.take(nonce, of: party) else {
+        let decision = ResumptionMachine<Sent>.refuse(durable.map { .expired(handled: $0) } ?? .unknown)
+        return connection.carryOut(decision)
+      }
+      connection.resume(former, previous: previous, handled: handled)
+    }
+  }
+
+  private func carryOut(_ decision: ResumeDecision) {
+    switch decision {
+    case .resumed: break
+    case .failed(let condition, let handled):
+      write { StreamManagement.writeFailed(condition, handled: handled, into: &$0) }
+    case .close(let error): perform(machine.fail(error, id: House.randomID()))
+    }
+  }
+
+  /// The former session gives up its state on its own loop; a new one goes on
+  /// with it here.
+  private func resume(_ former: SessionHandle, previous: String, handled: UInt32) {
+    pause(.machine)
+    let me = NIOLoopBound(self, eventLoop: loop)
+    let handle = SessionHandle(party: former.party, wheel: wheel)
+    let loop = loop
+    let hub = house.parley.hub
+    former.reach { session in
+      let surrendered = session?.surrender(handled: handled, to: handle)
+      // From here on deliveries go to the new session's lane, which does not
+      // look at them before the state below has come.
+      if let surrendered, case .success = surrendered { _ = hub.replace(former, with: handle) }
+      loop.execute {
+        let connection = me.value
+        switch surrendered {
+        case .success(let state)? where !connection.isOver:
+          let session = XMPPSession(
+            house: connection.house, wheel: connection.wheel, handle: handle, resuming: state)
+          connection.machine.bound(state.jid)
+          connection.session = session
+          connection.write {
+            StreamManagement.writeResumed(previous: previous, handled: state.management.handled, into: &$0)
+          }
+          session.attach(connection)
+          session.replay(state.items)
+          handle.stands(session)
+          session.resumeReading()
+        case .success(let state)?:
+          // The client is gone again: the state waits for its next attempt.
+          let session = XMPPSession(
+            house: connection.house, wheel: connection.wheel, handle: handle, resuming: state)
+          session.suspend()
+          handle.stands(session)
+        case .failure(let refusal)?: connection.carryOut(refusal.decision)
+        case nil: connection.carryOut(ResumptionMachine<Sent>.refuse(.unknown))
+        }
+        connection.unpause(.machine)
+        connection.flush()
+      }
+    }
+  }
+
+  // MARK: Writing
+
+  var isWritable: Bool { context?.channel.isWritable ?? false }
+
+  /// Gathers output; `flush` sends it.
+  func write(_ body: (inout ElementWriter) -> Void) {
+    guard !isOver else { return }
+    var writer = writer.take() ?? wheel.takeWriter()
+    body(&writer)
+    self.writer = writer
+  }
+
+  var gatheredBytes: Int { writer?.buffer.readableBytes ?? 0 }
+
+  func flush() {
+    guard let context, let writer = writer.take() else { return }
+    if writer.buffer.readableBytes > 0 {
+      context.writeAndFlush(wrapOutboundOut(writer.buffer), promise: nil)
+    }
+    wheel.give(writer)
+  }
+
+  func fail(_ error: StreamError) { perform(machine.fail(error, id: House.randomID())) }
+
+  private func closeConnection() {
+    flush()
+    context?.close(mode: .all, promise: nil)
+  }
+
+  func drop() { context?.close(mode: .all, promise: nil) }
+
+  // MARK: Time
+
+  func tick(_ now: NIODeadline) {
+    switch machine.deadline {
+    case .negotiation, .closing:
+      if now >= deadline { perform(machine.expired(id: House.randomID())) }
+    case .idle:
+      session?.tick(now)
+      if isAsked, now >= heard + DoorLimits.silence + DoorLimits.answer {
+        // Nobody is there: no stream error reaches them; the session may be resumed.
+        drop()
+      } else if !isAsked, now >= heard + DoorLimits.silence {
+        isAsked = true
+        session?.askForSign()
+      } else {
+        rest()
+      }
+    case nil: break
+    }
+    flush()
+  }
+
+  /// An idle connection keeps no buffers.
+  private func rest() {
+    guard resting == nil, let isIdle = reader?.isIdle, isIdle, let reader = reader.take() else { return }
+    resting = reader.hibernate()
+    if backlog.readableBytes == 0 { backlog = ByteBuffer() }
+  }
+
+  private func over() {
+    guard !isOver else { return }
+    isOver = true
+    machine.disconnected()
+    wheel.remove(self)
+    countAuthenticated()
+    let session = session
+    self.session = nil
+    context = nil
+    session?.connectionLost()
+  }
+}
+
+/// The current TLS context, asked for at each new connection, so that a renewed
+/// certificate needs no restart; nil: there is none.
+public typealias TLSProvider = @Sendable () -> NIOSSLContext?

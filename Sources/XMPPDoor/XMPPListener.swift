@@ -1,0 +1,114 @@
+public import Dialogs
+public import NIOCore
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// Accepts XMPP connections: STARTTLS on one port, direct TLS (XEP-0368) on
+/// another. One wheel per event loop is shared by all listeners of the door.
+public final class XMPPListener: Sendable {
+  private let house: House
+  private let group: any EventLoopGroup
+  private let tls: TLSProvider
+  private let wheels: [ObjectIdentifier: Mounted]
+  private let channels = Locked<[any Channel]>([])
+  private let unauthenticated = Atomic<Int>(0)
+
+  private struct Mounted: Sendable {
+    let loop: any EventLoop
+    let wheel: NIOLoopBound<LoopWheel>
+  }
+
+  /// - Parameter tls: the current certificate's context, asked for each new
+  ///   connection; it should offer ALPN `xmpp-client`.
+  public init(house: House, group: any EventLoopGroup, tls: @escaping TLSProvider) async throws {
+    self.house = house
+    self.group = group
+    self.tls = tls
+    var wheels: [ObjectIdentifier: Mounted] = [:]
+    for loop in group.makeIterator() {
+      let wheel = try await loop.submit {
+        let wheel = LoopWheel(loop: loop)
+        wheel.start()
+        return NIOLoopBound(wheel, eventLoop: loop)
+      }.get()
+      wheels[ObjectIdentifier(loop)] = Mounted(loop: loop, wheel: wheel)
+    }
+    self.wheels = wheels
+  }
+
+  /// Binds and serves. Returns the port that was bound (for port 0).
+  @discardableResult
+  public func listen(host: String, port: Int, directTLS: Bool) async throws -> Int {
+    let channel = try await ServerBootstrap(group: group)
+      .serverChannelOption(.backlog, value: 4_096)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.maxMessagesPerRead, value: 1)
+      .childChannelOption(
+        .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 2_048, maximum: 65_536)
+      )
+      .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 * 1_024, high: 256 * 1_024))
+      .childChannelInitializer { [self] channel in
+        channel.eventLoop.makeCompletedFuture { try accept(channel, directTLS: directTLS) }
+      }
+      .bind(host: host, port: port).get()
+    channels.withLock { $0.append(channel) }
+    return channel.localAddress?.port ?? port
+  }
+
+  private func accept(_ channel: any Channel, directTLS: Bool) throws {
+    guard let wheel = wheels[ObjectIdentifier(channel.eventLoop)]?.wheel.value else {
+      throw ChannelError.operationUnsupported
+    }
+    let count = unauthenticated.wrappingAdd(1, ordering: .relaxed).newValue
+    let release: @Sendable () -> Void = { [self] in unauthenticated.wrappingSubtract(1, ordering: .relaxed) }
+    guard count <= DoorLimits.unauthenticatedMax else {
+      release()
+      throw ChannelError.ioOnClosedChannel
+    }
+    let connection = XMPPConnection(
+      house: house, wheel: wheel, tls: tls, isSecured: directTLS,
+      peer: channel.remoteAddress?.ipAddress ?? "unknown", onAuthenticated: release)
+    if directTLS {
+      guard let context = tls() else {
+        release()
+        throw ChannelError.operationUnsupported
+      }
+      try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+    }
+    try channel.pipeline.syncOperations.addHandler(connection)
+  }
+
+  /// Accepts nobody any more; connections go on.
+  public func stopAccepting() async {
+    let open = channels.withLock { channels in
+      defer { channels = [] }
+      return channels
+    }
+    for channel in open { try? await channel.close().get() }
+  }
+
+  /// Ends all streams with `system-shutdown`, keeping resumable sessions as
+  /// values for the next start.
+  public func shutDown() async -> [SuspendedSession] {
+    var kept: [SuspendedSession] = []
+    for mounted in wheels.values {
+      let wheel = mounted.wheel
+      let sessions = try? await mounted.loop.submit { wheel.value.shutDown() }.get()
+      kept += sessions ?? []
+    }
+    return kept
+  }
+
+  /// Takes sessions of before a restart back; those whose time is up end.
+  public func restore(_ sessions: [SuspendedSession]) async {
+    guard let mounted = wheels.values.first else { return }
+    let house = house
+    let wheel = mounted.wheel
+    try? await mounted.loop.submit {
+      for session in sessions { SessionArchive.restore(session, house: house, wheel: wheel.value) }
+    }.get()
+  }
+}

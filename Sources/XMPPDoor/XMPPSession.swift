@@ -1,0 +1,721 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// A bound resource. Confined to its event loop; reached from elsewhere through
+/// its `SessionHandle` only.
+///
+/// It lives longer than its connection when stream management lets it
+/// (XEP-0198): then it is *suspended*, stays available, and keeps what it would
+/// have sent until the client comes back or the time is up.
+///
+/// What it sends follows the log. Live deliveries are rendered as they come
+/// while it is *following*; while it *catches up* (offline messages at the
+/// first presence, or a client that did not read fast enough) they are only
+/// noted, and read from the log in order. Nothing is queued per message, so a
+/// slow reader costs no memory.
+final class XMPPSession {
+  let house: House
+  let wheel: LoopWheel
+  let party: Party
+  let jid: FullJID
+  let handle: SessionHandle
+  private(set) weak var connection: XMPPConnection?
+  var management: ResumptionMachine<Sent>
+  private var nonce: StreamNonce?
+  private var slots: [ObjectIdentifier: Any] = [:]
+
+  /// What was last broadcast; nil: not available.
+  var presence: Presence?
+  /// The client reads its archive itself: no offline replay.
+  var readsArchive = false
+  private var hasReplayed = false
+  /// More offline messages wait behind this one, until the client has it.
+  private var replaysBehind: Position?
+
+  private var lastToken: UInt64 = 0
+  private var inFlight: [InFlight] = []
+  private var inFlightHead = 0
+  private var waiting: [(after: UInt64, run: () -> Void)] = []
+  private var unsent: [Post] = []
+  private var attending: ((Problem?) -> Void)?
+  private var announcedHandled: UInt32 = 0
+
+  private var pace = Pace.following
+  /// Where the user's confirmed inbound messages ended when the session began.
+  private var delivered = Position.zero
+  private var suspendedAt: NIODeadline?
+  private var isEnded = false
+
+  /// Inbound entries told to this client and not yet confirmed by it.
+  private var toldUpTo = Position.zero
+  private var confirmedUpTo = Position.zero
+  private var pinged: (id: String, upTo: Position)?
+
+  private struct InFlight {
+    let token: UInt64
+    let number: UInt64?
+    let then: ((Result<Receipt, Problem>) -> Void)?
+  }
+
+  enum Pace {
+    case following
+    /// The client does not read: what is behind `from` waits in the log.
+    case behind(from: Position)
+    /// Reading the log behind `from`; live entries up to `head` are known to be there.
+    case reading(from: Position, head: Position)
+
+    /// From where the log has to be read on; nil: nothing is missed.
+    var missed: Position? {
+      switch self {
+      case .following: nil
+      case .behind(let from), .reading(let from, _): from
+      }
+    }
+  }
+
+  init(house: House, wheel: LoopWheel, party: Party, jid: FullJID) {
+    self.house = house
+    self.wheel = wheel
+    self.party = party
+    self.jid = jid
+    handle = SessionHandle(party: party, wheel: wheel)
+    management = ResumptionMachine()
+    handle.stands(self)
+  }
+
+  /// Takes over what a former session of the stream surrendered.
+  init(house: House, wheel: LoopWheel, handle: SessionHandle, resuming state: SessionState) {
+    self.house = house
+    self.wheel = wheel
+    party = handle.party
+    jid = state.jid
+    self.handle = handle
+    management = ResumptionMachine(restoring: state.management.snapshot)
+    nonce = state.nonce
+    presence = state.presence
+    readsArchive = state.readsArchive
+    hasReplayed = state.hasReplayed
+    pace = state.missed.map { .behind(from: $0) } ?? .following
+    toldUpTo = state.toldUpTo
+    confirmedUpTo = state.confirmedUpTo
+    announcedHandled = state.management.handled
+    if let nonce { _ = house.suspended.put(handle, under: nonce) }
+  }
+
+  var parley: Parley { house.parley }
+  var card: Card? { parley.hub.card(of: party.id) }
+  var isSuspended: Bool { connection == nil }
+  var isAvailable: Bool { presence != nil }
+
+  /// Typed state of a feature in this session.
+  subscript<Value>(_ slot: Slot<Value>) -> Value {
+    get { slots[ObjectIdentifier(slot)] as? Value ?? slot.initial }
+    set { slots[ObjectIdentifier(slot)] = newValue }
+  }
+
+  // MARK: Beginning
+
+  /// Registers with the hub, at one exact position of the log.
+  func attend(_ then: @escaping (Problem?) -> Void) {
+    attending = then
+    let attendance = Attendance(session: handle, door: .xmpp, resource: jid.resource)
+    let post = Post(author: party, intent: .attend(attendance), completion: .session(handle, token: 0))
+    if !parley.submit(post) {
+      attending = nil
+      then(.overloaded)
+    }
+  }
+
+  /// A session of before a restart is back; an expired account ends it.
+  func attend(as attendance: Attendance) {
+    attending = { [self] problem in if problem != nil { end() } }
+    let post = Post(author: party, intent: .attend(attendance), completion: .session(handle, token: 0))
+    if !parley.submit(post) { end() }
+  }
+
+  func attach(_ connection: XMPPConnection) {
+    self.connection = connection
+    suspendedAt = nil
+    wheel.remove(suspended: self)
+  }
+
+  // MARK: Stanzas from the client
+
+  func received(_ stanza: Stanza) {
+    // RFC 6120 8.1.2.1: a client speaks for itself alone.
+    if let from = stanza.element["from"], from != jid.description, !isMine(from) {
+      connection?.fail(StreamError(.invalidFrom))
+      return
+    }
+    do throws(StanzaError) {
+      try stanza.validate()
+      let to = try stanza.to()
+      let turn = Turn(session: self, stanza: stanza, to: to)
+      switch stanza.kind {
+      case .message: try Inbound.message(turn)
+      case .presence:
+        management.handledUnlessPost()
+        try Inbound.presence(turn)
+      case .iq:
+        management.handledUnlessPost()
+        try Inbound.iq(turn)
+      }
+    } catch {
+      if stanza.kind == .message { management.handledUnlessPost() }
+      Turn(session: self, stanza: stanza, to: nil).fail(error)
+    }
+  }
+
+  /// Whether an address as written is this session's, full or bare.
+  private func isMine(_ text: String) -> Bool {
+    guard let from = JID(parsing: text) else { return false }
+    return from == jid.jid || from == JID(party.address)
+  }
+
+  /// Queues a post; `numbered`: it is the stanza just received, done when it is
+  /// committed.
+  func post(_ intent: Intent, numbered: Bool = false, then: ((Result<Receipt, Problem>) -> Void)?) {
+    lastToken += 1
+    var inbound: Post.Inbound?
+    var number: UInt64?
+    if numbered, management.isEnabled {
+      let total = management.inbound.began()
+      number = total
+      if let nonce { inbound = Post.Inbound(stream: nonce, number: UInt32(truncatingIfNeeded: total)) }
+    }
+    inFlight.append(InFlight(token: lastToken, number: number, then: then))
+    let post = Post(
+      author: party, intent: intent, inbound: inbound, completion: .session(handle, token: lastToken))
+    if !unsent.isEmpty || !parley.submit(post) {
+      // The inbox is full: wait in order, and do not read on.
+      unsent.append(post)
+      if unsent.count == 1 { submitWhenRoom() }
+    }
+    if inFlight.count - inFlightHead >= DoorLimits.postsInFlightMax { connection?.pause(.posts) }
+  }
+
+  private func submitWhenRoom() {
+    connection?.pause(.posts)
+    let handle = handle
+    parley.whenRoom { handle.reach { $0?.submitUnsent() } }
+  }
+
+  private func submitUnsent() {
+    while let post = unsent.first {
+      guard parley.submit(post) else { return submitWhenRoom() }
+      unsent.removeFirst()
+    }
+  }
+
+  /// Runs once all posts so far are done: at once when there are none.
+  func afterPosts(_ run: @escaping () -> Void) {
+    if inFlightHead == inFlight.count { return run() }
+    guard waiting.count < DoorLimits.waitingTurnsMax else {
+      connection?.pause(.posts)
+      return waiting.append((lastToken, run))
+    }
+    waiting.append((lastToken, run))
+  }
+
+  func fetch<Value: Sendable>(
+    _ body: @escaping @Sendable (any StoreReader) throws -> Value, then: @escaping (Result<Value, Problem>) -> Void
+  ) {
+    afterPosts { [self] in
+      let back = NIOLoopBound((session: self, then: then), eventLoop: wheel.loop)
+      parley.fetch(on: wheel.lane, body) { result in
+        let (session, then) = back.value
+        guard !session.isEnded else { return }
+        then(result)
+        session.flush()
+      }
+    }
+  }
+
+  // MARK: Deliveries
+
+  func receive(_ delivery: Delivery) {
+    switch delivery {
+    case .entry(let entry, let form): receive(entry, form)
+    case .signal(let signal, let form): receive(signal, form)
+    case .outcome(let token, let result): settle(token, result)
+    }
+  }
+
+  private func settle(_ token: UInt64, _ result: Result<Receipt, Problem>) {
+    if token == 0 { return attended(result) }
+    // Outcomes come in the order of the posts.
+    guard inFlightHead < inFlight.count else { return }
+    let done = inFlight[inFlightHead]
+    inFlightHead += 1
+    if inFlightHead == inFlight.count {
+      inFlight.removeAll(keepingCapacity: inFlight.count <= DoorLimits.postsInFlightMax)
+      inFlightHead = 0
+    }
+    if let number = done.number { management.inbound.finished(number) }
+    if let then = done.then {
+      then(result)
+    }
+    while let next = waiting.first, next.after <= token {
+      waiting.removeFirst()
+      next.run()
+    }
+    if inFlight.count - inFlightHead < DoorLimits.postsInFlightMax / 2, unsent.isEmpty { connection?.unpause(.posts) }
+  }
+
+  private func attended(_ result: Result<Receipt, Problem>) {
+    let then = attending
+    attending = nil
+    switch result {
+    case .success(let receipt):
+      delivered = receipt.delivered
+      toldUpTo = max(toldUpTo, receipt.delivered)
+      confirmedUpTo = max(confirmedUpTo, receipt.delivered)
+      then?(nil)
+    case .failure(let problem): then?(problem)
+    }
+  }
+
+  private func receive(_ entry: Entry, _ form: Form) {
+    switch pace {
+    case .following:
+      if isBehind {
+        // From here on the log keeps it, not memory.
+        pace = .behind(from: entry.position.previous)
+      } else {
+        tell(entry, form)
+      }
+    case .behind: break
+    case .reading(let from, let head): pace = .reading(from: from, head: max(head, entry.position))
+    }
+  }
+
+  private var isBehind: Bool {
+    guard let connection else { return false }
+    return !connection.isWritable && connection.gatheredBytes > DoorLimits.unreadBytesMax / 4
+  }
+
+  func tell(_ entry: Entry, _ form: Form, delayed: Bool = false) {
+    Outbound.entry(entry, form, delayed: delayed, to: self)
+    if form == .direct, case .message(let message) = entry.fact, message.traits.contains(.replayed),
+      entry.author.id != party.id, entry.position > toldUpTo
+    {
+      toldUpTo = entry.position
+    }
+  }
+
+  private func receive(_ signal: Signal, _ form: Form) {
+    switch signal {
+    case .presence(let presence):
+      // A client that does not read loses presence it will be told again; it
+      // never loses that somebody went.
+      if isBehind && presence.isAvailable { return }
+      Outbound.presence(presence, to: self)
+    case .stanza(let stanza): Outbound.relayed(stanza, form, to: self)
+    case .profile: break
+    case .closed(let reason): close(reason)
+    }
+  }
+
+  func batchEnded() {
+    acknowledge()
+    flush()
+  }
+
+  private func acknowledge() {
+    guard management.isEnabled, connection != nil, management.inbound.durable != announcedHandled else { return }
+    announcedHandled = management.inbound.durable
+    connection?.write { StreamManagement.writeAcknowledgement(announcedHandled, into: &$0) }
+  }
+
+  // MARK: Sending
+
+  /// Writes one stanza. Under stream management it is kept until acknowledged;
+  /// `kept` says as what, nil: as its bytes.
+  func send(counted: Bool = true, as kept: Sent? = nil, _ body: (inout ElementWriter) -> Void) {
+    guard management.isEnabled, counted else {
+      connection?.write(body)
+      return
+    }
+    let item: Sent
+    if let kept { item = kept } else {
+      var writer = StreamFraming.document.writer()
+      body(&writer)
+      item = .bytes(writer.buffer)
+    }
+    guard management.sending(item, byteCount: item.byteCount) else { return overflow() }
+    guard let connection else { return }
+    switch item {
+    case .bytes(let buffer): connection.write { $0.raw(buffer) }
+    case .entry: connection.write(body)
+    }
+  }
+
+  /// The client acknowledges nothing: what it misses is in the archive.
+  private func overflow() {
+    guard !isEnded else { return }
+    if let connection {
+      connection.fail(StreamError(.policyViolation, "too many stanzas are unacknowledged"))
+    }
+    end()
+  }
+
+  func flush() {
+    guard let connection else { return }
+    if management.requestIsDue() { connection.write { StreamManagement.writeRequest(into: &$0) } }
+    connection.flush()
+  }
+
+  // MARK: Catching up
+
+  /// The first presence of non-negative priority: what came while nobody was
+  /// there is told, oldest first, unless the client reads its archive itself.
+  func becameAvailable() {
+    guard !hasReplayed, !readsArchive, (presence?.priority ?? -1) >= 0 else { return }
+    hasReplayed = true
+    replay(after: delivered, noted: .zero)
+  }
+
+  private func replay(after: Position, noted: Position) {
+    pace = .reading(from: after, head: noted)
+    let user = party.id
+    fetch({ reader in
+      // The head first: what is committed while we read is read again below.
+      (try reader.head().position, try reader.replay(of: user, after: after, limit: Limits.replayMax))
+    }) { [self] result in
+      switch result {
+      case .failure: pace = .following
+      case .success((let head, let entries)):
+        for entry in entries { tell(entry, .direct, delayed: true) }
+        // At once: a client that only looks in must not get them again.
+        if !entries.isEmpty { askForSign() }
+        guard case .reading(_, let noted) = pace else { return }
+        if entries.count == Limits.replayMax, let last = entries.last?.position {
+          // The next go when the client has these.
+          pace = .reading(from: last, head: noted)
+          replaysBehind = last
+          return
+        }
+        if noted > head { readOn(from: head, head: noted) } else { pace = .following }
+      }
+    }
+  }
+
+  /// The client reads again, or is back: what it missed comes from the log.
+  func resumeReading() {
+    if case .behind(let from) = pace { readOn(from: from, head: from) }
+  }
+
+  private func readOn(from: Position, head: Position) {
+    pace = .reading(from: from, head: head)
+    let user = party.id
+    fetch({ try $0.feed(of: user, after: from, limit: Limits.feedPageMax) }) { [self] result in
+      guard case .reading(_, let head) = pace else { return }
+      // An empty page: a marker that was noted has been superseded meanwhile.
+      guard case .success(let entries) = result, let last = entries.last?.position else {
+        pace = .following
+        return
+      }
+      for entry in entries {
+        if let form = form(of: entry) { tell(entry, form) }
+      }
+      if isBehind {
+        pace = .behind(from: last)
+      } else if entries.count == Limits.feedPageMax || head > last {
+        readOn(from: last, head: head)
+      } else {
+        pace = .following
+      }
+    }
+  }
+
+  /// In what dress an entry read from the log goes to this session: what live
+  /// routing would have said.
+  private func form(of entry: Entry) -> Form? {
+    let message: Message
+    switch entry.fact {
+    case .message(let said): message = said
+    case .marker(let marker):
+      guard let stanza = marker.stanza else {
+        return marker.asked ? (entry.author.id == party.id ? .carbonSent : .direct) : nil
+      }
+      message = stanza
+    case .contact, .blocks, .profile: return .direct
+    case .dialogOpened: return nil
+    }
+    let copies = carbons && !message.traits.contains(.uncopied)
+    if entry.author.id == party.id, entry.peer.id != party.id {
+      return copies && message.envelope.fromResource != jid.resource ? .carbonSent : nil
+    }
+    if entry.author.id == party.id, message.envelope.fromResource == jid.resource { return nil }
+    if let resource = message.envelope.toResource {
+      if resource == jid.resource { return .direct }
+      return copies ? .carbonReceived : nil
+    }
+    if let presence, presence.priority >= 0 { return .direct }
+    return copies ? .carbonReceived : nil
+  }
+
+  private var carbons: Bool {
+    parley.hub.attendances(of: party.id).first { $0.session === handle }?.carbons ?? false
+  }
+
+  // MARK: Confirmation
+
+  /// The client has everything up to `position`.
+  private func confirmed(_ position: Position) {
+    guard position > confirmedUpTo else { return }
+    confirmedUpTo = position
+    if let next = replaysBehind, position >= next {
+      replaysBehind = nil
+      if case .reading(_, let noted) = pace { replay(after: next, noted: noted) }
+    }
+    unconfirmedCount += 1
+    if unconfirmedCount >= Limits.confirmEvery { postConfirmation() }
+  }
+
+  private var unconfirmedCount = 0
+  private var postedConfirmation = Position.zero
+
+  private func postConfirmation() {
+    guard confirmedUpTo > postedConfirmation, unconfirmedCount > 0 else { return }
+    unconfirmedCount = 0
+    postedConfirmation = confirmedUpTo
+    _ = parley.submit(Post(author: party, intent: .confirm(confirmedUpTo), completion: .none))
+  }
+
+  /// An IQ result or error from the client to the server: the answer to our
+  /// ping, which stood behind messages (a client without stream management
+  /// confirms in no other way).
+  func answered(_ id: String) {
+    guard let pinged, pinged.id == id else { return }
+    self.pinged = nil
+    confirmed(pinged.upTo)
+    if replaysBehind != nil { ping() }
+    postConfirmation()
+  }
+
+  func askForSign() {
+    if management.isEnabled {
+      connection?.write { StreamManagement.writeRequest(into: &$0) }
+    } else {
+      ping()
+    }
+  }
+
+  private func ping() {
+    guard pinged == nil else { return }
+    let id = House.randomID()
+    pinged = (id, toldUpTo)
+    connection?.write { writer in
+      writer.open(.iq)
+      writer.attribute("type", IQType.get.text)
+      writer.attribute("id", id)
+      writer.attribute("from", jid.bare.domain)
+      writer.attribute("to", jid.description)
+      writer.element(.ping)
+      writer.close()
+    }
+  }
+
+  func tick(_ now: NIODeadline) {
+    if let suspendedAt, now >= suspendedAt + .seconds(Int64(management.resumptionSeconds)) { return end() }
+    if connection != nil, !management.isEnabled, toldUpTo > confirmedUpTo { ping() }
+    postConfirmation()
+  }
+
+  // MARK: Stream management
+
+  /// Carries out what the client says of stream management on the bound stream.
+  func manage(_ element: ManagementElement) -> StreamError? {
+    switch element {
+    case .enable(let resume, let max):
+      let nonce = StreamNonce(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
+      let id = PublicID(high: nonce.high, low: nonce.low).description
+      switch management.enable(resume: resume, max: max, policy: house.resumption, id: id) {
+      case .enabled(let resumable):
+        if resumable != nil {
+          self.nonce = nonce
+          if !house.suspended.put(handle, under: nonce) { self.nonce = nil }
+        }
+        connection?.write { StreamManagement.writeEnabled(resumable, into: &$0) }
+      case .failed(let condition):
+        connection?.write { StreamManagement.writeFailed(condition, into: &$0) }
+      case .misused(let error):
+        connection?.write { StreamManagement.writeFailed(.unexpectedRequest, into: &$0) }
+        return error
+      }
+    case .resume:
+      connection?.write { StreamManagement.writeFailed(.unexpectedRequest, into: &$0) }
+    case .request:
+      announcedHandled = management.inbound.durable
+      connection?.write { StreamManagement.writeAcknowledgement(announcedHandled, into: &$0) }
+    case .acknowledge(let handled):
+      var last = Position.zero
+      let outcome = management.acknowledged(handled) { item in
+        if case .entry(let entry, _) = item, entry.author.id != party.id { last = max(last, entry.position) }
+      }
+      if case .tooHigh(let error) = outcome { return error }
+      confirmed(last)
+    }
+    return nil
+  }
+
+  /// On the former session's loop: hands over and ends, telling nobody.
+  func surrender(handled: UInt32, to heir: SessionHandle) -> Result<SessionState, Refusal> {
+    let decision = management.resume(handled: handled)
+    guard case .resumed(let durable, _) = decision, let snapshot = management.snapshot, let nonce else {
+      // Its stream goes on; it can be resumed again.
+      if let nonce { _ = house.suspended.put(handle, under: nonce) }
+      return .failure(Refusal(decision: decision))
+    }
+    let state = SessionState(
+      jid: jid, nonce: nonce, presence: presence, readsArchive: readsArchive, hasReplayed: hasReplayed,
+      missed: pace.missed, toldUpTo: toldUpTo, confirmedUpTo: confirmedUpTo,
+      management: SessionState.Management(snapshot: snapshot, handled: durable))
+    isEnded = true
+    handle.moved(to: heir)
+    wheel.remove(suspended: self)
+    let old = connection
+    connection = nil
+    old?.fail(StreamError(.conflict, "the session was resumed on another stream"))
+    return .success(state)
+  }
+
+  struct Refusal: Error { let decision: ResumeDecision }
+
+  /// Everything unacknowledged again, in order, before anything new.
+  func replay(_ items: [Sent]) {
+    for item in items {
+      switch item {
+      case .bytes(let buffer): connection?.write { $0.raw(buffer) }
+      case .entry(let entry, let form): Outbound.resend(entry, form, to: self)
+      }
+    }
+  }
+
+  // MARK: The end
+
+  func connectionLost() {
+    connection = nil
+    guard !isEnded else { return }
+    if nonce != nil, management.id != nil { suspend() } else { end() }
+  }
+
+  /// Waits without a connection.
+  func suspend() {
+    suspendedAt = .now()
+    wheel.add(suspended: self)
+    unsent.isEmpty ? () : submitUnsent()
+  }
+
+  /// The client closed its stream: nothing is left to resume.
+  func streamEnded(byClient: Bool) {
+    guard byClient else { return }
+    // Who closes reads on until our closing tag (RFC 6120 4.4): what was told
+    // has arrived. Under stream management the client has said so itself.
+    if !management.isEnabled, case .following = pace { confirmed(toldUpTo) }
+    end()
+  }
+
+  /// The process ends and the session goes on in the next one: nobody is told.
+  func abandon() {
+    isEnded = true
+    postConfirmation()
+    wheel.remove(suspended: self)
+    handle.ended()
+    connection = nil
+  }
+
+  /// What the next process needs; nil: the session cannot be resumed.
+  var state: SessionState? {
+    guard let nonce, !isEnded, let snapshot = management.snapshot else { return nil }
+    return SessionState(
+      jid: jid, nonce: nonce, presence: presence, readsArchive: readsArchive, hasReplayed: hasReplayed,
+      missed: pace.missed, toldUpTo: toldUpTo, confirmedUpTo: confirmedUpTo,
+      management: SessionState.Management(snapshot: snapshot, handled: management.inbound.durable))
+  }
+
+  /// Seconds until a suspended session ends; from now for a connected one.
+  var resumptionSecondsLeft: Int64 {
+    let all = Int64(management.resumptionSeconds)
+    guard let suspendedAt else { return all }
+    return max(0, all - (NIODeadline.now() - suspendedAt).nanoseconds / 1_000_000_000)
+  }
+
+  private func close(_ reason: CloseReason) {
+    let error: StreamError
+    switch reason {
+    case .replaced: error = StreamError(.conflict, "another session took this resource")
+    case .revoked: error = StreamError(.notAuthorized, "the account or its login was closed")
+    case .shutdown: error = StreamError(.systemShutdown)
+    case .tooSlow: error = StreamError(.policyViolation, "the client does not read")
+    }
+    let connection = connection
+    end()
+    connection?.fail(error)
+  }
+
+  func end() {
+    guard !isEnded else { return }
+    isEnded = true
+    for hook in house.table.ended { hook(self) }
+    postConfirmation()
+    if let nonce { house.suspended.remove(nonce, handle) }
+    wheel.remove(suspended: self)
+    parley.hub.depart(handle, time: parley.clock.now)
+    parley.leave(party)
+    presence = nil
+    handle.ended()
+    inFlight = []
+    waiting = []
+    slots = [:]
+  }
+}
+
+/// A typed place for a feature's state in a session.
+final class Slot<Value: Sendable>: Sendable {
+  let initial: Value
+  init(_ initial: Value) { self.initial = initial }
+}
+
+/// What is kept of a stanza until the client acknowledges it: the entry, which
+/// others share, or the bytes of what is nowhere else.
+enum Sent: Sendable {
+  case entry(Entry, Form)
+  case bytes(ByteBuffer)
+
+  var byteCount: Int {
+    switch self {
+    case .entry: 0
+    case .bytes(let buffer): buffer.readableBytes
+    }
+  }
+}
+
+/// What a resumed session goes on with.
+struct SessionState: Sendable {
+  struct Management: Sendable {
+    let snapshot: ResumptionMachine<Sent>.Snapshot
+    let handled: UInt32
+  }
+  let jid: FullJID
+  let nonce: StreamNonce
+  let presence: Presence?
+  let readsArchive: Bool
+  let hasReplayed: Bool
+  let missed: Position?
+  let toldUpTo: Position
+  let confirmedUpTo: Position
+  let management: Management
+  var items: [Sent] { management.snapshot.items.map(\.item) }
+}
+
+extension ResumptionMachine {
+  /// Counts a stanza that is done when it has been dispatched.
+  mutating func handledUnlessPost() {
+    if isEnabled { inbound.handled() }
+  }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+import ParleyServer
+
+struct Health: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Asks the running server how it is.",
+    discussion: """
+      Exit status 0: it runs, reads its storage and takes messages. 1: it does not.
+
+      Examples:
+        parley health
+        parley health --json
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+  @OptionGroup var output: OutputOptions
+
+  func run() async throws {
+    let settings = try options.settings()
+    guard let server = await Administration.server(settings) else {
+      throw Refusal("no server answers at \(settings.adminSocket)")
+    }
+    let status = try await server.call(ServerStatus.self, Nothing())
+    var table = TextTable("Parley \(status.version)", status.accepting ? "healthy" : "overloaded")
+    table.add(["domains", status.domains.joined(separator: ", ")])
+    table.add(["running for", "\(status.uptimeSeconds) s"])
+    table.add(["users", ProgressBar.grouped(status.users)])
+    table.add([
+      "online", "\(ProgressBar.grouped(status.usersOnline)) (\(ProgressBar.grouped(status.sessions)) sessions)",
+    ])
+    table.add(["log position", ProgressBar.grouped(Int(status.position))])
+    try output.print(status, String(table.text().dropLast()))
+    if !status.accepting { throw ExitCode(1) }
+  }
+}

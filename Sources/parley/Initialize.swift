@@ -1,0 +1,28 @@
+import ArgumentParser
+import ParleyServer
+
+struct Initialize: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "init",
+    abstract: "Prepares the data folder: database, certificate, and two users to try it with.",
+    discussion: """
+      The first parley serve does the same. Use this to look at what will be served before it is, or to begin \
+      without the two users.
+
+      Examples:
+        parley init
+        parley init --no-demo --data /var/lib/parley
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+  @Flag(
+    inversion: .prefixedNo,
+    help: "Makes the users juliet and romeo with random passwords; by default where the domain is localhost.")
+  var demo: Bool?
+
+  func run() async throws {
+    let settings = try options.settings()
+    let lines = try await FirstStart.prepare(settings, demo: demo)
+    Terminal.print(lines)
+  }
+}

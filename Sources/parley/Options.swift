@@ -1,0 +1,111 @@
+import ArgumentParser
+import FoundationEssentials
+import ParleyServer
+
+/// Where the configuration comes from; every command has these.
+struct ConfigurationOptions: ParsableArguments {
+  @Option(
+    name: .long, help: "The configuration file; else ./parley.yaml or /etc/parley/parley.yaml if there is one.",
+    completion: .file(extensions: ["yaml", "yml"]))
+  var config: String?
+
+  @Option(name: .long, help: "The data folder.", completion: .directory)
+  var data: String?
+
+  @Option(name: .customLong("set"), help: ArgumentHelp("Sets a key of the configuration.", valueName: "key=value"))
+  var values: [String] = []
+
+  func settings() throws -> Settings {
+    var arguments = SettingsArguments(file: config)
+    if let data { arguments.values.append(("data", data, "--data")) }
+    for value in values {
+      guard let equals = value.firstIndex(of: "=") else {
+        throw ValidationError("--set \(value): key=value is expected, as --set xmpp.port=5222")
+      }
+      arguments.values.append((String(value[..<equals]), String(value[value.index(after: equals)...]), "--set"))
+    }
+    return try Settings.load(arguments, environment: ProcessInfo.processInfo.environment)
+  }
+
+  /// An address; a name alone is one of the first domain.
+  func address(_ text: String, _ settings: Settings) -> String {
+    text.contains("@") ? text : "\(text)@\(settings.domains[0].name)"
+  }
+
+  /// Runs `body` with a way to the data.
+  func withAdministration(creating: Bool = false, _ body: (Administration, Settings) async throws -> Void) async throws
+  {
+    let settings = try settings()
+    let administration = try await Administration.open(settings, creating: creating)
+    do {
+      try await body(administration, settings)
+    } catch {
+      await administration.close()
+      throw error
+    }
+    await administration.close()
+  }
+}
+
+/// For programs instead of people.
+struct OutputOptions: ParsableArguments {
+  @Flag(name: .long, help: "Writes JSON.")
+  var json = false
+
+  /// `value` as JSON, or `text` for people.
+  func print(_ value: some Encodable, _ text: @autoclosure () -> String) throws {
+    Terminal.print(json ? String(decoding: try AdminJSON.encode(value, pretty: true), as: UTF8.self) : text())
+  }
+}
+
+/// Where a password comes from. Never an argument: other users of the machine see those.
+struct PasswordOptions: ParsableArguments {
+  @Flag(name: .customLong("password-stdin"), help: "Reads the password from the first line of standard input.")
+  var fromInput = false
+
+  @Flag(name: .long, help: "Makes a random password and prints it.")
+  var generate = false
+
+  func validate() throws {
+    if fromInput, generate { throw ValidationError("--password-stdin and --generate exclude each other") }
+  }
+
+  /// The password, and whether it was made here and is to be shown.
+  func password(for user: String) throws -> (text: String, isGenerated: Bool) {
+    if generate { return (Passwords.make(), true) }
+    if fromInput {
+      guard let line = Terminal.readLine(), !line.isEmpty else {
+        throw Refusal("there is no password on standard input", .usage)
+      }
+      return (line, false)
+    }
+    guard Terminal.inputIsTerminal else {
+      throw Refusal("--password-stdin or --generate is needed where nobody can be asked", .usage)
+    }
+    guard let first = Terminal.readSecret("Password for \(user) (empty: make one): ") else {
+      throw Refusal("no password was given")
+    }
+    if first.isEmpty { return (Passwords.make(), true) }
+    guard Terminal.readSecret("Again: ") == first else { throw Refusal("the two passwords differ") }
+    return (first, false)
+  }
+}
+
+/// The parts that both imports share.
+enum Import {
+  static func run(_ noun: String, path: String, skipsExisting: Bool = false) -> ImportRun {
+    let draws = Terminal.errorIsTerminal
+    return ImportRun(
+      noun, path: path, skipsExisting: skipsExisting, show: draws ? { Terminal.replaceLine($0) } : nil,
+      tell: { text in
+        if draws { Terminal.replaceLine("") }
+        Terminal.note("\(path): \(text)")
+      })
+  }
+
+  static func finish(_ run: ImportRun, _ output: OutputOptions) throws {
+    if Terminal.errorIsTerminal { Terminal.note("") }
+    try output.print(run.report, run.summary)
+    if run.failed > 0 { throw ExitCode(1) }
+  }
+}

@@ -1,0 +1,68 @@
+import ArgumentParser
+import Dialogs
+import Glibc
+import ParleyServer
+
+/// `parley`: the server and its commands in one program.
+@main
+struct ParleyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "parley",
+    abstract: "An XMPP server and an app messaging backend over one store of conversations.",
+    discussion: """
+      Commands act on the running server through its admin socket, and on the data folder directly when no server \
+      runs.
+
+      Examples:
+        parley serve
+        parley user add alice@localhost --password-stdin < secret.txt
+        parley roster add alice@localhost bob@localhost --mutual
+
+      Exit status: 0 done, 1 failed, 2 wrong usage or configuration.
+      """,
+    version: "\(Version.name) \(Version.number)",
+    subcommands: [Serve.self, Initialize.self, User.self, Roster.self, Check.self, Health.self])
+
+  static func main() async {
+    // A reader that went away (`parley user list | head`) ends the command quietly; a server's sockets tell by
+    // themselves.
+    signal(SIGPIPE, SIG_IGN)
+    // Whatever is made in the data folder is its owner's only.
+    umask(0o077)
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      Glibc.exit(finish(error))
+    }
+  }
+
+  /// Tells why, and gives the exit status.
+  private static func finish(_ error: any Error) -> Int32 {
+    switch error {
+    case let refusal as Refusal:
+      for line in refusal.lines { Terminal.note("parley: \(Line.safe(line))") }
+      return refusal.status.rawValue
+    case let problem as Problem:
+      Terminal.note("parley: \(Line.safe(problem.text))")
+      return 1
+    default:
+      let text = fullMessage(for: error)
+      switch exitCode(for: error) {
+      case .success:
+        Terminal.print(text)
+        return 0
+      case .validationFailure:
+        Terminal.note(text)
+        return 2
+      case let code:
+        if !text.isEmpty { Terminal.note(text) }
+        return code.rawValue
+      }
+    }
+  }
+}

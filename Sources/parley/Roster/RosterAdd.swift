@@ -1,0 +1,37 @@
+import ArgumentParser
+import ParleyServer
+
+struct RosterAdd: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add",
+    abstract: "Puts a contact into a user's roster, or changes its name and groups.",
+    discussion: """
+      With --mutual both become contacts of each other and see each other's presence, without being asked.
+
+      Examples:
+        parley roster add alice@localhost bob@localhost --mutual
+        parley roster add alice@localhost bob@localhost --name Bob --group Friends --group Work
+      """)
+
+  @Argument(help: "The user's address.") var jid: String
+  @Argument(help: "The contact's address.") var contact: String
+  @Option(name: .long, help: "What the user calls the contact.") var name: String?
+  @Option(name: .customLong("group"), help: "A group of the contact; may be given several times.")
+  var groups: [String] = []
+  @Flag(name: .long, help: "Also the other way round, with presence both ways.") var mutual = false
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var options: ConfigurationOptions
+
+  func run() async throws {
+    try await options.withAdministration { administration, settings in
+      let user = options.address(jid, settings)
+      let other = options.address(contact, settings)
+      _ = try await administration.call(
+        AddContact.self,
+        AddContact.Input(jid: user, contact: other, name: name, groups: groups, mutual: mutual))
+      try output.print(
+        ["jid": user, "contact": other],
+        mutual ? "\(user) and \(other) are contacts." : "\(other) is a contact of \(user).")
+    }
+  }
+}

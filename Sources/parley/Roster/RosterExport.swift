@@ -1,0 +1,54 @@
+import ArgumentParser
+import ParleyServer
+
+struct RosterExport: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Writes contacts as CSV with the columns jid,contact,name,groups, or as JSON.",
+    discussion: """
+      Examples:
+        parley roster export > rosters.csv
+        parley roster export alice@localhost
+        parley roster export --domain example.org --json
+      """)
+
+  @Argument(help: "Only this user's contacts; else those of all users.") var jid: String?
+  @Option(name: .long, help: "Users of this domain; else of the first.") var domain: String?
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var options: ConfigurationOptions
+
+  private struct Row: Encodable {
+    let jid: String
+    let item: ListRoster.Item
+  }
+
+  func run() async throws {
+    try await options.withAdministration { administration, settings in
+      var rows: [Row] = []
+      if !output.json { Terminal.print(CSVWriter.line(["jid", "contact", "name", "groups"])) }
+      func export(_ user: String) async throws {
+        for item in try await administration.call(ListRoster.self, ListRoster.Input(jid: user))
+        where item.listed {
+          if output.json {
+            rows.append(Row(jid: user, item: item))
+          } else {
+            Terminal.print(
+              CSVWriter.line([user, item.jid, item.name ?? "", RosterGroups.field(item.groups)]))
+          }
+        }
+      }
+      if let jid {
+        try await export(options.address(jid, settings))
+      } else {
+        var after: String?
+        repeat {
+          let page = try await administration.call(
+            ListUsers.self, ListUsers.Input(domain: domain, matching: nil, after: after, limit: 500))
+          for user in page.users { try await export(user.jid) }
+          after = page.next
+        } while after != nil
+      }
+      if output.json { try output.print(rows, "") }
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import ParleyServer
+
+struct RosterImport: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Adds contacts from a CSV file with the columns jid,contact,name,groups.",
+    discussion: """
+      The first line names the columns; name and groups may be missing, groups are separated by semicolons. Each \
+      line that cannot be imported is told with its number. Exit status 1: some were not imported.
+
+      Examples:
+        parley roster import rosters.csv --mutual
+        parley roster export --data old | parley roster import -
+      """)
+
+  @Argument(help: "The file; - is standard input.", completion: .file(extensions: ["csv"])) var file: String
+  @Flag(name: .long, help: "Each line makes both contacts of each other, with presence both ways.") var mutual = false
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var options: ConfigurationOptions
+
+  func run() async throws {
+    try await options.withAdministration { administration, settings in
+      var run = Import.run("contacts", path: file)
+      try await run.run(required: ["jid", "contact"], optional: ["name", "groups"]) { records in
+        try await administration.call(
+          ImportContacts.self,
+          ImportContacts.Input(
+            rows: records.map { record in
+              ImportContacts.Row(
+                jid: options.address(record["jid"], settings), contact: options.address(record["contact"], settings),
+                name: record["name"].isEmpty ? nil : record["name"],
+                groups: RosterGroups.list(record["groups"]))
+            }, mutual: mutual))
+      }
+      try Import.finish(run, output)
+    }
+  }
+}
+
+/// Groups in one field.
+enum RosterGroups {
+  static func list(_ field: String) -> [String] {
+    field.split(separator: ";").map { $0.trimmingPrefix(while: \.isWhitespace) }
+      .map { part in
+        var part = part
+        while part.last?.isWhitespace == true { part.removeLast() }
+        return String(part)
+      }
+      .filter { !$0.isEmpty }
+  }
+
+  static func field(_ groups: [String]) -> String { groups.joined(separator: ";") }
+}

@@ -1,0 +1,30 @@
+import ArgumentParser
+import ParleyServer
+
+struct Serve: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Runs the server.",
+    discussion: """
+      The first start makes the data folder, a self-signed certificate and, where the domain is localhost, two users \
+      to try it with, whose passwords are printed once. SIGTERM and SIGINT stop it gracefully; SIGHUP reads \
+      certificates and log level again.
+
+      Examples:
+        parley serve
+        parley serve --config /etc/parley/parley.yaml
+        PARLEY_XMPP_PORT=15222 PARLEY_DATA=/var/lib/parley parley serve
+        parley serve --set log.level=debug
+      """)
+
+  @OptionGroup var options: ConfigurationOptions
+  @Flag(
+    inversion: .prefixedNo,
+    help: "On the first start, makes the users juliet and romeo; by default where the domain is localhost.")
+  var demo: Bool?
+
+  func run() async throws {
+    let settings = try options.settings()
+    let options = options
+    try await Server.run(settings, demo: demo, reread: { try options.settings() }, greet: { Terminal.print($0) })
+  }
+}

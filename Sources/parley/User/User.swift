@@ -1,0 +1,18 @@
+import ArgumentParser
+
+struct User: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Users: add, list, show, change, delete, import.",
+    discussion: """
+      A name without @ belongs to the first domain.
+
+      Examples:
+        parley user add alice@localhost --generate
+        parley user list
+        parley user import users.csv
+      """,
+    subcommands: [
+      UserAdd.self, UserList.self, UserShow.self, UserPassword.self, UserDisable.self, UserEnable.self,
+      UserDelete.self, UserImport.self,
+    ])
+}

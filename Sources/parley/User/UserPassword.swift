@@ -1,0 +1,35 @@
+import ArgumentParser
+import ParleyServer
+
+struct UserPassword: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "password",
+    abstract: "Gives a user another password, and ends their sessions and logins.",
+    discussion: """
+      Examples:
+        parley user password alice@localhost
+        parley user password alice@localhost --password-stdin < secret.txt
+        parley user password alice@localhost --generate
+      """)
+
+  @Argument(help: "The user's address.") var jid: String
+  @OptionGroup var password: PasswordOptions
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var options: ConfigurationOptions
+
+  private struct Changed: Encodable {
+    let user: UserRow
+    let password: String?
+  }
+
+  func run() async throws {
+    let secret = try password.password(for: jid)
+    try await options.withAdministration { administration, settings in
+      let user = try await administration.call(
+        SetPassword.self, SetPassword.Input(jid: options.address(jid, settings), password: secret.text))
+      try output.print(
+        Changed(user: user, password: secret.isGenerated ? secret.text : nil),
+        "Changed the password of \(user.jid)." + (secret.isGenerated ? "\nPassword: \(secret.text)" : ""))
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import ArgumentParser
+import ParleyServer
+
+struct UserShow: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show",
+    abstract: "Shows a user: state, contacts, sessions, logins.",
+    discussion: """
+      Examples:
+        parley user show alice@localhost
+        parley user show alice --json
+      """)
+
+  @Argument(help: "The user's address.") var jid: String
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var options: ConfigurationOptions
+
+  func run() async throws {
+    try await options.withAdministration { administration, settings in
+      let shown = try await administration.call(
+        ShowUser.self, ShowUser.Input(jid: options.address(jid, settings)))
+      var table = TextTable("User", shown.user.jid)
+      table.add(["name", shown.user.name ?? ""])
+      table.add(["status", shown.status ?? ""])
+      table.add(["state", shown.user.state])
+      table.add(["created", shown.user.createdAt])
+      table.add(["last seen", shown.user.online ? "online" : shown.user.lastSeenAt ?? "never"])
+      table.add(["contacts", String(shown.contacts)])
+      table.add(["blocks", String(shown.blocks)])
+      for session in shown.sessions {
+        let presence = session.available ? "available, priority \(session.priority)" : "not available"
+        table.add(["session", "\(session.door) \(session.resource): \(presence)"])
+      }
+      for login in shown.logins {
+        table.add(["login", "\(login.device) \(login.client ?? ""), used \(login.usedAt)"])
+      }
+      try output.print(shown, String(table.text().dropLast()))
+    }
+  }
+}

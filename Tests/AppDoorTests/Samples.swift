@@ -1,0 +1,128 @@
+import AppProtocol
+import FoundationEssentials
+import Testing
+
+/// Values of every wire type, with every member, and the schema that describes
+/// each.
+struct Sample: Sendable, CustomTestStringConvertible {
+  let schema: String
+  /// As the server writes it.
+  let written: JSONValue
+  /// As `Codable` has it: what clients in Swift use.
+  let coded: JSONValue
+  var testDescription: String { schema }
+
+  init<Value: Codable & Hashable & JSONWritable>(_ schema: String, _ value: Value) throws {
+    var writer = JSONWriter()
+    value.write(to: &writer)
+    self.schema = schema
+    written = try JSONValue(parsing: writer.bytes)
+    let encoder = JSONEncoder()
+    let data = try encoder.encode(value)
+    coded = try JSONValue(parsing: Array(data))
+    // And it decodes to itself, but for the order of members in what is the app's own.
+    let again = try JSONValue(parsing: Array(encoder.encode(JSONDecoder().decode(Value.self, from: data))))
+    guard again.canonical == coded.canonical else { throw NotItself(schema: schema) }
+  }
+
+  struct NotItself: Error { let schema: String }
+}
+
+enum Samples {
+  static let time = WireTime(milliseconds: 1_784_021_400_123)
+  static let user = UserBody(
+    id: "juliet", jid: "juliet@localhost", name: "Juliet \"J\"", status: "balcony\n",
+    avatarHash: String(repeating: "a", count: 40),
+    metadata: RawObject(trusted: #"{"team":7}"#), createdAt: time, lastSeenAt: time, deleted: true)
+  static let content = ContentBody(
+    type: "custom", text: "hi 😀", fields: RawObject(trusted: #"{"kind":"poll","payload":{"a":[1,true,null]}}"#))
+  static let message = MessageBody(
+    id: "m", seq: 3, dialogId: "d", senderId: "romeo", clientId: "c", sentAt: time, content: content,
+    metadata: RawObject(trusted: #"{"k":"v"}"#))
+  static let marker = MarkerBody(dialogId: "d", userId: "romeo", delivered: "m2", read: "m1")
+  static let contact = ContactBody(
+    userId: "romeo", jid: "romeo@localhost", name: "R", groups: ["a", "b"], state: .mutual)
+  static let block = BlockBody(userId: "tybalt", jid: "tybalt@localhost")
+  static let dialog = DialogBody(
+    id: "d", type: "private", memberIds: ["juliet", "romeo"], createdAt: time, updatedAt: time, user: user,
+    lastMessage: message, me: .init(unreadCount: 2, readMessageId: "m1", deliveredMessageId: "m2"))
+  static let presence = PresenceBody(
+    userId: "romeo", online: true, availability: .doNotDisturb, status: "x", lastSeenAt: time)
+  static let problem = ProblemBody(
+    title: "Not Found", status: 404, detail: "There is none.", code: "dialog-unknown", field: "dialogId",
+    retryAfter: 3, requestId: "r")
+
+  /// By the name of the schema in `openapi.yaml`.
+  static func rest() throws -> [Sample] {
+    [
+      try Sample("User", user), try Sample("Message", message), try Sample("Marker", marker),
+      try Sample("Contact", contact), try Sample("Block", block), try Sample("Dialog", dialog),
+      try Sample("Presence", presence), try Sample("Problem", problem), try Sample("Health", HealthBody()),
+      try Sample(
+        "Session", SessionBody(accessToken: "a", refreshToken: "r", expiresAt: time, user: user, deviceId: "d")),
+      try Sample(
+        "SessionSummary",
+        SessionSummaryBody(id: "d", deviceId: "d", client: "c", createdAt: time, usedAt: time, current: false)),
+      try Sample(
+        "Info",
+        InfoBody(
+          server: "parley", version: "1", protocols: ["v1"], domain: "localhost", features: ["sync"],
+          registration: true, webSocketUrl: "wss://localhost/v1/ws",
+          limits: .init(
+            textCharacters: 1, messageBytes: 2, metadataBytes: 3, pageItems: 4, syncEvents: 5, syncWaitSeconds: 6))),
+      try Sample("UserPage", PageBody(items: [user], nextCursor: "n")),
+      try Sample("ContactPage", PageBody(items: [contact], nextCursor: "n")),
+      try Sample("BlockPage", PageBody(items: [block, BlockBody(userId: nil, jid: "evil.example")], nextCursor: "n")),
+      try Sample("MessagePage", PageBody(items: [message, message], nextCursor: "n")),
+      try Sample("DialogPage", DialogPageBody(items: [dialog], nextCursor: "n", cursor: "c", totalUnread: 2)),
+      try Sample(
+        "SessionPage",
+        PageBody(
+          items: [
+            SessionSummaryBody(id: "d", deviceId: "d", client: "c", createdAt: time, usedAt: time, current: true)
+          ],
+          nextCursor: "n")),
+      try Sample(
+        "Sync", SyncBody(events: [RawObject(trusted: #"{"type":"resync","time":"x","data":{}}"#)], cursor: "c")),
+    ]
+  }
+
+  /// By the name of the message in `asyncapi.yaml`.
+  static func events() throws -> [Sample] {
+    func durable<Body: Codable & Hashable & Sendable & JSONWritable>(_ name: EventName, _ body: Body) throws -> Sample {
+      try Sample(name.rawValue, EventFrame(name, cursor: "c2", time: time, data: body, prevCursor: "c1"))
+    }
+    func signal<Body: Codable & Hashable & Sendable & JSONWritable>(_ name: EventName, _ body: Body) throws -> Sample {
+      try Sample(name.rawValue, EventFrame(name, time: time, data: body))
+    }
+    return [
+      try durable(.messageCreated, MessageCreatedBody(message: message)),
+      try durable(.markerUpdated, marker),
+      try durable(.contactUpdated, ContactUpdatedBody(contact: contact, removed: true)),
+      try durable(.blockUpdated, BlockUpdatedBody(blocks: [block], blocked: true)),
+      try durable(.userUpdated, UserUpdatedBody(user: user)),
+      try durable(.dialogCreated, DialogCreatedBody(dialog: dialog)),
+      try signal(.ready, ReadyBody(user: user, deviceId: "d", cursor: "c", features: ["sync"])),
+      try signal(.caughtUp, CaughtUpBody(cursor: "c", totalUnread: 4)),
+      try signal(.resync, ResyncBody(reason: .tooFarBehind, cursor: "c")),
+      try signal(.typingUpdated, TypingUpdatedBody(dialogId: "d", userIds: ["romeo"])),
+      try signal(.presenceUpdated, presence),
+      try signal(.unreadUpdated, UnreadUpdatedBody(dialogId: "d", unreadCount: 1, totalUnread: 2)),
+      try signal(.sessionRevoked, SessionRevokedBody(reason: "revoked")),
+      try signal(.goAway, GoAwayBody(reason: "shutdown", retryAfterMs: 1_000)),
+    ]
+  }
+}
+
+extension JSONValue {
+  /// Members by name, numbers by value: what makes two JSON texts the same.
+  var canonical: JSONValue {
+    switch self {
+    case .object(let members):
+      .object(members.map { Member($0.name, $0.value.canonical) }.sorted { $0.name < $1.name })
+    case .array(let values): .array(values.map(\.canonical))
+    case .number(let text): .number("\(Double(text) ?? .nan)")
+    case .null, .bool, .string: self
+    }
+  }
+}

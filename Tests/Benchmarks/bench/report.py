@@ -1,0 +1,81 @@
+"""Writes a run's results into docs/performance.md and docs/images."""
+import os
+import re
+
+from . import charts, tables
+from .servers import VARIANTS
+from .workloads import WORKLOADS
+
+
+def put(page, name, content):
+    """Replaces what stands between a section's marker comments."""
+    begin, end = "<!-- bench:%s -->" % name, "<!-- bench:end -->"
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)
+    if not pattern.search(page):
+        raise SystemExit("docs/performance.md has no section %s" % begin)
+    return pattern.sub(lambda _: begin + "\n" + content.strip() + "\n" + end, page)
+
+
+def conditions(machine, rows):
+    rounds = max(r.get("round", 0) for r in rows) + 1
+    lines = ["- %s: %s" % (k, v) for k, v in machine.items()]
+    lines.append("- rounds: %d, servers in turn; cells are median (lowest-highest)" % rounds)
+    repeated = sum(r.get("attempts", 1) > 1 for r in rows)
+    if repeated:
+        lines.append("- %d of %d runs were repeated because other processes used the machine" % (repeated, len(rows)))
+    filled = sorted({(r["server"], r["prefill"]) for r in rows if r.get("prefill")})
+    if filled:
+        lines.append("- messages already in the store before `chat-real`: " + ", ".join("%s %s" % x for x in filled))
+    names = tables.servers_of(rows)
+    lines += ["- `%s`: %s" % (s, VARIANTS[s][4]) for s in names if s in VARIANTS]
+    return "\n".join(lines)
+
+
+def drawings(rows):
+    """{file name: SVG} of what was measured."""
+    out = {}
+    ratios = [b for b in tables.bars(rows) if b.get("ratio") and b["against"] is not None]
+    if ratios:
+        groups = [(b["workload"], [("parley", "times %s (wanted: %g)" % (b["peer"], b["factor"]), b["ratio"])]) for b in ratios]
+        out["throughput.svg"] = charts.bar_chart(
+            "Work per CPU-second, Parley against the best peer",
+            "How many times the peer's; the dashed line is the peer itself", groups, "times", mark=1)
+    for name, title, subtitle, unit, figures in (
+        ("latency.svg", "Latency at 300 messages a second", "Milliseconds from scheduled sending to arrival, 60 s",
+         "ms", [("chat-300", m, m[:-3]) for m in ("p50_ms", "p99_ms", "p999_ms")]),
+        ("memory.svg", "Memory of an idle session", "KiB per session, growth of the server's resident memory",
+         "KiB", [(w, "kib_per_session", w) for w in WORKLOADS if w.startswith("idle")]),
+    ):
+        groups = []
+        for w, metric, label in figures:
+            bars = [(s, s, tables.median(rows, w, s, metric)) for s in tables.servers_of(rows)]
+            bars = [b for b in bars if b[2] is not None]
+            if bars:
+                groups.append((label, bars))
+        if groups:
+            out[name] = charts.bar_chart(title, subtitle, groups, unit)
+    return out
+
+
+def micro_section(micro):
+    return "\n\n".join("`%s`\n\n```\n%s\n```" % (m["micro"], m["output"].strip() or "exit status %d" % m["status"])
+                       for m in micro) or "(not run)"
+
+
+def write(docs, machine, rows, micro):
+    path = os.path.join(docs, "performance.md")
+    with open(path) as f:
+        page = f.read()
+    pictures = drawings(rows)
+    os.makedirs(os.path.join(docs, "images"), exist_ok=True)
+    for name, svg in pictures.items():
+        with open(os.path.join(docs, "images", name), "w") as f:
+            f.write(svg)
+    page = put(page, "conditions", conditions(machine, rows))
+    page = put(page, "bars", tables.bars_table(rows))
+    page = put(page, "charts", "\n".join("![%s](images/%s)" % (n[:-4], n) for n in pictures))
+    page = put(page, "results", tables.results(rows))
+    page = put(page, "micro", micro_section(micro))
+    with open(path, "w") as f:
+        f.write(page)
+    return path

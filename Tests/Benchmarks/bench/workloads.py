@@ -1,0 +1,94 @@
+"""What is measured: each workload's xload arguments, figures, peers and bars."""
+import re
+from collections import namedtuple
+
+# A figure of a result, and whether more (+1) or less (-1) of it is better.
+Metric = namedtuple("Metric", "name sign")
+
+# What Parley is to reach. `against` is "durable" or "volatile" (the best peer
+# with, or without, an archive that is synced before anybody is told), "any",
+# or None for an absolute figure; `factor` multiplies that peer's median.
+Bar = namedtuple("Bar", "metric against factor")
+
+# peers: the variants that run by default. fresh: needs a server process that
+# has done nothing yet, since it measures memory. warm: accounts whose SCRAM
+# keys the generator derives beforehand, as (prefix, first, number). prefill:
+# the store gets a past first.
+Workload = namedtuple("Workload", "name args metrics peers bars fresh warm prefill")
+
+VOLATILE = ("p-none", "e-none")
+DURABLE = ("e-sqlite", "e-pgsql")
+
+LATENCY = [Metric("p50_ms", -1), Metric("p95_ms", -1), Metric("p99_ms", -1)]
+TAIL = LATENCY + [Metric("p999_ms", -1), Metric("max_ms", -1), Metric("server_cpu_pct", -1)]
+MEMORY = [Metric("kib_per_session", -1), Metric("rss_before_mib", -1), Metric("rss_after_mib", -1),
+          Metric("server_cpu_pct", -1)]
+
+
+def rate(unit, *more):
+    return [Metric(unit + "_per_s", 1), Metric(unit + "_per_cpu_s", 1), *more, *LATENCY]
+
+
+def workload(name, args, metrics, peers=VOLATILE, bars=(), fresh=False, warm=(("u", 0, 100),), prefill=False):
+    return name, Workload(name, args, metrics, peers, bars, fresh, warm, prefill)
+
+
+ALL_USERS = (("u", 0, 5000),)
+CHAT = "chat --users 100 --window 8 --duration 4s --warmup 1s"
+
+WORKLOADS = dict([
+    workload("login", "login --users 2000 --parallel 32", rate("logins"), warm=ALL_USERS,
+             bars=[Bar("logins_per_cpu_s", "any", 2)]),
+    workload("login-tls", "login --users 500 --parallel 32 --tls", rate("logins"), warm=ALL_USERS),
+    workload("chat", CHAT, rate("messages"), peers=VOLATILE + DURABLE,
+             bars=[Bar("messages_per_cpu_s", "durable", 15), Bar("messages_per_cpu_s", "volatile", 1.5)]),
+    workload("chat-tls", CHAT + " --tls", rate("messages"), peers=VOLATILE + DURABLE),
+    workload("chat-sm", CHAT + " --sm", rate("messages")),
+    workload("chat-w1", "chat --users 100 --window 1 --duration 4s --warmup 1s", rate("messages"),
+             peers=VOLATILE + DURABLE),
+    workload("chat-300", "chat --users 100 --rate 300 --duration 60s --warmup 2s", TAIL, peers=VOLATILE + DURABLE,
+             bars=[Bar("p99_ms", None, 1.5)]),
+    workload("chat-2000", "chat --users 100 --rate 2000 --duration 10s --warmup 1s", TAIL),
+    workload("muc200", "muc --rooms 1 --members 200 --senders 4 --window 2 --duration 4s --warmup 1s",
+             rate("deliveries", Metric("joins_per_s", 1)), warm=(("u", 0, 400),)),
+    workload("muc20x20", "muc --rooms 20 --members 20 --senders 2 --window 2 --duration 4s --warmup 1s",
+             rate("deliveries", Metric("joins_per_s", 1)), warm=(("u", 0, 400),)),
+    workload("presence", "presence --senders 10 --contacts 100 --window 2 --duration 4s --warmup 1s",
+             rate("updates"), warm=(("c", 0, 100), ("b", 0, 10)), bars=[Bar("updates_per_cpu_s", "any", 1.5)]),
+    workload("roster100", "roster --user r100 --duration 4s --warmup 1s", rate("gets"), warm=()),
+    workload("roster1000", "roster --user r1000 --duration 4s --warmup 1s", rate("gets"), warm=(),
+             bars=[Bar("gets_per_cpu_s", "any", 3)]),
+    workload("mam", "mam --first 4000 --users 8 --messages 500 --duration 3s",
+             rate("pages", Metric("results_per_s", 1), Metric("stores_per_s", 1)), peers=DURABLE,
+             warm=(("u", 4000, 8),), bars=[Bar("pages_per_cpu_s", "any", 4)]),
+    workload("mam-random", "mam-random --first 4200 --users 8 --messages 5000 --duration 4s",
+             rate("pages", Metric("results_per_s", 1)), peers=DURABLE, warm=(("u", 4200, 8),)),
+    workload("chat-real", "chat-real --prefix k --group 51 --users 100 --window 8 --duration 6s --warmup 2s",
+             rate("messages"), peers=DURABLE, warm=(("k", 0, 1020),), prefill=True,
+             bars=[Bar("messages_per_cpu_s", "durable", 10)]),
+    workload("chat-carbons", "chat-real --devices 2 --prefix k --group 51 --users 100 --window 8 --duration 6s --warmup 2s",
+             rate("messages"), peers=DURABLE, warm=(("k", 0, 1020),), prefill=True),
+    workload("idle2000", "idle --users 2000 --duration 3s", MEMORY, fresh=True, warm=ALL_USERS),
+    workload("idle2000-tls", "idle --users 2000 --duration 3s --tls", MEMORY, fresh=True, warm=ALL_USERS,
+             bars=[Bar("kib_per_session", None, 32)]),
+    workload("idle5000", "idle --users 5000 --duration 3s", MEMORY, fresh=True, warm=ALL_USERS,
+             bars=[Bar("kib_per_session", None, 12)]),
+    workload("idle-contacts", "idle --prefix k --users 1020 --duration 3s", MEMORY, fresh=True,
+             warm=(("k", 0, 1020),)),
+])
+
+# What `run` measures without further words. Not in it: rooms (Parley has none
+# yet) and what varies only in a detail.
+DEFAULT = ["login", "roster1000", "presence", "chat", "chat-tls", "chat-300", "mam", "mam-random", "chat-real",
+           "idle5000", "idle2000-tls", "idle-contacts"]
+
+
+def quick(args):
+    """The same workload, far shorter: for trying out, not for figures."""
+    short = {"duration": (2, "s"), "warmup": (1, "s"), "users": (200, ""), "messages": (300, "")}
+
+    def cut(m):
+        most, unit = short[m.group(1)]
+        return "--%s %d%s" % (m.group(1), min(int(m.group(2)), most), unit)
+    args = re.sub(r"--(duration|warmup|users|messages) (\d+)s?", cut, args)
+    return re.sub(r"--first (\d+)", lambda m: "--first %d" % (int(m.group(1)) // 20), args)

@@ -1,0 +1,170 @@
+// Command xload measures XMPP servers on the local machine.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settings are all the knobs; each mode uses some of them.
+type settings struct {
+	options
+	name     string
+	pids     []int
+	json     string
+	prefix   string
+	first    int
+	users    int
+	parallel int
+	duration time.Duration
+	warmup   time.Duration
+	window   int
+	rate     float64
+	body     int
+	rooms    int
+	members  int
+	senders  int
+	contacts int
+	messages int
+	page     int
+	muc      string
+	user     string
+	sigkill  string
+	tag      string
+	fullJID  bool
+	devices  int
+	group    int
+	groups   int
+	partners int
+}
+
+type mode struct {
+	run  func(*settings, *report) error
+	help string
+}
+
+var modes = map[string]mode{
+	"login":      {runLogin, "connect, authenticate, bind and send presence with --users accounts; logins/s"},
+	"idle":       {runIdle, "hold --users sessions for --duration; server memory per session"},
+	"chat":       {runChat, "--users/2 pairs exchange messages, closed loop (--window) or open loop (--rate)"},
+	"muc":        {runMUC, "--rooms rooms of --members occupants, --senders of them talking"},
+	"presence":   {runPresence, "--senders users change presence, each seen by --contacts online contacts"},
+	"mam":        {runMAM, "store --messages messages, then page through the archive"},
+	"mam-random": {runMAMRandom, "keep an archive of --messages messages, read pages at random places in it"},
+	"chat-real":  {runChatReal, "chat over TLS with stream management, carbons, ids, receipts and markers"},
+	"fill":       {runFill, "store --messages messages in each of groups x group x partners dialogs"},
+	"roster":     {runRoster, "fetch the roster of --user over and over"},
+	"crash":      {runCrash, "send --messages messages, kill -9 the server once they are confirmed (--kill-on)"},
+	"survived":   {runSurvived, "after a restart, count which messages of a crash run (--tag) the archive holds"},
+}
+
+var modeOrder = []string{
+	"login", "idle", "chat", "chat-real", "fill", "muc", "presence", "mam", "mam-random", "roster", "crash", "survived",
+}
+
+func usageText() {
+	fmt.Fprintln(os.Stderr, "usage: xload MODE [flags]\n\nmodes:")
+	for _, m := range modeOrder {
+		fmt.Fprintf(os.Stderr, "  %-10s %s\n", m, modes[m].help)
+	}
+	fmt.Fprintln(os.Stderr, "\nflags (xload MODE -h lists them with defaults)")
+}
+
+func main() {
+	if len(os.Args) < 2 {
+		usageText()
+		os.Exit(2)
+	}
+	m, ok := modes[os.Args[1]]
+	if !ok {
+		usageText()
+		os.Exit(2)
+	}
+	var s settings
+	var cachePath, pids string
+	fs := flag.NewFlagSet("xload "+os.Args[1], flag.ExitOnError)
+	fs.StringVar(&s.addr, "addr", "127.0.0.1:5222", "server address, loopback only")
+	fs.StringVar(&s.domain, "domain", "localhost", "XMPP domain")
+	fs.StringVar(&s.password, "password", "bench", "password of every account")
+	fs.StringVar(&s.mech, "mech", "SCRAM-SHA-1", "SASL mechanism: SCRAM-SHA-1, SCRAM-SHA-256 or PLAIN")
+	fs.BoolVar(&s.tls, "tls", false, "use STARTTLS")
+	fs.BoolVar(&s.sm, "sm", false, "enable stream management and answer its requests")
+	fs.DurationVar(&s.timeout, "timeout", 30*time.Second, "limit for each single step")
+	fs.StringVar(&cachePath, "scram-cache", "", "file that keeps derived SCRAM keys between runs")
+	fs.StringVar(&s.name, "name", "server", "server name for the report")
+	fs.StringVar(&pids, "pid", "", "server process ids, comma separated; descendants are included")
+	fs.StringVar(&s.json, "json", "-", "append the JSON line to this file (- for standard output)")
+	fs.StringVar(&s.prefix, "prefix", "u", "account name prefix")
+	fs.IntVar(&s.first, "first", 0, "number of the first account")
+	fs.IntVar(&s.users, "users", 100, "number of accounts")
+	fs.IntVar(&s.parallel, "parallel", 32, "logins in progress at a time")
+	fs.DurationVar(&s.duration, "duration", 10*time.Second, "measured time")
+	fs.DurationVar(&s.warmup, "warmup", 2*time.Second, "load before measuring starts")
+	fs.IntVar(&s.window, "window", 8, "closed loop: messages in flight per sender")
+	fs.Float64Var(&s.rate, "rate", 0, "open loop: messages/s over all senders (0: closed loop)")
+	fs.IntVar(&s.body, "body", 100, "message body bytes")
+	fs.IntVar(&s.rooms, "rooms", 1, "muc: rooms")
+	fs.IntVar(&s.members, "members", 20, "muc: occupants per room")
+	fs.IntVar(&s.senders, "senders", 1, "muc: talking occupants per room; presence: broadcasting users")
+	fs.IntVar(&s.contacts, "contacts", 100, "presence: online contacts of each sender")
+	fs.IntVar(&s.messages, "messages", 1000, "mam, mam-random, crash: messages to store per pair; fill: per dialog")
+	fs.IntVar(&s.page, "page", 50, "mam, mam-random: page size")
+	fs.StringVar(&s.muc, "muc", "", "conference domain (default conference.DOMAIN)")
+	fs.StringVar(&s.user, "user", "r100", "roster: account")
+	fs.StringVar(&s.sigkill, "kill-on", "delivered", "crash: acked (stream management) or delivered")
+	fs.StringVar(&s.tag, "tag", "", "crash, survived: marks the messages of one run")
+	fs.BoolVar(&s.fullJID, "full-jid", false, "chat: address the full JID instead of the bare one")
+	fs.IntVar(&s.devices, "devices", 1, "chat-real: sessions per account; all but the first get carbons only")
+	fs.IntVar(&s.group, "group", 0, "chat-real, fill: accounts per group of contacts (chat-real: 0 for none)")
+	fs.IntVar(&s.groups, "groups", 1, "fill: groups")
+	fs.IntVar(&s.partners, "partners", 1, "fill: members that each member writes to")
+	fs.Parse(os.Args[2:])
+
+	if s.muc == "" {
+		s.muc = "conference." + s.domain
+	}
+	for _, p := range strings.Split(pids, ",") {
+		if p == "" {
+			continue
+		}
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 2 {
+			fail(fmt.Errorf("bad --pid %q", p))
+		}
+		s.pids = append(s.pids, n)
+	}
+	if err := loopbackOnly(s.addr); err != nil {
+		fail(err)
+	}
+	s.cache = loadScramCache(cachePath)
+
+	// Nothing may run for ever: every mode has a bound far above its need.
+	limit := s.duration + s.warmup + 10*time.Minute
+	time.AfterFunc(limit, func() { fail(fmt.Errorf("gave up after %v", limit)) })
+
+	r := &report{mode: os.Args[1]}
+	err := m.run(&s, r)
+	s.cache.save()
+	if len(r.rows) > 0 {
+		security := "plain"
+		if s.tls {
+			security = "tls"
+		}
+		params := []row{{"security", security, ""}, {"at", time.Now().UTC().Format(time.RFC3339), ""}}
+		if e := r.emit(s.json, s.name, params); err == nil {
+			err = e
+		}
+	}
+	if err != nil {
+		fail(err)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "xload:", err)
+	os.Exit(1)
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"strconv"
+	"time"
+)
+
+// runLogin logs every account in once, as fast as --parallel allows.
+func runLogin(s *settings, r *report) error {
+	var lat hist
+	users := userRange(s.prefix, s.first, s.users)
+	a := readUsage(s.pids)
+	conns, err := loginAll(&s.options, users, "x", s.parallel, &lat, goOnline(&s.options))
+	b := readUsage(s.pids)
+	defer closeAll(conns)
+	ok := 0
+	for _, c := range conns {
+		if c != nil {
+			ok++
+		}
+	}
+	wall := b.at.Sub(a.at).Seconds()
+	r.put("users", s.users, "")
+	r.put("parallel", s.parallel, "")
+	r.put("mech", s.mech, "")
+	r.put("logged_in", ok, "")
+	r.put("failed", s.users-ok, "")
+	r.put("logins_per_s", float64(ok)/wall, "/s")
+	r.latency("", &lat)
+	r.cpu(s.pids, a, b, float64(ok), "logins")
+	return err
+}
+
+// runIdle holds sessions open and reads the server's memory before and after.
+func runIdle(s *settings, r *report) error {
+	before := treeRSS(s.pids)
+	users := userRange(s.prefix, s.first, s.users)
+	online := goOnline(&s.options)
+	conns, err := loginAll(&s.options, users, "x", s.parallel, nil, func(c *conn) error {
+		err := online(c)
+		if err == nil {
+			c.drain() // presence of contacts, acknowledgement requests, pings
+		}
+		return err
+	})
+	defer closeAll(conns)
+	if err != nil {
+		return err
+	}
+	peak := treeRSS(s.pids)
+	time.Sleep(2 * time.Second)
+	a := readUsage(s.pids)
+	time.Sleep(s.duration)
+	b := readUsage(s.pids)
+	after := treeRSS(s.pids)
+	if after > peak {
+		peak = after
+	}
+	r.put("users", s.users, "")
+	r.put("rss_before_mib", float64(before)/(1<<20), "MiB")
+	r.put("rss_after_mib", float64(after)/(1<<20), "MiB")
+	r.put("rss_peak_mib", float64(peak)/(1<<20), "MiB")
+	r.put("kib_per_session", float64(after-before)/1024/float64(s.users), "KiB")
+	r.cpu(s.pids, a, b, 0, "")
+	return nil
+}
+
+// runRoster fetches one account's roster repeatedly from one session.
+func runRoster(s *settings, r *report) error {
+	c, err := login(&s.options, s.user, "roster")
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	var lat hist
+	items, n := 0, 0
+	get := func() error {
+		n++
+		id := "g" + strconv.Itoa(n)
+		if err := c.writeString("<iq type='get' id='" + id + "'><query xmlns='jabber:iq:roster'/></iq>"); err != nil {
+			return err
+		}
+		st, err := c.await(s.timeout, withID(id))
+		if err == nil {
+			items = countOf(st, "<item ")
+		}
+		return err
+	}
+	for end := time.Now().Add(s.warmup); time.Now().Before(end); {
+		if err := get(); err != nil {
+			return err
+		}
+	}
+	n = 0
+	a := readUsage(s.pids)
+	for end := a.at.Add(s.duration); time.Now().Before(end); {
+		t := time.Now()
+		if err := get(); err != nil {
+			return err
+		}
+		lat.add(int64(time.Since(t)))
+	}
+	b := readUsage(s.pids)
+	r.put("user", s.user, "")
+	r.put("items", items, "")
+	r.put("gets_per_s", float64(n)/b.at.Sub(a.at).Seconds(), "/s")
+	r.latency("", &lat)
+	r.cpu(s.pids, a, b, float64(n), "gets")
+	return nil
+}

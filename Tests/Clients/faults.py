@@ -1,0 +1,230 @@
+"""What goes wrong around a server: each fault gets one clear line on standard error and the right exit status, and what was
+acknowledged before a disk was full is there after it.
+"""
+import contextlib
+import os
+import pathlib
+import shutil
+import socket
+import sqlite3
+import subprocess
+import tempfile
+
+from harness import BINARY, App, Failure, Server, environment, expect
+from wire import XMPP
+
+FAILURE, USAGE = 1, 2
+
+
+def refused(server, status, *says, arguments=("serve",), settings=None, **changes):
+    """The server must not start: one line, this status, these words."""
+    done = subprocess.run(
+        [str(BINARY), *arguments, "--config", server.configuration],
+        env=environment(**{**server.settings, "log__level": "critical", **(settings or {}), **changes}),
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    expect(done.returncode == status, f"status {done.returncode}, not {status}: {done.stderr}")
+    expect(len(lines) == 1, f"{len(lines)} lines on standard error: {done.stderr}")
+    for text in says:
+        expect(text in lines[0], f"\"{text}\" is not in: {lines[0]}")
+    expect("Error(" not in lines[0] and "errno" not in lines[0], f"for programmers: {lines[0]}")
+
+
+def run(checks):
+    ports(checks)
+    certificates(checks)
+    configuration(checks)
+    data(checks)
+    full_disk(checks)
+
+
+def ports(checks):
+    for key, attribute in [("xmpp__port", "xmpp"), ("xmpp__tls_port", "tls"), ("http__port", "http")]:
+        name = key.replace("__", ".")
+        with checks.check(f"fault: {name} is in use"), Server() as server, contextlib.closing(socket.socket()) as holder:
+            port = getattr(server, attribute)
+            holder.bind(("127.0.0.1", port))
+            holder.listen()
+            refused(server, FAILURE, str(port), name, "in use")
+
+
+def certificates(checks):
+    with Server() as server:
+        folder = pathlib.Path(server.folder)
+        key, chain = folder / "key.pem", folder / "chain.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key,
+             "-out", chain, "-subj", "/CN=localhost", "-days", "2"], check=True, capture_output=True)
+        other = folder / "other.pem"
+        subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-out", other],
+                       check=True, capture_output=True)
+        garbage = folder / "garbage.pem"
+        garbage.write_text("this is no certificate\n")
+        for what, files, says in [
+            ("is missing", (folder / "none.pem", key), "none.pem"),
+            ("is a folder", (folder, key), str(folder)),
+            ("is no PEM", (garbage, key), "garbage.pem"),
+            ("has a key that is missing", (chain, folder / "none.key"), "none.key"),
+            ("has a key that is no PEM", (chain, garbage), "garbage.pem"),
+            ("has the key of another", (chain, other), "other.pem"),
+        ]:
+            with checks.check(f"fault: the certificate {what}"):
+                # A configuration that does not get better by trying again.
+                refused(server, USAGE, says, settings={"tls__certificate": files[0], "tls__key": files[1]})
+        if os.getuid() != 0:
+            with checks.check("fault: the key may not be read"):
+                key.chmod(0)
+                refused(server, USAGE, "key.pem", settings={"tls__certificate": chain, "tls__key": key})
+        with checks.check("fault: a certificate without a key"):
+            refused(server, USAGE, "tls.key", settings={"tls__certificate": chain})
+
+
+def configuration(checks):
+    with Server() as server:
+        with checks.check("fault: a mistyped variable"):
+            refused(server, USAGE, "PARLEY_XMPP_PROT", "PARLEY_XMPP_PORT", settings={"xmpp__prot": "1"})
+        with checks.check("fault: a mistyped key in the file"):
+            path = pathlib.Path(server.configuration)
+            before = path.read_text()
+            path.write_text("xmpp:\n  prot: 5222\n")
+            refused(server, USAGE, "xmpp.prot", "xmpp.port", "parley.yaml")
+            path.write_text(before)
+        with checks.check("fault: a mistyped option"):
+            done = subprocess.run([str(BINARY), "serve", "--prot", "1"], env=environment(), capture_output=True, text=True)
+            expect(done.returncode in (USAGE, 64) and "--prot" in done.stderr, f"{done.returncode}: {done.stderr}")
+        with checks.check("fault: a value that is none"):
+            refused(server, USAGE, "xmpp.port", "70000", xmpp__port="70000")
+        with checks.check("fault: passwords without encryption on a public address"):
+            refused(server, USAGE, "xmpp.plaintext", xmpp__plaintext="true", xmpp__host="0.0.0.0")
+        with checks.check("fault: a file that is not there"):
+            missing = Server()
+            os.unlink(missing.configuration)
+            refused(missing, USAGE, "parley.yaml")
+            shutil.rmtree(missing.folder)
+
+
+def data(checks):
+    with checks.check("fault: the data folder is held by another server"), Server() as server:
+        server.start()
+        refused(server, FAILURE, server.data, "in use", str(server.process.pid))
+        # And the one that holds it goes on.
+        server.add_users("romeo")
+    with checks.check("fault: the data folder is a file"), Server() as server:
+        pathlib.Path(server.data).write_text("")
+        refused(server, FAILURE, server.data)
+    with checks.check("fault: the database is no database"), Server() as server:
+        os.mkdir(server.data)
+        pathlib.Path(server.data, "parley.db").write_bytes(b"no database at all\n" * 500)
+        refused(server, FAILURE, "parley.db")
+    with checks.check("fault: the database is locked by a stranger"), Server() as server:
+        server.start()
+        server.stop()
+        with contextlib.closing(sqlite3.connect(os.path.join(server.data, "parley.db"), isolation_level=None)) as stranger:
+            stranger.execute("PRAGMA locking_mode=EXCLUSIVE")
+            stranger.execute("BEGIN EXCLUSIVE")
+            refused(server, FAILURE, "database", "in use")
+    with checks.check("fault: the admin socket's path is too long"), Server() as server:
+        refused(server, USAGE, "admin.socket", "107", admin__socket="/tmp/" + "x" * 120)
+    with checks.check("fault: commands without a server and without data"), Server() as server:
+        done = subprocess.run(
+            [str(BINARY), "user", "show", "nobody@localhost", "--config", server.configuration], env=server.environment(),
+            capture_output=True, text=True)
+        expect(done.returncode == FAILURE, f"status {done.returncode}: {done.stderr}")
+        expect(len(done.stderr.splitlines()) == 1, f"{done.stderr}")
+
+
+@contextlib.contextmanager
+def small_disk(megabytes):
+    """A file system of its own; nil where this may not be mounted."""
+    folder = tempfile.mkdtemp(prefix="parley-disk-")
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=0700", "tmpfs", folder], capture_output=True)
+    try:
+        yield folder if mounted.returncode == 0 else None
+    finally:
+        if mounted.returncode == 0:
+            subprocess.run(["umount", folder], capture_output=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def full_disk(checks):
+    with small_disk(16) as disk, checks.check("fault: the disk is full, and then is not"):
+        if disk is None:
+            raise Failure("no file system could be mounted: this test needs root")
+        with Server(data=os.path.join(disk, "data"), xmpp__plaintext="true") as server:
+            server.data = os.path.join(disk, "data")
+            fill_and_empty(server, disk)
+    with checks.check("fault: a file may not grow"):
+        # The other way in which a write fails half way (setrlimit(2), RLIMIT_FSIZE).
+        limited = Server(xmpp__plaintext="true")
+        with limited as server:
+            server.start()
+            server.add_users("romeo", "juliet")
+            server.stop()
+            size = max(os.path.getsize(os.path.join(server.data, name)) for name in os.listdir(server.data)
+                       if name.startswith("parley.db"))
+            server.wrapper = ["prlimit", f"--fsize={size + 300_000}", "--"]
+            server.start()
+            acknowledged = talk_until_refused(server)
+            server.stop()
+            server.wrapper = []
+            server.start()
+            all_there(server, acknowledged)
+
+
+def talk_until_refused(server):
+    """What was acknowledged, by text. Ends with refusals in both doors."""
+    juliet = App(server, "juliet")
+    romeo = XMPP("romeo", server.xmpp)
+    romeo.connect()
+    romeo.send("<presence/>")
+    dialog = juliet.dialog("romeo")
+    acknowledged = []
+    filler = "x" * 4000
+    for number in range(20_000):
+        text = f"app {number} {filler}"
+        status, answer = juliet.call(
+            "POST", f"/v1/dialogs/{dialog}/messages", {"clientId": str(number), "content": {"type": "text", "text": text}})
+        if status not in (200, 201):
+            expect(status in (500, 503, 507), f"a full disk is answered {status} {answer}")
+            break
+        acknowledged.append(text)
+    else:
+        raise Failure("the disk does not get full")
+    romeo.send(f"<message to='juliet@localhost' type='chat' id='full'><body>{filler * 10}</body></message>")
+    refusal = romeo.stanza(lambda s: s.get("id") == "full" and s.get("type") == "error", "an error")
+    expect(refusal.find("{jabber:client}error") is not None, "an error without an error")
+    # Reading goes on.
+    expect(len(juliet.history(dialog)) == len(acknowledged), "what was acknowledged cannot be read")
+    romeo.send("<iq type='get' id='p' to='localhost'><ping xmlns='urn:xmpp:ping'/></iq>")
+    romeo.stanza(lambda s: s.get("id") == "p" and s.get("type") == "result", "an answer to a ping")
+    romeo.close()
+    return acknowledged
+
+
+def all_there(server, acknowledged):
+    juliet = App(server, "juliet")
+    texts = [message["content"]["text"] for message in juliet.history(juliet.dialog("romeo"))]
+    missing = [text[:20] for text in acknowledged if texts.count(text) != 1]
+    expect(not missing, f"acknowledged and not there exactly once: {missing[:5]}")
+    return juliet
+
+
+def fill_and_empty(server, disk):
+    server.start()
+    server.add_users("romeo", "juliet")
+    ballast = os.path.join(disk, "ballast")
+    with open(ballast, "wb") as file:
+        free = os.statvfs(disk)
+        file.write(b"\0" * max(0, free.f_bavail * free.f_frsize - 2_500_000))
+    acknowledged = talk_until_refused(server)
+    expect(server.process.poll() is None, "the server has ended")
+    os.unlink(ballast)
+    juliet = App(server, "juliet")
+    juliet.say(juliet.dialog("romeo"), "after", "after")
+    acknowledged.append("after")
+    all_there(server, acknowledged)
+    # The same over a restart.
+    server.stop()
+    server.start()
+    all_there(server, acknowledged)

@@ -1,0 +1,295 @@
+"""What the tests of this folder share: a server to start and kill, an app client, and the count of what passed.
+
+The app client is urllib and the websockets package: neither knows anything of Parley.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import queue
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import traceback
+import urllib.error
+import urllib.request
+
+import websockets.exceptions
+import websockets.sync.client
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARY = pathlib.Path(os.environ.get("PARLEY_BINARY_UNDER_TEST", ROOT / ".build" / "debug" / "parley"))
+PASSWORD = "wherefore-art-thou"
+PATIENCE = 20  # seconds until a thing that must happen counts as missing; nothing waits so long when all is well
+
+
+class Failure(Exception):
+    """What a client expected did not happen."""
+
+
+class Checks:
+    """Counts. A test is a function that raises; the rest of a group goes on after a failure."""
+
+    def __init__(self):
+        self.passed = 0
+        self.failed = []
+
+    @contextlib.contextmanager
+    def check(self, name):
+        started = time.monotonic()
+        try:
+            yield
+        except Exception as error:  # whatever it was, it is this check that failed
+            self.failed.append(name)
+            print(f"FAILED  {name}: {error}", flush=True)
+            if not isinstance(error, Failure):
+                traceback.print_exc()
+        else:
+            self.passed += 1
+            print(f"passed  {name} ({time.monotonic() - started:.1f} s)", flush=True)
+
+
+def expect(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def until(what, test, patience=PATIENCE):
+    """Asks again until the answer is true: for things that are seen on a screen or in a file and tell nobody."""
+    end = time.monotonic() + patience
+    while True:
+        found = test()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise Failure(f"not within {patience} s: {what}")
+        time.sleep(0.05)
+
+
+_given = set()
+
+
+def free_port():
+    """Below the range from which the system takes ports for connections."""
+    import random
+    while True:
+        port = random.randrange(20000, 32000)
+        if port in _given:
+            continue
+        with contextlib.closing(socket.socket()) as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        _given.add(port)
+        return port
+
+
+def environment(**settings):
+    """The variables of this process without PARLEY_*, and these keys of the configuration (dots as two underscores)."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
+    clean["SWIFT_BACKTRACE"] = "enable=no"  # a crash must not start a symbolicator before it is noticed
+    for name, value in settings.items():
+        clean["PARLEY_" + name.replace("__", "_").upper()] = str(value)
+    return clean
+
+
+class Server:
+    """`parley serve` in a temporary data folder, with ports of its own."""
+
+    def __init__(self, wrapper=(), **settings):
+        self.folder = tempfile.mkdtemp(prefix="parley-clients-")
+        self.data = os.path.join(self.folder, "data")
+        self.xmpp, self.tls, self.http = free_port(), free_port(), free_port()
+        self.settings = dict(
+            domain="localhost", data=self.data, xmpp__host="127.0.0.1", xmpp__port=self.xmpp, xmpp__tls_port=self.tls,
+            http__port=self.http, https__port=0, log__level="info")
+        self.settings.update(settings)
+        self.configuration = os.path.join(self.folder, "parley.yaml")
+        pathlib.Path(self.configuration).write_text("# Nothing: the environment says it all.\n")
+        self.wrapper = list(wrapper)
+        self.process = None
+        self.log = []
+
+    @property
+    def base(self):
+        return f"http://127.0.0.1:{self.http}"
+
+    @property
+    def certificate(self):
+        return os.path.join(self.data, "tls", "self-signed.pem")
+
+    def environment(self):
+        return environment(**self.settings)
+
+    def start(self):
+        ready = threading.Event()
+        self.process = subprocess.Popen(
+            self.wrapper + [str(BINARY), "serve", "--config", self.configuration, "--no-demo"], env=self.environment(),
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
+        threading.Thread(target=self._read, args=(self.process.stderr, ready), daemon=True).start()
+        if not ready.wait(60) or self.process.poll() is not None:
+            raise Failure("the server does not start:\n" + self.tail())
+        return self
+
+    def _read(self, pipe, ready):
+        for line in pipe:
+            self.log.append(line)
+            del self.log[:-2000]
+            if " parley: ready" in line:
+                ready.set()
+        ready.set()
+
+    def tail(self):
+        return "".join(self.log[-40:])
+
+    def kill(self):
+        """kill -9."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self):
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                raise Failure("the server does not stop:\n" + self.tail())
+        return self.process.returncode if self.process else None
+
+    def command(self, *arguments, stdin=None):
+        """An admin command, as an operator would type it."""
+        done = subprocess.run(
+            [str(BINARY), *arguments, "--config", self.configuration], env=self.environment(), input=stdin,
+            capture_output=True, text=True, timeout=60)
+        if done.returncode != 0:
+            raise Failure(f"parley {' '.join(arguments)}: status {done.returncode}: {done.stderr}{done.stdout}")
+        return done.stdout
+
+    def add_users(self, *names):
+        for name in names:
+            self.command(
+                "user", "add", f"{name}@localhost", "--password-stdin", "--name", name.capitalize(), stdin=PASSWORD + "\n")
+
+    def befriend(self, one, other):
+        self.command("roster", "add", f"{one}@localhost", f"{other}@localhost", "--mutual")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.stop()
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class App:
+    """A client of the app protocol: REST, and a WebSocket whose frames are gathered by a thread."""
+
+    def __init__(self, server, name, device="test"):
+        self.server, self.name = server, name
+        status, session = self.call(
+            "POST", "/v1/sessions",
+            {"grant": "password", "username": name, "password": PASSWORD, "deviceId": device}, token=None)
+        expect(status == 201, f"{name} cannot log in: {status} {session}")
+        self.token = session["accessToken"]
+        self.socket = None
+        self.frames = queue.Queue()
+        self.kept = []
+        self.commands = 0
+
+    def call(self, method, path, body=None, token=True):
+        request = urllib.request.Request(
+            self.server.base + path, method=method, data=None if body is None else json.dumps(body).encode())
+        request.add_header("Content-Type", "application/json")
+        if token:
+            request.add_header("Authorization", "Bearer " + self.token)
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                data = answer.read()
+                return answer.status, json.loads(data) if data else None
+        except urllib.error.HTTPError as error:
+            data = error.read()
+            expect(error.headers.get("Content-Type") == "application/problem+json", f"{error.code} without a problem: {data}")
+            return error.code, json.loads(data)
+
+    def connect(self, cursor=None):
+        self.socket = websockets.sync.client.connect(
+            self.server.base.replace("http", "ws", 1) + "/v1/ws", subprotocols=["parley.v1"], open_timeout=PATIENCE,
+            compression=None)
+        threading.Thread(target=self._read, args=(self.socket,), daemon=True).start()
+        hello = {"token": self.token}
+        if cursor:
+            hello["cursor"] = cursor
+        expect(self.command("hello", hello).get("ok"), "hello was refused")
+        self.event("caught_up")
+        return self
+
+    def _read(self, connection):
+        try:
+            for text in connection:
+                self.frames.put(json.loads(text))
+        except (websockets.exceptions.ConnectionClosed, OSError):
+            pass  # what is missing then is told by who waits for it
+
+    def command(self, kind, data=None):
+        self.commands += 1
+        name = str(self.commands)
+        self.socket.send(json.dumps({"id": name, "type": kind, "data": data or {}}))
+        return self.frame(lambda frame: frame.get("re") == name, f"the answer to {kind}")
+
+    def frame(self, test, what):
+        """The first frame, new or passed over before, that fits."""
+        for frame in self.kept:
+            if test(frame):
+                self.kept.remove(frame)
+                return frame
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                frame = self.frames.get(timeout=max(0.0, end - time.monotonic()))
+            except queue.Empty:
+                raise Failure(f"{self.name} did not get {what}; got {self.kept[-5:]}") from None
+            if test(frame):
+                return frame
+            self.kept.append(frame)
+
+    def event(self, kind, test=lambda data: True):
+        return self.frame(lambda frame: frame.get("type") == kind and test(frame["data"]), kind)
+
+    def message(self, text):
+        """A message with this text."""
+        return self.event("message.created", lambda data: data["message"]["content"]["text"] == text)["data"]["message"]
+
+    def dialog(self, user):
+        status, dialog = self.call("POST", "/v1/dialogs", {"type": "private", "userId": user})
+        expect(status in (200, 201), f"no dialog with {user}: {status} {dialog}")
+        return dialog["id"]
+
+    def say(self, dialog, text, client_id=None):
+        status, message = self.call(
+            "POST", f"/v1/dialogs/{dialog}/messages",
+            {"clientId": client_id or text, "content": {"type": "text", "text": text}})
+        expect(status in (200, 201), f"{self.name} cannot say {text}: {status} {message}")
+        return message
+
+    def history(self, dialog):
+        """All of it, oldest first."""
+        items, before = [], ""
+        while True:
+            status, page = self.call("GET", f"/v1/dialogs/{dialog}/messages?limit=100{before}")
+            expect(status == 200, f"no history: {status} {page}")
+            items += page["items"]
+            if "nextCursor" not in page:
+                return items[::-1]
+            before = "&before=" + page["nextCursor"]
+
+    def close(self):
+        if self.socket:
+            self.socket.close()

@@ -1,0 +1,96 @@
+"""A bare XMPP client over a plain socket, for tests that must know which bytes went when. Blocking, one thread."""
+import base64
+import socket
+import time
+import xml.etree.ElementTree as ElementTree
+
+from harness import PASSWORD, PATIENCE, Failure
+
+HEADER = ("<?xml version='1.0'?><stream:stream to='localhost' version='1.0' xmlns='jabber:client' "
+          "xmlns:stream='http://etherx.jabber.org/streams'>")
+SM = "urn:xmpp:sm:3"
+STANZAS = {f"{{jabber:client}}{name}" for name in ("message", "presence", "iq")}
+
+
+class Gone(Failure):
+    """The connection is lost."""
+
+
+class XMPP:
+    def __init__(self, name, port, resource="wire"):
+        self.name, self.port, self.resource = name, port, resource
+        self.socket = None
+        self.kept = []
+
+    def connect(self, bind=True):
+        self.socket = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        self.open()
+        token = base64.b64encode(f"\0{self.name}\0{PASSWORD}".encode()).decode()
+        self.send(f"<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>{token}</auth>")
+        self.stanza(lambda s: s.tag.endswith("}success"), "success")
+        self.open()
+        if bind:
+            self.bind()
+
+    def bind(self):
+        self.send("<iq type='set' id='bind'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'>"
+                  f"<resource>{self.resource}</resource></bind></iq>")
+        self.stanza(lambda s: s.get("id") == "bind", "a resource")
+
+    def open(self):
+        self.parser = ElementTree.XMLPullParser(["start", "end"])
+        self.depth, self.root = 0, None
+        self.send(HEADER)
+        self.stanza(lambda s: s.tag.endswith("}features"), "features")
+
+    def send(self, text):
+        try:
+            self.socket.sendall(text.encode())
+        except OSError as error:
+            raise Gone(f"{self.name}: {error}") from None
+
+    def stanza(self, test, what, patience=PATIENCE):
+        """The first top-level element that fits; others are kept."""
+        for stanza in self.kept:
+            if test(stanza):
+                self.kept.remove(stanza)
+                return stanza
+        end = time.monotonic() + patience
+        while True:
+            for stanza in self.read(end - time.monotonic(), what):
+                self.kept.append(stanza)
+            for stanza in self.kept:
+                if test(stanza):
+                    self.kept.remove(stanza)
+                    return stanza
+
+    def read(self, patience, what):
+        self.socket.settimeout(max(0.01, patience))
+        try:
+            data = self.socket.recv(65536)
+        except TimeoutError:
+            raise Failure(f"{self.name} did not get {what}; got {[ElementTree.tostring(s)[:300] for s in self.kept[-5:]]}") from None
+        except OSError as error:
+            raise Gone(f"{self.name}: {error}") from None
+        if not data:
+            raise Gone(f"{self.name}: the server closed the connection")
+        return self.parse(data)
+
+    def parse(self, data):
+        found = []
+        self.parser.feed(data)
+        for event, element in self.parser.read_events():
+            if event == "start":
+                self.depth += 1
+                if self.depth == 1:
+                    self.root = element
+            else:
+                self.depth -= 1
+                if self.depth == 1:
+                    found.append(element)
+                    self.root.remove(element)
+        return found
+
+    def close(self):
+        if self.socket:
+            self.socket.close()

@@ -1,0 +1,82 @@
+import Addresses
+import Dialogs
+import Testing
+
+/// Passwords and tokens.
+@Suite struct AccountTests {
+  @Test func aPasswordIsVerifiedAndAnUnknownUserLooksLikeAWrongPassword() async throws {
+    let stage = try Stage()
+    let juliet = try BareJID("juliet@localhost")
+    _ = try await stage.parley.register(juliet, password: "r0m30", displayName: "Juliet")
+    #expect(try await stage.parley.verify(juliet, password: "r0m30").address == juliet)
+    for (address, password) in [(juliet, "R0m30"), (try BareJID("nobody@localhost"), "r0m30")] {
+      do {
+        _ = try await stage.parley.verify(address, password: password)
+        Issue.record("a wrong password was accepted")
+      } catch {
+        #expect(error.code == "wrong-credentials")
+      }
+    }
+  }
+
+  @Test func aNameIsGivenOutOnce() async throws {
+    let stage = try Stage()
+    let juliet = try BareJID("juliet@localhost")
+    let user = try await stage.parley.register(juliet, password: "x", displayName: nil)
+    try await stage.parley.setState(of: user.id, .deleted)
+    do {
+      _ = try await stage.parley.register(juliet, password: "x", displayName: nil)
+      Issue.record("a deleted user's name was given out again")
+    } catch {
+      #expect(error.code == "name-taken")
+    }
+  }
+
+  @Test func aRefreshTokenWorksOnceAndItsReuseEndsTheLogin() async throws {
+    let stage = try Stage()
+    let user = try await stage.parley.register(try BareJID("juliet@localhost"), password: "x", displayName: nil)
+    let login = try await stage.parley.logIn(user, device: nil, client: nil)
+    #expect(try await stage.parley.caller(accessToken: login.accessToken).user.id == user.id)
+    let next = try await stage.parley.refresh(login.refreshToken)
+    await #expect(throws: Problem.self) { try await stage.parley.caller(accessToken: login.accessToken) }
+    #expect(try await stage.parley.caller(accessToken: next.accessToken).grant == login.grant.id)
+    await #expect(throws: Problem.self) { try await stage.parley.refresh(login.refreshToken) }
+    await #expect(throws: Problem.self) { try await stage.parley.caller(accessToken: next.accessToken) }
+  }
+
+  @Test func anAccessTokenExpires() async throws {
+    let stage = try Stage()
+    let user = try await stage.parley.register(try BareJID("juliet@localhost"), password: "x", displayName: nil)
+    let login = try await stage.parley.logIn(user, device: "phone", client: nil)
+    _ = try await stage.parley.caller(accessToken: login.accessToken)
+    stage.clock.set(stage.clock.now.milliseconds + 3_600_001)
+    do {
+      _ = try await stage.parley.caller(accessToken: login.accessToken)
+      Issue.record("an expired token was accepted")
+    } catch {
+      #expect(error.code == "token-expired")
+    }
+  }
+
+  @Test func loggingOutEndsTheDevicesSession() async throws {
+    let stage = try Stage()
+    let user = try await stage.parley.register(try BareJID("juliet@localhost"), password: "x", displayName: nil)
+    let party = Party(id: user.id, realm: user.realm, address: user.address)
+    let login = try await stage.parley.logIn(user, device: "phone", client: nil)
+    let here = try await stage.session(party, "app-phone", door: .app)
+    let there = try await stage.session(party, "app-tablet", door: .app)
+    _ = here.taken()
+    try await stage.parley.logOut(grant: login.grant.id, of: user.id)
+    #expect(here.taken() == [.closed(.revoked)])
+    #expect(there.taken() == [])
+  }
+
+  @Test func noPasswordIsStored() async throws {
+    let stage = try Stage()
+    let user = try await stage.parley.register(
+      try BareJID("juliet@localhost"), password: "correct horse battery", displayName: nil)
+    let keys = try await stage.parley.read { try $0.credentials(of: user.id) }
+    #expect(keys.count == 3)
+    #expect(Set(keys.map(\.salt)).count == 3)
+  }
+}

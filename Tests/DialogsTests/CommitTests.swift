@@ -1,0 +1,158 @@
+import Addresses
+import Dialogs
+import Synchronization
+import Testing
+
+/// The contract of the log: durable before told, in order, never twice.
+@Suite struct CommitTests {
+  @Test func aMessageIsToldOnlyAfterItsCommit() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let heardWhileWriting = Mutex(0)
+    let lane = Lane { body in
+      if stage.store.isWriting { heardWhileWriting.withLock { $0 += 1 } }
+      body()
+    }
+    final class Listener: LiveSession {
+      let id = SessionID(7)
+      let party: Party
+      let lane: Lane
+      let heard = Mutex(0)
+      init(_ party: Party, _ lane: Lane) { (self.party, self.lane) = (party, lane) }
+      func receive(_ delivery: Delivery) { heard.withLock { $0 += 1 } }
+      func batchEnded() {}
+    }
+    let listener = Listener(juliet, lane)
+    try await stage.parley.post(.attend(Attendance(session: listener, door: .app, resource: "app-1")), by: juliet)
+    for number in 0..<50 { _ = try await stage.say("\(number)", from: romeo, to: juliet) }
+    #expect(listener.heard.withLock { $0 } == 50)
+    #expect(heardWhileWriting.withLock { $0 } == 0)
+  }
+
+  @Test func aFailedCommitIsRefusedAndLeavesNothing() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let phone = try await stage.session(juliet, "phone")
+    _ = try await stage.say("one", from: romeo, to: juliet)
+    #expect(phone.taken() == [.said("one", .direct)])
+
+    stage.store.failNext(1)
+    await #expect(throws: Problem.storage) { try await stage.say("two", from: romeo, to: juliet) }
+    #expect(phone.taken() == [])
+
+    // Sequence and position go on as if the failed one had never been.
+    let receipt = try await stage.say("three", from: romeo, to: juliet)
+    guard case .message(let message)? = receipt.entry?.fact else { throw StageError.full }
+    #expect(message.sequence == 2)
+    #expect(phone.taken() == [.said("three", .direct)])
+  }
+
+  @Test func oneBadPostDoesNotTakeItsNeighboursDown() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let phone = try await stage.session(juliet, "phone")
+    let laptop = try await stage.session(romeo, "laptop")
+    // Hold the committer, so that the rest becomes one batch.
+    let gate = Gate()
+    let held = Task { try await stage.parley.work { _ in gate.wait() } }
+    await gate.entered()
+    func submit(_ intent: Intent) {
+      let post = Post(author: romeo, intent: intent, completion: .session(laptop, token: laptop.nextToken()))
+      #expect(stage.parley.submit(post))
+    }
+    let draft = { (text: String) in
+      Intent.message(
+        MessageDraft(
+          to: juliet.address, content: Content(kind: .text, text: text), envelope: Envelope(), traits: [.counts, .archived],
+          key: nil))
+    }
+    submit(draft("before"))
+    submit(.work(Work { _ in throw Problem(.conflict, "no", "It does not work.") }))
+    submit(draft("after"))
+    gate.open()
+    try await held.value
+    try await stage.parley.post(.confirm(.zero), by: romeo)
+    #expect(laptop.taken() == [.done(1), .refused(2, .conflict), .done(3)])
+    #expect(phone.taken() == [.said("before", .direct), .said("after", .direct)])
+  }
+
+  @Test func anAppsRepeatAnswersTheFirstMessageAndAnotherBodyIsAConflict() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let key = RepeatKey(rule: .app, id: "m1", bodyHash: 1)
+    let first = try await stage.say("hi", from: romeo, to: juliet, key: key)
+    let again = try await stage.say("hi", from: romeo, to: juliet, key: key)
+    #expect(!first.isRepeat)
+    #expect(again.isRepeat)
+    #expect(again.entry?.position == first.entry?.position)
+    do {
+      _ = try await stage.say("ho", from: romeo, to: juliet, key: RepeatKey(rule: .app, id: "m1", bodyHash: 2))
+      Issue.record("a used clientId with another body was accepted")
+    } catch let problem as Problem {
+      #expect(problem.kind == .conflict)
+      #expect(problem.field == "clientId")
+    }
+    // Another author and another dialog have ids of their own.
+    #expect(try await !stage.say("hi", from: juliet, to: romeo, key: key).isRepeat)
+  }
+
+  @Test func anXMPPIDWithOtherContentIsANewMessage() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    #expect(try await !stage.say("a", from: romeo, to: juliet, key: RepeatKey(rule: .xmpp, id: "1", bodyHash: 1)).isRepeat)
+    #expect(try await !stage.say("b", from: romeo, to: juliet, key: RepeatKey(rule: .xmpp, id: "1", bodyHash: 2)).isRepeat)
+    #expect(try await stage.say("b", from: romeo, to: juliet, key: RepeatKey(rule: .xmpp, id: "1", bodyHash: 2)).isRepeat)
+  }
+
+  @Test func timeNeverDecreasesWithPosition() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    stage.clock.set(2_000_000_000_000)
+    let first = try await stage.say("late", from: romeo, to: juliet)
+    stage.clock.set(1_900_000_000_000)
+    let second = try await stage.say("the clock went back", from: romeo, to: juliet)
+    #expect(second.entry?.time == first.entry?.time)
+  }
+
+  @Test func publicIDsOpenOnlyInTheirRealmAndPurpose() {
+    let realm = Realm(id: RealmID(1), domain: "a", key: Array(repeating: 1, count: 32), epoch: 1)
+    let other = Realm(id: RealmID(2), domain: "b", key: Array(repeating: 2, count: 32), epoch: 1)
+    let restored = Realm(id: RealmID(1), domain: "a", key: realm.key, epoch: 2)
+    let sealer = Sealer(realm: realm, purpose: .entry)
+    for number: Int64 in [0, 1, 2, 1 << 40, .max] {
+      let id = sealer.seal(number)
+      #expect(sealer.open(id) == number)
+      #expect(PublicID(id.description) == id)
+      #expect(Sealer(realm: realm, purpose: .dialog).open(id) == nil)
+      #expect(Sealer(realm: other, purpose: .entry).open(id) == nil)
+      #expect(Sealer(realm: restored, purpose: .entry).open(id) == nil)
+    }
+    #expect(sealer.seal(1).description != sealer.seal(2).description)
+    #expect(PublicID("xyz") == nil)
+  }
+}
+
+/// Holds the committer until it is opened.
+final class Gate: Sendable {
+  private let state = Mutex((open: false, entered: nil as CheckedContinuation<Void, Never>?, isIn: false))
+  func wait() {
+    let waiting = state.withLock { state in
+      state.isIn = true
+      defer { state.entered = nil }
+      return state.entered
+    }
+    waiting?.resume()
+    while !state.withLock({ $0.open }) {}
+  }
+  func entered() async {
+    await withCheckedContinuation { continuation in
+      let now = state.withLock { state in
+        if state.isIn { return true }
+        state.entered = continuation
+        return false
+      }
+      if now { continuation.resume() }
+    }
+  }
+  func open() { state.withLock { $0.open = true } }
+}

@@ -1,0 +1,165 @@
+import Addresses
+import Dialogs
+import Testing
+
+/// Who is told what: routing, presence, blocks, markers, unread.
+@Suite struct LiveTests {
+  @Test func aMessageToTheBareAddressReachesEveryResourceThatWantsIt() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let phone = try await stage.session(juliet, "phone", priority: 0)
+    let laptop = try await stage.session(juliet, "laptop", priority: 5)
+    let toaster = try await stage.session(juliet, "toaster", priority: -1)
+    let silent = try await stage.session(juliet, "silent", priority: nil)
+    let app = try await stage.session(juliet, "app-1", door: .app)
+    stage.parley.hub.update(silent) { $0.carbons = true }
+    for session in [phone, laptop, toaster, app] { _ = session.taken() }
+    _ = try await stage.say("hi", from: romeo, to: juliet)
+    #expect(phone.taken() == [.said("hi", .direct)])
+    #expect(laptop.taken() == [.said("hi", .direct)])
+    #expect(toaster.taken() == [])
+    // Carbons go to any resource that enabled them (XEP-0280 6).
+    #expect(silent.taken() == [.said("hi", .carbonReceived)])
+    #expect(app.taken() == [.said("hi", .feed)])
+  }
+
+  @Test func aMessageToAFullAddressIsACopyElsewhere() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let phone = try await stage.session(juliet, "phone")
+    let laptop = try await stage.session(juliet, "laptop")
+    stage.parley.hub.update(laptop) { $0.carbons = true }
+    _ = phone.taken()
+    _ = try await stage.say("hi", from: romeo, to: juliet, resource: "phone")
+    #expect(phone.taken() == [.said("hi", .direct)])
+    #expect(laptop.taken() == [.said("hi", .carbonReceived)])
+    // Nobody there under that name: as if to the bare address (RFC 6121 8.5.3.2.1).
+    _ = try await stage.say("ho", from: romeo, to: juliet, resource: "gone")
+    #expect(phone.taken() == [.said("ho", .direct)])
+    #expect(laptop.taken() == [.said("ho", .direct)])
+  }
+
+  @Test func presenceFollowsTheSubscription() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let phone = try await stage.session(juliet, "phone")
+    let laptop = try await stage.session(romeo, "laptop")
+    #expect(laptop.taken() == [])
+
+    try await stage.parley.post(.subscription(.subscribe, to: juliet.address, stanza: nil), by: romeo)
+    #expect(
+      laptop.taken() == [.contact("juliet@localhost", .nonePendingOut, act: nil, push: true)])
+    #expect(phone.taken() == [.contact("romeo@localhost", .nonePendingIn, act: .subscribe, push: false)])
+
+    try await stage.parley.post(.subscription(.subscribed, to: romeo.address, stanza: nil), by: juliet)
+    #expect(phone.taken() == [.contact("romeo@localhost", .from, act: nil, push: true)])
+    #expect(
+      laptop.taken() == [
+        .contact("juliet@localhost", .to, act: .subscribed, push: true), .presence("juliet/phone", .online),
+      ])
+
+    stage.parley.hub.depart(phone, time: stage.clock.now)
+    #expect(laptop.taken() == [.presence("juliet/phone", .offline)])
+  }
+
+  @Test func aBlockedAuthorSeesAnAbsentUserAndTheBlockerIsToldSo() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    try await stage.parley.post(.link(juliet.address, name: nil, groups: [], mutual: true), by: romeo)
+    let phone = try await stage.session(juliet, "phone")
+    let laptop = try await stage.session(romeo, "laptop")
+    _ = phone.taken()
+    try await stage.parley.post(.block([BlockPattern(JID(romeo.address))]), by: juliet)
+    #expect(laptop.taken() == [.presence("juliet/phone", .offline)])
+    _ = phone.taken()
+
+    for (author, peer, kind) in [(romeo, juliet, Problem.Kind.unreachable), (juliet, romeo, .blocked)] {
+      do {
+        _ = try await stage.say("hi", from: author, to: peer)
+        Issue.record("a block did not hold")
+      } catch let problem as Problem {
+        #expect(problem.kind == kind)
+      }
+    }
+    #expect(phone.taken() == [])
+
+    try await stage.parley.post(.unblock([]), by: juliet)
+    #expect(laptop.taken() == [.presence("juliet/phone", .online)])
+    _ = try await stage.say("hi", from: romeo, to: juliet)
+  }
+
+  @Test func unreadIsWhatARecountSays() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    var generator = Seeded(42)
+    var said: [(position: Position, author: UserID)] = []
+    var read: [UserID: Position] = [:]
+    for _ in 0..<120 {
+      let (author, peer) = Bool.random(using: &generator) ? (romeo, juliet) : (juliet, romeo)
+      if Int.random(in: 0..<4, using: &generator) == 0, let target = said.randomElement(using: &generator) {
+        let id = stage.parley.entryID(target.position, in: author.realm)
+        try await stage.parley.post(
+          .marker(MarkerDraft(with: peer.address, kind: .displayed, target: .entry(id))), by: author)
+        // Forward only.
+        read[author.id] = max(read[author.id] ?? .zero, target.position)
+      } else {
+        let receipt = try await stage.say("x", from: author, to: peer)
+        said.append((receipt.position, author.id))
+      }
+      for user in [romeo.id, juliet.id] {
+        let expected = said.count { $0.author != user && $0.position > read[user] ?? .zero }
+        let counted = try await stage.parley.read { try $0.unread(of: user) }
+        #expect(counted == Int64(expected))
+      }
+    }
+    #expect(said.count > 60)
+  }
+
+  @Test func sequencesAreDensePerDialog() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, tybalt) = (try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("tybalt"))
+    for number in 1...5 {
+      for peer in [juliet, tybalt] {
+        let receipt = try await stage.say("\(number)", from: romeo, to: peer)
+        guard case .message(let message)? = receipt.entry?.fact else { throw StageError.full }
+        #expect(message.sequence == Int64(number))
+      }
+    }
+  }
+
+  @Test func aDisabledUserIsUnreachableAndLosesTheirSessions() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let phone = try await stage.session(juliet, "phone")
+    try await stage.parley.setState(of: juliet.id, .disabled)
+    #expect(phone.taken() == [.closed(.revoked)])
+    do {
+      _ = try await stage.say("hi", from: romeo, to: juliet)
+      Issue.record("a disabled user was written to")
+    } catch let problem as Problem {
+      #expect(problem.kind == .unreachable)
+    }
+  }
+
+  @Test func aResourceIsTakenOver() async throws {
+    let stage = try Stage()
+    let juliet = try await stage.user("juliet")
+    let old = try await stage.session(juliet, "phone")
+    let new = try await stage.session(juliet, "phone")
+    #expect(old.taken() == [.closed(.replaced)])
+    #expect(stage.parley.hub.attendances(of: juliet.id).map(\.session.id) == [new.id])
+  }
+}
+
+/// A small generator with a seed, so that a failure can be had again.
+struct Seeded: RandomNumberGenerator {
+  private var state: UInt64
+  init(_ seed: UInt64) { state = seed }
+  mutating func next() -> UInt64 {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    var mixed = state
+    mixed ^= mixed >> 33
+    mixed = mixed &* 0xff51_afd7_ed55_8ccd
+    return mixed ^ (mixed >> 33)
+  }
+}

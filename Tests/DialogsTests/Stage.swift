@@ -1,0 +1,193 @@
+import Addresses
+import Dialogs
+import Logging
+import SQLiteStore
+import Synchronization
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A core over a real store in a folder of its own, with hand-cranked lanes.
+final class Stage: Sendable {
+  let folder: String
+  let store: TracingStore
+  let parley: Parley
+  let clock = HandClock()
+
+  init() throws {
+    var template = Array("/tmp/parley-dialogs-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { throw StageError.noFolder }
+    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }  // mkdtemp has just filled it
+    store = TracingStore(try SQLiteStore(path: "\(folder)/parley.db"))
+    parley = try Parley(store: store, clock: clock, domains: ["localhost"], logger: Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() })
+  }
+
+  deinit {
+    try? store.close()
+    for name in ["parley.db", "parley.db-wal", "parley.db-shm"] { unlink("\(folder)/\(name)") }
+    rmdir(folder)
+  }
+
+  /// An account without credentials: no derivation, no time lost.
+  func user(_ name: String) async throws -> Party {
+    let address = try BareJID("\(name)@localhost")
+    let realm = parley.realms[0]
+    let now = clock.now
+    let user = try await parley.work {
+      try $0.insertUser(address, in: realm.id, profile: Profile(displayName: name), createdAt: now)
+    }
+    return Party(id: user.id, realm: user.realm, address: user.address)
+  }
+
+  /// A session that is registered with the hub; available unless said otherwise.
+  func session(_ party: Party, _ resource: String, door: Attendance.Door = .xmpp, priority: Int8? = 0) async throws -> RecordingSession {
+    let session = RecordingSession(party)
+    try await parley.post(.attend(Attendance(session: session, door: door, resource: resource)), by: party)
+    if let priority {
+      parley.hub.setPresence(
+        Presence(from: party, resource: resource, availability: .online, priority: priority, time: clock.now), of: session)
+    }
+    _ = session.taken()
+    return session
+  }
+
+  func say(
+    _ text: String, from author: Party, to peer: Party, key: RepeatKey? = nil, by session: RecordingSession? = nil,
+    resource: String? = nil
+  ) async throws -> Receipt {
+    let draft = MessageDraft(
+      to: peer.address, content: Content(kind: .text, text: text), envelope: Envelope(type: .chat, toResource: resource),
+      traits: [.counts, .archived, .replayed, .markable, .receipted], key: key)
+    guard let session else { return try await parley.post(.message(draft), by: author) }
+    let token = session.nextToken()
+    #expect(parley.submit(Post(author: author, intent: .message(draft), completion: .session(session, token: token))))
+    // Whatever is committed behind it comes after it.
+    try await parley.post(.confirm(.zero), by: author)
+    return Receipt(position: .zero)
+  }
+}
+
+enum StageError: Error { case noFolder, full }
+
+final class HandClock: Dialogs.Clock {
+  private let time = Mutex(Timestamp(milliseconds: 1_700_000_000_000))
+  var now: Timestamp { time.withLock { $0 } }
+  func set(_ milliseconds: Int64) { time.withLock { $0 = Timestamp(milliseconds: milliseconds) } }
+}
+
+/// Hears everything, on a lane that runs at once.
+final class RecordingSession: LiveSession {
+  let id = SessionID(.random(in: .min ... .max))
+  let party: Party
+  let lane: Lane
+  private let heard = Mutex<[Delivery]>([])
+  private let tokens = Mutex<UInt64>(0)
+
+  init(_ party: Party) {
+    self.party = party
+    lane = Lane { $0() }
+  }
+
+  func receive(_ delivery: Delivery) { heard.withLock { $0.append(delivery) } }
+  func batchEnded() {}
+  func nextToken() -> UInt64 {
+    tokens.withLock {
+      $0 += 1
+      return $0
+    }
+  }
+
+  /// What has been heard since the last time.
+  func taken() -> [Heard] {
+    let deliveries = heard.withLock { heard in
+      defer { heard = [] }
+      return heard
+    }
+    return deliveries.map { Heard($0) }
+  }
+}
+
+/// A delivery as a value to compare.
+enum Heard: Equatable {
+  case said(String, Form)
+  case marked(Marker.Kind, by: String, told: Bool, asked: Bool)
+  case contact(String, Subscription, act: SubscriptionAct?, push: Bool)
+  case contactRemoved(String)
+  case blocks([String], BlockChange.Act)
+  case profile(String?)
+  case dialog
+  case presence(String, Presence.Availability)
+  case relayed(Form)
+  case closed(CloseReason)
+  case profileOf(String)
+  case done(UInt64)
+  case refused(UInt64, Problem.Kind)
+
+  init(_ delivery: Delivery) {
+    switch delivery {
+    case .entry(let entry, let form):
+      switch entry.fact {
+      case .message(let message): self = .said(message.content.text, form)
+      case .marker(let marker): self = .marked(marker.kind, by: entry.author.name, told: marker.told, asked: marker.asked)
+      case .contact(let change):
+        self =
+          change.removed
+          ? .contactRemoved(change.contact.address.description)
+          : .contact(
+            change.contact.address.description, change.contact.subscription, act: change.act, push: change.push)
+      case .blocks(let change): self = .blocks(change.patterns.map { $0.jid.description }, change.act)
+      case .profile(let profile): self = .profile(profile.displayName)
+      case .dialogOpened: self = .dialog
+      }
+    case .signal(let signal, let form):
+      switch signal {
+      case .presence(let presence): self = .presence("\(presence.from.name)/\(presence.resource)", presence.availability)
+      case .stanza: self = .relayed(form)
+      case .profile(let party, _): self = .profileOf(party.name)
+      case .closed(let reason): self = .closed(reason)
+      }
+    case .outcome(let token, let result):
+      switch result {
+      case .success: self = .done(token)
+      case .failure(let problem): self = .refused(token, problem.kind)
+      }
+    }
+  }
+}
+
+/// A store that can be told to fail, and that knows whether it is inside a
+/// transaction.
+final class TracingStore: Store {
+  private let inner: SQLiteStore
+  private let state = Mutex((failures: 0, failWhen: nil as (@Sendable (any StoreWriter) throws -> Bool)?, writing: false, commits: 0))
+
+  init(_ inner: SQLiteStore) { self.inner = inner }
+
+  var isWriting: Bool { state.withLock { $0.writing } }
+  var commits: Int { state.withLock { $0.commits } }
+  /// The next so many commits fail after their body has run: nothing of them remains.
+  func failNext(_ count: Int) { state.withLock { $0.failures = count } }
+
+  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try inner.read(body) }
+
+  func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result {
+    state.withLock { $0.writing = true }
+    defer { state.withLock { $0.writing = false } }
+    let result = try inner.write { writer in
+      let result = try body(writer)
+      let fails = state.withLock { state in
+        guard state.failures > 0 else { return false }
+        state.failures -= 1
+        return true
+      }
+      if fails { throw StageError.full }
+      return result
+    }
+    state.withLock { $0.commits += 1 }
+    return result
+  }
+
+  func close() throws { try inner.close() }
+}

@@ -1,0 +1,246 @@
+import Addresses
+import Dialogs
+import Foundation
+import NIOPosix
+import Testing
+
+@testable import ParleyServer
+
+/// The operations, on an opened folder and over the socket.
+@Suite struct AdminTests {
+  private func add(
+    _ jid: String, _ context: AdminContext, password: String = "secret", name: String? = nil
+  ) async throws {
+    _ = try await AddUser.perform(AddUser.Input(jid: jid, password: password, name: name), in: context)
+  }
+
+  private func problem(_ body: () async throws -> Void) async throws -> Problem {
+    do {
+      try await body()
+    } catch let problem as Problem {
+      return problem
+    }
+    throw Refusal("no problem")
+  }
+
+  @Test func usersAreAddedListedShownAndChanged() async throws {
+    try await withCore { core, context, _ in
+      try await add("Alice@localhost", context, name: "Alice")
+      try await add("bob@localhost", context)
+      let list = try await ListUsers.perform(
+        ListUsers.Input(domain: nil, matching: nil, after: nil, limit: 10), in: context)
+      #expect(list.users.map(\.jid) == ["alice@localhost", "bob@localhost"])
+      #expect(list.users.map(\.name) == ["Alice", nil])
+      #expect(list.next == nil)
+      let page = try await ListUsers.perform(
+        ListUsers.Input(domain: "localhost", matching: nil, after: nil, limit: 1), in: context)
+      #expect(page.next == "alice")
+
+      let alice = try BareJID("alice@localhost")
+      _ = try await core.parley.verify(alice, password: "secret")
+      _ = try await SetPassword.perform(SetPassword.Input(jid: "alice@localhost", password: "other"), in: context)
+      _ = try await core.parley.verify(alice, password: "other")
+      #expect(
+        try await problem { _ = try await core.parley.verify(alice, password: "secret") }.kind == .unauthenticated)
+
+      let disabled = try await SetUserState.perform(
+        SetUserState.Input(jid: "alice@localhost", state: .disabled), in: context)
+      #expect(disabled.state == "disabled")
+      #expect(
+        try await problem { _ = try await core.parley.verify(alice, password: "other") }.code == "account-disabled")
+      _ = try await SetUserState.perform(SetUserState.Input(jid: "alice@localhost", state: .active), in: context)
+      _ = try await core.parley.verify(alice, password: "other")
+
+      let shown = try await ShowUser.perform(ShowUser.Input(jid: "alice@localhost"), in: context)
+      #expect(shown.user.name == "Alice")
+      #expect(shown.contacts == 0)
+      #expect(shown.sessions.isEmpty)
+
+      _ = try await SetUserState.perform(SetUserState.Input(jid: "bob@localhost", state: .deleted), in: context)
+      #expect(
+        try await problem { _ = try await ShowUser.perform(ShowUser.Input(jid: "bob@localhost"), in: context) }.text
+          == "There is no user bob@localhost.")
+      // A name is never given out again.
+      #expect(try await problem { try await add("bob@localhost", context) }.kind == .conflict)
+    }
+  }
+
+  @Test(arguments: [
+    ("a b@localhost", "jid-malformed"), ("localhost", "jid-malformed"), ("", "jid-malformed"),
+    ("alice@elsewhere.example", "domain-not-served"),
+  ])
+  func refusedAddresses(jid: String, code: String) async throws {
+    try await withCore { _, context, _ in
+      let refused = try await problem { try await add(jid, context) }
+      #expect(refused.code == code)
+    }
+  }
+
+  @Test func rostersAreLinkedListedAndUnlinked() async throws {
+    try await withCore { _, context, _ in
+      for name in ["alice", "bob", "carol"] { try await add("\(name)@localhost", context) }
+      func link(_ a: String, _ b: String, mutual: Bool) async throws {
+        _ = try await AddContact.perform(
+          AddContact.Input(jid: a, contact: b, name: "N", groups: ["G", "H"], mutual: mutual), in: context)
+      }
+      func roster(_ jid: String) async throws -> [String] {
+        try await ListRoster.perform(ListRoster.Input(jid: jid), in: context).map {
+          "\($0.jid) \($0.name ?? "-") \($0.groups.sorted().joined(separator: "+")) \($0.subscription)"
+        }
+      }
+      try await link("alice@localhost", "bob@localhost", mutual: true)
+      try await link("alice@localhost", "carol@localhost", mutual: false)
+      try await link("alice@localhost", "friend@elsewhere.example", mutual: false)
+      #expect(
+        try await roster("alice@localhost") == [
+          "bob@localhost N G+H both", "carol@localhost N G+H none", "friend@elsewhere.example N G+H none",
+        ])
+      #expect(try await roster("bob@localhost") == ["alice@localhost -  both"])
+      #expect(try await roster("carol@localhost").isEmpty)
+
+      #expect(
+        try await problem { try await link("alice@localhost", "nobody@localhost", mutual: false) }.kind == .missing)
+      #expect(
+        try await problem { try await link("alice@localhost", "x@elsewhere.example", mutual: true) }.kind == .foreign)
+
+      _ = try await RemoveContact.perform(
+        RemoveContact.Input(jid: "alice@localhost", contact: "bob@localhost", mutual: true), in: context)
+      #expect(try await roster("bob@localhost").isEmpty)
+      #expect(try await roster("alice@localhost").count == 2)
+    }
+  }
+
+  @Test func importsTellEachRow() async throws {
+    try await withCore { core, context, _ in
+      try await add("old@localhost", context)
+      let rows = [
+        ("new@localhost", "p"), ("old@localhost", "p"), ("empty@localhost", ""), ("a b@localhost", "p"),
+        ("new@localhost", "p"), ("x@elsewhere.example", "p"),
+      ].map { ImportUsers.Row(jid: $0.0, password: $0.1, name: "N") }
+      let outcomes = try await ImportUsers.perform(ImportUsers.Input(rows: rows), in: context)
+      #expect(outcomes.map(\.status) == [.done, .exists, .failed, .failed, .failed, .failed])
+      _ = try await core.parley.verify(try BareJID("new@localhost"), password: "p")
+
+      let contacts = [
+        ("new@localhost", "old@localhost"), ("new@localhost", "nobody@localhost"), ("x", "old@localhost"),
+      ]
+      .map { ImportContacts.Row(jid: $0.0, contact: $0.1, name: nil, groups: []) }
+      let linked = try await ImportContacts.perform(ImportContacts.Input(rows: contacts, mutual: true), in: context)
+      #expect(linked.map(\.status) == [.done, .failed, .failed])
+      let roster = try await ListRoster.perform(ListRoster.Input(jid: "old@localhost"), in: context)
+      #expect(roster.map(\.subscription) == ["both"])
+
+      let many = [ImportUsers.Row](repeating: rows[0], count: ServerLimits.importBatchRows + 1)
+      #expect(
+        try await problem { _ = try await ImportUsers.perform(ImportUsers.Input(rows: many), in: context) }.kind
+          == .tooLarge)
+    }
+  }
+
+  /// Of two rows about one contact the later one counts.
+  @Test func importedContactsKeepTheOrderOfTheFile() async throws {
+    try await withCore { _, context, _ in
+      for name in ["alice", "bob"] { try await add("\(name)@localhost", context) }
+      let rows = (0..<200).map {
+        ImportContacts.Row(jid: "alice@localhost", contact: "bob@localhost", name: "\($0)", groups: [])
+      }
+      _ = try await ImportContacts.perform(ImportContacts.Input(rows: rows, mutual: false), in: context)
+      let roster = try await ListRoster.perform(ListRoster.Input(jid: "alice@localhost"), in: context)
+      #expect(roster.map(\.name) == ["199"])
+    }
+  }
+
+  @Test func theSocketAnswersAsTheFolderDoes() async throws {
+    try await withCore { _, context, settings in
+      let socket = try await AdminSocket.listen(
+        at: settings.adminSocket, group: MultiThreadedEventLoopGroup.singleton, context: context, logger: quiet)
+      let mode = try FileManager.default.attributesOfItem(atPath: settings.adminSocket)[.posixPermissions]
+      #expect(mode as? Int == 0o600)
+
+      // The lock is held, so that the command goes to the server.
+      let administration = try await Administration.open(settings)
+      let added = try await administration.call(
+        AddUser.self, AddUser.Input(jid: "alice@localhost", password: "secret", name: "Ä \"quoted\""))
+      #expect(added.name == "Ä \"quoted\"")
+      let again = try await problem {
+        _ = try await administration.call(
+          AddUser.self, AddUser.Input(jid: "alice@localhost", password: "secret", name: nil))
+      }
+      #expect(again.kind == .conflict)
+      #expect(again.code == "name-taken")
+      let status = try await administration.call(ServerStatus.self, Nothing())
+      #expect(status.users == 1)
+      #expect(status.domains == ["localhost"])
+      #expect(status.accepting)
+      await administration.close()
+      await socket.close()
+      #expect(await Administration.server(settings) == nil)
+    }
+  }
+
+  @Test func whatIsNotARequestIsRefusedWithoutAnEcho() async throws {
+    try await withCore { _, context, _ in
+      let unknown = await AdminOperations.answer("users.frobnicate", [], in: context)
+      #expect(unknown.status == 404)
+      let malformed = await AdminOperations.answer(
+        "users.add", Array(#"{"jid":1,"password":"topsecret"}"#.utf8), in: context)
+      #expect(malformed.status == 400)
+      #expect(!String(decoding: malformed.body, as: UTF8.self).contains("topsecret"))
+    }
+  }
+
+  @Test func everyOperationHasItsOwnName() {
+    let names = AdminOperations.all.map { $0.name }
+    #expect(Set(names).count == names.count)
+    #expect(names.allSatisfy { AdminOperations.named($0) != nil })
+  }
+
+  @Test func aCommandWithoutADataFolderSaysSo() async throws {
+    try await withScratchFolder { folder in
+      let settings = try testSettings(folder)
+      let refusal = await #expect(throws: Refusal.self) { _ = try await Administration.open(settings) }
+      #expect(refusal?.lines[0].hasPrefix("there is no data folder \(folder)/data") == true)
+      #expect(!FileManager.default.fileExists(atPath: folder + "/data"))
+    }
+  }
+}
+
+@Suite struct FirstStartTests {
+  @Test func twoUsersWhoKnowEachOtherOnce() async throws {
+    try await withCore { core, context, settings in
+      let users = try #require(try await FirstStart.run(core, settings, demo: nil))
+      #expect(users.map(\.address.description) == ["juliet@localhost", "romeo@localhost"])
+      for user in users { _ = try await core.parley.verify(user.address, password: user.password) }
+      let roster = try await ListRoster.perform(ListRoster.Input(jid: "romeo@localhost"), in: context)
+      #expect(roster.map { "\($0.jid) \($0.name ?? "") \($0.subscription)" } == ["juliet@localhost Juliet both"])
+      #expect(try await FirstStart.run(core, settings, demo: true) == nil)
+
+      let text = FirstStart.greeting(users, settings)
+      #expect(text.contains("juliet@localhost  \(users[0].password)\n"))
+      #expect(
+        text.contains(
+          "curl -s http://127.0.0.1:8080/v1/sessions -H 'Content-Type: application/json' "
+            + "-d '{\"grant\":\"password\",\"username\":\"juliet\",\"password\":\"\(users[0].password)\"}'\n"))
+      #expect(text.contains("port 5222 with STARTTLS or port 5223 with direct TLS"))
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("chat.example", nil, 0), ("localhost", false, 0), ("chat.example", true, 2), ("localhost", nil, 2),
+    ] as [(String, Bool?, Int)])
+  func aServerForOthersBeginsEmpty(domain: String, demo: Bool?, count: Int) async throws {
+    try await withCore(["domain": domain]) { core, _, settings in
+      let users = try await FirstStart.run(core, settings, demo: demo)
+      #expect(users?.count == count)
+    }
+  }
+
+  @Test func thoseWhoMadeUsersGetNoOthers() async throws {
+    try await withCore { core, context, settings in
+      _ = try await AddUser.perform(AddUser.Input(jid: "alice@localhost", password: "p", name: nil), in: context)
+      let users = try await FirstStart.run(core, settings, demo: nil)
+      #expect(users == [])
+    }
+  }
+}

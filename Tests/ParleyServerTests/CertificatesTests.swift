@@ -1,0 +1,165 @@
+import Foundation
+import Logging
+import NIOSSL
+import SwiftASN1
+import Testing
+import X509
+
+@testable import ParleyServer
+
+@Suite struct CertificatesTests {
+  // RFC 3492 7.1 and RFC 5891's usual example.
+  @Test(arguments: [
+    ("bücher.example", "xn--bcher-kva.example"), ("localhost", "localhost"),
+    ("他们为什么不说中文", "xn--ihqwcrb4cv8a8dqg056pqjye"), ("3年B組金八先生".lowercased(), "xn--3b-ww4c5e180e575a65lsy2b"),
+    ("pročprostěnemluvíčesky", "xn--proprostnemluvesky-uyb24dma41a"),
+  ])
+  func domainsInCertificates(domain: String, ascii: String) {
+    #expect(AsciiDomain.of(domain) == ascii)
+  }
+
+  private func settings(_ folder: String, _ values: [String: String]) throws -> Settings {
+    try Settings.load(
+      SettingsArguments(values: [("data", folder, "--data")] + values.map { ($0.key, $0.value, "--set") }),
+      environment: [:], standardFiles: [])
+  }
+
+  @Test func theSelfSignedOneIsMadeOnceAndAgainForNewDomains() throws {
+    try withScratchFolder { folder in
+      #expect(try SelfSigned.prepare(in: folder, names: ["a.example"]))
+      #expect(try !SelfSigned.prepare(in: folder, names: ["a.example"]))
+      #expect(try SelfSigned.prepare(in: folder, names: ["a.example", "b.example"]))
+      let pem = String(decoding: try Files.read(SelfSigned.chainPath(folder), bytesMax: 100_000), as: UTF8.self)
+      let names = try #require(try Certificate(pemEncoded: pem).extensions.subjectAlternativeNames)
+      #expect(
+        names.compactMap { if case .dnsName(let name) = $0 { name } else { nil } }
+          == ["a.example", "b.example", "localhost"])
+      let mode = try FileManager.default.attributesOfItem(atPath: SelfSigned.keyPath(folder))[.posixPermissions]
+      #expect(mode as? Int == 0o600)
+    }
+  }
+
+  @Test func aChangedFileIsReadAgainAndABrokenOneIsNot() throws {
+    try withScratchFolder { folder in
+      let chain = folder + "/chain.pem"
+      let key = folder + "/key.pem"
+      func write(_ pair: (chain: String, key: String)) throws {
+        try Files.write(Array(pair.chain.utf8), to: chain, mode: 0o600)
+        try Files.write(Array(pair.key.utf8), to: key, mode: 0o600)
+      }
+      let first = try SelfSigned.make(names: ["localhost"], now: Date())
+      let second = try SelfSigned.make(names: ["localhost"], now: Date())
+      try write(first)
+      let certificates = try Certificates(
+        settings(folder, ["tls.certificate": chain, "tls.key": key]), folder: openFolder(folder),
+        logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+      let original = try #require(certificates.current(for: "localhost").first)
+      #expect(original == (try NIOSSLCertificate.fromPEMBytes(Array(first.chain.utf8)))[0])
+
+      // Half of a renewal: the new chain beside the old key.
+      try write((second.chain, first.key))
+      certificates.refresh()
+      #expect(certificates.current(for: "localhost").first == original)
+
+      try write(second)
+      certificates.refresh()
+      #expect(
+        certificates.current(for: "localhost").first
+          == (try NIOSSLCertificate.fromPEMBytes(Array(second.chain.utf8)))[0])
+    }
+  }
+
+  @Test func theNameAskedForChoosesTheCertificate() throws {
+    try withScratchFolder { folder in
+      let own = try SelfSigned.make(names: ["b.example"], now: Date())
+      try Files.write(Array(own.chain.utf8), to: folder + "/b.pem", mode: 0o600)
+      try Files.write(Array(own.key.utf8), to: folder + "/b.key", mode: 0o600)
+      let yaml = "domains: [{name: b.example, certificate: \(folder)/b.pem, key: \(folder)/b.key}]\ndata: \(folder)\n"
+      try Files.write(Array(yaml.utf8), to: folder + "/parley.yaml", mode: 0o600)
+      let settings = try Settings.load(
+        SettingsArguments(file: folder + "/parley.yaml"), environment: [:], standardFiles: [])
+      let certificates = try Certificates(
+        settings, folder: openFolder(folder),
+        logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+      let second = try NIOSSLCertificate.fromPEMBytes(Array(own.chain.utf8))
+      #expect(certificates.current(for: "b.example") == second)
+      #expect(certificates.current(for: "conference.B.example") == second)
+      #expect(certificates.current(for: "localhost") != second)
+      #expect(certificates.current(for: "stranger.example") == certificates.current(for: "localhost"))
+      #expect(certificates.current(for: nil) == certificates.current(for: "localhost"))
+      _ = try certificates.context(protocols: ["xmpp-client"])
+    }
+  }
+
+  @Test func unusableFilesAreTold() throws {
+    try withScratchFolder { folder in
+      let pair = try SelfSigned.make(names: ["localhost"], now: Date())
+      let other = try SelfSigned.make(names: ["localhost"], now: Date())
+      try Files.write(Array(pair.chain.utf8), to: folder + "/chain", mode: 0o600)
+      try Files.write(Array(other.key.utf8), to: folder + "/key", mode: 0o600)
+      try Files.write(Array("nothing".utf8), to: folder + "/nothing", mode: 0o600)
+      func check(_ chain: String, _ key: String) throws -> [String] {
+        Certificates.check(
+          try settings(folder, ["tls.certificate": "\(folder)/\(chain)", "tls.key": "\(folder)/\(key)"]))
+      }
+      #expect(
+        try check("missing", "key") == [
+          "the certificate \(folder)/missing cannot be read: there is no such file or folder"
+        ])
+      #expect(
+        try check("chain", "missing") == [
+          "the private key \(folder)/missing cannot be read: there is no such file or folder"
+        ])
+      #expect(try check("nothing", "key") == ["the certificate \(folder)/nothing holds no certificate as PEM"])
+      #expect(
+        try check("chain", "nothing") == ["the private key \(folder)/nothing is no unencrypted private key as PEM"])
+      #expect(
+        try check("chain", "key") == [
+          "the private key \(folder)/key does not belong to the certificate \(folder)/chain"
+        ])
+    }
+  }
+}
+
+@Suite struct DataFolderTests {
+  @Test func oneHolderAtATime() async throws {
+    try await withScratchFolder { scratch in
+      let path = scratch + "/deep/data"
+      do {
+        let folder = try await DataFolder.hold(path, for: .serving)
+        #expect(folder.isNew)
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+        #expect(mode as? Int == 0o700)
+        let refusal = await #expect(throws: Refusal.self) { _ = try await DataFolder.hold(path, for: .serving) }
+        #expect(refusal?.status == .failure)
+        #expect(
+          refusal?.lines == [
+            "the data folder \(path) is in use by another process (\(getpid())); stop it, or set data to another folder"
+          ])
+        withExtendedLifetime(folder) {}
+      }
+      _ = try openFolder(path)
+    }
+  }
+
+  @Test func aServerWaitsForACommandThatIsUnderWay() async throws {
+    try await withScratchFolder { folder in
+      var command: DataFolder? = try openFolder(folder, for: .command)
+      #expect(command != nil)
+      async let server = DataFolder.hold(folder, for: .serving)
+      command = nil
+      #expect(try await server.path == folder)
+    }
+  }
+
+  @Test func aPlaceThatCannotBeWrittenIsTold() throws {
+    let refusal = try #require(throws: Refusal.self) { _ = try openFolder("/proc/parley") }
+    #expect(refusal.lines[0].hasPrefix("the data folder /proc/parley cannot be created: "))
+    try withScratchFolder { folder in
+      try Files.write([], to: folder + "/file", mode: 0o600)
+      let refusal = try #require(throws: Refusal.self) { _ = try openFolder(folder + "/file/data") }
+      #expect(
+        refusal.lines == ["the data folder \(folder)/file/data cannot be created: a part of the path is not a folder"])
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import Testing
+
+@testable import ParleyServer
+
+/// The program from outside: what it prints, and its exit status.
+@Suite struct CommandTests {
+  @Test func usersAndRostersWithoutAServer() async throws {
+    try await withScratchFolder { folder in
+      let added = try await Command.run(
+        "user", "add", "alice@localhost", "--password-stdin", in: folder, input: "secret\n")
+      #expect(added.status == 0)
+      #expect(added.output == "Added alice@localhost.\n")
+      #expect(added.errors == "")
+      let bob = try await Command.run("user", "add", "bob", "--generate", "--json", in: folder)
+      #expect(bob.status == 0)
+      #expect(bob.output.contains("\"jid\" : \"bob@localhost\""))
+      #expect(bob.output.contains("\"password\" : \""))
+
+      let linked = try await Command.run("roster", "add", "alice@localhost", "bob@localhost", "--mutual", in: folder)
+      #expect(linked.output == "alice@localhost and bob@localhost are contacts.\n")
+      let roster = try await Command.run("roster", "list", "bob@localhost", in: folder)
+      #expect(roster.output.split(separator: "\n").last?.hasPrefix("alice@localhost") == true)
+      let exported = try await Command.run("roster", "export", in: folder)
+      #expect(
+        exported.output
+          == "jid,contact,name,groups\nalice@localhost,bob@localhost,,\nbob@localhost,alice@localhost,,\n")
+
+      let twice = try await Command.run("user", "add", "alice@localhost", "--generate", in: folder)
+      #expect(twice.status == 1)
+      #expect(twice.lines == ["parley: The name alice@localhost is or was taken."])
+      let health = try await Command.run("health", in: folder)
+      #expect(health.status == 1)
+      #expect(health.lines == ["parley: no server answers at \(folder)/data/admin.sock"])
+    }
+  }
+
+  @Test func importsOfUsersAndContacts() async throws {
+    try await withScratchFolder { folder in
+      try Files.write(
+        Array("jid,password,name\nalice@localhost,\"a,\"\"b\",Alice\nbob@localhost,b,\nshort\nx y@localhost,b,\n".utf8),
+        to: folder + "/users.csv", mode: 0o600)
+      let users = try await Command.run("user", "import", "users.csv", in: folder)
+      #expect(users.status == 1)
+      #expect(users.output == "2 users imported, 2 failed\n")
+      #expect(
+        users.lines == [
+          "users.csv: line 4: 1 fields where the first line has 3",
+          "users.csv: line 5: x y@localhost is no address: the localpart holds U+20, which is not allowed there.",
+        ])
+      let again = try await Command.run(
+        "user", "import", "-", "--skip-existing", "--json", in: folder, input: "jid,password\nbob,x\n")
+      #expect(again.status == 0)
+      #expect(again.output == "{\n  \"failed\" : 0,\n  \"imported\" : 0,\n  \"skipped\" : 1\n}\n")
+      let contacts = try await Command.run(
+        "roster", "import", "-", "--mutual", in: folder,
+        input: "jid,contact,name,groups\nalice@localhost,bob,Bob,A; B\n")
+      #expect(contacts.output == "1 contacts imported\n")
+      let exported = try await Command.run("roster", "export", "alice", in: folder)
+      #expect(exported.output == "jid,contact,name,groups\nalice@localhost,bob@localhost,Bob,A;B\n")
+    }
+  }
+
+  @Test func wrongUsageIsTwo() async throws {
+    try await withScratchFolder { folder in
+      for arguments in [
+        ["nonsense"], ["user", "add"], ["serve", "--set", "nothing"],
+        ["user", "add", "a", "--password-stdin", "--generate"],
+      ] {
+        let (process, _, _) = try Command.start(arguments, in: folder)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 2, "\(arguments)")
+      }
+      let unasked = try await Command.run("user", "add", "alice@localhost", in: folder)
+      #expect(unasked.status == 2)
+      #expect(unasked.lines == ["parley: --password-stdin or --generate is needed where nobody can be asked"])
+      #expect(!FileManager.default.fileExists(atPath: folder + "/data"))
+    }
+  }
+
+  @Test func wrongConfigurationIsTwoAndToldAtOnce() async throws {
+    try await withScratchFolder { folder in
+      try Files.write(Array("xmpp:\n  prot: 1\n".utf8), to: folder + "/parley.yaml", mode: 0o600)
+      for command in ["check", "serve"] {
+        let outcome = try await Command.run(command, in: folder, environment: ["PARLEY_LOG_LEVEL": "loud"])
+        #expect(outcome.status == 2)
+        #expect(
+          outcome.lines == [
+            "parley: xmpp.prot (parley.yaml:2): there is no such key; did you mean xmpp.port?",
+            "parley: log.level = loud (PARLEY_LOG_LEVEL): one of trace, debug, info, notice, warning, error, critical is expected",
+          ])
+      }
+      let certificate = try await Command.run(
+        "serve", "--config", "/dev/null", "--set", "tls.certificate=missing.pem", "--set", "tls.key=missing.key",
+        in: folder)
+      #expect(certificate.status == 2)
+      #expect(
+        certificate.lines == [
+          "parley: the certificate \(folder)/missing.pem cannot be read: there is no such file or folder"
+        ])
+    }
+  }
+
+  @Test func theEffectiveValuesAndTheirOrigins() async throws {
+    try await withScratchFolder { folder in
+      let outcome = try await Command.run(
+        "check", "--print", "--set", "threads=3", in: folder, environment: ["PARLEY_XMPP_PORT": "15222"])
+      #expect(outcome.status == 0)
+      let rows = outcome.output.split(separator: "\n").map { $0.split(separator: " ", omittingEmptySubsequences: true) }
+      #expect(rows.contains(["xmpp.port", "15222", "PARLEY_XMPP_PORT"]))
+      #expect(rows.contains(["threads", "3", "--set"]))
+      #expect(rows.contains(["https.port", "8443", "default"]))
+    }
+  }
+
+  @Test func helpHasExamplesEverywhere() async throws {
+    let commands = [
+      [], ["serve"], ["init"], ["check"], ["health"], ["user"], ["user", "add"], ["user", "list"], ["user", "show"],
+      ["user", "password"], ["user", "disable"], ["user", "enable"], ["user", "delete"], ["user", "import"], ["roster"],
+      ["roster", "list"], ["roster", "add"], ["roster", "remove"], ["roster", "import"], ["roster", "export"],
+    ]
+    try await withScratchFolder { folder in
+      for command in commands {
+        let (process, output, _) = try Command.start(command + ["--help"], in: folder)
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        #expect(text.contains("Example"), "\(command)")
+        #expect(text.contains("  parley \(command.joined(separator: " "))"), "\(command)")
+      }
+      let completion = try await Command.run("--generate-completion-script", "bash", in: folder)
+      #expect(completion.status == 0)
+      #expect(completion.output.contains("password-stdin"))
+    }
+  }
+
+  @Test func initPreparesOnce() async throws {
+    try await withScratchFolder { folder in
+      let first = try await Command.run("init", in: folder)
+      #expect(first.status == 0)
+      #expect(first.output.contains("juliet@localhost"))
+      let second = try await Command.run("init", in: folder)
+      #expect(second.status == 0)
+      #expect(second.output == "The data folder \(folder)/data was prepared before.\n")
+    }
+  }
+
+  @Test func anotherFileInTheDatabasesPlaceIsOneLine() async throws {
+    try await withScratchFolder { folder in
+      try Files.makeFolder(folder + "/data", mode: 0o700)
+      try Files.write(
+        Array("this is no database, but long enough to be one".utf8), to: folder + "/data/parley.db", mode: 0o600)
+      let outcome = try await Command.run("user", "list", in: folder)
+      #expect(outcome.status == 1)
+      #expect(outcome.lines.count == 1)
+      #expect(outcome.lines[0].hasPrefix("parley: "))
+      #expect(outcome.lines[0].contains("parley.db"))
+    }
+  }
+}

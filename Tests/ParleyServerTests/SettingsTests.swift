@@ -1,0 +1,228 @@
+import Foundation
+import Logging
+import Testing
+
+@testable import ParleyServer
+
+/// Priorities, unknown keys, and all mistakes in one go.
+@Suite struct SettingsTests {
+  /// Loads with a file of this text, an environment and options.
+  private func load(
+    _ yaml: String? = nil, environment: [String: String] = [:],
+    options: [(key: String, value: String, option: String)] = []
+  ) throws -> Settings {
+    guard let yaml else {
+      return try Settings.load(SettingsArguments(values: options), environment: environment, standardFiles: [])
+    }
+    return try withScratchFolder { folder in
+      let path = folder + "/parley.yaml"
+      try Files.write(Array(yaml.utf8), to: path, mode: 0o600)
+      return try Settings.load(
+        SettingsArguments(file: path, values: options), environment: environment, standardFiles: [])
+    }
+  }
+
+  /// The lines of a refusal, without the scratch folder's name.
+  private func mistakes(
+    _ yaml: String? = nil, environment: [String: String] = [:],
+    options: [(key: String, value: String, option: String)] = []
+  ) throws -> [String] {
+    let refusal = try #require(throws: Refusal.self) {
+      _ = try load(yaml, environment: environment, options: options)
+    }
+    #expect(refusal.status == .usage)
+    return refusal.lines.map { line in
+      guard let start = line.range(of: "/tmp/"), let end = line.range(of: "/parley.yaml") else { return line }
+      return line.replacingCharacters(in: start.lowerBound..<end.upperBound, with: "FILE")
+    }
+  }
+
+  @Test func defaultsAreThoseOfTheTable() throws {
+    let settings = try load()
+    #expect(settings.domains == [Settings.Domain(name: "localhost", rooms: "conference.localhost", certificate: nil)])
+    #expect(settings.data == Files.absolute("data"))
+    #expect(settings.xmpp == Settings.Endpoint(host: "::", port: 5222))
+    #expect(settings.xmppTLS == Settings.Endpoint(host: "::", port: 5223))
+    #expect(settings.http == Settings.Endpoint(host: "127.0.0.1", port: 8080))
+    #expect(settings.https == Settings.Endpoint(host: "::", port: 8443))
+    #expect(settings.publicURL == "https://localhost:8443")
+    #expect(!settings.allowsPlaintext)
+    #expect(!settings.allowsRegistration)
+    #expect(settings.certificate == nil)
+    #expect(settings.resumeWindow == .seconds(300))
+    #expect(settings.adminSocket == Files.absolute("data") + "/admin.sock")
+    #expect(settings.logLevel == .info)
+    #expect(settings.threads >= 1)
+    #expect(settings.effective.map(\.key) == Key.all.map(\.name))
+  }
+
+  @Test func commandLineWinsOverEnvironmentOverFileOverDefault() throws {
+    let yaml = "xmpp:\n  port: 1\n  tls_port: 1001\nhttp.port: 1002\n"
+    let settings = try load(
+      yaml, environment: ["PARLEY_XMPP_PORT": "2", "PARLEY_XMPP_TLS_PORT": "2001"],
+      options: [("xmpp.port", "3", "--set")])
+    #expect(settings.xmpp.port == 3)
+    #expect(settings.xmppTLS.port == 2001)
+    #expect(settings.http.port == 1002)
+    #expect(settings.https.port == 8443)
+    let origins = Dictionary(uniqueKeysWithValues: settings.effective.map { ($0.key, $0.origin) })
+    #expect(origins["xmpp.port"] == "--set")
+    #expect(origins["xmpp.tls_port"] == "PARLEY_XMPP_TLS_PORT")
+    #expect(origins["http.port"]?.hasSuffix("/parley.yaml:4") == true)
+    #expect(origins["https.port"] == "default")
+  }
+
+  @Test func everyMistakeIsToldAtOnceWithKeyValueAndOrigin() throws {
+    let lines = try mistakes(
+      "domain: two words\nxmpp:\n  port: 70000\n  prot: 5222\nregistration: maybe\nlog.level: loud\n",
+      environment: ["PARLEY_HTTP_PRT": "1", "PARLEY_RESUME_SECONDS": "-1"],
+      options: [("https.host", "chat.example.org", "--set https.host")])
+    #expect(
+      lines == [
+        "xmpp.prot (FILE:4): there is no such key; did you mean xmpp.port?",
+        "PARLEY_HTTP_PRT (PARLEY_HTTP_PRT): no key has this name; did you mean PARLEY_HTTP_PORT?",
+        "xmpp.port = 70000 (FILE:3): a port is a number from 1 to 65535; 0 turns it off",
+        "https.host = chat.example.org (--set https.host): an IPv4 or IPv6 address of this machine is expected, or localhost",
+        "domain = two words (FILE:1): a domain name is expected",
+        "registration = maybe (FILE:5): true or false is expected",
+        "resume.seconds = -1 (PARLEY_RESUME_SECONDS): seconds: a whole number from 0 to 86400 is expected",
+        "log.level = loud (FILE:6): one of trace, debug, info, notice, warning, error, critical is expected",
+      ])
+  }
+
+  @Test func aBadValueThatIsReplacedIsNoMistake() throws {
+    #expect(try load("xmpp.port: many", environment: ["PARLEY_XMPP_PORT": "5"]).xmpp.port == 5)
+  }
+
+  @Test(arguments: [
+    ("xmpp: 5222", "xmpp (FILE:1): it is a group of keys: xmpp.host, xmpp.port, xmpp.tls_port, xmpp.plaintext"),
+    ("tls_port: 1", "tls_port (FILE:1): there is no such key; did you mean xmpp.tls_port?"),
+    ("nothing.like.it: 1", "nothing.like.it (FILE:1): there is no such key"),
+    ("log:\n  level: [a]", "log.level (FILE:2): one value is expected here, not a list"),
+    ("log:\n  level: {a: b}", "log.level (FILE:2): one value is expected here, not a map"),
+    ("- a", "FILE:1: keys and values are expected here"),
+    ("a: b\na: c", "FILE:1: written twice: a"),
+    ("domains:\n  - name: a.example\n    room: b", "domains.room (FILE:3): there is no such key; did you mean rooms?"),
+    ("domains:\n  - rooms: b.example", "domains.name (FILE:2): a domain name is expected"),
+    (
+      "domains: [localhost, a.example, a.example]",
+      "domains.name = a.example (FILE:1): the domain is already in use here"
+    ),
+    ("tls.key: k.pem", "tls.key = k.pem (FILE:1): tls.certificate is missing beside it"),
+    ("tls.certificate: c.pem", "tls.certificate = c.pem (FILE:1): tls.key is missing beside it"),
+    ("rooms.domain: localhost", "rooms.domain = localhost (FILE:1): the domain is already in use here"),
+    (
+      "http.url: chat.example.org",
+      "http.url = chat.example.org (FILE:1): a URL such as https://chat.example.org is expected"
+    ),
+    ("http.port: 5222\nhttp.host: 0.0.0.0", "http.port = 5222 (FILE:1): xmpp.port has the same port"),
+    ("threads: 0", "threads = 0 (FILE:1): threads: a whole number from 1 to 1024 is expected"),
+  ])
+  func mistakesOfTheFile(yaml: String, expected: String) throws {
+    #expect(try mistakes(yaml) == [expected])
+  }
+
+  @Test func aFileThatIsNoYAMLTellsTheLine() throws {
+    let lines = try mistakes("domain: localhost\nxmpp: [1, 2\n")
+    #expect(lines.count == 1)
+    #expect(lines[0].hasPrefix("FILE:"))
+    #expect(lines[0].contains("it is no YAML"))
+  }
+
+  @Test func aNamedFileMustBeThere() throws {
+    let refusal = try #require(throws: Refusal.self) {
+      _ = try Settings.load(
+        SettingsArguments(file: "/nonexistent/parley.yaml"), environment: [:], standardFiles: [])
+    }
+    #expect(
+      refusal.lines == ["/nonexistent/parley.yaml: the configuration cannot be read: there is no such file or folder"])
+  }
+
+  @Test(arguments: ["", "# only a comment\n", "xmpp:\n  port:\n", "tls.certificate: ''\n"])
+  func emptyValuesAreAsIfUnset(yaml: String) throws {
+    #expect(try load(yaml).xmpp.port == 5222)
+    #expect(try load(yaml).certificate == nil)
+  }
+
+  @Test func plaintextNeedsALoopbackAddress() throws {
+    #expect(
+      try mistakes(environment: ["PARLEY_XMPP_PLAINTEXT": "true"]) == [
+        "xmpp.plaintext = true (PARLEY_XMPP_PLAINTEXT): passwords would cross the network unencrypted; "
+          + "set xmpp.host to 127.0.0.1 or ::1 with it"
+      ])
+    for host in ["127.0.0.1", "127.8.8.8", "::1", "localhost"] {
+      #expect(try load("xmpp: {host: '\(host)', plaintext: yes}").allowsPlaintext)
+    }
+  }
+
+  @Test func domainsFromTheFileAndFromTheEnvironment() throws {
+    let yaml = """
+      domain: One.Example
+      rooms.domain: rooms.{domain}
+      domains:
+        - two.example
+        - name: three.example
+          rooms: talk.three.example
+          certificate: /c/chain.pem
+          key: /c/key.pem
+      """
+    let domains = try load(yaml).domains
+    #expect(
+      domains == [
+        Settings.Domain(name: "one.example", rooms: "rooms.one.example", certificate: nil),
+        Settings.Domain(name: "two.example", rooms: "rooms.two.example", certificate: nil),
+        Settings.Domain(
+          name: "three.example", rooms: "talk.three.example",
+          certificate: Settings.CertificateFiles(chain: "/c/chain.pem", key: "/c/key.pem")),
+      ])
+    let replaced = try load(yaml, environment: ["PARLEY_DOMAINS": "four.example, five.example"]).domains
+    #expect(replaced.map(\.name) == ["one.example", "four.example", "five.example"])
+  }
+
+  @Test func theFirstDomainMayHaveAnElementOfItsOwn() throws {
+    let settings = try load(
+      "domain: a.example\ndomains:\n  - b.example\n  - {name: a.example, certificate: /c, key: /k}\n")
+    #expect(settings.domains.map(\.name) == ["a.example", "b.example"])
+    #expect(settings.domains[0].certificate == Settings.CertificateFiles(chain: "/c", key: "/k"))
+  }
+
+  @Test func variablesOfAServiceBesideAreIgnored() throws {
+    let environment = [
+      "PARLEY_PORT": "tcp://10.0.0.1:5222", "PARLEY_SERVICE_HOST": "10.0.0.1", "PARLEY_PORT_5222_TCP_ADDR": "10.0.0.1",
+    ]
+    #expect(try load(environment: environment).xmpp.port == 5222)
+  }
+
+  @Test func theDerivedURLFollowsThePorts() throws {
+    #expect(try load("domain: chat.example\nhttps.port: 443").publicURL == "https://chat.example")
+    #expect(try load("domain: chat.example\nhttps.port: 0").publicURL == "http://chat.example:8080")
+    #expect(try load("http.url: https://x.example/parley/").publicURL == "https://x.example/parley")
+  }
+
+  @Test func aSocketPathThatIsTooLongIsToldWithItsLength() throws {
+    let folder = "/" + String(repeating: "d", count: 100)
+    #expect(
+      try mistakes(environment: ["PARLEY_DATA": folder]) == [
+        "admin.socket = \(folder)/admin.sock (PARLEY_DATA): a socket's path has at most 107 bytes, this one has 112; "
+          + "set admin.socket to a shorter one"
+      ])
+  }
+
+  @Test func everyPortOffIsNothingToServe() throws {
+    let ports = ["PARLEY_XMPP_PORT", "PARLEY_XMPP_TLS_PORT", "PARLEY_HTTP_PORT", "PARLEY_HTTPS_PORT"]
+    let lines = try mistakes(environment: Dictionary(uniqueKeysWithValues: ports.map { ($0, "0") }))
+    #expect(lines == ["xmpp.port = 0 (PARLEY_XMPP_PORT): every port is turned off: there is nothing to serve"])
+  }
+
+  @Test(arguments: [
+    ("Cpus_allowed:\t3\n", 2), ("Name:\tparley\nCpus_allowed:\tffffffff,00000001\nMems_allowed:\t1\n", 33),
+  ])
+  func coresOfTheAffinity(status: String, count: Int) {
+    #expect(Threads.allowed(inStatus: status) == count)
+  }
+
+  @Test func noCoresMeansUnknown() {
+    #expect(Threads.allowed(inStatus: "Name:\tparley\n") == nil)
+    #expect(Threads.allowed(inStatus: "Cpus_allowed:\t0\n") == nil)
+  }
+}

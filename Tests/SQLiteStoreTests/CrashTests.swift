@@ -1,0 +1,144 @@
+import Dialogs
+import Foundation
+import GRDB
+import Synchronization
+import Testing
+
+@testable import SQLiteStore
+
+/// What is left when the process or the machine stops anywhere, and what others
+/// see meanwhile.
+@Suite struct CrashTests {
+  /// Opens the files as they are at this moment, which is what a killed process
+  /// leaves, and returns the head found there, after writing on. `cut` keeps only
+  /// so many bytes of the write-ahead log.
+  private func headLeft(in folder: Folder, _ verona: Verona, cut: Int? = nil) throws -> Int64 {
+    let copy = try Folder()
+    try FileManager.default.copyItem(atPath: folder.database, toPath: copy.database)
+    var log = try Data(contentsOf: URL(fileURLWithPath: folder.database + "-wal"))
+    if let cut { log = log.prefix(cut) }
+    try log.write(to: URL(fileURLWithPath: copy.database + "-wal"))
+    let store = try copy.open()
+    let head = try store.read { try verona.check($0) }
+    try store.write { try verona.say(head + 1, $0) }
+    let next = try store.read { try verona.check($0) }
+    try store.close()
+    #expect(next == head + 1)
+    return head
+  }
+
+  @Test func aKilledProcessLosesNothingItHadCommittedAndNothingElseIsThere() throws {
+    let folder = try Folder()
+    let store = try folder.open()
+    let verona = try Verona(store)
+    for position in 1...20 {
+      try store.write { try verona.say(Int64(position), $0) }
+      #expect(try headLeft(in: folder, verona) == position)
+    }
+    try store.write { writer in
+      for position in 21...600 { try verona.say(Int64(position), writer) }
+      let head = try headLeft(in: folder, verona)
+      #expect(head == 20)
+    }
+    #expect(try store.read { try verona.check($0) } == 600)
+    try store.close()
+  }
+
+  @Test func aTornLogEndsWithAWholeCommit() throws {
+    let folder = try Folder()
+    let store = try folder.open()
+    let verona = try Verona(store)
+    store.pool.writeWithoutTransaction { _ = try? $0.checkpoint(.truncate) }
+    var lengths: [Int] = []
+    for batch in 0..<6 {
+      try store.write { writer in
+        for position in batch * 7 + 1...batch * 7 + 7 { try verona.say(Int64(position), writer) }
+      }
+      let attributes = try FileManager.default.attributesOfItem(atPath: folder.database + "-wal")
+      lengths.append(try #require(attributes[.size] as? Int))
+    }
+    // At, just before and just behind the end of each commit, and between.
+    for (index, length) in lengths.enumerated() {
+      for (cut, whole) in [(length - 1, index), (length, index + 1), (length + 1, index + 1), (length - 5_000, index)] {
+        #expect(try headLeft(in: folder, verona, cut: cut) == Int64(whole * 7), "cut at \(cut)")
+      }
+    }
+    try store.close()
+  }
+
+  @Test func readersSeeWholeCommitsWhileTheWriterWrites() throws {
+    let folder = try Folder()
+    let store = try folder.open { $0.checkpointBytes = 200_000 }
+    let verona = try Verona(store)
+    let isDone = Atomic<Bool>(false)
+    let problems = Mutex<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: 4) { worker in
+      do {
+        if worker == 0 {
+          defer { isDone.store(true, ordering: .releasing) }
+          for batch in 0..<40 {
+            try store.write { writer in
+              for position in batch * 5 + 1...batch * 5 + 5 { try verona.say(Int64(position), writer) }
+            }
+          }
+        } else {
+          var last: Int64 = 0
+          repeat {
+            let head = try store.read { try verona.check($0) }
+            if head % 5 != 0 || head < last { problems.withLock { $0.append("head \(head) after \(last)") } }
+            last = head
+          } while !isDone.load(ordering: .acquiring)
+        }
+      } catch {
+        problems.withLock { $0.append("\(error)") }
+      }
+    }
+    #expect(problems.withLock { $0 } == [])
+    #expect(try store.read { try verona.check($0) } == 200)
+    try store.close()
+  }
+
+  /// With a cache this small the engine writes pages of a running transaction to
+  /// the log and reads them back from it.
+  @Test func aTransactionLargerThanTheCacheIsWholeOrGone() throws {
+    let folder = try Folder()
+    let store = try folder.open { $0.writerCacheBytes = 0 }
+    let verona = try Verona(store)
+    struct Refusal: Error {}
+    try store.write { writer in
+      for position in 1...400 { try verona.say(Int64(position), writer) }
+      #expect(try verona.check(writer) == 400)
+      #expect(try store.read { try $0.head().position } == .zero)
+    }
+    #expect(throws: Refusal.self) {
+      try store.write { writer in
+        for position in 401...900 { try verona.say(Int64(position), writer) }
+        throw Refusal()
+      }
+    }
+    #expect(try store.read { try verona.check($0) } == 400)
+    try store.write { try verona.say(401, $0) }
+    #expect(try headLeft(in: folder, verona) == 401)
+    try store.close()
+  }
+
+  @Test func theWriteAheadLogStaysShort() throws {
+    let folder = try Folder()
+    let bound = 200_000
+    let store = try folder.open { $0.checkpointBytes = Int64(bound) }
+    let verona = try Verona(store)
+    var longest = 0
+    for batch in 0..<60 {
+      try store.write { writer in
+        for position in batch * 20 + 1...batch * 20 + 20 { try verona.say(Int64(position), writer) }
+      }
+      store.checkpointer.settle()
+      let attributes = try FileManager.default.attributesOfItem(atPath: folder.database + "-wal")
+      longest = max(longest, try #require(attributes[.size] as? Int))
+    }
+    // Each commit has about 50,000 bytes; all together have twelve times the bound.
+    #expect(longest < 2 * bound)
+    #expect(try store.read { try verona.check($0) } == 1_200)
+    try store.close()
+  }
+}

@@ -1,0 +1,192 @@
+import Addresses
+import Dialogs
+
+extension StoreConformance {
+  static let users: [Case] = [
+    Case(name: "realms are kept with key and epoch, in the order they came") { scene in
+      let second = try scene.write { try $0.insertRealm(domain: "mantua.example", key: [9, 0, 255], epoch: .max) }
+      try equal(try scene.read { try $0.realms() }, [scene.realm, second])
+    },
+    Case(name: "a user is found by address and by number") { scene in
+      let profile = Profile(displayName: "Tybalt \u{1F431}", status: "", avatarHash: "ab", metadata: "{\"a\":1}")
+      let tybalt = try scene.write {
+        try $0.insertUser(
+          BareJID("tybalt@verona.example"), in: scene.realm.id, profile: profile, createdAt: scene.time)
+      }
+      try equal(tybalt.profile, profile)
+      try equal(tybalt.state, .active)
+      try equal(tybalt.delivered, .zero)
+      try scene.read { reader in
+        try equal(try reader.user(tybalt.address), tybalt)
+        try equal(try reader.user(tybalt.id), tybalt)
+        let party = try reader.party(tybalt.id)
+        try equal(party?.address, tybalt.address)
+        try equal(party?.realm, scene.realm.id)
+        try equal(try reader.user(BareJID("nobody@verona.example")), nil)
+        try equal(try reader.user(BareJID("tybalt@mantua.example")), nil)
+        try equal(try reader.user(UserID(999_999)), nil)
+        try equal(try reader.party(UserID(999_999)), nil)
+      }
+    },
+    Case(name: "a name beyond ASCII is kept") { scene in
+      let address = try BareJID("jos\u{e9}@verona.example")
+      let user = try scene.write {
+        try $0.insertUser(address, in: scene.realm.id, profile: Profile(), createdAt: scene.time)
+      }
+      try equal(try scene.read { try $0.user(address) }, user)
+      try equal(try scene.read { try $0.user(user.id)?.address }, address)
+    },
+    Case(name: "a name is given out once in its realm, also after its user was deleted") { scene in
+      try scene.write { writer in
+        guard var romeo = try writer.user(scene.romeo.id) else { throw Unmet(description: "no romeo") }
+        romeo.state = .deleted
+        try writer.update(romeo)
+        for name in ["romeo", "juliet"] {
+          do {
+            _ = try writer.insertUser(
+              BareJID("\(name)@verona.example"), in: scene.realm.id, profile: Profile(), createdAt: scene.time)
+            throw Unmet(description: "\(name) was given out twice")
+          } catch is StoreConflict {}
+        }
+        // The refusal does not end the transaction.
+        let mantua = try writer.insertRealm(domain: "mantua.example", key: [1], epoch: 1)
+        let other = try writer.insertUser(
+          BareJID("romeo@mantua.example"), in: mantua.id, profile: Profile(), createdAt: scene.time)
+        try require(other.id != scene.romeo.id, "a number was given out twice")
+      }
+      try equal(try scene.read { try $0.realms().count }, 2)
+    },
+    Case(name: "a user's state, profile, last seen and delivered change") { scene in
+      var user = try scene.read { try $0.user(scene.romeo.id) }
+      try equal(user?.lastSeenAt, nil)
+      user?.state = .disabled
+      user?.profile = Profile(displayName: "R", status: "s", avatarHash: "h", metadata: "{}")
+      user?.lastSeenAt = Timestamp(milliseconds: 5)
+      user?.delivered = Position(7)
+      guard var user else { throw Unmet(description: "no romeo") }
+      try scene.write { try $0.update(user) }
+      try equal(try scene.read { try $0.user(scene.romeo.id) }, user)
+      try scene.write {
+        try $0.setDelivered(Position(9), for: user.id)
+        try $0.setLastSeen(Timestamp(milliseconds: 11), for: user.id)
+      }
+      user.delivered = Position(9)
+      user.lastSeenAt = Timestamp(milliseconds: 11)
+      try equal(try scene.read { try $0.user(scene.romeo.address) }, user)
+      user.profile = Profile()
+      user.lastSeenAt = nil
+      try scene.write { try $0.update(user) }
+      try equal(try scene.read { try $0.user(scene.romeo.id) }, user)
+      try equal(try scene.read { try $0.user(scene.juliet.id)?.state }, .active)
+    },
+    Case(name: "users are listed by name, in pages") { scene in
+      func names(_ matching: String?, after: String? = nil, limit: Int = 100) throws -> [String] {
+        try scene.read {
+          try $0.users(in: scene.realm.id, matching: matching, after: after, limit: limit).map(\.name)
+        }
+      }
+      try equal(try names(nil), ["juliet", "nurse", "romeo"])
+      try equal(try names(nil, limit: 2), ["juliet", "nurse"])
+      try equal(try names(nil, after: "nurse", limit: 2), ["romeo"])
+      try equal(try names(nil, after: "romeo"), [])
+      try equal(try names(nil, limit: 0), [])
+      try equal(try scene.read { try $0.users(in: RealmID(99), matching: nil, after: nil, limit: 9).count }, 0)
+    },
+    Case(name: "users are found by the beginning of the name or a part of the display name") { scene in
+      try scene.write { writer in
+        for (party, name) in [(scene.romeo, "\u{c9}lan MONTAGUE"), (scene.juliet, "Juliet Capulet")] {
+          guard var user = try writer.user(party.id) else { throw Unmet(description: "no user") }
+          user.profile.displayName = name
+          try writer.update(user)
+        }
+      }
+      func names(_ matching: String) throws -> [String] {
+        try scene.read {
+          try $0.users(in: scene.realm.id, matching: matching, after: nil, limit: 9).map(\.name)
+        }
+      }
+      try equal(try names("rom"), ["romeo"])
+      try equal(try names("omeo"), [])
+      try equal(try names("tague"), ["romeo"])
+      try equal(try names("\u{e9}LAN"), ["romeo"])
+      try equal(try names("capu"), ["juliet"])
+      try equal(try names("%"), [])
+      try equal(try names("_"), [])
+      try equal(try names("nurse"), ["nurse"])
+    },
+    Case(name: "deleted users are neither listed nor counted") { scene in
+      try equal(try scene.read { try $0.userCount(in: scene.realm.id) }, 3)
+      try scene.write { writer in
+        guard var nurse = try writer.user(scene.nurse.id) else { throw Unmet(description: "no nurse") }
+        nurse.state = .deleted
+        try writer.update(nurse)
+      }
+      try scene.read { reader in
+        try equal(try reader.userCount(in: scene.realm.id), 2)
+        try equal(
+          try reader.users(in: scene.realm.id, matching: nil, after: nil, limit: 9).map(\.name), ["juliet", "romeo"])
+        try equal(try reader.user(scene.nurse.id)?.state, .deleted)
+      }
+    },
+    Case(name: "credentials are replaced whole") { scene in
+      func keys(_ hash: SCRAMHash, _ byte: UInt8) -> SCRAMKeys {
+        SCRAMKeys(hash: hash, salt: [byte, 0], iterations: 4096, storedKey: [byte], serverKey: [0, byte])
+      }
+      try scene.write {
+        try $0.setCredentials([keys(.sha1, 1), keys(.sha256, 2), keys(.sha512, 3)], for: scene.romeo.id)
+        try $0.setCredentials([keys(.sha256, 4)], for: scene.juliet.id)
+      }
+      try equal(
+        try scene.read { try $0.credentials(of: scene.romeo.id) }, [keys(.sha1, 1), keys(.sha256, 2), keys(.sha512, 3)])
+      try scene.write { try $0.setCredentials([keys(.sha256, 5)], for: scene.romeo.id) }
+      try equal(try scene.read { try $0.credentials(of: scene.romeo.id) }, [keys(.sha256, 5)])
+      try equal(try scene.read { try $0.credentials(of: scene.juliet.id) }, [keys(.sha256, 4)])
+      try equal(try scene.read { try $0.credentials(of: scene.nurse.id) }, [])
+    },
+    Case(name: "the vault keeps bytes by node and item") { scene in
+      let large = [UInt8](repeating: 0xab, count: 131_072)
+      try scene.write {
+        try $0.setVault(scene.romeo.id, node: "vcard", item: "bytes", large)
+        try $0.setVault(scene.romeo.id, node: "vcard", item: "other", [1])
+        try $0.setVault(scene.juliet.id, node: "vcard", item: "bytes", [])
+      }
+      try scene.read { reader in
+        try equal(try reader.vault(scene.romeo.id, node: "vcard", item: "bytes"), large)
+        try equal(try reader.vault(scene.romeo.id, node: "vcard", item: "other"), [1])
+        try equal(try reader.vault(scene.juliet.id, node: "vcard", item: "bytes"), [])
+        try equal(try reader.vault(scene.romeo.id, node: "avatar", item: "bytes"), nil)
+      }
+      try scene.write {
+        try $0.setVault(scene.romeo.id, node: "vcard", item: "bytes", [7])
+        try $0.setVault(scene.romeo.id, node: "vcard", item: "other", nil)
+        try $0.setVault(scene.romeo.id, node: "vcard", item: "never there", nil)
+      }
+      try equal(try scene.read { try $0.vault(scene.romeo.id, node: "vcard", item: "bytes") }, [7])
+      try equal(try scene.read { try $0.vault(scene.romeo.id, node: "vcard", item: "other") }, nil)
+    },
+    Case(name: "erasing a user's personal data leaves others' alone") { scene in
+      let keys = SCRAMKeys(hash: .sha256, salt: [1], iterations: 4096, storedKey: [2], serverKey: [3])
+      for (owner, other) in [(scene.romeo, scene.juliet), (scene.juliet, scene.romeo)] {
+        try scene.write { writer in
+          try writer.setCredentials([keys], for: owner.id)
+          try writer.setVault(owner.id, node: "n", item: "i", [1])
+          try writer.put(
+            Contact(owner: owner.id, address: other.address, peer: other.id, subscription: .both, version: Position(1)))
+          try writer.setBlocks([BlockPattern(JID(scene.nurse.address))], of: owner.id)
+          try writer.put(LoginCase.grant(owner.id, byte: UInt8(owner.id.number)))
+        }
+      }
+      try scene.write { try $0.erasePersonal(scene.romeo.id) }
+      try scene.read { reader in
+        for (owner, count) in [(scene.romeo, 0), (scene.juliet, 1)] {
+          try equal(try reader.credentials(of: owner.id).count, count, "credentials")
+          try equal(try reader.vault(owner.id, node: "n", item: "i") == nil, count == 0, "vault")
+          try equal(try reader.contacts(of: owner.id).count, count, "contacts")
+          try equal(try reader.blocks(of: owner.id).count, count, "blocks")
+          try equal(try reader.grants(of: owner.id).count, count, "grants")
+        }
+        try equal(try reader.user(scene.romeo.id)?.name, "romeo")
+      }
+    },
+  ]
+}

@@ -1,0 +1,58 @@
+import Addresses
+import Dialogs
+
+/// A store that knows one user's archive and nothing else: what a query asks of
+/// it is what is tested.
+struct ArchiveStub: StoreReader {
+  var entries: [Entry]
+  var users: [BareJID: User] = [:]
+
+  struct NotAsked: Error {}
+
+  func archive(of user: UserID, _ query: ArchiveQuery) throws -> ArchivePage {
+    let matching = entries.filter { entry in
+      if let positions = query.positions { return positions.contains(entry.position) }
+      if let dialog = query.with, entry.dialog != dialog { return false }
+      if let start = query.start, entry.time < start { return false }
+      if let end = query.end, entry.time > end { return false }
+      return entry.position > query.after && entry.position < query.before
+    }
+    let page = query.backwards ? matching.suffix(query.limit) : matching.prefix(query.limit)
+    return ArchivePage(entries: Array(page), complete: page.count == matching.count)
+  }
+
+  func user(_ address: BareJID) throws -> User? { users[address] }
+  func dialog(between a: UserID, and b: UserID) throws -> Dialog? {
+    guard let entry = entries.first(where: { [$0.author.id, $0.peer.id].contains(b) }) else { return nil }
+    return Dialog(id: entry.dialog, kind: .privately, first: entry.author, second: entry.peer, createdAt: entry.time)
+  }
+
+  func realms() throws -> [Realm] { throw NotAsked() }
+  func user(_ id: UserID) throws -> User? { throw NotAsked() }
+  func party(_ id: UserID) throws -> Party? { throw NotAsked() }
+  func users(in realm: RealmID, matching: String?, after: String?, limit: Int) throws -> [User] { throw NotAsked() }
+  func userCount(in realm: RealmID) throws -> Int { throw NotAsked() }
+  func credentials(of user: UserID) throws -> [SCRAMKeys] { throw NotAsked() }
+  func vault(_ user: UserID, node: String, item: String) throws -> [UInt8]? { throw NotAsked() }
+  func contact(of owner: UserID, _ address: BareJID) throws -> Contact? { throw NotAsked() }
+  func contacts(of owner: UserID) throws -> [Contact] { throw NotAsked() }
+  func contactChanges(of owner: UserID, after version: Position) throws -> [ContactChange] { throw NotAsked() }
+  func rosterVersion(of owner: UserID) throws -> Position { throw NotAsked() }
+  func blocks(of owner: UserID) throws -> [BlockPattern] { throw NotAsked() }
+  func head() throws -> (position: Position, time: Timestamp) { throw NotAsked() }
+  func dialog(_ id: DialogID) throws -> Dialog? { throw NotAsked() }
+  func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView] { throw NotAsked() }
+  func mark(_ user: UserID, in dialog: DialogID) throws -> Mark? { throw NotAsked() }
+  func unread(of user: UserID) throws -> Int64 { throw NotAsked() }
+  func history( of dialog: DialogID, after: Position, before: Position, limit: Int, ascending: Bool ) throws -> [Entry] { throw NotAsked() }
+  func entry(_ position: Position, in dialog: DialogID) throws -> Entry? { throw NotAsked() }
+  func feed(of user: UserID, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
+  func replay(of user: UserID, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
+  func find(_ id: String, by author: UserID, in dialog: DialogID) throws -> (position: Position, bodyHash: UInt64)? { throw NotAsked() }
+  func counting(in dialog: DialogID, upTo position: Position, by author: UserID) throws -> (all: Int64, own: Int64) { throw NotAsked() }
+  func grant(access hash: [UInt8]) throws -> Grant? { throw NotAsked() }
+  func grant(refresh hash: [UInt8]) throws -> Grant? { throw NotAsked() }
+  func grants(of user: UserID) throws -> [Grant] { throw NotAsked() }
+  func handled(_ stream: StreamNonce) throws -> UInt32? { throw NotAsked() }
+  func suspended() throws -> [SuspendedSession] { throw NotAsked() }
+}

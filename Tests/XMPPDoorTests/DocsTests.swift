@@ -1,0 +1,69 @@
+import FoundationEssentials
+import Testing
+
+@testable import XMPPDoor
+
+/// `docs/xeps.md` says what the list of features says. `PARLEY_WRITE_DOCS=1`
+/// writes it anew.
+@Suite("docs/xeps.md")
+struct DocsTests {
+  @Test func isUpToDate() throws {
+    let path = #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined() + "/docs/xeps.md"
+    let generated = Self.page()
+    if ProcessInfo.processInfo.environment["PARLEY_WRITE_DOCS"] == "1" {
+      try generated.write(toFile: path, atomically: false, encoding: .utf8)
+    }
+    let kept = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+    let wanted = generated.split(separator: "\n", omittingEmptySubsequences: false)
+    let changes = wanted.difference(from: kept).map { change in
+      switch change {
+      case .insert(let line, let text, _): "line \(line + 1) should be: \(text)"
+      case .remove(let line, let text, _): "line \(line + 1) should go: \(text)"
+      }
+    }
+    #expect(changes.isEmpty, "docs/xeps.md is out of date; run the tests with PARLEY_WRITE_DOCS=1:\n\(changes.joined(separator: "\n"))")
+  }
+
+  static func page() -> String {
+    """
+    # XEPs
+
+    Made from the list of features in `Sources/XMPPDoor/Features.swift`; a test compares the two
+    (`PARLEY_WRITE_DOCS=1 swift test --filter DocsTests` writes this page anew). The version is that of the
+    specification that was read. Where nothing is said to be left out, nothing is known to be.
+
+    ## Features
+
+    One file each, under `Sources/XMPPDoor/Features`.
+
+    \(table(Features.all.map { $0.xep }, "Left out, or done differently"))
+
+    ## In the stream, the protocol library and the core
+
+    \(table(Features.elsewhere, "Notes"))
+
+    ## Kept and passed on
+
+    Between clients only: the server stores and delivers these messages also where they have no body, and does
+    nothing else about them.
+
+    \(table(KeptMessages.passedOn, "Notes"))
+
+    ## Not yet
+
+    \(table(Features.pending, "Notes", withVersion: false))
+
+    """
+  }
+
+  private static func table(_ xeps: [XEP], _ notes: String, withVersion: Bool = true) -> String {
+    let sorted = xeps.enumerated().sorted { ($0.element.number, $0.offset) < ($1.element.number, $1.offset) }.map(\.element)
+    var lines = withVersion ? ["| XEP | Title | Version read | \(notes) |", "|---|---|---|---|"] : ["| XEP | Title | \(notes) |", "|---|---|---|"]
+    for xep in sorted {
+      let number = xep.number == 0 ? "" : String(repeating: "0", count: max(0, 4 - String(xep.number).count)) + "\(xep.number)"
+      let version = withVersion ? " \(xep.version) |" : ""
+      lines.append("| \(number) | \(xep.title) |\(version) \(xep.note ?? "") |")
+    }
+    return lines.joined(separator: "\n").replacing("|  |", with: "| |").replacing("|  |", with: "| |")
+  }
+}

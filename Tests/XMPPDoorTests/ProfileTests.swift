@@ -1,0 +1,138 @@
+import Dialogs
+import Testing
+import XMLStream
+import XMPP
+
+@testable import XMPPDoor
+
+@Suite("vCard and avatar")
+struct ProfileTests {
+  /// The smallest thing that looks like a PNG.
+  static let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0]
+
+  private func vCard(_ content: String) throws -> Element { try stanza("<vCard xmlns='vcard-temp'>\(content)</vCard>") }
+
+  private func refusal(_ content: String) -> StanzaError.Condition? {
+    do {
+      _ = try VCard.read(try vCard(content))
+      return nil
+    } catch let error as StanzaError { return error.condition } catch { return nil }
+  }
+
+  @Test func storedWithoutPictureAndReadWithIt() throws {
+    let text = "<FN>Peter Saint-Andre</FN><NICKNAME>stpeter</NICKNAME><TEL><WORK/><NUMBER>303-308-3282</NUMBER></TEL>"
+    let base64 = Base64.string(Self.png)
+    let broken = "\n  \(base64.prefix(8))\r\n\t\(base64.dropFirst(8)) "
+    let draft = try VCard.read(try vCard("\(text)<PHOTO><TYPE>text/html</TYPE><BINVAL>\(broken)</BINVAL></PHOTO>"))
+    #expect(draft.displayName == .some("Peter Saint-Andre"))
+    let avatar = try #require(draft.avatar.flatMap { $0 })
+    #expect(avatar.bytes == Self.png)
+    #expect(avatar.mediaType == "image/png", "the bytes say what it is (XEP-0153 5)")
+    #expect(avatar.hash.count == 40)
+    #expect(draft.vCard == Array("<vCard xmlns='vcard-temp'>\(text)</vCard>".utf8))
+
+    let stored = VCard.Stored(
+      profile: Profile(displayName: "Peter Saint-Andre", avatarHash: avatar.hash), vCard: draft.vCard, avatar: avatar)
+    #expect(
+      written { VCard.write(stored, into: &$0) } == """
+        <vCard xmlns='vcard-temp'>\(text)<PHOTO><TYPE>image/png</TYPE><BINVAL>\(base64)</BINVAL></PHOTO></vCard>
+        """)
+  }
+
+  @Test func sha1OfXEP0153() {
+    // FIPS 180-1 A: SHA-1 of "abc".
+    #expect(VCard.hash(Array("abc".utf8)) == "a9993e364706816aba3e25717850c26c9cd0d89d")
+  }
+
+  @Test func appUsersHaveAVCard() {
+    let stored = VCard.Stored(profile: Profile(displayName: "Juliet <3"), vCard: nil, avatar: nil)
+    #expect(written { VCard.write(stored, into: &$0) } == "<vCard xmlns='vcard-temp'><FN>Juliet &lt;3</FN></vCard>")
+    #expect(!stored.isEmpty)
+    #expect(VCard.Stored(profile: Profile(), vCard: nil, avatar: nil).isEmpty)
+  }
+
+  @Test func nameChangedInTheAppShows() throws {
+    let draft = try VCard.read(try vCard("<NICKNAME>jul</NICKNAME><URL>https://example.com</URL>"))
+    #expect(draft.displayName == .some("jul"))
+    let stored = VCard.Stored(profile: Profile(displayName: "Juliet"), vCard: draft.vCard, avatar: nil)
+    #expect(
+      written { VCard.write(stored, into: &$0) }
+        == "<vCard xmlns='vcard-temp'><FN>Juliet</FN><URL>https://example.com</URL></vCard>")
+  }
+
+  @Test func whatIsNotInItGoes() throws {
+    let draft = try VCard.read(try vCard(""))
+    #expect(draft.displayName == .some(nil))
+    #expect(draft.avatar == .some(nil))
+    #expect(draft.vCard == [])
+    // XEP-0153 4.3: an empty BINVAL is "no picture".
+    #expect(try VCard.read(try vCard("<PHOTO><BINVAL/></PHOTO>")).avatar == .some(nil))
+    // A picture elsewhere is kept as it is said.
+    let external = try VCard.read(try vCard("<PHOTO><EXTVAL>https://example.com/a.png</EXTVAL></PHOTO>"))
+    #expect(external.avatar == .some(nil))
+    #expect(external.vCard?.isEmpty == false)
+  }
+
+  @Test func longNamesAreCut() throws {
+    let long = String(repeating: "ü", count: 200)
+    let name = try #require(VCard.name(try vCard("<FN>\(long)</FN>")))
+    #expect(name.utf8.count <= Dialogs.Limits.displayNameBytesMax)
+    #expect(long.hasPrefix(name))
+    let stored = VCard.Stored(
+      profile: Profile(displayName: name), vCard: Array("<vCard xmlns='vcard-temp'><FN>\(long)</FN></vCard>".utf8), avatar: nil)
+    #expect(written { VCard.write(stored, into: &$0) }.contains(long), "the vCard keeps the whole name")
+  }
+
+  @Test func refusals() {
+    #expect(refusal("<PHOTO><BINVAL>not base 64!</BINVAL></PHOTO>") == .badRequest)
+    let large = Base64.string([UInt8](repeating: 0, count: Dialogs.Limits.avatarBytesMax + 3))
+    #expect(refusal("<PHOTO><BINVAL>\(large)</BINVAL></PHOTO>") == .policyViolation)
+    let note = String(repeating: "x", count: Dialogs.Limits.vCardBytesMax)
+    #expect(refusal("<NOTE>\(note)</NOTE>") == .policyViolation)
+  }
+
+  // MARK: XEP-0153, XEP-0398
+
+  private static let hash = "01b87fcd030b72895ff8e88db57ec525450f000d"
+
+  private func sent(_ children: String, hash: String?, isAvailable: Bool = true) throws -> String {
+    let presence = try stanza("<presence>\(children)</presence>")
+    return written {
+      AvatarHash.writeChildren(of: presence, profile: Profile(avatarHash: hash), isAvailable: isAvailable, into: &$0)
+    }
+  }
+
+  private static let full = "<x xmlns='vcard-temp:x:update'><photo>\(hash)</photo></x>"
+  private static let none = "<x xmlns='vcard-temp:x:update'><photo/></x>"
+  private static let unready = "<x xmlns='vcard-temp:x:update'/>"
+
+  @Test("XEP-0398 4") func hashIsPutIn() throws {
+    #expect(try sent("", hash: Self.hash) == Self.full)
+    #expect(try sent("<show>away</show>", hash: Self.hash) == "<show>away</show>\(Self.full)")
+    #expect(try sent(Self.unready, hash: Self.hash) == Self.full, "empty elements must be overwritten")
+    #expect(try sent(Self.none, hash: Self.hash) == Self.none, "the client's own word")
+    #expect(try sent("<x xmlns='vcard-temp:x:update'><photo>00</photo></x>", hash: Self.hash) == Self.full)
+    #expect(try sent("", hash: Self.hash, isAvailable: false) == "")
+  }
+
+  @Test func withoutAvatarNothingIsClaimed() throws {
+    #expect(try sent("<show>away</show>", hash: nil) == "<show>away</show>")
+    #expect(try sent(Self.unready, hash: nil) == Self.none)
+    #expect(try sent(Self.full, hash: nil) == Self.full, "it may just be uploading")
+  }
+
+  @Test func changesAreTold() {
+    func amended(_ extras: String, _ hash: String?, mayFillEmpty: Bool = false) -> String? {
+      AvatarHash.amended(Array(extras.utf8), hash: hash, mayFillEmpty: mayFillEmpty).map { String(decoding: $0, as: UTF8.self) }
+    }
+    let caps = "<c xmlns='http://jabber.org/protocol/caps' hash='sha-1' node='n' ver='v'/>"
+    #expect(amended(caps, Self.hash) == caps + Self.full)
+    #expect(amended(Self.full + caps, "aa") == caps + "<x xmlns='vcard-temp:x:update'><photo>aa</photo></x>")
+    #expect(amended(Self.full, nil) == Self.none)
+    #expect(amended(Self.full, Self.hash) == nil, "the same as before")
+    #expect(amended(caps, nil) == nil)
+    #expect(amended(Self.none, Self.hash) == nil, "the client's own word")
+    #expect(amended(Self.none, Self.hash, mayFillEmpty: true) == Self.full)
+    #expect(amended(Self.none, nil, mayFillEmpty: true) == nil)
+  }
+}

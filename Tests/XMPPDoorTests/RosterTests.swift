@@ -1,0 +1,139 @@
+import Addresses
+import Dialogs
+import NIOCore
+import Testing
+import XMLStream
+import XMPP
+
+@testable import XMPPDoor
+
+@Suite("Roster and block list")
+struct RosterTests {
+  private func change(_ items: String) throws -> Roster.Change {
+    try Roster.change(try stanza("<query xmlns='jabber:iq:roster'>\(items)</query>"), of: bare("juliet@example.com"))
+  }
+
+  private func refusal(_ items: String) -> StanzaError.Condition? {
+    do {
+      _ = try change(items)
+      return nil
+    } catch let error as StanzaError { return error.condition } catch { return nil }
+  }
+
+  @Test("RFC 6121 2.3.1") func set() throws {
+    #expect(
+      try change("<item jid='nurse@example.com' name='Nurse'><group>Servants</group></item>")
+        == .set(bare("nurse@example.com"), name: "Nurse", groups: ["Servants"]))
+    // 2.1.5 rule 2, 2.1.2.1, 2.1.2.2: what only subscriptions change is ignored.
+    #expect(
+      try change("<item jid='Nurse@EXAMPLE.com' name='' subscription='both' ask='subscribe' approved='true'/>")
+        == .set(bare("nurse@example.com"), name: nil, groups: []))
+  }
+
+  @Test("RFC 6121 2.5.1") func remove() throws {
+    #expect(try change("<item jid='nurse@example.com' subscription='remove'/>") == .remove(bare("nurse@example.com")))
+  }
+
+  @Test("RFC 6121 2.3.3") func refusals() throws {
+    let long = String(repeating: "x", count: Dialogs.Limits.groupBytesMax + 1)
+    let name = String(repeating: "x", count: Dialogs.Limits.displayNameBytesMax + 1)
+    #expect(refusal("") == .badRequest)
+    #expect(refusal("<item jid='a@example.com'/><item jid='b@example.com'/>") == .badRequest)
+    #expect(refusal("<item/>") == .badRequest)
+    #expect(refusal("<item jid='@'/>") == .jidMalformed)
+    #expect(refusal("<item jid='juliet@example.com'/>") == .notAllowed)
+    #expect(refusal("<item jid='a@example.com' name='\(name)'/>") == .notAcceptable)
+    #expect(refusal("<item jid='a@example.com'><group/></item>") == .notAcceptable)
+    #expect(refusal("<item jid='a@example.com'><group>\(long)</group></item>") == .notAcceptable)
+    #expect(refusal("<item jid='a@example.com'><group>x</group><group>x</group></item>") == .badRequest)
+    let many = (0...Dialogs.Limits.groupsPerContactMax).map { "<group>\($0)</group>" }.joined()
+    #expect(refusal("<item jid='a@example.com'>\(many)</item>") == .notAcceptable)
+  }
+
+  private func contact(
+    _ address: String, _ subscription: Subscription, name: String? = nil, groups: [String] = []
+  ) throws -> Contact {
+    Contact(
+      owner: UserID(1), address: try bare(address), peer: nil, name: name, groups: groups, subscription: subscription,
+      version: Position(7))
+  }
+
+  @Test("RFC 6121 2.2, A.1") func wholeRoster() throws {
+    let contacts = try [
+      contact("romeo@example.net", .both, name: "Romeo", groups: ["Friends"]),
+      contact("mercutio@example.com", .from, name: "Mercutio & Co"),
+      contact("tybalt@example.com", .nonePendingIn),
+      contact("nurse@example.com", .nonePendingOut),
+    ]
+    let user = User(
+      id: UserID(1), realm: RealmID(1), address: try bare("juliet@example.com"), state: .active, createdAt: someTime,
+      profile: Profile(), lastSeenAt: nil, delivered: .zero)
+    let card = Card(
+      user: user, contacts: Dictionary(uniqueKeysWithValues: contacts.map { ($0.address, $0) }), blocks: [],
+      rosterVersion: Position(7))
+    #expect(
+      String(buffer: Roster.encoded(card, version: "ver11")) == """
+        <query xmlns='jabber:iq:roster' ver='ver11'>\
+        <item jid='mercutio@example.com' name='Mercutio &amp; Co' subscription='from'/>\
+        <item jid='nurse@example.com' subscription='none' ask='subscribe'/>\
+        <item jid='romeo@example.net' name='Romeo' subscription='both'><group>Friends</group></item></query>
+        """)
+  }
+
+  @Test("RFC 6121 2.1.6, 2.5.2") func push() throws {
+    let nurse = try contact("nurse@example.com", .none.listed, name: "Nurse", groups: ["Servants"])
+    let to = "juliet@example.com/balcony"
+    #expect(
+      written {
+        Roster.writePush(
+          ContactChange(contact: nurse, push: true), version: "ver13", id: "a78b4q6ha463", to: to, into: &$0)
+      } == """
+        <iq type='set' id='a78b4q6ha463' to='juliet@example.com/balcony'><query xmlns='jabber:iq:roster' ver='ver13'>\
+        <item jid='nurse@example.com' name='Nurse' subscription='none'><group>Servants</group></item></query></iq>
+        """)
+    #expect(
+      written {
+        Roster.writePush(
+          ContactChange(contact: nurse, removed: true, push: true), version: "ver14", id: "p", to: to, into: &$0)
+      } == """
+        <iq type='set' id='p' to='juliet@example.com/balcony'><query xmlns='jabber:iq:roster' ver='ver14'>\
+        <item jid='nurse@example.com' subscription='remove'/></query></iq>
+        """)
+  }
+
+  // MARK: XEP-0191
+
+  @Test("XEP-0191 3.2") func blockList() throws {
+    let patterns = try Blocking.patterns(
+      try stanza(
+        "<block xmlns='urn:xmpp:blocking'><item jid='romeo@montague.net'/><item jid='Shakespeare.lit/x'/></block>"))
+    #expect(patterns.map(\.jid.description) == ["romeo@montague.net", "shakespeare.lit/x"])
+    #expect(
+      written { Blocking.write(Name("blocklist", NS.blocking), patterns, into: &$0) } == """
+        <blocklist xmlns='urn:xmpp:blocking'><item jid='romeo@montague.net'/><item jid='shakespeare.lit/x'/></blocklist>
+        """)
+    #expect(written { Blocking.write(Name("blocklist", NS.blocking), [], into: &$0) } == "<blocklist xmlns='urn:xmpp:blocking'/>")
+  }
+
+  @Test func malformedBlocksAreRefused() throws {
+    #expect(throws: StanzaError.self) { try Blocking.patterns(try stanza("<block xmlns='urn:xmpp:blocking'><item/></block>")) }
+    let error = #expect(throws: StanzaError.self) {
+      try Blocking.patterns(try stanza("<block xmlns='urn:xmpp:blocking'><item jid='@'/></block>"))
+    }
+    #expect(error?.condition == .jidMalformed)
+  }
+
+  @Test("XEP-0191 3.3 to 3.5") func blockPushes() throws {
+    let romeo = BlockPattern(try JID("romeo@montague.net"))
+    func push(_ act: BlockChange.Act, isAll: Bool) -> String {
+      written {
+        Blocking.writePush(
+          BlockChange(act: act, patterns: [romeo]), isAll: isAll, id: "push1", to: "juliet@capulet.com/chamber", into: &$0)
+      }
+    }
+    let head = "<iq type='set' id='push1' to='juliet@capulet.com/chamber'>"
+    #expect(push(.block, isAll: false) == "\(head)<block xmlns='urn:xmpp:blocking'><item jid='romeo@montague.net'/></block></iq>")
+    #expect(push(.unblock, isAll: false) == "\(head)<unblock xmlns='urn:xmpp:blocking'><item jid='romeo@montague.net'/></unblock></iq>")
+    #expect(push(.unblock, isAll: true) == "\(head)<unblock xmlns='urn:xmpp:blocking'/></iq>")
+  }
+}

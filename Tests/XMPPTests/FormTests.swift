@@ -1,0 +1,367 @@
+import Addresses
+import Testing
+import XMLStream
+
+@testable import XMPP
+
+@Suite struct TimestampTests {
+  /// XEP-0082 3.2, and moments around the epoch, leap days and the ends of the calendar.
+  @Test(arguments: [
+    ("1969-07-21T02:56:15Z", -14_159_025_000), ("1969-07-20T21:56:15-05:00", -14_159_025_000),
+    ("1970-01-01T00:00:00Z", 0), ("1969-12-31T23:59:59.999Z", -1), ("2002-09-10T23:08:25Z", 1_031_699_305_000),
+    ("2000-02-29T12:00:00Z", 951_825_600_000), ("2024-02-29T00:00:00.5Z", 1_709_164_800_500),
+    ("1900-03-01T00:00:00Z", -2_203_891_200_000), ("0001-01-01T00:00:00Z", -62_135_596_800_000),
+    ("9999-12-31T23:59:59.999Z", 253_402_300_799_999), ("2010-07-10T23:08:25.1234567Z", 1_278_803_305_123),
+    ("2020-01-01T00:00:00+14:00", 1_577_786_400_000), ("2020-01-01T05:30:00+05:30", 1_577_836_800_000),
+  ])
+  func reads(text: String, milliseconds: Int64) {
+    #expect(Timestamp(text)?.milliseconds == milliseconds)
+  }
+
+  @Test(arguments: [
+    "", "1969-07-21", "1969-07-21T02:56:15", "1969-07-21 02:56:15Z", "19690721T02:56:15", "1969-7-21T02:56:15Z",
+    "1969-13-21T02:56:15Z", "1969-00-21T02:56:15Z", "1969-02-30T02:56:15Z", "1900-02-29T00:00:00Z",
+    "2023-02-29T00:00:00Z",
+    "1969-04-31T02:56:15Z", "1969-07-00T02:56:15Z", "1969-07-21T24:00:00Z", "1969-07-21T02:60:15Z",
+    "1969-07-21T02:56:60Z",
+    "1969-07-21T02:56:15.Z", "1969-07-21T02:56:15+0500", "1969-07-21T02:56:15+15:00", "1969-07-21T02:56:15+05:60",
+    "1969-07-21T02:56:15ZZ", " 1969-07-21T02:56:15Z", "1969-07-21T02:56:15z", "-969-07-21T02:56:15Z",
+    "0000-01-01T00:00:00Z",
+    "1969-07-21T02:56:15.123", "1969-07-21T02:56:15+05:0", "１969-07-21T02:56:15Z",
+    "1969-07-21T02:56:15.\(String(repeating: "0", count: 60))Z",
+  ])
+  func refuses(text: String) {
+    #expect(Timestamp(text) == nil)
+  }
+
+  @Test(arguments: [
+    (0, "1970-01-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"), (-14_159_025_000, "1969-07-21T02:56:15.000Z"),
+    (951_782_400_000, "2000-02-29T00:00:00.000Z"), (951_868_799_999, "2000-02-29T23:59:59.999Z"),
+    (4_107_542_400_000, "2100-03-01T00:00:00.000Z"), (Int64.min, "0001-01-01T00:00:00.000Z"),
+    (Int64.max, "9999-12-31T23:59:59.999Z"),
+  ])
+  func writes(milliseconds: Int64, text: String) {
+    #expect(Timestamp(milliseconds: milliseconds).description == text)
+  }
+
+  /// Some 84,000 moments of the whole calendar, 43 days and an odd time of day apart.
+  @Test func theWholeCalendarSurvives() {
+    var wrong = 0
+    var moments = 0
+    var previous = ""
+    for milliseconds in stride(
+      from: Timestamp.earliest.milliseconds, through: Timestamp.latest.milliseconds, by: 3_740_561_289)
+    {
+      let text = Timestamp(milliseconds: milliseconds).description
+      if Timestamp(text)?.milliseconds != milliseconds || text <= previous { wrong += 1 }
+      previous = text
+      moments += 1
+    }
+    #expect(wrong == 0)
+    #expect(moments > 84_000)
+  }
+
+  @Test func order() {
+    #expect(Timestamp.earliest < Timestamp.latest)
+    #expect(Timestamp(milliseconds: .min) == .earliest)
+    #expect(Timestamp(milliseconds: .max) == .latest)
+    #expect(Timestamp.latest.withBytes { $0.count } == Timestamp.byteCount)
+  }
+}
+
+@Suite struct DataFormTests {
+  /// After XEP-0004 5.1, "Host returns bot creation form to user" in kind: every field type and part.
+  static let whole = """
+    <x xmlns='jabber:x:data' type='form'><title>Bot Configuration</title><instructions>Fill out this form!</instructions>\
+    <instructions>All of it.</instructions>\
+    <field type='hidden' var='FORM_TYPE'><value>jabber:bot</value></field>\
+    <field type='fixed'><value>Section 1: Bot Info</value></field>\
+    <field type='text-single' label='The name of your bot' var='botname'/>\
+    <field type='text-multi' label='Helpful description of your bot' var='description'><value>a</value><value>b</value></field>\
+    <field type='boolean' label='Public bot?' var='public'><required/></field>\
+    <field type='text-private' label='Password for special access' var='password'/>\
+    <field type='list-multi' label='What features will the bot support?' var='features'><value>news</value><value>search</value>\
+    <option label='Contests'><value>contests</value></option><option label='News'><value>news</value></option></field>\
+    <field type='list-single' label='Maximum number of subscribers' var='maxsubs'><desc>How many?</desc><value>20</value>\
+    <option label='10'><value>10</value></option><option><value>none</value></option></field>\
+    <field type='jid-multi' label='People to invite' var='invitelist'/><field type='jid-single' var='owner'/></x>
+    """
+
+  @Test func everythingSurvives() throws {
+    let form = try DataForm(element(Self.whole))
+    #expect(form.kind == .form)
+    #expect(form.title == "Bot Configuration")
+    #expect(form.instructions == ["Fill out this form!", "All of it."])
+    #expect(form.formType == "jabber:bot")
+    #expect(
+      form.fields.map(\.kind) == [
+        .hidden, .fixed, .textSingle, .textMulti, .boolean, .textPrivate, .listMulti, .listSingle, .jidMulti,
+        .jidSingle,
+      ])
+    #expect(form["maxsubs"]?.options == [DataForm.Option("10", label: "10"), DataForm.Option("none")])
+    #expect(form["maxsubs"]?.description == "How many?")
+    #expect(form["public"]?.isRequired == true)
+    #expect(form.values("description") == ["a", "b"])
+    let again = try element(written { form.write(into: &$0) })
+    #expect(try DataForm(again) == form)
+    let message = try element("<message>\(Self.whole)</message>")
+    #expect(try message.payload(DataForm.self) == form)
+  }
+
+  /// XEP-0004 3.4: results in a table.
+  @Test func tables() throws {
+    let xml = """
+      <x xmlns='jabber:x:data' type='result'><title>Search</title><reported><field var='name' type='text-single'/></reported>\
+      <item><field var='name'><value>Comune di Verona</value></field></item><item><field var='name'><value>Montague</value></field></item></x>
+      """
+    let form = try DataForm(element(xml))
+    #expect(form.reported == [DataForm.Field("name", .textSingle)])
+    #expect(
+      form.items == [[DataForm.Field("name", nil, "Comune di Verona")], [DataForm.Field("name", nil, "Montague")]])
+    #expect(try element(written { form.write(into: &$0) }) == element(xml))
+  }
+
+  @Test func built() throws {
+    let form = DataForm(
+      .form, formType: "urn:example", title: "T",
+      fields: [
+        DataForm.Field("open", true, label: "Open?"), DataForm.Field("name", .textSingle, "x < y"),
+        DataForm.Field("who", .listSingle, values: ["a"], options: [DataForm.Option("a", label: "A")]),
+      ])
+    #expect(
+      written { form.write(into: &$0) } == """
+        <x xmlns='jabber:x:data' type='form'><title>T</title><field type='hidden' var='FORM_TYPE'><value>urn:example</value></field>\
+        <field type='boolean' var='open' label='Open?'><value>1</value></field>\
+        <field type='text-single' var='name'><value>x &lt; y</value></field>\
+        <field type='list-single' var='who'><value>a</value><option label='A'><value>a</value></option></field></x>
+        """)
+  }
+
+  @Test func lookups() throws {
+    let form = DataForm(
+      .submit,
+      fields: [
+        DataForm.Field("yes", values: ["true"]), DataForm.Field("no", values: ["0"]),
+        DataForm.Field("odd", values: ["maybe"]),
+        DataForm.Field("empty"), DataForm.Field("n", values: ["17"]), DataForm.Field("blank", values: [""]),
+        DataForm.Field("jids", values: ["a@example.com", "A@example.com", "b@example.com"]),
+        DataForm.Field("bad", values: ["@"]),
+      ])
+    #expect(try form.boolean("yes") == true)
+    #expect(try form.boolean("no") == false)
+    #expect(try form.boolean("empty") == nil)
+    #expect(try form.boolean("missing") == nil)
+    #expect(throws: StanzaError(.notAcceptable, "the field 'odd' is no boolean")) { try form.boolean("odd") }
+    #expect(try form.integer("n") == 17)
+    #expect(try form.integer("blank") == nil)
+    #expect(try form.integer("missing") == nil)
+    #expect(throws: StanzaError(.notAcceptable, "the field 'odd' is no whole number")) { try form.integer("odd") }
+    #expect(try form.jids("jids").map(\.description) == ["a@example.com", "b@example.com"])
+    #expect(throws: StanzaError(.jidMalformed, "the field 'bad' holds no address")) { try form.jids("bad") }
+    #expect(form.value("empty") == nil)
+    #expect(form.formType == nil)
+  }
+
+  /// XEP-0004 3.3: a type not understood is text-single.
+  @Test func unknownFieldTypes() throws {
+    let form = try DataForm(
+      element("<x xmlns='jabber:x:data' type='submit'><field var='a' type='colour'/><field var='b'/></x>"))
+    #expect(form.fields.map(\.kind) == [.textSingle, nil])
+    #expect(try DataForm(element("<x xmlns='jabber:x:data' type='cancel'/>")) == DataForm(.cancel))
+  }
+
+  @Test(arguments: [
+    ("<x xmlns='jabber:x:data'/>", "a form without a known type"),
+    ("<x xmlns='jabber:x:data' type='list'/>", "a form without a known type"),
+    ("<x xmlns='jabber:x:data' type='submit'><field/></x>", "a field without the attribute 'var'"),
+    ("<x xmlns='jabber:x:data' type='form'><field var='a'><option/></field></x>", "an option without a value"),
+    (
+      "<x xmlns='jabber:x:data' type='submit'>\(String(repeating: "<field var='a'/>", count: 257))</x>",
+      "a form of too many fields"
+    ),
+    (
+      "<x xmlns='jabber:x:data' type='submit'><field var='a'>\(String(repeating: "<value/>", count: 2049))</field></x>",
+      "a form of too many values"
+    ),
+    (
+      "<x xmlns='jabber:x:data' type='result'>\(String(repeating: "<item/>", count: 2049))</x>",
+      "a form of too many values"
+    ),
+  ])
+  func refused(xml: String, text: String) throws {
+    let source = try element(xml)
+    #expect(throws: StanzaError(.badRequest, text)) { try DataForm(source) }
+  }
+}
+
+@Suite struct ResultSetTests {
+  private static func set(_ content: String) throws -> ResultSetRequest {
+    try ResultSetRequest(element("<set xmlns='http://jabber.org/protocol/rsm'>\(content)</set>"))
+  }
+
+  /// The requests of XEP-0059 2.
+  @Test func requests() throws {
+    #expect(try Self.set("<max>10</max>") == ResultSetRequest(max: 10))
+    #expect(
+      try Self.set("<max>10</max><after>peterpan@neverland.lit</after>")
+        == ResultSetRequest(max: 10, after: "peterpan@neverland.lit"))
+    #expect(
+      try Self.set("<max>10</max><before>peter@pixyland.org</before>")
+        == ResultSetRequest(max: 10, before: "peter@pixyland.org", isBackward: true))
+    #expect(try Self.set("<max>10</max><before/>") == ResultSetRequest(max: 10, isBackward: true))
+    #expect(try Self.set("<max>10</max><index>371</index>") == ResultSetRequest(max: 10, index: 371))
+    #expect(try Self.set("<max>0</max>") == ResultSetRequest(max: 0))
+    #expect(try Self.set("<after/>") == ResultSetRequest())
+    #expect(
+      try Self.set("<after>a</after><before>b</before>") == ResultSetRequest(after: "a", before: "b", isBackward: true))
+  }
+
+  @Test(arguments: [
+    ResultSetRequest(), ResultSetRequest(max: 5, after: "a<b"), ResultSetRequest(max: 0, before: "x"),
+    ResultSetRequest(isBackward: true),
+    ResultSetRequest(max: 1, after: "a", before: "b", index: 3),
+  ])
+  func requestsSurvive(request: ResultSetRequest) throws {
+    #expect(try ResultSetRequest(element(written { request.write(into: &$0) })) == request)
+  }
+
+  @Test(arguments: ["<max>many</max>", "<max>-1</max>", "<max/>", "<index>x</index>"]) func badNumbers(
+    content: String
+  ) throws {
+    let error = #expect(throws: StanzaError.self) { try Self.set(content) }
+    #expect(error?.condition == .badRequest)
+  }
+
+  /// XEP-0059 2.4: what is too long was never ours.
+  @Test func longAnchors() throws {
+    let error = #expect(throws: StanzaError.self) {
+      try Self.set("<after>\(String(repeating: "x", count: 1024))</after>")
+    }
+    #expect(error?.condition == .itemNotFound)
+    #expect(try Self.set("<after>\(String(repeating: "x", count: 1023))</after>").after?.count == 1023)
+  }
+
+  @Test func limits() {
+    #expect(ResultSetRequest().limit(default: 50) == 50)
+    #expect(ResultSetRequest(max: 10).limit(default: 50) == 10)
+    #expect(ResultSetRequest(max: 1_000_000).limit(default: 50) == XMPPLimits.resultSetPageMax)
+    #expect(ResultSetRequest(max: 0).limit(default: 50) == 0)
+  }
+
+  /// The responses of XEP-0059 2.2: first page, empty page.
+  @Test func pages() throws {
+    let page = ResultSetPage(first: "stpeter@jabber.org", firstIndex: 0, last: "peterpan@neverland.lit", count: 800)
+    #expect(
+      written { page.write(into: &$0) } == """
+        <set xmlns='http://jabber.org/protocol/rsm'><first index='0'>stpeter@jabber.org</first>\
+        <last>peterpan@neverland.lit</last><count>800</count></set>
+        """)
+    #expect(try ResultSetPage(element(written { page.write(into: &$0) })) == page)
+    #expect(
+      written { ResultSetPage(count: 790).write(into: &$0) }
+        == "<set xmlns='http://jabber.org/protocol/rsm'><count>790</count></set>")
+    let plain = ResultSetPage(first: "a", last: "a")
+    #expect(try ResultSetPage(element(written { plain.write(into: &$0) })) == plain)
+    #expect(throws: StanzaError.self) {
+      try ResultSetPage(element("<set xmlns='http://jabber.org/protocol/rsm'><count>x</count></set>"))
+    }
+  }
+}
+
+@Suite struct CapabilitiesTests {
+  static let basic = [
+    "http://jabber.org/protocol/disco#items", "http://jabber.org/protocol/caps", "http://jabber.org/protocol/muc",
+    "http://jabber.org/protocol/disco#info",
+  ]
+
+  /// XEP-0115 5.2.
+  @Test func simpleExample() {
+    let exodus = Capabilities(
+      identities: [.init(category: "client", type: "pc", name: "Exodus 0.9.1")], features: Self.basic)
+    #expect(
+      text(exodus.verificationInput) == """
+        client/pc//Exodus 0.9.1<http://jabber.org/protocol/caps<http://jabber.org/protocol/disco#info<\
+        http://jabber.org/protocol/disco#items<http://jabber.org/protocol/muc<
+        """)
+    #expect(exodus.verification == "QgayPKawpkPSDYmwT/WM94uAlu0=")
+    #expect(exodus.isWellFormed)
+  }
+
+  /// XEP-0115 5.3.
+  static let complex = """
+    <query xmlns='http://jabber.org/protocol/disco#info' node='http://psi-im.org#q07IKJEyjvHSyhy//CH0CxmKi8w='>\
+    <identity xml:lang='en' category='client' name='Psi 0.11' type='pc'/>\
+    <identity xml:lang='el' category='client' name='&#936; 0.11' type='pc'/>\
+    <feature var='http://jabber.org/protocol/caps'/><feature var='http://jabber.org/protocol/disco#info'/>\
+    <feature var='http://jabber.org/protocol/disco#items'/><feature var='http://jabber.org/protocol/muc'/>\
+    <x xmlns='jabber:x:data' type='result'><field var='FORM_TYPE' type='hidden'><value>urn:xmpp:dataforms:softwareinfo</value></field>\
+    <field var='ip_version' type='text-multi'><value>ipv4</value><value>ipv6</value></field><field var='os'><value>Mac</value></field>\
+    <field var='os_version'><value>10.5.1</value></field><field var='software'><value>Psi</value></field>\
+    <field var='software_version'><value>0.11</value></field></x></query>
+    """
+
+  @Test func complexExample() throws {
+    let psi = try Capabilities(element(Self.complex))
+    #expect(psi.verification == "q07IKJEyjvHSyhy//CH0CxmKi8w=")
+    #expect(psi.isWellFormed)
+    let again = written { writer in
+      writer.open(.discoInfo)
+      psi.writeContent(into: &writer)
+      writer.close()
+    }
+    #expect(try Capabilities(element(again)) == psi)
+  }
+
+  /// The order in which things are said does not matter.
+  @Test func orderDoesNotMatter() throws {
+    var psi = try Capabilities(element(Self.complex))
+    psi.identities.reverse()
+    psi.features.reverse()
+    psi.forms[0].fields.reverse()
+    psi.forms[0].fields[4].values.reverse()
+    #expect(psi.verification == "q07IKJEyjvHSyhy//CH0CxmKi8w=")
+  }
+
+  /// `i;octet`, not the order of letters: U+FF5E sorts before U+10000 in UTF-8 but not in UTF-16.
+  @Test func octetsAreSorted() {
+    let features = Capabilities(identities: [], features: ["\u{10000}", "\u{FF5E}", "b", "B", "a\u{301}", "a"])
+    #expect(text(features.verificationInput) == "B<a<a\u{301}<b<\u{FF5E}<\u{10000}<")
+  }
+
+  /// XEP-0115 5.4 rule 3.
+  @Test func illFormed() throws {
+    let good = try Capabilities(element(Self.complex))
+    var twice = good
+    twice.features.append(twice.features[0])
+    #expect(!twice.isWellFormed)
+    twice = good
+    twice.identities.append(twice.identities[0])
+    #expect(!twice.isWellFormed)
+    twice = good
+    twice.forms.append(twice.forms[0])
+    #expect(!twice.isWellFormed)
+    twice = good
+    twice.forms[0].fields[0].values.append("other")
+    #expect(!twice.isWellFormed)
+    // A form whose FORM_TYPE is not hidden is ignored.
+    var ignored = good
+    ignored.forms.append(DataForm(.result, fields: [DataForm.Field("FORM_TYPE", .textSingle, "x")]))
+    ignored.forms.append(DataForm(.result, fields: [DataForm.Field("a", .textSingle, "x")]))
+    #expect(ignored.isWellFormed)
+    #expect(ignored.verification == good.verification)
+  }
+
+  @Test(arguments: [
+    "<identity type='pc'/>", "<identity category='client'/>", "<feature/>", "<x xmlns='jabber:x:data'/>",
+  ])
+  func refused(content: String) throws {
+    let source = try element("<query xmlns='http://jabber.org/protocol/disco#info'>\(content)</query>")
+    #expect(throws: StanzaError.self) { try Capabilities(source) }
+  }
+
+  @Test func bounded() throws {
+    let many = (0...1024).map { "<feature var='f\($0)'/>" }.joined()
+    let source = try element("<query xmlns='http://jabber.org/protocol/disco#info'>\(many)</query>")
+    #expect(throws: StanzaError(.badRequest, "too many features")) { try Capabilities(source) }
+  }
+}
