@@ -13,6 +13,8 @@ from wire import SM, XMPP
 CALLS = "fdatasync,fsync,pwrite64,pwritev,write,writev,sendto,sendmsg,sendmmsg"
 LINE = re.compile(r"^(\d+)\s+(\S+)\s+(.*)$")
 BEGUN = re.compile(r"^(\w+)\((.*)$", re.S)
+# What ends a line that another thread's interrupted; the rest of the call follows in a line of its own.
+UNFINISHED = " <unfinished ...>"
 RESUMED = re.compile(r"^<\.\.\. (\w+) resumed>(.*)$", re.S)
 
 
@@ -47,9 +49,10 @@ def read(path):
         begun = BEGUN.match(text)
         if not begun:
             continue
-        call = Call(begun.group(1), begun.group(2), number)
+        arguments = begun.group(2).removesuffix(UNFINISHED)
+        call = Call(begun.group(1), arguments, number)
         calls.append(call)
-        if text.endswith("<unfinished ...>"):
+        if arguments != begun.group(2):
             open_calls[thread] = call
         else:
             call.ended = number
