@@ -1,4 +1,3 @@
-import Dispatch
 import Logging
 
 /// The single consumer of the inbox. Theory:
@@ -15,18 +14,10 @@ import Logging
 /// that one bad post does not take its neighbours down; the post that fails
 /// alone is refused with `storage-failed`.
 final class Committer: Sendable {
-  private let inbox: Inbox
-  private let queue = DispatchQueue(label: "parley.committer", qos: .userInitiated)
-  private let desk: Desk
+  private let thread: CommitterThread
 
   init(inbox: Inbox, desk: Desk) {
-    self.inbox = inbox
-    self.desk = desk
-  }
-
-  /// Wakes the committer; called once per idle-to-busy change.
-  func wake() {
-    queue.async { [self] in
+    thread = CommitterThread(name: "committer") {
       while true {
         let batch = inbox.take()
         if batch.isEmpty { return }
@@ -35,17 +26,21 @@ final class Committer: Sendable {
     }
   }
 
+  deinit { thread.end() }
+
+  /// Wakes the committer; called once per idle-to-busy change.
+  func wake() { thread.wake() }
+
   /// Returns when all that was queued has been committed and told.
   func drain() async {
     await withCheckedContinuation { done in
-      queue.async { done.resume() }
+      thread.afterwards { done.resume() }
     }
   }
 }
 
-/// The committer's own state. Confined to the committer's queue: the only
-/// caller is `Committer.wake`, which runs on that one serial queue.
-final class Desk: @unchecked Sendable {  // confined to the committer's serial queue
+/// The committer's own state. Confined to the committer's thread.
+final class Desk: @unchecked Sendable {  // its only caller is the work of the one `CommitterThread`
   private let store: any Store
   private let hub: Hub
   private let clock: any Clock
