@@ -17,6 +17,12 @@ enum DoorLimits {
   /// Bytes a client may leave unread before its session lags: it then loses
   /// presence updates but no message (those it reads from the log later).
   static let unreadBytesMax = 4 * 1024 * 1024
+  /// Stanzas a client may leave unacknowledged (XEP-0198) before its session
+  /// lags: what is said from then on it reads from the log, once it has
+  /// acknowledged half of them. A quarter of what is kept at all, so that what
+  /// does not wait in the log (presence, answers) has room. A connected client
+  /// that owes so many for `answer` is cut off; its session can be resumed.
+  static let unacknowledgedMax = 512
   /// Wrong passwords of one address in a minute; further attempts are refused
   /// with `temporary-auth-failure` until the next.
   static let loginFailuresPerMinute = 30

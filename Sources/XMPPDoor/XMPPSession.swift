@@ -15,7 +15,9 @@ import XMPP
 /// while it is *following*; while it *catches up* (offline messages at the
 /// first presence, or a client that did not read fast enough) they are only
 /// noted, and read from the log in order. Nothing is queued per message, so a
-/// slow reader costs no memory.
+/// slow reader costs no memory. Slow is who leaves bytes unread, and who leaves
+/// stanzas unacknowledged (XEP-0198): a client that acknowledges late lags, and
+/// keeps its session.
 final class XMPPSession {
   let house: House
   let wheel: LoopWheel
@@ -47,6 +49,8 @@ final class XMPPSession {
   /// Where the user's confirmed inbound messages ended when the session began.
   private var delivered = Position.zero
   private var suspendedAt: NIODeadline?
+  /// Since when a connected client that owes acknowledgements has given none.
+  private var owesSince: NIODeadline?
   private var isEnded = false
 
   /// Inbound entries told to this client and not yet confirmed by it.
@@ -292,10 +296,14 @@ final class XMPPSession {
     }
   }
 
-  private var isBehind: Bool {
+  private var isBehind: Bool { isUnread || owes(DoorLimits.unacknowledgedMax) }
+
+  private var isUnread: Bool {
     guard let connection else { return false }
     return !connection.isWritable && connection.gatheredBytes > DoorLimits.unreadBytesMax / 4
   }
+
+  private func owes(_ count: Int) -> Bool { management.outbound.count >= count }
 
   func tell(_ entry: Entry, _ form: Form, delayed: Bool = false) {
     Outbound.entry(entry, form, delayed: delayed, to: self)
@@ -311,7 +319,7 @@ final class XMPPSession {
     case .presence(let presence):
       // A client that does not read loses presence it will be told again; it
       // never loses that somebody went.
-      if isBehind && presence.isAvailable { return }
+      if isUnread && presence.isAvailable { return }
       Outbound.presence(presence, to: self)
     case .stanza(let stanza): Outbound.relayed(stanza, form, to: self)
     case .profile: break
@@ -522,7 +530,16 @@ final class XMPPSession {
 
   func tick(_ now: NIODeadline) {
     if let suspendedAt, now >= suspendedAt + .seconds(Int64(management.resumptionSeconds)) { return end() }
-    if connection != nil, !management.isEnabled, toldUpTo > confirmedUpTo { ping() }
+    if let connection {
+      if !management.isEnabled, toldUpTo > confirmedUpTo { ping() }
+      if owes(DoorLimits.unacknowledgedMax) {
+        let since = owesSince ?? now
+        owesSince = since
+        if now >= since + DoorLimits.answer {
+          connection.fail(StreamError(.policyViolation, "stanzas are not acknowledged"))
+        }
+      }
+    }
     postConfirmation()
   }
 
@@ -558,7 +575,9 @@ final class XMPPSession {
         if case .entry(let entry, _) = item, entry.author.id != party.id { last = max(last, entry.position) }
       }
       if case .tooHigh(let error) = outcome { return error }
+      owesSince = nil
       confirmed(last)
+      if !isUnread, !owes(DoorLimits.unacknowledgedMax / 2) { resumeReading() }
     }
     return nil
   }
