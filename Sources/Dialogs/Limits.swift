@@ -55,6 +55,10 @@ public enum Limits {
   /// A follower further behind than this many entries is told to resync.
   public static let feedBehindMax = 10_000
 
+  /// Threads that read the store: more than a store has connections for would
+  /// only wait there.
+  public static let readersMax = 4
+
   // Logins.
   /// PBKDF2 rounds for new passwords (RFC 7677 4: at least 4,096).
   public static let scramIterations = 4_096

@@ -16,8 +16,11 @@ public final class Parley: Sendable {
   private let derivers: Workers
 
   /// Opens the log and creates realms that are new. `domains`: the first is the
-  /// default; at least one.
-  public init(store: any Store, clock: any Clock, domains: [String], logger: Logger) throws {
+  /// default; at least one. `threads`: so many at a time read the store, and so
+  /// many derive keys.
+  public init(
+    store: any Store, clock: any Clock, domains: [String], threads: Int = 2, logger: Logger
+  ) throws {
     precondition(!domains.isEmpty, "a server without a domain")
     var realms = try store.read { try $0.realms() }
     for domain in domains where !realms.contains(where: { $0.domain == domain }) {
@@ -37,8 +40,8 @@ public final class Parley: Sendable {
     hub = Hub()
     inbox = Inbox()
     accounts = AccountCache()
-    readers = Workers(label: "parley.reader", count: 2)
-    derivers = Workers(label: "parley.deriver", count: 2)
+    readers = Workers(label: "parley.reader", count: min(max(2, threads), Limits.readersMax))
+    derivers = Workers(label: "parley.deriver", count: max(1, threads))
     let desk = try Desk(store: store, hub: hub, clock: clock, realms: realmTable, logger: logger)
     committer = Committer(inbox: inbox, desk: desk)
   }

@@ -77,7 +77,8 @@ enum AppPorts {
     let door = AppDoor(
       parley: parley,
       settings: AppDoor.Settings(
-        version: Version.number, registration: settings.allowsRegistration, publicURL: settings.publicURL),
+        version: Version.number, registration: settings.allowsRegistration,
+        publicURL: settings.isPublicURLDerived ? nil : settings.publicURL),
       loops: loops, lane: { lanes[$0] }, nextSessionID: { SessionID(.random(in: .min ... .max)) }, logger: logger)
     let context = try certificates.context(protocols: ["http/1.1"])
     let ports: [(endpoint: Settings.Endpoint, key: Key, isSecure: Bool)] = [

@@ -63,7 +63,7 @@ extension Key {
     "http.port", .port, "8080", .restart, "Plain HTTP, for local use and proxies; 0 turns the port off.")
   static let httpURL = Key(
     "http.url", .url, nil, .restart,
-    "The public base URL of the app protocol; derived from domain and https.port (or http.port).")
+    "The public base URL of the app protocol; unless set, clients are told the address they came by.")
   static let httpsHost = Key("https.host", .host, "::", .restart, "Where HTTPS listens.")
   static let httpsPort = Key(
     "https.port", .port, "8443", .restart, "HTTPS with the server's certificate; 0 turns the port off.")

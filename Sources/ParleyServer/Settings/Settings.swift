@@ -40,6 +40,8 @@ public struct Settings: Hashable, Sendable {
   public let https: Endpoint
   /// The public base URL, without a slash at its end.
   public let publicURL: String
+  /// Nobody has named it: whoever asks over some address is better answered with that address.
+  public let isPublicURLDerived: Bool
   /// nil: self-signed.
   public let certificate: CertificateFiles?
   public let allowsRegistration: Bool
@@ -134,6 +136,7 @@ struct SettingsReader {
       xmpp: xmpp, xmppTLS: xmppTLS, allowsPlaintext: plaintext,
       http: http, https: https,
       publicURL: publicURL(domain: domains.first?.name ?? "localhost", http: http, https: https),
+      isPublicURLDerived: raw.values[Key.httpURL.name] == nil,
       certificate: certificateFiles(),
       allowsRegistration: flag(.registration),
       resumeWindow: .seconds(number(.resumeSeconds, 0...ServerLimits.resumeSecondsMax, "seconds")),
