@@ -1,0 +1,395 @@
+"""Every command of the documents and of the help texts, run as it stands there.
+
+The commands are read from the documents; none is copied here. What a command does to the whole machine (`/etc`, `systemctl`)
+it does in a folder that stands for one, by the substitutions and stand-ins below. What is not run at all is in NOT_RUN.
+"""
+import collections
+import contextlib
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import signal
+import sqlite3
+import ssl
+import subprocess
+import tempfile
+import termios
+
+from harness import BINARY, PASSWORD, PATIENCE, ROOT, Failure, Server, environment, expect, free_port, until
+from profanity_client import Profanity
+
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/**/*.md"]
+# What makes of words in backquotes a command, where something follows.
+COMMANDS = "apt|apt-get|curl|docker|journalctl|kill|make|parley|sqlite3|ss|sudo|swift|systemctl"
+
+# Blocks and commands, by where they are and how they begin. One that fits nothing any more is a failure, so is a block that
+# is neither here nor run.
+NOT_RUN = {
+    ("README.md", "apt install profanity"): "installs a package; `make test` does",
+    ("docs/operations.md", "apt-get install libsqlite3-0"): "installs a package; `make test` installs what needs it",
+    ("docs/operations.md", "kill -9"): "the test `kill` does that",
+    ("docs/operations.md", "journalctl -u parley"): "wants systemd as the first process",
+    ("docs/operations.md", "ss -ltnp"): "tells of this machine, nothing of Parley",
+    ("docs/operations.md", "_xmpp-client._tcp.example.org."): "lines of a DNS zone",
+    ("docs/operations.md", "2026-01-31T12:00:00.000Z info"): "a line of the log",
+    ("docs/app-protocol.md", "POST /v1/users"): "a table of requests; the test `contract` makes all of them",
+    ("docs/guides/add-a-xep.md", "cast:"): "a play; `swift test --filter PlayTests` runs plays",
+    ("docs/guides/add-an-app-operation.md", "cast:"): "a play, of an operation that the reader writes",
+}
+
+# What stands in the documents, and what it is here.
+SUBSTITUTIONS = {
+    "/etc/": "{root}/etc/", "/var/": "{root}/var/", "/usr/local/bin/": "{root}/usr/local/bin/",
+    " -g parley": "",  # the group that `useradd` would have made
+    "127.0.0.1:8080": "127.0.0.1:{http}", "port 5222": "port {xmpp}", "XMPP_PORT=15222": "XMPP_PORT={xmpp}",
+    "user import FILE.csv": "user import users.csv", "roster import FILE.csv [--mutual]": "roster import rosters.csv --mutual",
+    "sqlite3 FILE ": "sqlite3 {root}/var/backups/parley.db ",
+}
+
+# Instead of programs that would change this machine, or take minutes.
+STAND_INS = {
+    "sudo": '[ "$1" != -u ] || shift 2; exec "$@"',
+    "sudoedit": 'sed -i "s|: /|: $MACHINE/|" "$1"',  # all there is to edit: the paths, as in SUBSTITUTIONS
+    "useradd": ':',
+    "systemctl": '''case "$*" in
+        "reload parley") kill -HUP "$SERVER" ;;
+        "enable --now parley") test -f "$MACHINE/etc/systemd/system/parley.service" ;;  # the test starts what it says
+        stop) ;;
+        *) exit 1 ;; esac''',
+    # Whether there is such a target, and what it needs; the first folder of PATH is that of the stand-ins.
+    "make": 'PATH=${PATH#*:} make -n -C "$CHECKOUT" "$@" >/dev/null',
+    "swift": '''case "$1 ${2-}" in
+        "build ") ;;
+        "test --filter") test -d "$CHECKOUT/Tests/$3" || grep -rqw --include="*.swift" "struct $3" "$CHECKOUT/Tests" ;;
+        *) exit 1 ;; esac''',
+    # No engine, so no image: the files that are named, and the program with the variables of `run`.
+    "docker": '''case "$1" in
+        build) test -f "$3" && test -d "${!#}" ;;
+        compose) test -f "$3" ;;
+        run) printf '%s\\n' "$@" | grep ^PARLEY_ >"$MACHINE/container" ;;
+        exec) shift 2; exec env $(<"$MACHINE/container") PARLEY_DATA="$MACHINE/volume" "$@" ;;
+        *) exit 1 ;; esac''',
+    "generate-users": 'cat users.csv',
+}
+
+# What the commands read where they are run.
+FILES = {
+    "secret.txt": f"{PASSWORD}\n",
+    "people.csv": f"jid,password,name\nbob@localhost,{PASSWORD},Bob\ncarol@localhost,{PASSWORD},Carol\n",
+    "users.csv": f"jid,password,name\ncarol@localhost,{PASSWORD},Carol\ndave@localhost,{PASSWORD},\n",
+    "rosters.csv": "jid,contact,name,groups\nalice@localhost,bob@localhost,Bob,Friends;Work\n",
+}
+
+# A block, or a command within a sentence.
+Piece = collections.namedtuple("Piece", "where section text inline")
+
+
+class Machine:
+    """A folder that stands for a machine, with a server's ports, and a folder in it where commands are typed."""
+
+    def __init__(self, **settings):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="parley-docs-"))
+        self.work, self.log = self.folder / "work", self.folder / "log"
+        for name in ["bin", "home", "work/.build-static", "etc/bash_completion.d", "etc/systemd/system", "etc/parley",
+                     "usr/local/bin", "var/lib", "var/backups"]:
+            (self.folder / name).mkdir(parents=True)
+        for name, text in STAND_INS.items():
+            (self.folder / "bin" / name).write_text(f"#!/bin/bash\nset -eu\n{text}\n")
+            (self.folder / "bin" / name).chmod(0o755)
+        for name, text in FILES.items():
+            (self.work / name).write_text(text)
+        for name in ["conf", "docker"]:
+            (self.work / name).symlink_to(ROOT / name)
+        for name in ["bin/parley", "work/.build-static/parley"]:
+            (self.folder / name).symlink_to(BINARY.resolve())
+        self.xmpp, self.tls, self.http = free_port(), free_port(), free_port()
+        self.environment = environment(
+            xmpp__host="127.0.0.1", xmpp__port=self.xmpp, xmpp__tls_port=self.tls, http__port=self.http, https__port=0,
+            **settings)
+        for name in ["MAKEFLAGS", "MAKELEVEL", "MFLAGS"]:  # of the make that runs the tests
+            self.environment.pop(name, None)
+        self.environment.update(
+            HOME=str(self.folder / "home"), PATH=f"{self.folder}/bin:{os.environ['PATH']}", MACHINE=str(self.folder),
+            CHECKOUT=str(ROOT), COLUMNS="1000")
+
+    def here(self, text):
+        """What a text of the documents is on this machine."""
+        # In one go: what was put in may hold what is looked for.
+        return re.sub(
+            "|".join(map(re.escape, SUBSTITUTIONS)),
+            lambda found: SUBSTITUTIONS[found.group()].format(root=self.folder, http=self.http, xmpp=self.xmpp), text)
+
+    def shell(self, text, typed="", **variables):
+        """What these commands print. They are typed at a terminal: `typed` is there to be read, and whatever asks without
+        showing what is typed gets the password."""
+        keys, terminal = pty.openpty()
+        with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as told:
+            process = subprocess.Popen(
+                ["bash", "-euo", "pipefail", "-c", "trap 'echo \"in: $BASH_COMMAND\" >&2' ERR\n" + self.here(text)],
+                stdin=terminal, stdout=printed, stderr=told, cwd=self.work, env={**self.environment, **variables},
+                start_new_session=True)
+            os.write(keys, typed.encode())
+
+            def ended():
+                if not termios.tcgetattr(terminal)[3] & termios.ECHO:
+                    os.write(keys, f"{PASSWORD}\n".encode())
+                return process.poll() is not None
+
+            try:
+                until(f"the end of {text}", ended)
+            except Failure:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+            finally:
+                os.close(keys)
+                os.close(terminal)
+            printed.seek(0)
+            told.seek(0)
+            output = printed.read()
+            expect(process.wait() == 0, f"status {process.returncode}:\n{text}\n{told.read()}{output}")
+            return output
+
+    @contextlib.contextmanager
+    def serving(self, text="parley serve"):
+        """A server, as long as it takes; what it says is in `log`. It must start, and end well when it is told to."""
+        with open(self.log, "w") as log:
+            process = subprocess.Popen(
+                ["bash", "-c", self.here(text)], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.work,
+                env=self.environment)
+        self.environment["SERVER"] = str(process.pid)
+        try:
+            until("the server is ready", lambda: process.poll() is not None or " parley: ready" in self.log.read_text())
+            expect(process.poll() is None, f"{text} does not start:\n{self.log.read_text()}")
+            yield
+        finally:
+            process.terminate()
+            try:
+                status = process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        expect(status == 0, f"{text}: status {status} after SIGTERM:\n{self.log.read_text()[-2000:]}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def pieces():
+    """The blocks without a language or with a shell's, and the commands in sentences."""
+    for path in (path for pattern in DOCUMENTS for path in sorted(ROOT.glob(pattern))):
+        where, section = str(path.relative_to(ROOT)), ""
+        for part in re.split(r"(^```.*?^```$|^#+ [^\n]*$)", path.read_text(), flags=re.S | re.M):
+            if part.startswith("#"):
+                section = part.lstrip("# ")
+            elif part.startswith("```"):
+                language, text = part[3:-3].split("\n", 1)
+                if language in ("", "sh", "bash", "shell", "console"):
+                    yield Piece(where, section, text, False)
+            else:
+                for text in re.findall(rf"`((?:[A-Z_]+=\S+\s)?(?:{COMMANDS})\s[^`]+)`", part):
+                    yield Piece(where, section, " ".join(text.split()), True)
+
+
+class Book:
+    """What is not run yet."""
+
+    def __init__(self):
+        self.left = list(pieces())
+
+    def take(self, where, section):
+        """The blocks of this section, to be run."""
+        found = [p for p in self.left if (p.where, p.section, p.inline) == (where, section, False)]
+        expect(found, f"there are no commands under \"{section}\" in {where}")
+        self.left = [p for p in self.left if p not in found]
+        return [p.text for p in found]
+
+    def commands(self):
+        """Those within sentences, each once in a document, to be run."""
+        found = [p for p in self.left if p.inline and not any(self.fits(p, key) for key in NOT_RUN)]
+        self.left = [p for p in self.left if p not in found]
+        return sorted({(p.where, p.text) for p in found})
+
+    @staticmethod
+    def fits(piece, key):
+        return piece.where == key[0] and piece.text.startswith(key[1])
+
+
+def run(checks):
+    book = Book()
+    with checks.check("docs: README, the make targets"), Machine() as machine:
+        for block in book.take("README.md", "Parley"):
+            machine.shell(block)
+    readme(checks, book)
+    with Machine() as machine:
+        operations(checks, book, machine)
+    with checks.check("docs: a container's commands"), Machine() as machine:
+        for block in book.take("docs/operations.md", "In a container"):
+            expect("Added alice@chat.example.org." in machine.shell(block), "no user was added")
+    with Machine(domains="example.org") as prepared:
+        helps(checks, book, prepared)
+    with checks.check("docs: every block was run, or is known not to be"):
+        for piece in book.left:
+            expect(any(book.fits(piece, key) for key in NOT_RUN), f"{piece.where}, \"{piece.section}\" is not run:\n{piece.text}")
+        for key in NOT_RUN:
+            expect(any(book.fits(piece, key) for piece in book.left), f"NOT_RUN has what is not there: {key}")
+
+
+def readme(checks, book):
+    """From the first start on, on one server, as a newcomer does it."""
+    with checks.check("docs: README, a server's first start and end"), Machine() as machine, machine.serving():
+        with checks.check("docs: the first start tells two passwords and a command"):
+            until("a greeting", lambda: re.search(r"curl .*\n", machine.log.read_text()))
+            greeting = machine.log.read_text()
+            passwords = dict(re.findall(r"^ *(\S+)@localhost +(\S+) *$", greeting, re.M))
+            expect(set(passwords) == {"juliet", "romeo"}, greeting)
+            curl = re.search(r"curl .*", greeting).group()
+            other = curl.replace("juliet", "romeo").replace(passwords["juliet"], passwords["romeo"])
+            for name, command in [("juliet", curl), ("romeo", other)]:
+                session = json.loads(machine.shell(command))
+                expect(session["accessToken"] and session["user"]["id"] == name, f"{session}")
+        with checks.check("docs: README, both doors"):
+            connect, message = book.take("README.md", "Connect an XMPP client")[0].splitlines()
+            (block,) = book.take("README.md", "Send a message through the app protocol")
+            profanity = Profanity(machine.folder)
+            try:
+                profanity.type(machine.here(connect))
+                profanity.shows("password")
+                profanity.type(passwords["juliet"])
+                profanity.shows("logged in successfully")
+                profanity.type(message)
+                first = json.loads(machine.shell(block, ROMEO_PASSWORD=passwords["romeo"]))
+                profanity.shows(first["content"]["text"])
+            finally:
+                profanity.close()
+            history = "\necho; curl -s $API/dialogs/$DIALOG/messages -H \"Authorization: Bearer $TOKEN\""
+            second, page = machine.shell(block + history, ROMEO_PASSWORD=passwords["romeo"]).splitlines()
+            expect(json.loads(second) == first, f"sent again: {second}, not {first}")
+            texts = sorted(item["content"]["text"] for item in json.loads(page)["items"])
+            expect(texts == sorted([first["content"]["text"], message.split(" ", 2)[2]]), f"{texts}")
+        with checks.check("docs: README, the commands"):
+            (block,) = book.take("README.md", "Look after it")
+            output = machine.shell(block, typed=f"{PASSWORD}\n")
+            for text in ["Added alice@localhost.", "juliet@localhost", "2 users imported",
+                         "alice@localhost and bob@localhost are contacts.", "PARLEY_XMPP_PORT", "resume.seconds"]:
+                expect(text in output, f"\"{text}\" is not in\n{output}")
+            listed = machine.shell("parley roster list bob@localhost")
+            expect("alice@localhost" in listed, listed)
+
+
+def make_certificate(folder):
+    folder.mkdir(exist_ok=True)
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
+         "/CN=example.org", "-addext", "subjectAltName=DNS:example.org", "-days", "60", "-keyout", folder / "privkey.pem",
+         "-out", folder / "fullchain.pem"], check=True, capture_output=True)
+    return (folder / "fullchain.pem").read_text()
+
+
+def operations(checks, book, machine):
+    """One installation, from `make release` to its backup."""
+    where = "docs/operations.md"
+    etc, lineage, backups = machine.folder / "etc", machine.folder / "lineage", machine.folder / "var" / "backups"
+    make_certificate(etc / "parley")
+    renewed = make_certificate(lineage)
+    unit = None
+    with checks.check("docs: operations, installing with systemd"):
+        (block,) = book.take(where, "With systemd")
+        expect("The configuration is good" in machine.shell(block), "parley check")
+        unit = dict(re.findall(r"^(\w+)=(.*)$", (etc / "systemd/system/parley.service").read_text(), re.M))
+    if unit is None:
+        return  # All that follows is on that installation.
+    configured = dict([machine.here(unit["Environment"]).split("=", 1)])
+    machine.environment.update(configured)
+    with checks.check("docs: operations, the server of the unit"), machine.serving(unit["ExecStart"]):
+        for name in configured:  # the unit's, and of nobody else
+            del machine.environment[name]
+        with checks.check("docs: operations, a renewed certificate"):
+            (block,) = book.take(where, "Certificates")
+            machine.shell(block, RENEWED_LINEAGE=str(lineage))
+            until("the renewed certificate", lambda: ssl.get_server_certificate(
+                ("127.0.0.1", machine.tls)).split() == renewed.split())
+        with checks.check("docs: operations, a user and the completions"):
+            user, completions = book.take(where, "Commands and the admin socket")
+            expect("Added alice@example.org." in machine.shell(user), "no user was added")
+            machine.shell(completions)
+            machine.shell("source /etc/bash_completion.d/parley; complete -p parley")
+            for path, text in [
+                (".zfunc/_parley", "#compdef parley"), (".config/fish/completions/parley.fish", "complete -c 'parley'"),
+            ]:
+                expect(text in (machine.folder / "home" / path).read_text(), f"no completions in {path}")
+        with checks.check("docs: operations, backup while the server runs"):
+            (block,) = book.take(where, "The data folder and backup")
+            machine.shell(block)
+    with checks.check("docs: operations, restoring"):
+        files = sorted(backups.iterdir())
+        expect(len(files) == 2, f"{files}")
+        for file in files:
+            with contextlib.closing(sqlite3.connect(file)) as database:
+                expect(database.execute("PRAGMA integrity_check").fetchall() == [("ok",)], f"{file} is damaged")
+            with Server(domain="example.org") as server:
+                server.start()
+                server.command("user", "add", "bob@example.org", "--generate")
+                server.stop()
+                away = pathlib.Path(server.folder, "away")
+                away.mkdir()
+                for old in pathlib.Path(server.data).glob("parley.db*"):
+                    old.rename(away / old.name)
+                shutil.copyfile(file, os.path.join(server.data, "parley.db"))
+                os.chmod(os.path.join(server.data, "parley.db"), 0o600)
+                server.start()
+                listed = server.command("user", "list")
+                expect("alice@example.org" in listed and "bob@example.org" not in listed, f"restored from {file}:\n{listed}")
+
+
+def helps(checks, book, prepared):
+    """The examples of every --help, each on data of its own, and on a running server what stands in sentences."""
+    prepared.shell("parley user add bob@localhost --generate; cp -r data without-alice")
+    prepared.shell("""parley user add alice@localhost --generate; parley user add alice@example.org --generate
+                      parley roster add alice@localhost bob@localhost --mutual""")
+    (prepared.folder / "etc/parley/parley.yaml").write_text("domain: example.org\n")
+    with Machine(domains="example.org") as server:
+        shutil.copytree(prepared.work / "data", server.work / "data")
+        # Of the backup that a sentence wants tested.
+        shutil.copy(prepared.work / "data/parley.db", server.folder / "var/backups/parley.db")
+        with server.serving():
+            for where, text in book.commands():
+                with checks.check(f"docs: {where}: {text}"):
+                    server.shell(text)
+            for command, text in pages(prepared, "parley"):
+                with checks.check(f"docs: the examples of {command} --help"):
+                    examples(prepared, server, text)
+
+
+def pages(machine, command):
+    """The help of a command and of all below it."""
+    text = machine.shell(f"{command} --help")
+    yield command, text
+    for name in re.findall(r"^  (\S+)  ", text.partition("\nSUBCOMMANDS:\n")[2], re.M):
+        yield from pages(machine, f"{command} {name}")
+
+
+def examples(prepared, server, text):
+    found = re.search(r"^Examples?:\n((?:  .*\n)+)", text, re.M)
+    expect(found, "there are none")
+    for example in (line.strip() for line in found.group(1).splitlines()):
+        if "parley health" in example:
+            output = server.shell(example)
+        else:
+            with Machine(domains="example.org") as machine:
+                shutil.copy(prepared.folder / "etc/parley/parley.yaml", machine.folder / "etc/parley")
+                if "parley init" not in example:
+                    data = "without-alice" if "user add" in example else "data"
+                    for name in ["data", "old"]:
+                        shutil.copytree(prepared.work / data, machine.work / name)
+                if "parley serve" in example:
+                    with machine.serving(example):
+                        continue
+                output = machine.shell(example, typed="yes\n")
+        if "--json" in example:
+            json.loads(output)
