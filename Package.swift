@@ -53,12 +53,13 @@ let package = Package(
   targets: [
     // Leaves
     .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+    .target(name: "CKeyDerivation"),
     .target(name: "Addresses", exclude: ["generate-tables.py"], swiftSettings: settings),
     .target(name: "XMLStream", dependencies: [nioCore], swiftSettings: settings),
     .target(name: "XMPP", dependencies: ["XMLStream", "Addresses", nioCore] + crypto, swiftSettings: settings),
 
     // The core, and where it is stored
-    .target(name: "Dialogs", dependencies: ["Addresses", logging] + crypto, swiftSettings: settings),
+    .target(name: "Dialogs", dependencies: ["Addresses", "CKeyDerivation", logging] + crypto, swiftSettings: settings),
     .target(name: "SQLiteStore", dependencies: ["Dialogs", "Addresses", logging] + grdb, swiftSettings: settings),
 
     // The doors

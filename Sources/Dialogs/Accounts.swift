@@ -32,15 +32,17 @@ extension Parley {
   public func importUsers(_ rows: [NewUser]) async -> [Result<User, Problem>] {
     let iterations = Limits.scramIterations
     let derived: [Result<[SCRAMKeys], Problem>] = await withTaskGroup(
-      of: (Int, Result<[SCRAMKeys], Problem>).self
+      of: (Int, [Result<[SCRAMKeys], Problem>]).self
     ) { group in
-      for (index, row) in rows.enumerated() {
+      // As many rows in a job as are derived at a time, and no more: the jobs go round the cores.
+      for start in stride(from: 0, to: rows.count, by: SCRAMKeys.laneCount) {
+        let passwords = rows[start..<min(start + SCRAMKeys.laneCount, rows.count)].map(\.password)
         group.addTask { [self] in
-          (index, await derive { Self.keys(for: row.password, iterations: iterations) })
+          (start, await derive { Self.keys(for: passwords, iterations: iterations) })
         }
       }
       var results = [Result<[SCRAMKeys], Problem>](repeating: .failure(.storage), count: rows.count)
-      for await (index, result) in group { results[index] = result }
+      for await (start, keys) in group { results.replaceSubrange(start..<start + keys.count, with: keys) }
       return results
     }
     do throws(Problem) {
@@ -83,29 +85,25 @@ extension Parley {
     }
   }
 
-  static func keys(for password: String, iterations: Int) -> Result<[SCRAMKeys], Problem> {
-    if password.isEmpty {
-      return .failure(Problem(.malformed, "password-empty", "A password must not be empty.", field: "password"))
-    }
-    do {
-      return .success(
-        try SCRAMHash.allCases.map { hash in
-          var generator = SystemRandomNumberGenerator()
-          let salt = (0..<SCRAMKeys.saltByteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-          return try SCRAMKeys.deriveKeys(password: password, salt: salt, iterations: iterations, hash: hash)
-        })
-    } catch {
-      return .failure(
-        Problem(
+  /// Keys of all hashes for each password, in their order; a password that is
+  /// refused does not touch the others.
+  static func keys(for passwords: [String], iterations: Int) -> [Result<[SCRAMKeys], Problem>] {
+    zip(passwords, SCRAMKeys.deriveKeys(of: passwords, iterations: iterations)).map { password, keys in
+      keys.mapError { _ in
+        if password.isEmpty {
+          return Problem(.malformed, "password-empty", "A password must not be empty.", field: "password")
+        }
+        return Problem(
           .malformed, "password-refused",
           "This password has characters that a password must not have (RFC 8265 4), or is too long.",
-          field: "password"))
+          field: "password")
+      }
     }
   }
 
   /// Ends all sessions and, unless `keepGrants`, all logins of the user.
   public func setPassword(of user: UserID, _ password: String, keepGrants: Bool = false) async throws(Problem) {
-    let keys = try await derive { Self.keys(for: password, iterations: Limits.scramIterations) }.get()
+    let keys = try await derive { Self.keys(for: [password], iterations: Limits.scramIterations)[0] }.get()
     try await work { writer in
       try writer.setCredentials(keys, for: user)
       if !keepGrants { try writer.removeGrants(of: user) }

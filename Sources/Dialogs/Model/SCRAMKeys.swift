@@ -1,3 +1,4 @@
+import CKeyDerivation
 import Crypto
 import CryptoExtras
 
@@ -73,14 +74,41 @@ public struct SCRAMKeys: Sendable, Equatable {
   public static func deriveKeys(
     password: String, salt: [UInt8], iterations: Int = iterationsDefault, hash: SCRAMHash
   ) throws(SCRAMKeysError) -> SCRAMKeys {
-    guard !password.isEmpty, password.utf8.count <= passwordBytesMax else { throw .password }
+    guard isInBounds(password) else { throw .password }
     guard !salt.isEmpty else { throw .salt }
     guard iterationsAllowed.contains(iterations) else { throw .iterations }
     let salted = try saltedPassword(Array(password.utf8), salt: salt, iterations: iterations, hash: hash)
-    switch hash {
-    case .sha1: return keys(Insecure.SHA1.self, salted, salt: salt, iterations: iterations, hash: hash)
-    case .sha256: return keys(SHA256.self, salted, salt: salt, iterations: iterations, hash: hash)
-    case .sha512: return keys(SHA512.self, salted, salt: salt, iterations: iterations, hash: hash)
+    return keys(salted, salt: salt, iterations: iterations, hash: hash)
+  }
+
+  /// Whether this processor derives SHA-512 for several passwords at a time; otherwise the library does it, one by one.
+  static let lanesAreAvailable = parley_pbkdf2_sha512_x4_is_available()
+  /// So many passwords at a time: a batch of a multiple of it costs the least.
+  static let laneCount = parley_lane_count
+
+  /// Keys of prepared passwords for every hash, in the order of `passwords` and of `SCRAMHash.allCases`, each with a
+  /// random salt of its own. They are what `deriveKeys(password:salt:iterations:hash:)` makes of the same salt, and a
+  /// password that it refuses fails alone; but SHA-512, the dearest, is derived for four passwords at a time where the
+  /// processor can (docs/decisions/0007-four-lanes-of-sha-512.md).
+  ///
+  /// - Parameter inLanes: false leaves everything to the library.
+  static func deriveKeys(
+    of passwords: [String], iterations: Int = iterationsDefault, inLanes: Bool = lanesAreAvailable
+  ) -> [Result<[SCRAMKeys], SCRAMKeysError>] {
+    let done = inLanes ? keysInLanes(of: passwords, iterations: iterations) : [:]
+    return passwords.indices.map { index in
+      Result { () throws(SCRAMKeysError) in
+        var keys: [SCRAMKeys] = []
+        for hash in SCRAMHash.allCases {
+          if hash == .sha512, let ready = done[index] {
+            keys.append(ready)
+          } else {
+            keys.append(
+              try deriveKeys(password: passwords[index], salt: randomSalt(), iterations: iterations, hash: hash))
+          }
+        }
+        return keys
+      }
     }
   }
 
@@ -111,6 +139,59 @@ public struct SCRAMKeys: Sendable, Equatable {
       storedKey: bytes("stored", hash.byteCount), serverKey: bytes("server", hash.byteCount))
   }
 
+  private static func isInBounds(_ password: String) -> Bool {
+    !password.isEmpty && password.utf8.count <= passwordBytesMax
+  }
+
+  private static func randomSalt() -> [UInt8] {
+    var generator = SystemRandomNumberGenerator()
+    return (0..<saltByteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+  }
+
+  /// SHA-512 keys by the index of their password. Those that are missing, the library shall derive, or refuse.
+  private static func keysInLanes(of passwords: [String], iterations: Int) -> [Int: SCRAMKeys] {
+    guard iterationsAllowed.contains(iterations) else { return [:] }
+    // A password that is refused takes no lane from one that is not.
+    let good = passwords.indices.filter { isInBounds(passwords[$0]) }
+    var done: [Int: SCRAMKeys] = [:]
+    for start in stride(from: 0, to: good.count, by: laneCount) {
+      let group = good[start..<min(start + laneCount, good.count)]
+      let salts = group.map { _ in randomSalt() }
+      guard
+        let salted = saltedPasswordsInLanes(
+          group.map { Array(passwords[$0].utf8) }, salts: salts, iterations: iterations)
+      else { continue }
+      for (lane, index) in group.enumerated() {
+        done[index] = keys(salted[lane], salt: salts[lane], iterations: iterations, hash: .sha512)
+      }
+    }
+    return done
+  }
+
+  /// PBKDF2-HMAC-SHA-512 of two to four passwords at once, whose salts have one length. nil where this processor cannot
+  /// do it or a bound is not kept, and for a single password, with which the library is quicker. Not private, for the
+  /// tests that hold it against the library.
+  static func saltedPasswordsInLanes(_ passwords: [[UInt8]], salts: [[UInt8]], iterations: Int) -> [SymmetricKey]? {
+    guard (2...laneCount).contains(passwords.count), salts.count == passwords.count,
+      salts.allSatisfy({ $0.count == salts[0].count }), let rounds = UInt32(exactly: iterations)
+    else { return nil }
+    // Lanes that are left over derive something that nobody asks for.
+    var blocks = [UInt8](repeating: 0, count: laneCount * parley_key_block_byte_count)
+    for (lane, password) in passwords.enumerated() {
+      // RFC 2104 2: a key that is longer than the hash's block is hashed first.
+      let key = password.count > parley_key_block_byte_count ? Array(SHA512.hash(data: password)) : password
+      let start = lane * parley_key_block_byte_count
+      blocks.replaceSubrange(start..<start + key.count, with: key)
+    }
+    let spare = [UInt8](repeating: 0, count: (laneCount - salts.count) * salts[0].count)
+    var derived = [UInt8](repeating: 0, count: laneCount * parley_derived_key_byte_count)
+    guard parley_pbkdf2_sha512_x4(blocks, salts.joined() + spare, salts[0].count, rounds, &derived) else { return nil }
+    return passwords.indices.map { lane in
+      let start = lane * parley_derived_key_byte_count
+      return SymmetricKey(data: derived[start..<start + parley_derived_key_byte_count])
+    }
+  }
+
   private static func saltedPassword(
     _ password: [UInt8], salt: [UInt8], iterations: Int, hash: SCRAMHash
   ) throws(SCRAMKeysError) -> SymmetricKey {
@@ -128,6 +209,14 @@ public struct SCRAMKeys: Sendable, Equatable {
         unsafeUncheckedRounds: iterations)
     } catch {
       throw .library
+    }
+  }
+
+  private static func keys(_ salted: SymmetricKey, salt: [UInt8], iterations: Int, hash: SCRAMHash) -> SCRAMKeys {
+    switch hash {
+    case .sha1: keys(Insecure.SHA1.self, salted, salt: salt, iterations: iterations, hash: hash)
+    case .sha256: keys(SHA256.self, salted, salt: salt, iterations: iterations, hash: hash)
+    case .sha512: keys(SHA512.self, salted, salt: salt, iterations: iterations, hash: hash)
     }
   }
 
