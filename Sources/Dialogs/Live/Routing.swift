@@ -2,8 +2,8 @@
 /// XEP-0280 6 as pure functions over what the hub knows.
 ///
 /// A message to a bare JID goes to every available resource of non-negative
-/// priority; to a full JID, to that resource, else as if to the bare JID (chat
-/// and normal), or nowhere (headline, error). Every other resource that enabled
+/// priority; to a full JID, to that resource, else as if to the bare JID (chat;
+/// `Judge.checkResource` has refused the rest), or nowhere (headline, error). Every other resource that enabled
 /// carbons gets a copy, also one of negative priority; copies are made of
 /// messages between people only. App sessions follow everything.
 enum Routing {

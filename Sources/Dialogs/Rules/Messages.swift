@@ -23,6 +23,7 @@ extension Judge {
       }
     }
 
+    try checkResource(draft.envelope, of: peer)
     let entry = try insertMessage(
       from: author, to: peer, in: state, content: draft.content, envelope: draft.envelope, traits: draft.traits,
       key: draft.key, writer)
@@ -31,6 +32,16 @@ extension Judge {
     receipt.entry = entry
     receipt.dialog = state.dialog
     settle(post, receipt)
+  }
+
+  /// RFC 6121 8.5.3.2.1: what was said to a resource that is gone goes to the
+  /// others where it is chat; a `normal` message was for that resource alone, and
+  /// its author is told.
+  private func checkResource(_ envelope: Envelope, of peer: Party) throws {
+    guard envelope.type == .normal, let resource = envelope.toResource,
+      !hub.attendances(of: peer.id).contains(where: { $0.resource == resource })
+    else { return }
+    throw Problem.unreachable
   }
 
   private mutating func insertMessage(

@@ -162,8 +162,14 @@ enum Inbound {
         if type == .available { throw elsewhere(to, session) }
         return
       }
-      let presence = try typed(turn, isAvailable: type == .available)
       session.afterPosts {
+        // Not before: a vCard set just ahead of it changes the avatar hash.
+        let presence: Presence
+        do throws(StanzaError) {
+          presence = try typed(turn, isAvailable: type == .available)
+        } catch {
+          return turn.fail(error)
+        }
         if let to = turn.to, !(to.isBare && to.bare == session.party.address) {
           session.parley.hub.direct(presence, of: session.handle, to: to.bare, resource: to.resource)
         } else {
