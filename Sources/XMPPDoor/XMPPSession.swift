@@ -11,10 +11,7 @@ import XMPP
 /// (XEP-0198): then it is *suspended*, stays available, and keeps what it would
 /// have sent until the client comes back or the time is up.
 ///
-/// What it sends follows the log. Live deliveries are rendered as they come
-/// while it is *following*; while it *catches up* (offline messages at the
-/// first presence, or a client that did not read fast enough) they are only
-/// noted, and read from the log in order. Nothing is queued per message, so a
+/// What it sends follows the log (`Pace`). Nothing is queued per message, so a
 /// slow reader costs no memory. Slow is who leaves bytes unread, and who leaves
 /// stanzas unacknowledged (XEP-0198): a client that acknowledges late lags, and
 /// keeps its session.
@@ -34,8 +31,6 @@ final class XMPPSession {
   /// The client reads its archive itself: no offline replay.
   var readsArchive = false
   private var hasReplayed = false
-  /// More offline messages wait behind this one, until the client has it.
-  private var replaysBehind: Position?
 
   private var lastToken: UInt64 = 0
   private var inFlight: [InFlight] = []
@@ -45,7 +40,7 @@ final class XMPPSession {
   private var attending: ((Problem?) -> Void)?
   private var announcedHandled: UInt32 = 0
 
-  private var pace = Pace.following
+  private var pace = Pace()
   /// Where the user's confirmed inbound messages ended when the session began.
   private var delivered = Position.zero
   private var suspendedAt: NIODeadline?
@@ -62,22 +57,6 @@ final class XMPPSession {
     let token: UInt64
     let number: UInt64?
     let then: ((Result<Receipt, Problem>) -> Void)?
-  }
-
-  enum Pace {
-    case following
-    /// The client does not read: what is behind `from` waits in the log.
-    case behind(from: Position)
-    /// Reading the log behind `from`; live entries up to `head` are known to be there.
-    case reading(from: Position, head: Position)
-
-    /// From where the log has to be read on; nil: nothing is missed.
-    var missed: Position? {
-      switch self {
-      case .following: nil
-      case .behind(let from), .reading(let from, _): from
-      }
-    }
   }
 
   init(house: House, wheel: LoopWheel, party: Party, jid: FullJID) {
@@ -102,7 +81,7 @@ final class XMPPSession {
     presence = state.presence
     readsArchive = state.readsArchive
     hasReplayed = state.hasReplayed
-    pace = state.missed.map { .behind(from: $0) } ?? .following
+    pace = Pace(missed: state.missed)
     toldUpTo = state.toldUpTo
     confirmedUpTo = state.confirmedUpTo
     announcedHandled = state.management.handled
@@ -283,20 +262,10 @@ final class XMPPSession {
   }
 
   private func receive(_ entry: Entry, _ form: Form) {
-    switch pace {
-    case .following:
-      if isBehind {
-        // From here on the log keeps it, not memory.
-        pace = .behind(from: entry.position.previous)
-      } else {
-        tell(entry, form)
-      }
-    case .behind: break
-    case .reading(let from, let head): pace = .reading(from: from, head: max(head, entry.position))
-    }
+    if pace.arrived(entry.position, lags: lags) { tell(entry, form) }
   }
 
-  private var isBehind: Bool { isUnread || owes(DoorLimits.unacknowledgedMax) }
+  private var lags: Bool { isUnread || owes(DoorLimits.unacknowledgedMax) }
 
   private var isUnread: Bool {
     guard let connection else { return false }
@@ -383,60 +352,45 @@ final class XMPPSession {
   func becameAvailable() {
     guard !hasReplayed, !readsArchive, (presence?.priority ?? -1) >= 0 else { return }
     hasReplayed = true
-    replay(after: delivered, noted: .zero)
+    pace.replay(after: delivered)
+    replay(after: delivered)
   }
 
-  private func replay(after: Position, noted: Position) {
-    pace = .reading(from: after, head: noted)
+  private func replay(after: Position) {
     let user = party.id
     fetch({ reader in
       // The head first: what is committed while we read is read again below.
       (try reader.head().position, try reader.replay(of: user, after: after, limit: Limits.replayMax))
     }) { [self] result in
-      switch result {
-      case .failure: pace = .following
-      case .success((let head, let entries)):
-        for entry in entries { tell(entry, .direct, delayed: true) }
-        // At once: a client that only looks in must not get them again.
-        if !entries.isEmpty { askForSign() }
-        guard case .reading(_, let noted) = pace else { return }
-        if entries.count == Limits.replayMax, let last = entries.last?.position {
-          // The next go when the client has these.
-          pace = .reading(from: last, head: noted)
-          replaysBehind = last
-          return
-        }
-        if noted > head { readOn(from: head, head: noted) } else { pace = .following }
-      }
+      guard case .success((let end, let entries)) = result else { return unreadable() }
+      for entry in entries { tell(entry, .direct, delayed: true) }
+      // At once: a client that only looks in must not get them again.
+      if !entries.isEmpty { askForSign() }
+      let isFull = entries.count == Limits.replayMax
+      if let next = pace.replayed(through: entries.last?.position, isFull: isFull, end: end) { readOn(after: next) }
     }
   }
 
   /// The client reads again, or is back: what it missed comes from the log.
   func resumeReading() {
-    if case .behind(let from) = pace { readOn(from: from, head: from) }
+    if let from = pace.resume() { readOn(after: from) }
   }
 
-  private func readOn(from: Position, head: Position) {
-    pace = .reading(from: from, head: head)
+  private func readOn(after: Position) {
     let user = party.id
-    fetch({ try $0.feed(of: user, after: from, limit: Limits.feedPageMax) }) { [self] result in
-      guard case .reading(_, let head) = pace else { return }
-      // An empty page: a marker that was noted has been superseded meanwhile.
-      guard case .success(let entries) = result, let last = entries.last?.position else {
-        pace = .following
-        return
-      }
+    fetch({ try $0.feed(of: user, after: after, limit: Limits.feedPageMax) }) { [self] result in
+      guard case .success(let entries) = result else { return unreadable() }
       for entry in entries {
         if let form = form(of: entry) { tell(entry, form) }
       }
-      if isBehind {
-        pace = .behind(from: last)
-      } else if entries.count == Limits.feedPageMax || head > last {
-        readOn(from: last, head: head)
-      } else {
-        pace = .following
-      }
+      let isFull = entries.count == Limits.feedPageMax
+      if let next = pace.told(through: entries.last?.position, isFull: isFull, lags: lags) { readOn(after: next) }
     }
+  }
+
+  /// What is missed is still behind `pace.missed`: the client comes back for it.
+  private func unreadable() {
+    connection?.fail(StreamError(.internalServerError, "the archive could not be read"))
   }
 
   /// In what dress an entry read from the log goes to this session: what live
@@ -476,10 +430,7 @@ final class XMPPSession {
   private func confirmed(_ position: Position) {
     guard position > confirmedUpTo else { return }
     confirmedUpTo = position
-    if let next = replaysBehind, position >= next {
-      replaysBehind = nil
-      if case .reading(_, let noted) = pace { replay(after: next, noted: noted) }
-    }
+    if let next = pace.confirmed(position) { replay(after: next) }
     unconfirmedCount += 1
     if unconfirmedCount >= Limits.confirmEvery { postConfirmation() }
   }
@@ -501,7 +452,7 @@ final class XMPPSession {
     guard let pinged, pinged.id == id else { return }
     self.pinged = nil
     confirmed(pinged.upTo)
-    if replaysBehind != nil { ping() }
+    if pace.waits { ping() }
     postConfirmation()
   }
 
@@ -635,7 +586,7 @@ final class XMPPSession {
     guard byClient else { return }
     // Who closes reads on until our closing tag (RFC 6120 4.4): what was told
     // has arrived. Under stream management the client has said so itself.
-    if !management.isEnabled, case .following = pace { confirmed(toldUpTo) }
+    if !management.isEnabled, pace.missed == nil { confirmed(toldUpTo) }
     end()
   }
 
