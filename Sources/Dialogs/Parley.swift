@@ -147,6 +147,25 @@ public final class Parley: Sendable {
     }
   }
 
+  /// Writes one consistent copy of everything into a file, while everybody goes
+  /// on. It takes a thread for as long as the disk needs.
+  public func copy(to path: String) async throws(Problem) {
+    let result: Result<Void, Problem> = await withCheckedContinuation { continuation in
+      DispatchQueue(label: "parley.copy", qos: .utility).async { [self] in
+        do {
+          try store.copy(to: path)
+          continuation.resume(returning: .success(()))
+        } catch let problem as Problem {
+          continuation.resume(returning: .failure(problem))
+        } catch {
+          continuation.resume(
+            returning: .failure(Problem(.internal, "backup-failed", "The copy could not be written: \(error).")))
+        }
+      }
+    }
+    try result.get()
+  }
+
   /// Key derivation and other work that would hold up a lane for milliseconds.
   public func derive<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in

@@ -12,6 +12,11 @@ public protocol Store: Sendable {
   /// One transaction. Returns only when it is durable (synced). When `body`
   /// throws, nothing of it remains. One at a time; called by the committer.
   func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result
+  /// Writes one consistent copy of everything into the file at `path`, which is
+  /// empty or not there, and syncs it, while reading and writing go on. Blocks
+  /// for as long as that takes. A store whose engine has means of its own for
+  /// this throws a `Problem` of kind `unsupported` that names them.
+  func copy(to path: String) throws
   func close() throws
 }
 

@@ -24,6 +24,8 @@ public enum ServerLimits {
   public static let lockWait: Duration = .seconds(10)
   public static let lockPollInterval: Duration = .milliseconds(50)
   public static let adminAnswerWait: Duration = .seconds(120)
+  /// How long `parley backup` waits: a terabyte at 50 MB/s takes six hours.
+  public static let backupWait: Duration = .seconds(6 * 3_600)
 
   /// Rows of an import in one transaction: enough to share a sync, few enough for a lively progress bar.
   public static let importBatchRows = 500

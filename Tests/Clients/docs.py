@@ -42,6 +42,7 @@ NOT_RUN = {
 
 # What stands in the documents, and what it is here.
 SUBSTITUTIONS = {
+    "/data/backup": "{root}/volume/backup",
     "/etc/": "{root}/etc/", "/var/": "{root}/var/", "/usr/local/bin/": "{root}/usr/local/bin/",
     " -g parley": "",  # the group that `useradd` would have made
     "127.0.0.1:8080": "127.0.0.1:{http}", "port 5222": "port {xmpp}", "XMPP_PORT=15222": "XMPP_PORT={xmpp}",
@@ -324,10 +325,10 @@ def operations(checks, book, machine):
             ]:
                 expect(text in (machine.folder / "home" / path).read_text(), f"no completions in {path}")
         with checks.check("docs: operations, backup while the server runs"):
-            (block,) = book.take(where, "The data folder and backup")
-            machine.shell(block)
+            for block in book.take(where, "The data folder and backup"):
+                machine.shell(block)
     with checks.check("docs: operations, restoring"):
-        files = sorted(backups.iterdir())
+        files = [*backups.iterdir(), *(machine.folder / "var/lib/parley").glob("backup-*.db")]
         expect(len(files) == 2, f"{files}")
         for file in files:
             with contextlib.closing(sqlite3.connect(file)) as database:

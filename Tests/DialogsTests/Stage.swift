@@ -189,5 +189,6 @@ final class TracingStore: Store {
     return result
   }
 
+  func copy(to path: String) throws { try inner.copy(to: path) }
   func close() throws { try inner.close() }
 }

@@ -35,6 +35,31 @@ import Testing
     }
   }
 
+  @Test func aBackupIsWholeNewAndItsOwnersAlone() async throws {
+    try await withScratchFolder { folder in
+      _ = try await Command.run("user", "add", "alice@localhost", "--generate", in: folder)
+      let made = try await Command.run("backup", "copy.db", in: folder)
+      #expect(made.status == 0)
+      #expect(made.output.hasPrefix("\(folder)/copy.db: ") && made.output.hasSuffix(" bytes.\n"))
+      #expect(made.errors == "")
+      let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/copy.db")
+      #expect(attributes[.posixPermissions] as? Int == 0o600)
+      #expect(!Files.exists(folder + "/copy.db.part"))
+
+      let again = try await Command.run("backup", "copy.db", in: folder)
+      #expect(again.status == 1)
+      #expect(again.lines == ["parley: \(folder)/copy.db is there already."])
+      let nowhere = try await Command.run("backup", "no/such/copy.db", in: folder)
+      #expect(nowhere.lines == ["parley: \(folder)/no/such/copy.db cannot be made: there is no such file or folder."])
+
+      // In the place of another database it is the one that was copied.
+      try FileManager.default.createDirectory(atPath: folder + "/other", withIntermediateDirectories: true)
+      try FileManager.default.moveItem(atPath: folder + "/copy.db", toPath: folder + "/other/parley.db")
+      let users = try await Command.run("user", "list", "--data", folder + "/other", in: folder)
+      #expect(users.output.contains("alice@localhost"))
+    }
+  }
+
   @Test func importsOfUsersAndContacts() async throws {
     try await withScratchFolder { folder in
       try Files.write(

@@ -19,7 +19,7 @@ struct AdminClient: Sendable {
     _ operation: Operation.Type, _ input: Operation.Input
   ) async throws -> Operation.Output {
     let body = try AdminJSON.encode(input)
-    let answer = try await exchange("/" + Operation.name, body)
+    let answer = try await exchange("/" + Operation.name, body, wait: Operation.answerWait)
     let data = Data(answer.body)
     guard answer.status == 200 else {
       guard let problem = try? JSONDecoder().decode(AdminProblem.self, from: data) else {
@@ -32,7 +32,9 @@ struct AdminClient: Sendable {
     }
   }
 
-  private func exchange(_ uri: String, _ body: [UInt8]) async throws -> (status: Int, body: [UInt8]) {
+  private func exchange(
+    _ uri: String, _ body: [UInt8], wait: Duration
+  ) async throws -> (status: Int, body: [UInt8]) {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let answer = loop.makePromise(of: NIOHTTPClientResponseFull.self)
     let channel: any Channel
@@ -51,7 +53,7 @@ struct AdminClient: Sendable {
       answer.fail(error)
       throw Failure.absent
     }
-    let timeout = loop.scheduleTask(in: TimeAmount(ServerLimits.adminAnswerWait)) {
+    let timeout = loop.scheduleTask(in: TimeAmount(wait)) {
       answer.fail(Failure.broken("no answer in time"))
     }
     let headers = HTTPHeaders([

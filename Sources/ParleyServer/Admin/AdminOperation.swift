@@ -8,7 +8,13 @@ package protocol AdminOperation: Sendable {
   associatedtype Output: Codable & Sendable
   /// The path on the socket, as `users.add`.
   static var name: String { get }
+  /// How long a command waits for the answer.
+  static var answerWait: Duration { get }
   static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output
+}
+
+extension AdminOperation {
+  package static var answerWait: Duration { ServerLimits.adminAnswerWait }
 }
 
 /// What operations work on.
@@ -28,6 +34,7 @@ enum AdminOperations {
     ServerStatus.self,
     AddUser.self, ImportUsers.self, ListUsers.self, ShowUser.self, SetPassword.self, SetUserState.self,
     ListRoster.self, AddContact.self, RemoveContact.self, ImportContacts.self,
+    Backup.self,
   ]
 
   static func named(_ name: String) -> (any AdminOperation.Type)? { all.first { $0.name == name } }

@@ -1,0 +1,45 @@
+import Dialogs
+import Foundation
+import Testing
+
+@testable import SQLiteStore
+
+/// A copy of a store that is in use.
+@Suite struct CopyTests {
+  @Test func aCopyIsAStoreOfItsMoment() throws {
+    let folder = try Folder()
+    let store = try folder.open()
+    let verona = try Verona(store)
+    func say(_ positions: ClosedRange<Int64>) throws {
+      try store.write { writer in
+        for position in positions { try verona.say(position, writer) }
+      }
+    }
+    try say(1...50)
+    let path = folder.path + "/copy.db"
+    try store.copy(to: path)
+    try say(51...100)
+    #expect(try store.read { try verona.check($0) } == 100)
+    try store.close()
+
+    let copy = try SQLiteStore(path: path)
+    #expect(try copy.read { try verona.check($0) } == 50)
+    try copy.write { writer in
+      for position in Int64(51)...60 { try verona.say(position, writer) }
+    }
+    #expect(try copy.read { try verona.check($0) } == 60)
+    try copy.close()
+  }
+
+  @Test func aFileThatHoldsSomethingIsLeftAlone() throws {
+    let folder = try Folder()
+    let store = try folder.open()
+    _ = try Verona(store)
+    let path = folder.path + "/letter"
+    try Data("Dear Juliet".utf8).write(to: URL(fileURLWithPath: path))
+    #expect(throws: StoreFailure.self) { try store.copy(to: path) }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "Dear Juliet")
+    #expect(throws: StoreFailure.self) { try store.copy(to: folder.path + "/no/such/folder") }
+    try store.close()
+  }
+}
