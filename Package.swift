@@ -140,6 +140,9 @@ let package = Package(
       name: "scanner-bench", dependencies: ["XMLStream", nioCore], path: "Tests/Benchmarks/ScannerBench",
       swiftSettings: settings),
     .executableTarget(
+      name: "core-bench", dependencies: ["SQLiteStore", "Dialogs", "Addresses", logging],
+      path: "Tests/Benchmarks/CoreBench", swiftSettings: settings),
+    .executableTarget(
       name: "store-bench", dependencies: ["SQLiteStore", "Dialogs", "Addresses"], path: "Tests/Benchmarks/StoreBench",
       swiftSettings: settings),
   ],
