@@ -14,18 +14,24 @@ def text(x, y, content, anchor="start", size=12, colour="#1f2937", weight="norma
 def bar_chart(title, subtitle, groups, unit="", mark=None):
     """groups: [(label, [(series, name shown, value)])]. mark draws a line at a value.
 
-    Bars of all groups share one scale.
+    Bars of all groups share one scale. What is ten times the median bar or more is cut off there and says so: one
+    figure out of all proportion would leave nothing of the others.
     """
-    top = max([v for _, bars in groups for _, _, v in bars] + [mark or 0]) or 1
+    values = sorted(v for _, bars in groups for _, _, v in bars)
+    limit = 10 * values[len(values) // 2]
+    top = max([v for v in values if v <= limit] + [mark or 0]) or 1
     room = WIDTH - LABEL - VALUE
     y, body = TOP, []
     for label, bars in groups:
         middle = y + len(bars) * (BAR + 2) / 2 + 3
         body.append(text(8, middle, label, weight="bold"))
         for series, name, value in bars:
-            length = max(1.0, room * value / top)
+            length = max(1.0, room * min(1, value / top))
             body.append('<rect x="%d" y="%g" width="%.1f" height="%d" fill="%s"><title>%s</title></rect>' % (
                 LABEL, y, length, BAR, COLOURS.get(series, "#9ca3af"), escape("%s, %s: %g %s" % (label, name, value, unit))))
+            if value > top:
+                body.append('<path d="M%.1f %g l8 %d" stroke="#ffffff" stroke-width="4"/>' % (
+                    LABEL + length - 24, y, BAR))
             body.append(text(LABEL + length + 6, y + BAR - 4, "%s  %s" % (shown(value), name), size=11, colour="#4b5563"))
             y += BAR + 2
         y += GAP
@@ -35,7 +41,7 @@ def bar_chart(title, subtitle, groups, unit="", mark=None):
             x, x, TOP - 6, y - GAP + 4))
     head = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%g" viewBox="0 0 %d %g" '
             'font-family="system-ui, sans-serif" role="img" aria-label="%s">' % (
-                WIDTH + 80, y + 4, WIDTH + 80, y + 4, escape(title)),
+                WIDTH + 120, y + 4, WIDTH + 120, y + 4, escape(title)),
             '<rect width="100%" height="100%" rx="6" fill="#ffffff"/>',
             text(8, 24, title, size=16, weight="bold"), text(8, 44, subtitle, size=12, colour="#4b5563")]
     return "\n".join(head + body + ["</svg>"]) + "\n"
