@@ -32,7 +32,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
     channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
       if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls())) }
-      try channel.syncOptions?.setOption(ChannelOptions.socketOption(.tcp_nodelay), value: 1)
+      try channel.syncOptions?.setOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
       let encoder = HTTPResponseEncoder()
       var limits = NIOHTTPDecoderLimitConfiguration()
       limits.maxHeaderFieldSize = AppLimits.headerBytesMax

@@ -58,7 +58,7 @@ def drawings(rows):
 
 
 def micro_section(micro):
-    return "\n\n".join("`%s`\n\n```\n%s\n```" % (m["micro"], m["output"].strip() or "exit status %d" % m["status"])
+    return "\n\n".join("`%s`\n\n```text\n%s\n```" % (m["micro"], m["output"].strip() or "exit status %d" % m["status"])
                        for m in micro) or "(not run)"
 
 
