@@ -3,6 +3,7 @@
 The app client is urllib and the websockets package: neither knows anything of Parley.
 """
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -98,6 +99,7 @@ def environment(**settings):
     return clean
 
 
+@functools.cache
 def without_privileges():
     """A prefix for a command: root without its capabilities, as a server should run. Tests that root runs would else
     prove nothing of what everybody else may do."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""kill -9 of the server at random instants while clients of both protocols write to each other, and then the reckoning: what
-any client saw acknowledged or delivered is in the archive exactly once, under the id it was seen with; both protocols tell
-the same history; everybody got everything.
+"""kill -9 of the server after a random number of things told, while clients of both protocols write to each other, and then
+the reckoning: what any client saw acknowledged or delivered is in the archive exactly once, under the id it was seen with;
+both protocols tell the same history; everybody got everything.
 
 Usage: kill.py [--rounds N] [--seed N]
 
@@ -17,17 +17,17 @@ import json
 import random
 import sys
 import threading
-import time
 import urllib.error
 import xml.etree.ElementTree as ElementTree
 
 import websockets.exceptions
 import websockets.sync.client
 
-from harness import PATIENCE, App, Checks, Failure, Server, expect, until
+from harness import PATIENCE, App, Checks, Failure, Server, expect
 from wire import SM, STANZAS, XMPP, Gone
 
 WINDOW = 24  # messages of one client that are not acknowledged yet
+TOLD_MAX = 8_000  # acknowledgements, answers and messages told, to all clients together, between two kills
 BODY, STANZA_ID = "{jabber:client}body", "{urn:xmpp:sid:0}stanza-id"
 
 
@@ -37,9 +37,32 @@ class Stage:
     def __init__(self, server):
         self.server = server
         self.up = threading.Event()
+        self.ended = threading.Event()
         self.writing = True
-        self.over = False
         self.faults = []
+        # How often any client was told anything.
+        self.count = 0
+        self.changed = threading.Condition()
+
+    @property
+    def over(self):
+        return self.ended.is_set()
+
+    def told(self):
+        with self.changed:
+            self.count += 1
+            self.changed.notify_all()
+
+    def until(self, what, test):
+        """Looks again whenever a client is told something."""
+        with self.changed:
+            if not self.changed.wait_for(test, 3 * PATIENCE):
+                raise Failure(f"not within {3 * PATIENCE} s: {what}")
+
+    def after(self, more):
+        """So many times more."""
+        end = self.count + more
+        self.until(f"{more} things told", lambda: self.count >= end)
 
     def fault(self, text):
         self.faults.append(text)
@@ -60,19 +83,17 @@ class Writer:
 
     def run(self):
         while not self.stage.over:
-            if not self.stage.up.wait(0.1):
-                continue
+            self.stage.up.wait()
             try:
                 self.live()
             except (Gone, OSError, urllib.error.URLError, websockets.exceptions.WebSocketException, EOFError):
                 self.lost()
             except Exception as error:  # a fault of the server, or of this test: told either way
                 self.stage.fault(f"{self.name}: {type(error).__name__}: {error}")
-                self.lost()
-                time.sleep(0.2)
+                return self.lost()
 
     def lost(self):
-        time.sleep(0.01)
+        """The connection is gone."""
 
     def text(self):
         self.count += 1
@@ -141,6 +162,7 @@ class XMPPWriter(Writer):
         kept, self.stream.kept = self.stream.kept, []
         for stanza in kept:
             self.take(stanza)
+            self.stage.told()
         while not self.stage.over:
             if self.stage.writing and len(self.pending) < WINDOW:
                 text, peer = self.text()
@@ -154,6 +176,7 @@ class XMPPWriter(Writer):
             try:
                 for stanza in self.stream.read(0.02, "anything"):
                     self.take(stanza)
+                    self.stage.told()
             except Gone:
                 raise
             except Failure:
@@ -191,7 +214,6 @@ class XMPPWriter(Writer):
     def lost(self):
         if self.stream:
             self.stream.close()
-        super().lost()
 
 
 class AppWriter(Writer):
@@ -204,6 +226,7 @@ class AppWriter(Writer):
         # From here on it misses nothing.
         self.cursor = self.app.call("GET", "/v1/sync")[1]["cursor"]
         self.pending = {}  # clientId -> frame
+        self.refused = []  # of those, what was too much at the time
         self.socket = None
         self.sequences = {}  # dialog -> seq of the last message told
 
@@ -217,6 +240,7 @@ class AppWriter(Writer):
             open_timeout=PATIENCE, close_timeout=0.1)
         self.say("hello", "hello", {"token": self.app.token, "cursor": self.cursor})
         self.connections["times"] += 1
+        self.refused = []
         for frame in self.pending.values():
             self.socket.send(frame)
         told = 0
@@ -229,7 +253,11 @@ class AppWriter(Writer):
             try:
                 self.take(json.loads(self.socket.recv(timeout=0.02)))
             except TimeoutError:
+                # Nothing is on its way: room, perhaps, for what was refused.
+                while self.refused:
+                    self.socket.send(self.pending[self.refused.pop()])
                 continue
+            self.stage.told()
             told += 1
             if told % 10 == 0:
                 self.say("ack", "ack", {"cursor": self.cursor})
@@ -245,8 +273,7 @@ class AppWriter(Writer):
                     self.acknowledged.add(frame["re"])
                     self.delivered[frame["re"]].add(frame["data"]["id"])
             elif frame["error"]["status"] in (429, 503) and frame["re"] in self.pending:
-                time.sleep(0.05)
-                self.socket.send(self.pending[frame["re"]])
+                self.refused.append(frame["re"])
             else:
                 self.stage.fault(f"{self.name}: {frame}")
             return
@@ -270,7 +297,6 @@ class AppWriter(Writer):
     def lost(self):
         if self.socket:
             self.socket.close()
-        super().lost()
 
 
 class RESTWriter(Writer):
@@ -294,8 +320,8 @@ class RESTWriter(Writer):
         while not self.stage.over:
             if self.pending is None:
                 if not self.stage.writing:
-                    time.sleep(0.02)
-                    continue
+                    self.stage.ended.wait()
+                    return
                 self.pending = self.text()
             text, peer = self.pending
             status, answer = self.app.call(
@@ -306,10 +332,9 @@ class RESTWriter(Writer):
                 self.delivered[text].add(answer["id"])
                 self.connections["repeats" if status == 200 else "first"] += 1
                 self.pending = None
-            elif status in (429, 503):
-                time.sleep(0.05)
-            else:
+            elif status not in (429, 503):  # those: once more
                 raise Failure(f"{status} {answer}")
+            self.stage.told()
 
 
 def archive(server, name):
@@ -403,23 +428,23 @@ def run(checks, rounds=20, seed=None):
             writer.thread.start()
         stage.up.set()
         for number in range(rounds):
-            time.sleep(dice.uniform(0.05, 1.5))
+            # A number, not a time: the same seed strikes alike on any machine, and wherever the others then are.
+            stage.after(dice.randrange(1, TOLD_MAX))
             stage.up.clear()
             server.kill()
             print(f"killed {number + 1} of {rounds}; acknowledged {sum(len(w.acknowledged) for w in writers)}", flush=True)
             server.start()
             stage.up.set()
-        time.sleep(dice.uniform(0.5, 1.5))
+        stage.after(dice.randrange(1, TOLD_MAX))
         stage.writing = False
-        end = time.monotonic() + 60
-        while not all(writer.idle for writer in writers) and time.monotonic() < end:
-            time.sleep(0.05)
+        with contextlib.suppress(Failure):  # who waits is told below
+            stage.until("the last acknowledgements", lambda: all(writer.idle for writer in writers))
         with checks.check("kill: everybody's last message is acknowledged"):
             expect(all(w.idle for w in writers), f"{[w.label for w in writers if not w.idle]} wait; {server.tail()}")
         archives = {name: archive(server, name) for name in ("juliet", "nurse", "paris", "romeo")}
         with contextlib.suppress(Failure):  # what does not come is told below
-            until("the last messages", lambda: not any(untold(w, archives) for w in xmpp + app))
-        stage.over = True
+            stage.until("the last messages", lambda: not any(untold(w, archives) for w in xmpp + app))
+        stage.ended.set()
         for writer in writers:
             writer.thread.join(PATIENCE)
         reckon(checks, stage, xmpp, app, rest, archives)

@@ -7,7 +7,7 @@ import re
 import shutil
 import signal
 
-from harness import App, Failure, Server, expect, until
+from harness import App, Failure, Server, expect
 from wire import SM, XMPP
 
 CALLS = "fdatasync,fsync,pwrite64,pwritev,write,writev,sendto,sendmsg,sendmmsg"
@@ -90,34 +90,36 @@ def run(checks):
         server.wrapper = ["strace", "-f", "-tt", "-yy", "-s", "70000", "-e", f"trace={CALLS}", "-o", trace]
         server.start()
         try:
-            converse(checks, server, trace)
+            one, two = converse(server)
         finally:
-            end(server)
+            end(server)  # and with it the trace, which is then whole
+        calls = read(trace)
+        for name, message, told in [
+            # The acknowledgement: `<a ... h='1'/>` with either quote, which strace escapes.
+            ("XMPP to app: synced before acknowledged and before told", one, ["trace-one", "h='1'", 'h=\\"1\\"']),
+            ("app to XMPP: synced before answered and before told", two, ["trace-two"]),
+        ]:
+            with checks.check("trace: " + name):
+                lines = prove(calls, told[0], told)
+                print(f"        {message['id']}: written, synced and told at lines {lines} of the trace")
 
 
-def converse(checks, server, trace):
+def converse(server):
+    """One message each way, told and acknowledged."""
     juliet = App(server, "juliet").connect()
     dialog = juliet.dialog("romeo")
     romeo = XMPP("romeo", server.xmpp)
     romeo.connect()
     romeo.send(f"<presence/><enable xmlns='{SM}'/>")
     romeo.stanza(lambda s: s.tag == f"{{{SM}}}enabled", "enabled")
-
-    with checks.check("trace: XMPP to app: synced before acknowledged and before told"):
-        romeo.send("<message to='juliet@localhost' type='chat' id='traced-1'><body>trace-one</body></message>")
-        message = juliet.message("trace-one")
-        romeo.stanza(lambda s: s.tag == f"{{{SM}}}a" and s.get("h") == "1", "an acknowledgement")
-        until("the trace", lambda: "trace-one" in pathlib.Path(trace).read_text(errors="replace"))
-        # The acknowledgement: `<a ... h='1'/>` with either quote, which strace escapes.
-        lines = prove(read(trace), "trace-one", ["trace-one", "h='1'", 'h=\\"1\\"'])
-        print(f"        {message['id']}: written, synced and told at lines {lines} of the trace")
-    with checks.check("trace: app to XMPP: synced before answered and before told"):
-        said = juliet.say(dialog, "trace-two")
-        romeo.stanza(lambda s: s.findtext("{jabber:client}body") == "trace-two", "the message")
-        lines = prove(read(trace), "trace-two", ["trace-two"])
-        print(f"        {said['id']}: written, synced and told at lines {lines} of the trace")
+    romeo.send("<message to='juliet@localhost' type='chat' id='traced-1'><body>trace-one</body></message>")
+    one = juliet.message("trace-one")
+    romeo.stanza(lambda s: s.tag == f"{{{SM}}}a" and s.get("h") == "1", "an acknowledgement")
+    two = juliet.say(dialog, "trace-two")
+    romeo.stanza(lambda s: s.findtext("{jabber:client}body") == "trace-two", "the message")
     juliet.close()
     romeo.close()
+    return one, two
 
 
 def end(server):
