@@ -5,10 +5,8 @@ import GRDB
 /// Reads on one connection, inside a transaction that its store has begun. What
 /// it reads is in the files of this target named after what is read.
 ///
-/// `@unchecked`: a reader belongs to one connection and is used only by whoever
-/// holds that connection's queue, one at a time; it must be `Sendable` because
-/// the store keeps it between two uses.
-class Reader: @unchecked Sendable {
+/// It must be `Sendable` because the store keeps it between two uses.
+class Reader: @unchecked Sendable {  // used only by whoever holds its one connection's queue, one at a time
   let connection: Connection
   let directory: Directory
   /// Where a text is bound without the engine copying it.

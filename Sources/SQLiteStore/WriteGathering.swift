@@ -54,8 +54,7 @@ enum WriteGathering {
       return name
     }()
   }
-  // Written once, by `installed`, before any file is opened through it.
-  nonisolated(unsafe) private static let system = System()
+  nonisolated(unsafe) private static let system = System()  // written once, by `installed`, before any file is opened
 
   private static let open:
     @convention(c) (

@@ -1,7 +1,7 @@
 import Dialogs
 
 /// Writes the log, inside the one transaction of a batch.
-final class Writer: Reader, @unchecked Sendable {  // as `Reader`
+final class Writer: Reader, @unchecked Sendable {  // used only on the queue of its one connection, as `Reader`
   func beginWriting() throws(StoreFailure) { try connection(.beginWriting).run() }
 
   // MARK: Entries

@@ -5,9 +5,8 @@
 /// Immutable. Nothing here allocates except what returns a `String`, an array
 /// or a built element.
 ///
-/// Unchecked only because `ManagedBuffer` cannot be `Sendable`: a block is
-/// written before the first `Element` of it exists, and never again.
-public struct Element: @unchecked Sendable {
+/// A block is written before the first `Element` of it exists, and never again.
+public struct Element: @unchecked Sendable {  // immutable; only `ManagedBuffer` cannot be `Sendable`
     let arena: Arena
     let index: UInt32
 

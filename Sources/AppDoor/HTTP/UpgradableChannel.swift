@@ -109,7 +109,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
 /// an upgrade is refused, so such a request goes on as plain HTTP.
 ///
 /// Confined to its channel's event loop, like every handler.
-final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {  // loop-confined
+final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {  // NIO calls it on its loop alone
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
 

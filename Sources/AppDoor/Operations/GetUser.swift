@@ -1,7 +1,7 @@
 import AppProtocol
 import Dialogs
 
-/// One user of the caller's app, deleted ones included (as a stub).
+/// One user of the caller's app, deleted ones included: of those the id alone is left.
 enum GetUser: ServedOperation {
   typealias Input = UserInput
   typealias Output = UserBody

@@ -26,8 +26,8 @@ public enum SCRAMKeysError: Error, Sendable, Equatable {
   case salt
   /// The iteration count is outside `SCRAMKeys.iterationsAllowed`.
   case iterations
-  /// The cryptographic library refused.
-  case library
+  /// The derivation itself was refused, by what provides the hashes.
+  case derivation
 }
 
 /// What is stored instead of a password (RFC 5802 3): a salt, an iteration count and two keys from which the password
@@ -208,7 +208,7 @@ public struct SCRAMKeys: Sendable, Equatable {
         from: password, salt: salt, using: function, outputByteCount: hash.byteCount,
         unsafeUncheckedRounds: iterations)
     } catch {
-      throw .library
+      throw .derivation
     }
   }
 
