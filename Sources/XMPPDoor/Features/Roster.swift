@@ -28,6 +28,9 @@ struct Roster: Feature {
 
   // MARK: Get
 
+  /// The version of the last answer: the client has everything up to it.
+  private static let told = Slot<Position>(.zero)
+
   private static func get(_ turn: Turn, _ query: Element) throws(StanzaError) {
     // No attribute: the client knows no versions. Empty: it has none yet (2.6.2).
     let known = query["ver"].flatMap { turn.parley.position(ofCursor: $0, in: turn.party.realm) }
@@ -59,6 +62,7 @@ struct Roster: Feature {
   private static func interest(_ turn: Turn) throws(StanzaError) -> Card {
     turn.parley.hub.update(turn.session.handle) { $0.wantsRoster = true }
     guard let card = turn.session.card else { throw StanzaError(.internalServerError) }
+    turn.session[told] = card.rosterVersion
     return card
   }
 
@@ -156,7 +160,8 @@ struct Roster: Feature {
 
   /// Tells the session of a change, if it has asked for its roster (2.2).
   static func push(_ change: ContactChange, to session: XMPPSession) {
-    guard session.attendance?.wantsRoster == true else { return }
+    // What an answer has told already may still have been on its way here.
+    guard session.attendance?.wantsRoster == true, change.contact.version > session[told] else { return }
     sendPush(change, to: session)
   }
 
