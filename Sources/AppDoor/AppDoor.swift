@@ -42,7 +42,7 @@ public final class AppDoor: Sendable {
 
   /// What the server can do beyond the first protocol version's ground.
   static let features = [
-    "contacts", "blocks", "markers", "typing", "presence", "sync", "content.location", "content.contact",
+    "contacts", "blocks", "groups", "markers", "typing", "presence", "sync", "content.location", "content.contact",
     "content.sticker", "content.custom",
   ]
 

@@ -52,7 +52,7 @@ enum AppLimits {
   static let typingOfApps: TimeAmount = .seconds(8)
   /// An XMPP client's: it says so once and once that it stopped (XEP-0085 5.3).
   static let typingOfXMPP: TimeAmount = .seconds(30)
-  /// Dialogs of one session with somebody typing; further ones are not told.
+  /// People whom one session is shown typing, and dialogs it is typing in; further ones are not told.
   static let typingDialogsMax = 256
 
   // Sync.

@@ -49,6 +49,31 @@ enum Checks {
     }
   }
 
+  /// A text that may be absent, in both protocols' characters; empty counts as absent.
+  static func line(_ text: String?, field: String) throws(Problem) -> String? {
+    guard let text, !text.isEmpty else { return nil }
+    try self.text(text, field: field)
+    return text
+  }
+
+  static func role(_ text: String, field: String = "role") throws(Problem) -> Affiliation {
+    guard let role = MemberBody.Role(rawValue: text) else {
+      let words = MemberBody.Role.allCases.map(\.rawValue).joined(separator: ", ")
+      throw Problem(
+        .malformed, "role-unknown", "\(field) is one of \(words); DELETE takes somebody out.", field: field)
+    }
+    return Affiliation(role)
+  }
+
+  static func history(_ text: String) throws(Problem) -> RoomSettings.HistoryVisibility {
+    guard let visibility = DialogBody.HistoryVisibility(rawValue: text) else {
+      throw Problem(
+        .malformed, "history-visibility-unknown", "historyVisibility is \"all\" or \"sinceJoin\".",
+        field: "historyVisibility")
+    }
+    return RoomSettings.HistoryVisibility(visibility)
+  }
+
   /// What an app may say, as the core keeps it.
   static func content(_ body: ContentBody, metadata: RawObject?) throws(Problem) -> Content {
     guard let type = ContentBody.Kind(rawValue: body.type) else {

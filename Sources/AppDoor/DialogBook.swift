@@ -2,7 +2,7 @@ import AppProtocol
 import Dialogs
 import Synchronization
 
-/// Who is in a dialog: two parties that never change.
+/// Who is in a private dialog: two parties that never change.
 struct DialogMembers: Hashable, Sendable {
   let id: DialogID
   let first: Party
@@ -22,14 +22,61 @@ struct DialogMembers: Hashable, Sendable {
   }
 }
 
-/// Finds a dialog's members by its public id. Remembered, for they never
-/// change: sending a message costs no read. At most `cachedDialogsMax`.
+/// Where something is said, as one user sees it.
+enum DialogPlace: Hashable, Sendable {
+  /// A private dialog that the user is in: with this one.
+  case peer(DialogID, Party)
+  /// A group or public dialog. Whether the user is in it changes, so this says
+  /// nothing of it: the core decides what they may do, `RoomSight` what they may see.
+  case room(RoomName)
+
+  var id: DialogID {
+    switch self {
+    case .peer(let id, _): id
+    case .room(let room): room.dialog
+    }
+  }
+}
+
+/// Finds a dialog by its public id. What never changes of it is remembered:
+/// sending a message costs no read. At most `cachedDialogsMax`.
 final class DialogBook: Sendable {
   private let parley: Parley
-  private let known = Mutex<[DialogID: DialogMembers]>([:])
+  private let known = Mutex<[DialogID: Page]>([:])
+
+  /// What never changes of a dialog.
+  enum Page: Sendable {
+    case privately(DialogMembers)
+    case room(RoomName)
+
+    /// nil: there is no such dialog. Blocks: for `Parley.read`.
+    static func read(_ id: DialogID, _ reader: any StoreReader) throws -> Page? {
+      if let dialog = try reader.dialog(id) { return .privately(DialogMembers(dialog)) }
+      return try reader.roomName(id).map { .room($0) }
+    }
+
+    var id: DialogID {
+      switch self {
+      case .privately(let members): members.id
+      case .room(let room): room.dialog
+      }
+    }
+
+    /// Throws where `user` is not in it, if that can be told.
+    func place(for user: Party) throws(Problem) -> DialogPlace {
+      switch self {
+      case .privately(let members):
+        guard let peer = members.peer(of: user.id) else { throw DialogBook.unknown }
+        return .peer(members.id, peer)
+      case .room(let room):
+        guard room.realm == user.realm else { throw DialogBook.unknown }
+        return .room(room)
+      }
+    }
+  }
 
   enum Found: Sendable {
-    case members(DialogMembers)
+    case page(Page)
     /// Not remembered: read it, then `remember` it.
     case unread(DialogID)
   }
@@ -42,28 +89,37 @@ final class DialogBook: Sendable {
   /// Without reading. Throws for an id that cannot be one.
   func find(_ text: String, in realm: RealmID) throws(Problem) -> Found {
     guard let id = PublicID(text).flatMap({ parley.dialog(of: $0, in: realm) }) else { throw Self.unknown }
-    if let members = known.withLock({ $0[id] }) { return .members(members) }
+    if let page = known.withLock({ $0[id] }) { return .page(page) }
     return .unread(id)
   }
 
-  func remember(_ members: DialogMembers) {
+  func remember(_ page: Page) {
     known.withLock {
       if $0.count >= AppLimits.cachedDialogsMax { $0 = [:] }
-      $0[members.id] = members
+      $0[page.id] = page
     }
   }
 
-  /// The members of a dialog that `user` is in.
-  func members(_ text: String, for user: Party) async throws(Problem) -> (members: DialogMembers, peer: Party) {
-    let members: DialogMembers
+  func place(_ text: String, for user: Party) async throws(Problem) -> DialogPlace {
+    let page: Page
     switch try find(text, in: user.realm) {
-    case .members(let found): members = found
+    case .page(let found): page = found
     case .unread(let id):
-      guard let dialog = try await parley.read({ try $0.dialog(id) }) else { throw Self.unknown }
-      members = DialogMembers(dialog)
-      remember(members)
+      guard let found = try await parley.read({ try Page.read(id, $0) }) else { throw Self.unknown }
+      page = found
+      remember(page)
     }
-    guard let peer = members.peer(of: user.id) else { throw Self.unknown }
-    return (members, peer)
+    return try page.place(for: user)
+  }
+
+  /// A group or public dialog. Throws for a private one.
+  func room(_ text: String, for user: Party) async throws(Problem) -> RoomName {
+    switch try await place(text, for: user) {
+    case .room(let room): return room
+    case .peer:
+      throw Problem(
+        .forbidden, "dialog-private", "This is a private dialog: it has two members and nothing to change.",
+        field: "dialogId")
+    }
   }
 }

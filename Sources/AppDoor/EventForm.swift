@@ -19,11 +19,13 @@ final class EventForm: Sendable {
     self.cursor = cursor
   }
 
-  static func of(_ entry: Entry, _ rendering: Rendering) -> EventForm {
-    entry.forms.form(for: .app) { make(entry, rendering) }
+  /// `rooms`: those of the page that the entry was read with; one that came live
+  /// brings its own.
+  static func of(_ entry: Entry, _ rendering: Rendering, rooms: [DialogID: Room] = [:]) -> EventForm {
+    entry.forms.form(for: .app) { make(entry, rendering, rooms) }
   }
 
-  private static func make(_ entry: Entry, _ rendering: Rendering) -> EventForm {
+  private static func make(_ entry: Entry, _ rendering: Rendering, _ rooms: [DialogID: Room]) -> EventForm {
     let cursor = rendering.cursor(entry.position)
     let domain = entry.author.address.domain
     switch entry.fact {
@@ -52,8 +54,47 @@ final class EventForm: Sendable {
     case .profile(let profile):
       return form(.userUpdated, entry, cursor, UserUpdatedBody(user: rendering.user(entry.author, profile)))
     case .dialogOpened:
-      let dialog = rendering.dialog(entry.dialog, entry.author, entry.peer, createdAt: entry.time)
+      guard let peer = entry.peer else { return EventForm(head: nil, message: nil, cursor: cursor) }
+      let dialog = rendering.dialog(entry.dialog, entry.author, peer, createdAt: entry.time)
       return form(.dialogCreated, entry, cursor, DialogCreatedBody(dialog: dialog))
+    case .room(let change):
+      guard let name = entry.room else { return EventForm(head: nil, message: nil, cursor: cursor) }
+      return form(of: change, in: name, entry, cursor, rendering, rooms[entry.dialog])
+    case .invitation(let invitation):
+      return form(
+        .dialogInvited, entry, cursor,
+        DialogInvitedBody(
+          dialogId: rendering.id(invitation.room.dialog), jid: invitation.room.address.description,
+          name: invitation.name ?? rooms[invitation.room.dialog]?.settings.name, inviterId: invitation.inviter.name,
+          reason: invitation.reason))
+    }
+  }
+
+  private static func form(
+    of change: RoomChange, in name: RoomName, _ entry: Entry, _ cursor: String, _ rendering: Rendering,
+    _ present: Room?
+  ) -> EventForm {
+    let message = rendering.notice(entry, change)
+    // The last resort has no place in a sound store: a change of a room that is not there.
+    let room =
+      change.room ?? present
+      ?? Room(name: name, externalID: nil, createdAt: entry.time, settings: RoomSettings())
+    switch change.change {
+    case .created:
+      return form(
+        .dialogCreated, entry, cursor, DialogCreatedBody(dialog: rendering.dialog(room), message: message))
+    case .settings, .topic:
+      return form(
+        .dialogUpdated, entry, cursor, DialogUpdatedBody(dialog: rendering.dialog(room), message: message))
+    case .member(let member):
+      return form(
+        .memberUpdated, entry, cursor,
+        MemberUpdatedBody(
+          dialogId: rendering.id(entry.dialog), member: rendering.member(member), dialog: rendering.dialog(room),
+          message: message))
+    case .destroyed:
+      return form(
+        .dialogDeleted, entry, cursor, DialogDeletedBody(dialogId: rendering.id(entry.dialog), message: message))
     }
   }
 

@@ -62,10 +62,11 @@ struct Rendering: Sendable {
 
   // MARK: Dialogs
 
-  /// What every viewer sees of a dialog.
+  /// What every viewer sees of a private dialog.
   func dialog(_ id: DialogID, _ first: Party, _ second: Party, createdAt: Timestamp?) -> DialogBody {
     DialogBody(
-      id: self.id(id), type: "private", memberIds: first.id == second.id ? [first.name] : [first.name, second.name],
+      id: self.id(id), type: DialogBody.Kind.isPrivate.rawValue,
+      memberIds: first.id == second.id ? [first.name] : [first.name, second.name],
       createdAt: createdAt.map { WireTime($0) })
   }
 
@@ -89,6 +90,7 @@ struct Rendering: Sendable {
 
   /// nil: nothing that an app shows.
   func message(_ entry: Entry) -> MessageBody? {
+    if case .room(let change) = entry.fact { return notice(entry, change) }
     guard case .message(let message) = entry.fact, message.sequence > 0,
       let (content, metadata) = content(message.content)
     else { return nil }

@@ -53,7 +53,7 @@ protocol PostingOperation: ServedOperation {
   static func dialogID(_ input: Input) -> String
   /// What to post, in order; the last one's outcome is the operation's.
   static func intents(
-    _ input: Input, by author: Parley.Caller, resource: String?, to peer: Party, _ parley: Parley
+    _ input: Input, by author: Parley.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
   ) throws(Problem) -> [Intent]
   static func outcome(_ receipt: Receipt, mark: Mark?, _ author: Party, _ rendering: Rendering) -> Outcome<Output>?
   /// Whether `outcome` needs the author's mark in the dialog.
@@ -64,13 +64,18 @@ protocol PostingOperation: ServedOperation {
 extension PostingOperation {
   static func perform(_ input: Input, _ call: Call) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user()
-    let (members, peer) = try await call.door.dialogs.members(dialogID(input), for: caller.user)
-    let intents = try intents(input, by: caller, resource: nil, to: peer, call.parley)
+    let place = try await call.door.dialogs.place(dialogID(input), for: caller.user)
     var receipt = Receipt(position: .zero)
-    for intent in intents { receipt = try await call.parley.post(intent, by: caller.user) }
+    do throws(Problem) {
+      for intent in try intents(input, by: caller, resource: nil, in: place, call.parley) {
+        receipt = try await call.parley.post(intent, by: caller.user)
+      }
+    } catch {
+      throw await call.parley.told(error, of: place, to: caller.user)
+    }
     var mark: Mark?
     if needsMark(receipt) {
-      mark = try await call.parley.read { try $0.mark(caller.user.id, in: members.id) }
+      mark = try await call.parley.read { try $0.mark(caller.user.id, in: place.id) }
     }
     guard let outcome = outcome(receipt, mark: mark, caller.user, call.rendering) else {
       throw Problem(.internal, "outcome-missing", "The post was stored, but it cannot be shown.")

@@ -75,5 +75,8 @@ final class SyncWaiter: LiveSession {
     timer.cancel()
   }
 
-  func leave() { door.parley.hub.depart(self, time: door.parley.clock.now) }
+  func leave() {
+    door.parley.hub.depart(self, time: door.parley.clock.now)
+    door.parley.vacate(party, session: id)
+  }
 }

@@ -28,6 +28,10 @@ public enum EventName: String, Sendable, CaseIterable {
   case blockUpdated = "block.updated"
   case userUpdated = "user.updated"
   case dialogCreated = "dialog.created"
+  case dialogUpdated = "dialog.updated"
+  case dialogDeleted = "dialog.deleted"
+  case dialogInvited = "dialog.invited"
+  case memberUpdated = "member.updated"
   case typingUpdated = "typing.updated"
   case presenceUpdated = "presence.updated"
   case unreadUpdated = "unread.updated"
@@ -38,7 +42,9 @@ public enum EventName: String, Sendable, CaseIterable {
   /// `user.updated` is both: one's own change is, a contact's is not.
   public var isDurable: Bool {
     switch self {
-    case .messageCreated, .markerUpdated, .contactUpdated, .blockUpdated, .userUpdated, .dialogCreated: true
+    case .messageCreated, .markerUpdated, .contactUpdated, .blockUpdated, .userUpdated, .dialogCreated,
+      .dialogUpdated, .dialogDeleted, .dialogInvited, .memberUpdated:
+      true
     case .ready, .caughtUp, .resync, .typingUpdated, .presenceUpdated, .unreadUpdated, .sessionRevoked, .goAway:
       false
     }

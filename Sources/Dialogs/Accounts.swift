@@ -117,6 +117,10 @@ extension Parley {
   /// Disabling and deleting end all sessions and logins. A deleted user's name is
   /// never given out again; what they wrote stays in others' dialogs.
   public func setState(of id: UserID, _ state: User.State) async throws(Problem) {
+    // Who is deleted can do nothing any more, not even leave.
+    if state == .deleted, let user = try await read({ try $0.user(id) }), user.state != .deleted {
+      try await leaveRooms(user)
+    }
     let now = clock.now
     let gone: User = try await work { writer in
       guard var user = try writer.user(id), user.state != .deleted else {
@@ -150,6 +154,32 @@ extension Parley {
       }
     }
     try await work { try $0.erasePersonal(user.id) }
+  }
+
+  /// A deleted user is nowhere a member. A room whose only owner goes belongs to
+  /// the admin, else the member, who has been there longest; an empty one ends.
+  private func leaveRooms(_ user: User) async throws(Problem) {
+    let party = Party(id: user.id, realm: user.realm, address: user.address)
+    for (room, _) in try await read({ try $0.memberships(of: user.id) }) {
+      let leave = [MemberDraft(address: user.address, affiliation: Affiliation.none)]
+      do throws(Problem) {
+        try await post(.room(.members(.dialog(room.dialog), leave)), by: party)
+      } catch where error == .lastOwner {
+        let heir = try await read { reader -> Member? in
+          for among: Set<Affiliation> in [[.admin], [.member], [.watcher]] {
+            let members = try reader.members(of: room.dialog, among: among, after: nil, limit: Limits.membersMax)
+            if let first = members.min(by: { $0.joinedAt < $1.joinedAt }) { return first }
+          }
+          return nil
+        }
+        if let heir {
+          let hand = [MemberDraft(address: heir.party.address, affiliation: .owner)] + leave
+          try await post(.room(.members(.dialog(room.dialog), hand)), by: party)
+        } else {
+          try await post(.room(.destroy(.dialog(room.dialog), reason: nil, alternate: nil)), by: party)
+        }
+      }
+    }
   }
 
   // MARK: Passwords

@@ -29,6 +29,49 @@ public enum Limits {
   public static let groupBytesMax = 1_023
   public static let blocksMax = 1_000
 
+  // What becomes of messages.
+  /// Emoji of one person for one message; further ones are left out.
+  public static let reactionsMax = 20
+  /// Octets of one emoji: the longest sequences of Unicode 16 have 35; longer ones
+  /// are left out.
+  public static let emojiBytesMax = 64
+  /// People whose reactions to one message are kept: later ones are only relayed.
+  public static let reactingUsersMax = 500
+
+  // Rooms.
+  /// Octets of a room's localpart; longer is `malformed` (RFC 7622 3.3).
+  public static let roomNameBytesMax = 1_023
+  public static let externalIDBytesMax = 256
+  public static let topicBytesMax = 4_096
+  public static let passwordBytesMax = 1_023
+  /// Octets of a nick; longer is `malformed`.
+  public static let nickBytesMax = 256
+  /// Octets of a reason for a kick, a ban, an invitation; longer is cut.
+  public static let reasonBytesMax = 1_024
+  /// People with an affiliation in one room, banned ones included; the next is
+  /// refused with `too-large`.
+  public static let membersMax = 10_000
+  /// People in one change of affiliations or roles; more is `too-large`: a post
+  /// must not hold up the log.
+  public static let memberChangesMax = 256
+  /// Occupants of one room: above, only admins and owners still get in.
+  public static let occupantsMax = 10_000
+  /// Sessions under one nick: as many as a user has.
+  public static let seatsMax = sessionsPerUserMax
+  /// Rooms that one session occupies at a time; the next is refused.
+  public static let roomsPerSessionMax = 1_000
+  /// Rooms in which one user is a member; the next is refused.
+  public static let roomsPerUserMax = 5_000
+  /// Above so many occupants only moderators, oneself and those who have spoken
+  /// are shown: presences grow with the square of the people.
+  public static let shownOccupantsMax = 200
+  /// Members up to which everybody learns how far each has read.
+  public static let markersToldMax = 20
+  /// Unconfigured rooms at a time, over all users; the next is refused, and each
+  /// ends with its creator's session.
+  public static let leasesMax = 10_000
+  public static let slowModeSecondsMax = 86_400
+
   // Sessions.
   /// Of one user over both doors; the next is refused with `resource-constraint`.
   public static let sessionsPerUserMax = 32

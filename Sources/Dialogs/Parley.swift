@@ -16,10 +16,11 @@ public final class Parley: Sendable {
   private let derivers: Workers
 
   /// Opens the log and creates realms that are new. `domains`: the first is the
-  /// default; at least one. `threads`: so many at a time read the store, and so
-  /// many derive keys.
+  /// default; at least one. `rooms`: where the rooms of a domain live. `threads`: so
+  /// many at a time read the store, and so many derive keys.
   public init(
-    store: any Store, clock: any Clock, domains: [String], threads: Int = 2, logger: Logger
+    store: any Store, clock: any Clock, domains: [String],
+    rooms: (String) -> String = { "conference.\($0)" }, threads: Int = 2, logger: Logger
   ) throws {
     precondition(!domains.isEmpty, "a server without a domain")
     var realms = try store.read { try $0.realms() }
@@ -27,8 +28,13 @@ public final class Parley: Sendable {
       var generator = SystemRandomNumberGenerator()
       let key = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
       let epoch = UInt32.random(in: 1 ... .max, using: &generator)
-      realms.append(try store.write { try $0.insertRealm(domain: domain, key: key, epoch: epoch) })
+      realms.append(
+        try store.write { try $0.insertRealm(domain: domain, rooms: rooms(domain), key: key, epoch: epoch) })
     }
+    for realm in realms where domains.contains(realm.domain) && realm.rooms != rooms(realm.domain) {
+      try store.write { try $0.setRooms(rooms(realm.domain), of: realm.id) }
+    }
+    realms = try store.read { try $0.realms() }
     let served = domains.compactMap { domain in realms.first { $0.domain == domain } }
     // Realms that are no longer served keep their users; ids of theirs still open.
     let realmTable = RealmTable(served + realms.filter { realm in !served.contains(realm) })
@@ -69,6 +75,12 @@ public final class Parley: Sendable {
     PublicID(text).flatMap { realmTable.position(ofCursor: $0, in: realm) }
   }
 
+  public func realm(rooms domain: String) -> Realm? { realms.first { $0.rooms == domain } }
+  /// XEP-0421: stable, opaque, of one room.
+  public func occupantID(of user: UserID, in room: RoomName) -> String {
+    realmTable.occupantID(of: user, in: room)
+  }
+
   // MARK: Writing
 
   /// Queues a post. Never blocks. False: the inbox is full or closed, nothing
@@ -83,6 +95,7 @@ public final class Parley: Sendable {
   }
 
   public var isFull: Bool { inbox.isFull }
+  var isClosed: Bool { inbox.isClosed }
   /// Runs `body`, on any thread, once the inbox is half empty.
   public func whenRoom(_ body: @escaping @Sendable () -> Void) { inbox.whenRoom(body) }
 
@@ -211,10 +224,21 @@ extension Parley {
   /// What decoys of unknown users are derived from; the same over restarts.
   public var decoySecret: [UInt8] { realmTable.all.first?.key ?? [] }
 
-  /// A session of the user has ended: if it was the last, that is when they
-  /// were last seen.
-  public func leave(_ party: Party) {
+  /// A session is gone: its seats in rooms are free, and nothing is told it any more.
+  public func vacate(_ party: Party, session: SessionID) {
+    submitSurely(Post(author: party, intent: .room(.vacate(session)), completion: .none))
+  }
+
+  /// A session of the user has ended: if it was the last, that is when they were last seen.
+  public func leave(_ party: Party, session: SessionID) {
+    vacate(party, session: session)
     guard hub.attendances(of: party.id).isEmpty else { return }
     _ = submit(Post(author: party, intent: .leave, completion: .none))
+  }
+
+  /// Queues a post now, or as soon as there is room.
+  public func submitSurely(_ post: Post) {
+    if submit(post) || isClosed { return }
+    whenRoom { [self] in submitSurely(post) }
   }
 }

@@ -1,3 +1,5 @@
+import Crypto
+
 /// The realms that are served, with the keys that seal their public ids. Made
 /// at start, immutable.
 struct RealmTable: Sendable {
@@ -10,6 +12,7 @@ struct RealmTable: Sendable {
     let entries: Sealer
     let dialogs: Sealer
     let cursors: Sealer
+    let occupants: SymmetricKey
   }
 
   /// `realms` in the order of the configuration: the first is the default.
@@ -18,13 +21,31 @@ struct RealmTable: Sendable {
     let served = realms.map {
       Served(
         realm: $0, entries: Sealer(realm: $0, purpose: .entry), dialogs: Sealer(realm: $0, purpose: .dialog),
-        cursors: Sealer(realm: $0, purpose: .cursor))
+        cursors: Sealer(realm: $0, purpose: .cursor),
+        occupants: HKDF<SHA256>.deriveKey(
+          inputKeyMaterial: SymmetricKey(data: $0.key), info: Array("parley occupant".utf8), outputByteCount: 32))
     }
     byDomain = Dictionary(served.map { ($0.realm.domain, $0) }, uniquingKeysWith: { first, _ in first })
     byID = Dictionary(served.map { ($0.realm.id, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   func realm(domain: String) -> Realm? { byDomain[domain]?.realm }
+  func realm(_ id: RealmID) -> Realm? { byID[id]?.realm }
+  func realm(rooms domain: String) -> Realm? { all.first { $0.rooms == domain } }
+
+  /// XEP-0421 3: the same for a user in a room for ever, different in every
+  /// other room, and nothing is to be learnt from it.
+  func occupantID(of user: UserID, in room: RoomName) -> String {
+    var message: [UInt8] = []
+    for number in [room.dialog.number, user.number] {
+      for shift in stride(from: 56, through: 0, by: -8) { message.append(UInt8(truncatingIfNeeded: number >> Int64(shift))) }
+    }
+    let code = Array(HMAC<SHA256>.authenticationCode(for: message, using: served(room.realm).occupants))
+    var halves: (UInt64, UInt64) = (0, 0)
+    for byte in code[0..<8] { halves.0 = halves.0 << 8 | UInt64(byte) }
+    for byte in code[8..<16] { halves.1 = halves.1 << 8 | UInt64(byte) }
+    return PublicID(high: halves.0, low: halves.1).description
+  }
 
   func entryID(_ position: Position, in realm: RealmID) -> PublicID { served(realm).entries.seal(position.number) }
   func position(of id: PublicID, in realm: RealmID) -> Position? {

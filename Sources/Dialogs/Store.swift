@@ -50,15 +50,16 @@ public protocol StoreReader {
   /// The private dialog of two users, or the self dialog where they are the same.
   func dialog(between a: UserID, and b: UserID) throws -> Dialog?
   /// Private dialogs of the user (and the self dialog once it holds a message) with
-  /// `last` < `before`, newest first.
+  /// `last` < `before`, newest first. Rooms are not among them.
   func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView]
   func mark(_ user: UserID, in dialog: DialogID) throws -> Mark?
-  /// The sum of unread over all dialogs of the user.
+  /// The sum of unread over all dialogs and rooms of the user.
   func unread(of user: UserID) throws -> Int64
   /// Messages with sequence > 0, positions strictly between, newest first unless `ascending`.
   func history(
     of dialog: DialogID, after: Position, before: Position, limit: Int, ascending: Bool
   ) throws -> [Entry]
+  /// Entries that are read carry the state of their message (`Entry.state`).
   func entry(_ position: Position, in dialog: DialogID) throws -> Entry?
   /// Everything the user's clients follow: messages, markers, contact, block and
   /// profile changes, behind `after`, ascending. Of superseded markers only the last is there.
@@ -69,8 +70,44 @@ public protocol StoreReader {
   func replay(of user: UserID, after: Position, limit: Int) throws -> [Entry]
   /// The last message with this RepeatKey.id by this author in this dialog, with its body hash.
   func find(_ id: String, by author: UserID, in dialog: DialogID) throws -> (position: Position, bodyHash: UInt64)?
-  /// Counting messages of the dialog up to and including `position`: all, and those by `author`.
+  /// Counting messages of the dialog or room up to and including `position`: all, and those by `author`. In a
+  /// room `own` goes by the member's mark, and may be negative before they came.
   func counting(in dialog: DialogID, upTo position: Position, by author: UserID) throws -> (all: Int64, own: Int64)
+
+  // Rooms
+  func room(_ id: DialogID) throws -> Room?
+  /// Also of a destroyed room.
+  func room(at address: BareJID) throws -> Room?
+  func room(externalID: String, in realm: RealmID) throws -> Room?
+  func roomName(_ id: DialogID) throws -> RoomName?
+  func member(_ user: UserID, of room: DialogID) throws -> Member?
+  /// Who has reserved this nick; `key` from `Precis.nicknameKey`.
+  func member(nickKey key: String, of room: DialogID) throws -> Member?
+  /// Those with an affiliation in `among`, by user number, behind `after`.
+  func members(of room: DialogID, among: Set<Affiliation>, after: UserID?, limit: Int) throws -> [Member]
+  /// Everybody with a row whose `version` is above, removed ones as `none`, by version; several may
+  /// share one.
+  func memberChanges(of room: DialogID, after: Position, limit: Int) throws -> [Member]
+  /// Rooms that are not destroyed in which the user is a member, with the position behind which
+  /// they follow each, by room number.
+  func memberships(of user: UserID) throws -> [(room: RoomName, since: Position)]
+  /// One member's view of each of their rooms with `last` < `before`, newest first.
+  func rooms(of user: UserID, before: Position, limit: Int) throws -> [RoomView]
+  /// Rooms of a realm that are not destroyed, by localpart, behind `after`; `listed`: only those anybody
+  /// may find; `matching`: a case-insensitive part of the name, or a prefix of the localpart.
+  func rooms(
+    in realm: RealmID, listed: Bool, matching: String?, after: String?, limit: Int
+  ) throws -> [Room]
+  /// What occupants may read again (XEP-0045 7.2.13) and the room's archive (XEP-0313):
+  /// messages with trait `archived`, and topics.
+  func archive(of room: DialogID, _ query: ArchiveQuery) throws -> ArchivePage
+  /// Like `feed(of:after:limit:)`, with everything of these rooms behind both `after` and each
+  /// room's own position, merged in log order.
+  func feed(
+    of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int
+  ) throws -> [Entry]
+  /// Bytes of a room, as `vault` of a user.
+  func vault(_ room: DialogID, node: String, item: String) throws -> [UInt8]?
 
   // Logins and streams
   func grant(access hash: [UInt8]) throws -> Grant?
@@ -83,21 +120,43 @@ public protocol StoreReader {
 
 /// All of it inside the one transaction of a batch.
 public protocol StoreWriter: StoreReader {
-  /// Stores entry, payload and the feed rows that `feeds` names.
+  /// Stores entry, payload and the feed rows that `feeds` names. Everything of a room but a
+  /// marker that has feed rows also goes into the room's own list, which its members follow.
   func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws
   func insert(dialog kind: Dialog.Kind, first: Party, second: Party, createdAt: Timestamp) throws -> Dialog
   /// sequence, ordinal, last.
   func update(_ dialog: Dialog) throws
-  /// Inserts or replaces. The feed rows at the mark's previous position (`superseded`,
-  /// `.zero`: none) go, of both members; those in the archive stay there only
-  /// (traits `archived` and `unfollowed`, `mark` cleared).
+  /// Replaces. The entry at the mark's previous position (`superseded`, `.zero`: none)
+  /// goes, with its feed rows.
   func put(_ mark: Mark, superseded: Position) throws
+  // Rooms
+  /// Throws `StoreConflict` when the address or the `externalID` is or was taken.
+  func insertRoom(
+    localpart: String, in realm: RealmID, externalID: String?, settings: RoomSettings, createdAt: Timestamp
+  ) throws -> Room
+  /// sequence, ordinal, last: what each message changes.
+  func updateCounters(of room: Room) throws
+  /// Everything else that changes.
+  func update(_ room: Room) throws
+  /// Inserts or replaces. A new member's mark is made: everything up to `ordinal` (the room's)
+  /// counts as read. With affiliation `none` the row stays as a tombstone for `memberChanges`,
+  /// without nick; the mark goes. Throws `StoreConflict` when another member has the nick.
+  func put(_ member: Member, ordinal: Int64) throws
+  /// nil deletes the item.
+  func setVault(_ room: DialogID, node: String, item: String, _ bytes: [UInt8]?) throws
+
+  /// What became of a message. With a retraction what was said is overwritten: text, fields, extras;
+  /// envelope, time and sequence stay.
+  func put(_ state: MessageState, of position: Position, in dialog: DialogID) throws
+
   /// Gives out a position without an entry (a mark that nobody archives).
   func setHead(_ position: Position, time: Timestamp) throws
   /// Deletes payload and feed rows of a transient message.
   func erase(_ position: Position, in dialog: DialogID) throws
 
-  func insertRealm(domain: String, key: [UInt8], epoch: UInt32) throws -> Realm
+  func insertRealm(domain: String, rooms: String, key: [UInt8], epoch: UInt32) throws -> Realm
+  /// Where the realm's rooms live from now on; before anybody reads.
+  func setRooms(_ domain: String, of realm: RealmID) throws
   /// Throws `StoreConflict` when the address is or was taken.
   func insertUser(_ address: BareJID, in realm: RealmID, profile: Profile, createdAt: Timestamp) throws -> User
   /// State, profile, lastSeenAt, delivered.

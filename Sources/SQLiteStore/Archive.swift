@@ -1,17 +1,12 @@
 import Dialogs
 
-/// The personal archive (XEP-0313): a user's feed, or one dialog, as far as it
-/// is archived for that user.
+/// Archives (XEP-0313). The personal one is a user's feed, or one dialog, as far
+/// as it is archived for that user; a room's is its entries as far as archived.
 extension Reader {
   func archive(of user: UserID, _ query: ArchiveQuery) throws -> ArchivePage {
-    if let positions = query.positions { return try archive(of: user, exactly: positions) }
-    var after = query.after
-    var before = query.before
-    if let start = query.start { after = max(after, try firstPosition(since: start).previous) }
-    if let end = query.end { before = min(before, try firstPosition(since: end + .milliseconds(1))) }
-
-    // One more than asked for tells whether anything follows.
-    let limit = bound(query.limit)
+    if let positions = query.positions {
+      return try exactly(positions) { try connection(.archived).bind(1, user.number).bind(2, $0.number) }
+    }
     let statement: Prepared
     if let dialog = query.with {
       guard let archived = try archivedFlag(of: user, in: dialog) else {
@@ -24,17 +19,38 @@ extension Reader {
     }
     // An app's or XMPP's resource of the other side only makes sense with it.
     let resource = query.with == nil ? nil : query.withResource
-    var entries = try statement.bind(1, user.number).bind(2, after.number).bind(3, before.number)
-      .bind(4, limit + 1).bind(5, resource).all { try entry($0) }
+    return try page(statement.bind(1, user.number).bind(5, resource), query)
+  }
+
+  func archive(of room: DialogID, _ query: ArchiveQuery) throws -> ArchivePage {
+    if let positions = query.positions {
+      return try exactly(positions) { try connection(.archivedInRoom).bind(1, room.number).bind(2, $0.number) }
+    }
+    let statement = try connection(query.backwards ? .dialogArchiveBackwards : .dialogArchive)
+    try statement.bind(1, Self.noPeer.number).bind(5, nil as String?).bind(6, room.number)
+      .bind(7, EntryFlags.firstArchived.rawValue)
+    return try page(statement, query)
+  }
+
+  /// `statement` has bounds and limit as its parameters 2 to 4.
+  private func page(_ statement: Prepared, _ query: ArchiveQuery) throws -> ArchivePage {
+    var after = query.after
+    var before = query.before
+    if let start = query.start { after = max(after, try firstPosition(since: start).previous) }
+    if let end = query.end { before = min(before, try firstPosition(since: end + .milliseconds(1))) }
+
+    // One more than asked for tells whether anything follows.
+    let limit = bound(query.limit)
+    var entries = try statement.bind(2, after.number).bind(3, before.number).bind(4, limit + 1).all { try entry($0) }
     let isComplete = Int64(entries.count) <= limit
     if !isComplete { entries.removeLast() }
     if query.backwards { entries.reverse() }
     return ArchivePage(entries: entries, complete: isComplete)
   }
 
-  private func archive(of user: UserID, exactly positions: [Position]) throws -> ArchivePage {
+  private func exactly(_ positions: [Position], _ find: (Position) throws -> Prepared) throws -> ArchivePage {
     let entries = try Set(positions).sorted().compactMap { position in
-      try connection(.archived).bind(1, user.number).bind(2, position.number).first { try entry($0) }
+      try find(position).first { try entry($0) }
     }
     return ArchivePage(entries: entries, complete: true)
   }
@@ -92,6 +108,11 @@ extension Query {
     """
     SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
     WHERE f.user = ?1 AND f.position = ?2 AND f.traits & \(FeedRow.Traits.archived.rawValue)
+    """)
+  fileprivate static let archivedInRoom = Query(
+    """
+    SELECT \(payload) FROM entries e CROSS JOIN payloads p ON p.position = e.position
+    WHERE e.dialog = ?1 AND e.position = ?2 AND e.flags & \(EntryFlags.firstArchived.rawValue)
     """)
   fileprivate static let members = Query("SELECT first, second FROM dialogs WHERE id = ?1")
   fileprivate static let nextPayload = Query(

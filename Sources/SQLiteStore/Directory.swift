@@ -2,14 +2,18 @@ import Addresses
 import Dialogs
 import Synchronization
 
-/// What every entry needs and never changes: the addresses of users and the
-/// realms' seals. Shared by all connections.
+/// What every entry needs and never changes: the addresses of users and rooms
+/// and the realms' seals. Shared by all connections.
 ///
-/// A user that a transaction has made and not yet committed must not get in: if
-/// it is rolled back, the number is given to somebody else. So a rollback
+/// A user or room that a transaction has made and not yet committed must not stay
+/// when it is rolled back: the number is given to somebody else. So a rollback
 /// empties it; until then nobody else can have met the number.
+///
+/// A realm's rooms all move when their domain changes, which happens only at
+/// start, before anybody reads: that empties it too.
 final class Directory: Sendable {
   private let parties = Mutex<[UserID: Party]>([:])
+  private let rooms = Mutex<[DialogID: RoomName]>([:])
   private let seals = Mutex<[RealmID: Sealer]>([:])
 
   func party(_ id: UserID, _ find: () throws -> Party?) rethrows -> Party? {
@@ -20,6 +24,16 @@ final class Directory: Sendable {
       $0[id] = party
     }
     return party
+  }
+
+  func room(_ id: DialogID, _ find: () throws -> RoomName?) rethrows -> RoomName? {
+    if let room = rooms.withLock({ $0[id] }) { return room }
+    guard let room = try find() else { return nil }
+    rooms.withLock {
+      if $0.count >= StoreLimits.cachedRoomsMax { $0 = [:] }
+      $0[id] = room
+    }
+    return room
   }
 
   /// Seals the public ids of a realm's entries.
@@ -33,6 +47,7 @@ final class Directory: Sendable {
 
   func forget() {
     parties.withLock { $0 = [:] }
+    rooms.withLock { $0 = [:] }
     seals.withLock { $0 = [:] }
   }
 }

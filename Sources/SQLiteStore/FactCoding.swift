@@ -4,14 +4,14 @@ import Dialogs
 /// What an entry says beside its message, as the bytes of `payloads.detail`.
 /// The first byte is the format's version.
 enum FactCoding {
-  private static let version: Int64 = 1
+  static let version: Int64 = 1
 
   /// nil: the payload's other columns say it all.
   static func encode(_ fact: Fact) -> [UInt8]? {
     var out = ByteWriter()
     switch fact {
     case .message, .dialogOpened: return nil
-    case .marker, .contact, .blocks, .profile: out.write(version)
+    case .marker, .contact, .blocks, .profile, .room, .invitation: out.write(version)
     }
     switch fact {
     case .message, .dialogOpened: return nil
@@ -25,20 +25,22 @@ enum FactCoding {
       out.write(profile.status) { $0.write($1) }
       out.write(profile.avatarHash) { $0.write($1) }
       out.write(profile.metadata) { $0.write($1) }
+    case .room(let change): write(change, &out)
+    case .invitation(let invitation): write(invitation, &out)
     }
     return out.bytes
   }
 
   /// `stanza` is what the payload's other columns hold, `seal` gives a marker's
-  /// target its public id.
+  /// target its public id, `party` and `room` who and where a number is.
   static func decode(
     _ kind: Fact.Kind, _ detail: [UInt8], in dialog: DialogID, stanza: () throws(StoreFailure) -> Message,
-    seal: (Position) -> PublicID
-  ) throws(StoreFailure) -> Fact {
+    seal: (Position) -> PublicID, party: (UserID) throws -> Party, room: (DialogID) throws -> RoomName
+  ) throws -> Fact {
     switch kind {
     case .message: return .message(try stanza())
     case .dialogOpened: return .dialogOpened
-    case .marker, .contact, .blocks, .profile: break
+    case .marker, .contact, .blocks, .profile, .room, .invitation: break
     }
     var from = ByteReader(detail)
     guard try from.int() == version else { throw damaged }
@@ -58,6 +60,8 @@ enum FactCoding {
         Profile(
           displayName: try from.optional(text), status: try from.optional(text),
           avatarHash: try from.optional(text), metadata: try from.optional(text)))
+    case .room: return .room(try roomChange(&from, stanza: stanza, party: party))
+    case .invitation: return .invitation(try invitation(&from, party: party, room: room))
     }
   }
 
@@ -75,8 +79,8 @@ enum FactCoding {
     return try from.list(text)
   }
 
-  private static var damaged: StoreFailure { .corrupt("the parts of an entry make no sense") }
-  private static func text(_ from: inout ByteReader) throws(StoreFailure) -> String { try from.text() }
+  static var damaged: StoreFailure { .corrupt("the parts of an entry make no sense") }
+  static func text(_ from: inout ByteReader) throws(StoreFailure) -> String { try from.text() }
 
   // MARK: Markers
 

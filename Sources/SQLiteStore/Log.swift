@@ -20,6 +20,9 @@ extension Reader {
     try connection(.dialogBetween).bind(1, min(a, b).number).bind(2, max(a, b).number).first { try dialog($0) }
   }
 
+  /// What `dialogs.kind` says of a room, beside `Dialog.Kind`.
+  static let roomKind: Int64 = 2
+
   private func dialog(_ row: Prepared) throws -> Dialog {
     guard let kind = Dialog.Kind(rawValue: UInt8(clamping: row.int(1))) else {
       throw StoreFailure.corrupt("dialog \(row.int(0)) is of an unknown kind")
@@ -46,7 +49,7 @@ extension Reader {
     try connection(.mark).bind(1, user.number).bind(2, dialog.number).first { mark($0, from: 0, user) }
   }
 
-  private func mark(_ row: Prepared, from column: Int32, _ user: UserID) -> Mark {
+  func mark(_ row: Prepared, from column: Int32, _ user: UserID) -> Mark {
     Mark(
       dialog: DialogID(row.int(column)), user: user, delivered: Position(row.int(column + 1)),
       displayed: Position(row.int(column + 2)), displayedOrdinal: row.int(column + 3), own: row.int(column + 4),
@@ -92,15 +95,33 @@ extension Reader {
     in dialog: DialogID, upTo position: Position, by author: UserID
   ) throws -> (all: Int64, own: Int64) {
     guard
-      let members = try connection(.pair).bind(1, dialog.number).first({ (first: $0.int(0), second: $0.int(1)) }),
+      let members = try connection(.pair).bind(1, dialog.number).first({
+        (first: $0.int(0), second: $0.int(1), isRoom: $0.int(2) == Self.roomKind)
+      }),
       let counts = try connection(.counted).bind(1, dialog.number).bind(2, position.number)
         .first({ (all: $0.int(0), first: $0.int(1)) })
     else { return (0, 0) }
+    if members.isRoom { return (counts.all, try ownCounting(in: dialog, upTo: position, by: author)) }
     switch author.number {
     case members.first: return (counts.all, counts.first)
     case members.second: return (counts.all, counts.all - counts.first)
     default: return (counts.all, 0)
     }
+  }
+
+  /// From the last message the member has read, or from where they joined: there
+  /// the count is known. Markers go forward, so that all of a member's markers
+  /// together look at each entry at most once. It is the count by which the mark
+  /// goes: of a member who left and came back it leaves out, and before they came
+  /// takes away, what they wrote before.
+  private func ownCounting(in room: DialogID, upTo position: Position, by author: UserID) throws -> Int64 {
+    let known =
+      try connection(.knownOwn).bind(1, author.number).bind(2, room.number)
+      .first({ (place: $0.int(0), own: $0.int(1)) }) ?? (place: 0, own: 0)
+    let end = position.number
+    let between = try connection(.ownBetween).bind(1, room.number).bind(2, min(known.place, end))
+      .bind(3, max(known.place, end)).bind(4, author.number).first { $0.int(0) } ?? 0
+    return end >= known.place ? known.own + between : known.own - between
   }
 
   func bound(_ limit: Int) -> Int64 { Int64(min(max(0, limit), StoreLimits.rowsMax)) }
@@ -113,9 +134,12 @@ struct EntryFlags: OptionSet {
   static let shown = EntryFlags(rawValue: 1)
   /// Makes the dialog unread.
   static let counts = EntryFlags(rawValue: 2)
-  /// In the archive of the member with the lower number, or of the other.
+  /// In the archive of the member with the lower number, or of the other; the
+  /// first also: in the room's archive.
   static let firstArchived = EntryFlags(rawValue: 4)
   static let secondArchived = EntryFlags(rawValue: 8)
+  /// The payload is gone; the row stays because it counts.
+  static let erased = EntryFlags(rawValue: 16)
 }
 
 extension Query {
@@ -124,15 +148,18 @@ extension Query {
 
   private static let dialogColumns = "d.id, d.kind, d.first, d.second, d.sequence, d.ordinal, d.last, d.created"
   /// A member's own count lives in the dialog's row, which each message writes
-  /// anyway; so a message leaves the members' rows alone.
-  private static let own = "CASE WHEN d.first = m.user THEN d.first_own ELSE d.second_own END"
-  private static let markColumns = """
+  /// anyway; so a message leaves the members' rows alone. A room's row has no place
+  /// for that of everybody: there the author's row is written.
+  private static let own = """
+    CASE d.first WHEN m.user THEN d.first_own WHEN 0 THEN m.own ELSE d.second_own END
+    """
+  static let markColumns = """
     m.dialog, m.delivered, m.displayed, m.displayed_ordinal, \(own), m.own_at_displayed, m.position
     """
-  fileprivate static let dialog = Query("SELECT \(dialogColumns) FROM dialogs d WHERE d.id = ?1")
+  fileprivate static let dialog = Query("SELECT \(dialogColumns) FROM dialogs d WHERE d.id = ?1 AND d.kind < \(Reader.roomKind)")
   fileprivate static let dialogBetween = Query(
-    "SELECT \(dialogColumns) FROM dialogs d WHERE d.first = ?1 AND d.second = ?2")
-  fileprivate static let pair = Query("SELECT first, second FROM dialogs WHERE id = ?1")
+    "SELECT \(dialogColumns) FROM dialogs d WHERE d.first = ?1 AND d.second = ?2 AND d.kind < \(Reader.roomKind)")
+  fileprivate static let pair = Query("SELECT first, second, kind FROM dialogs WHERE id = ?1")
   /// Costs a look at each dialog of the user, about a microsecond each: keeping
   /// them in order would cost every message two more rows per member.
   fileprivate static let dialogsOf = Query(
@@ -140,7 +167,7 @@ extension Query {
     SELECT \(dialogColumns), \(markColumns) FROM (
       SELECT n.user AS user, n.dialog AS dialog, e.last AS last
       FROM members n CROSS JOIN dialogs e ON e.id = n.dialog
-      WHERE n.user = ?1 AND e.last < ?2 AND (e.kind = 1 OR e.sequence > 0)
+      WHERE n.user = ?1 AND e.last < ?2 AND (e.kind = 1 OR e.kind = 0 AND e.sequence > 0)
       ORDER BY e.last DESC LIMIT ?3
     ) l CROSS JOIN dialogs d ON d.id = l.dialog CROSS JOIN members m ON m.user = l.user AND m.dialog = l.dialog
     ORDER BY l.last DESC
@@ -164,7 +191,7 @@ extension Query {
   }
   fileprivate static let historyAscending = history("ASC")
   fileprivate static let historyDescending = history("DESC")
-  fileprivate static let lastShown = Query(
+  static let lastShown = Query(
     """
     SELECT \(payload) FROM entries e CROSS JOIN payloads p ON p.position = e.position
     WHERE e.dialog = ?1 AND e.flags & \(EntryFlags.shown.rawValue) ORDER BY e.position DESC LIMIT 1
@@ -193,4 +220,12 @@ extension Query {
     """)
   fileprivate static let counted = Query(
     "SELECT ordinal, own FROM entries WHERE dialog = ?1 AND position <= ?2 ORDER BY position DESC LIMIT 1")
+  fileprivate static let knownOwn = Query(
+    """
+    SELECT CASE m.displayed WHEN 0 THEN a.since ELSE m.displayed END, m.own_at_displayed
+    FROM members m CROSS JOIN affiliations a ON a.room = m.dialog AND a.user = m.user
+    WHERE m.user = ?1 AND m.dialog = ?2
+    """)
+  fileprivate static let ownBetween = Query(
+    "SELECT count(*) FROM entries WHERE dialog = ?1 AND position > ?2 AND position <= ?3 AND own = ?4")
 }

@@ -8,30 +8,36 @@ extension Reader {
     p.to_resource, p.stanza_id, p.lang, p.content_kind, p.text, p.fields, p.extras, p.detail
     """
 
+  /// The peer of what is said in a room.
+  static let noPeer = UserID(0)
+
   func entry(_ row: Prepared) throws -> Entry {
     let position = Position(row.int(0))
     let dialog = DialogID(row.int(1))
     let author = try known(UserID(row.int(2)))
-    let peerID = UserID(row.int(3))
-    let peer = peerID == author.id ? author : try known(peerID)
+    let peer = UserID(row.int(3))
+    let place: Entry.Place =
+      peer == Self.noPeer ? .room(try known(dialog)) : .peer(peer == author.id ? author : try known(peer))
     guard let kind = Fact.Kind(rawValue: UInt8(clamping: row.int(4))) else {
       throw StoreFailure.corrupt("entry \(position.number) is of an unknown kind")
     }
     let seal = try seal(author.realm)
     let fact: Fact =
       switch kind {
-      case .message: .message(try Self.message(row))
-      case .marker, .contact, .blocks, .profile, .dialogOpened:
+      case .message:
+        .message(try Self.message(row, reference: row.isNull(17) ? nil : FactCoding.decode(reference: row.bytes(17)) { seal.seal($0.number) }))
+      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation:
         try FactCoding.decode(
           kind, row.bytes(17), in: dialog, stanza: { () throws(StoreFailure) in try Self.message(row) },
-          seal: { seal.seal($0.number) })
+          seal: { seal.seal($0.number) }, party: { try known($0) }, room: { try known($0) })
       }
+    let state = kind == .message && row.int(7) & StoredTraits.changed != 0 ? try state(of: position) : nil
     return Entry(
-      position: position, time: Timestamp(milliseconds: row.int(5)), dialog: dialog, author: author, peer: peer,
-      fact: fact, id: seal.seal(position.number))
+      position: position, time: Timestamp(milliseconds: row.int(5)), dialog: dialog, author: author, place: place,
+      fact: fact, id: seal.seal(position.number), state: state)
   }
 
-  private static func message(_ row: Prepared) throws(StoreFailure) -> Message {
+  private static func message(_ row: Prepared, reference: Reference? = nil) throws(StoreFailure) -> Message {
     guard let kind = Content.Kind(rawValue: UInt8(clamping: row.int(13))),
       let type = Envelope.MessageType(rawValue: UInt8(clamping: row.int(8)))
     else { throw StoreFailure.corrupt("entry \(row.int(0)) is of an unknown type") }
@@ -41,7 +47,7 @@ extension Reader {
       envelope: Envelope(
         type: type, fromResource: row.textOrNil(9), toResource: row.textOrNil(10), id: row.textOrNil(11),
         language: row.textOrNil(12)),
-      traits: Message.Traits(rawValue: UInt16(clamping: row.int(7))))
+      traits: StoredTraits.message(row.int(7)), reference: reference)
   }
 }
 
@@ -49,23 +55,35 @@ extension Writer {
   func insertPayload(_ entry: Entry, _ key: RepeatKey?) throws {
     let payload = try connection(.insertPayload)
     try payload.bind(1, entry.position.number).bind(2, entry.dialog.number)
-      .bind(3, entry.author.id.number).bind(4, entry.peer.id.number)
+      .bind(3, entry.author.id.number).bind(4, (entry.peer?.id ?? Self.noPeer).number)
       .bind(5, Int64(entry.fact.kind.rawValue)).bind(6, entry.time.milliseconds)
     switch entry.fact {
     case .message(let message):
       try bind(message, key, to: payload)
-      try payload.bindNull(18)
+      if let reference = message.reference {
+        try payload.bind(18, FactCoding.encode(reference))
+      } else {
+        try payload.bindNull(18)
+      }
     case .marker(let marker):
-      if let stanza = marker.stanza { try bind(stanza, key, to: payload) } else { try bindNoMessage(to: payload) }
+      try bind(marker.stanza, key, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
-    case .contact, .blocks, .profile, .dialogOpened:
-      try bindNoMessage(to: payload)
+    case .room(let change):
+      try bind(change.stanza, key, to: payload)
+      try payload.bind(18, FactCoding.encode(entry.fact))
+    case .contact, .blocks, .profile, .dialogOpened, .invitation:
+      try bind(nil, nil, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
     }
     try payload.run()
   }
 
-  private func bind(_ message: Message, _ key: RepeatKey?, to payload: Prepared) throws(StoreFailure) {
+  private func bind(_ message: Message?, _ key: RepeatKey?, to payload: Prepared) throws(StoreFailure) {
+    guard let message else {
+      for index: Int32 in 7...17 { try payload.bindNull(index) }
+      try payload.bind(19, key?.id).bind(20, key.map { Int64(bitPattern: $0.bodyHash) })
+      return
+    }
     let content = message.content
     let envelope = message.envelope
     // The id that repeats are told by, where the stanza's own id is not it.
@@ -82,11 +100,6 @@ extension Writer {
       .bind(15, text: arena.place(content.text.isEmpty ? nil : content.text))
       .bind(16, text: arena.place(content.fields)).bind(17, bytes: arena.place(unlessEmpty: content.extras))
       .bind(19, text: arena.place(keyID)).bind(20, key.map { Int64(bitPattern: $0.bodyHash) })
-  }
-
-  private func bindNoMessage(to payload: Prepared) throws(StoreFailure) {
-    for index: Int32 in 7...17 { try payload.bindNull(index) }
-    try payload.bindNull(19).bindNull(20)
   }
 }
 

@@ -43,6 +43,23 @@ class Reader: @unchecked Sendable {  // used only by whoever holds its one conne
     return party
   }
 
+  func roomName(_ id: DialogID) throws -> RoomName? {
+    try directory.room(id) {
+      try connection(.roomName).bind(1, id.number).first { row in
+        RoomName(
+          dialog: id, realm: RealmID(row.int(0)), address: try Self.address(row.text(1), row.text(2)))
+      }
+    }
+  }
+
+  /// A room that an entry or another row names.
+  func known(_ id: DialogID) throws -> RoomName {
+    guard let room = try roomName(id) else {
+      throw StoreFailure.corrupt("room \(id.number) is named in the log and does not exist")
+    }
+    return room
+  }
+
   func seal(_ realm: RealmID) throws -> Sealer {
     let seal = try directory.seal(realm) {
       try connection(.realm).bind(1, realm.number).first(Self.realm)
@@ -53,7 +70,8 @@ class Reader: @unchecked Sendable {  // used only by whoever holds its one conne
 
   static func realm(_ row: Prepared) -> Realm {
     Realm(
-      id: RealmID(row.int(0)), domain: row.text(1), key: row.bytes(2), epoch: UInt32(truncatingIfNeeded: row.int(3)))
+      id: RealmID(row.int(0)), domain: row.text(1), rooms: row.text(2), key: row.bytes(3),
+      epoch: UInt32(truncatingIfNeeded: row.int(4)))
   }
 
   /// A stored address is in normal form already, which is cheap to see.
@@ -94,6 +112,8 @@ extension Query {
   static let rollback = Query("ROLLBACK")
   fileprivate static let party = Query(
     "SELECT u.realm, u.name, r.domain FROM users u JOIN realms r ON r.id = u.realm WHERE u.id = ?1")
-  fileprivate static let realm = Query("SELECT id, domain, key, epoch FROM realms WHERE id = ?1")
+  fileprivate static let roomName = Query(
+    "SELECT r.realm, r.localpart, m.rooms FROM rooms r JOIN realms m ON m.id = r.realm WHERE r.dialog = ?1")
+  fileprivate static let realm = Query("SELECT id, domain, rooms, key, epoch FROM realms WHERE id = ?1")
   fileprivate static let salt = Query("SELECT salt FROM log")
 }

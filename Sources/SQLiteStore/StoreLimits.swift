@@ -3,6 +3,8 @@ public enum StoreLimits {
   /// Users whose address is kept in memory, about 150 bytes each. At the bound
   /// the cache starts anew.
   static let cachedPartiesMax = 20_000
+  /// The same for rooms.
+  static let cachedRoomsMax = 20_000
 
   /// Bytes in the write-ahead log at which it is copied into the database.
   /// Smaller copies hot pages more often (measured: 8 MiB costs twice the CPU of
@@ -20,7 +22,7 @@ public enum StoreLimits {
   /// engine's own file layer writes less than 128 KiB at once.
   static let gatheredBytesMax = 96 << 10
 
-  /// Entries, dialogs or users in one answer, whatever was asked for: about 20 MB.
+  /// Entries, dialogs, rooms or users in one answer, whatever was asked for: about 20 MB.
   static let rowsMax = 20_000
 
   /// Messages of one dialog whose ids have the same 32-bit hash and are looked

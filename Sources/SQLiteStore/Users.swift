@@ -49,12 +49,17 @@ extension Reader {
 }
 
 extension Writer {
-  func insertRealm(domain: String, key: [UInt8], epoch: UInt32) throws -> Realm {
-    let id = try connection(.insertRealm).bind(1, domain).bind(2, key).bind(3, Int64(epoch)).first {
+  func insertRealm(domain: String, rooms: String, key: [UInt8], epoch: UInt32) throws -> Realm {
+    let id = try connection(.insertRealm).bind(1, domain).bind(2, rooms).bind(3, key).bind(4, Int64(epoch)).first {
       RealmID($0.int(0))
     }
     guard let id else { throw StoreFailure.corrupt("a new realm got no number") }
-    return Realm(id: id, domain: domain, key: key, epoch: epoch)
+    return Realm(id: id, domain: domain, rooms: rooms, key: key, epoch: epoch)
+  }
+
+  func setRooms(_ domain: String, of realm: RealmID) throws {
+    try connection(.setRooms).bind(1, realm.number).bind(2, domain).run()
+    directory.forget()
   }
 
   func insertUser(
@@ -102,9 +107,13 @@ extension Writer {
     }
   }
 
+  /// Of rooms, what the user was as a member goes. That they are banned somewhere
+  /// stays: it is that room's, and holds nothing of theirs but the number.
   func erasePersonal(_ user: UserID) throws {
     for query in [
       Query.deleteCredentials, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants, .deleteSuspended,
+      // The marks last: the rooms are found by them.
+      .endMemberships, .deleteRoomMarks,
     ] {
       try connection(query).bind(1, user.number).run()
     }
@@ -112,9 +121,10 @@ extension Writer {
 }
 
 extension Query {
-  fileprivate static let realms = Query("SELECT id, domain, key, epoch FROM realms ORDER BY id")
+  fileprivate static let realms = Query("SELECT id, domain, rooms, key, epoch FROM realms ORDER BY id")
   fileprivate static let insertRealm = Query(
-    "INSERT INTO realms (domain, key, epoch) VALUES (?1, ?2, ?3) RETURNING id")
+    "INSERT INTO realms (domain, rooms, key, epoch) VALUES (?1, ?2, ?3, ?4) RETURNING id")
+  fileprivate static let setRooms = Query("UPDATE realms SET rooms = ?2 WHERE id = ?1")
 
   private static let columns = """
     u.id, u.realm, u.name, r.domain, u.state, u.created, u.display_name, u.status, u.avatar_hash, u.metadata,

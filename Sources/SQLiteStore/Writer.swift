@@ -13,9 +13,13 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
       try insertEntry(entry, feeds, isShown: message.sequence > 0, counts: message.traits.contains(.counts))
       if let key { try insertOrigins(entry, key, stanzaID: message.envelope.id) }
     case .marker(let marker):
-      try insertEntry(entry, feeds, isShown: false, counts: false)
+      // Members of a room follow its entries: what only the reader is to see is not there.
+      if entry.room == nil || feeds.isEmpty { try insertEntry(entry, feeds, isShown: false, counts: false) }
       if let key { try insertOrigins(entry, key, stanzaID: marker.stanza?.envelope.id) }
-    case .contact, .blocks, .profile, .dialogOpened: break
+    case .room(let change):
+      try insertEntry(entry, feeds, isShown: change.sequence > 0, counts: false)
+      if let key { try insertOrigins(entry, key, stanzaID: change.stanza?.envelope.id) }
+    case .contact, .blocks, .profile, .dialogOpened, .invitation: break
     }
     let feed = try connection(.insertFeed)
     for row in feeds {
@@ -26,17 +30,34 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
   /// Each row of `entries` has the counts up to and including itself, so that
   /// "how many up to there" is one look, wherever "there" is.
   private func insertEntry(_ entry: Entry, _ feeds: [FeedRow], isShown: Bool, counts: Bool) throws {
-    let first = min(entry.author.id, entry.peer.id)
     let before = try connection(.counts).bind(1, entry.dialog.number).first { (all: $0.int(0), own: $0.int(1)) }
     var flags: EntryFlags = []
     if isShown { flags.insert(.shown) }
     if counts { flags.insert(.counts) }
-    for row in feeds where row.traits.contains(.archived) {
-      if row.user == first { flags.insert(.firstArchived) } else { flags.insert(.secondArchived) }
+    let own: Int64
+    switch entry.place {
+    case .peer(let peer):
+      let first = min(entry.author.id, peer.id)
+      for row in feeds where row.traits.contains(.archived) {
+        if row.user == first { flags.insert(.firstArchived) } else { flags.insert(.secondArchived) }
+      }
+      own = (before?.own ?? 0) + (counts && entry.author.id == first ? 1 : 0)
+    case .room:
+      if Self.isInArchive(entry.fact) { flags.insert(.firstArchived) }
+      own = counts ? entry.author.id.number : 0
     }
     try connection(.insertEntry).bind(1, entry.dialog.number).bind(2, entry.position.number).bind(3, flags.rawValue)
       .bind(4, (before?.all ?? 0) + (counts ? 1 : 0))
-      .bind(5, (before?.own ?? 0) + (counts && entry.author.id == first ? 1 : 0)).run()
+      .bind(5, own).run()
+  }
+
+  /// Of a room.
+  private static func isInArchive(_ fact: Fact) -> Bool {
+    switch fact {
+    case .message(let message): message.traits.contains(.archived)
+    case .room(let change): if case .topic = change.change { true } else { false }
+    case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation: false
+    }
   }
 
   /// A message is found by the id that makes repeats recognisable and by its
@@ -66,7 +87,8 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
     try connection(.blankEntry).bind(1, dialog.number).bind(2, position.number).run()
   }
 
-  /// Payload, feed rows and origins. False: there is no such entry.
+  /// Payload, feed rows and origins. False: there is no such entry. In a room only
+  /// markers have feed rows and are removed, and those are their author's.
   private func remove(_ position: Position, in dialog: DialogID) throws -> Bool {
     let found = try connection(.traces).bind(1, position.number).bind(2, dialog.number).first {
       (
@@ -77,7 +99,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
     guard let found else { return false }
     // Where the last payload goes, its position must not be given out again.
     try setHead(position, time: found.time)
-    for user in found.author == found.peer ? [found.author] : [found.author, found.peer] {
+    for user in found.author == found.peer || found.peer == Self.noPeer ? [found.author] : [found.author, found.peer] {
       try connection(.deleteFeed).bind(1, user.number).bind(2, position.number).run()
     }
     if found.hasKey, let id = found.keyID ?? found.stanzaID {
@@ -86,6 +108,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
       }
     }
     try connection(.deletePayload).bind(1, position.number).run()
+    try connection(.deleteState).bind(1, position.number).run()
     return true
   }
 
@@ -108,10 +131,12 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
   }
 
   func put(_ mark: Mark, superseded: Position) throws {
-    try connection(.updateOwn).bind(1, mark.dialog.number).bind(2, mark.user.number).bind(3, mark.own).run()
+    let own = try connection(.updateOwn).bind(1, mark.dialog.number).bind(2, mark.user.number).bind(3, mark.own)
+    try own.run()
     try connection(.updateMember).bind(1, mark.user.number).bind(2, mark.dialog.number)
       .bind(3, mark.delivered.number).bind(4, mark.displayed.number).bind(5, mark.displayedOrdinal)
-      .bind(6, mark.ownAtDisplayed).bind(7, mark.position.number).run()
+      .bind(6, mark.ownAtDisplayed).bind(7, mark.position.number)
+      .bind(8, own.changes == 0 ? mark.own : 0).run()
     if superseded > .zero, try remove(superseded, in: mark.dialog) {
       try connection(.deleteEntry).bind(1, mark.dialog.number).bind(2, superseded.number).run()
     }
@@ -124,7 +149,10 @@ extension Query {
   fileprivate static let insertEntry = Query(
     "INSERT INTO entries (dialog, position, flags, ordinal, own) VALUES (?1, ?2, ?3, ?4, ?5)")
   fileprivate static let blankEntry = Query(
-    "UPDATE entries SET flags = flags & \(EntryFlags.counts.rawValue) WHERE dialog = ?1 AND position = ?2")
+    """
+    UPDATE entries SET flags = (flags & \(EntryFlags.counts.rawValue)) | \(EntryFlags.erased.rawValue)
+    WHERE dialog = ?1 AND position = ?2
+    """)
   fileprivate static let deleteEntry = Query("DELETE FROM entries WHERE dialog = ?1 AND position = ?2")
   fileprivate static let insertFeed = Query("INSERT INTO feed (user, position, traits) VALUES (?1, ?2, ?3)")
   fileprivate static let deleteFeed = Query("DELETE FROM feed WHERE user = ?1 AND position = ?2")
@@ -137,6 +165,7 @@ extension Query {
     """
     SELECT author, peer, time, stanza_id, key_id, key_hash FROM payloads WHERE position = ?1 AND dialog = ?2
     """)
+  fileprivate static let deleteState = Query("DELETE FROM states WHERE position = ?1")
   fileprivate static let deletePayload = Query("DELETE FROM payloads WHERE position = ?1")
   fileprivate static let setHead = Query(
     "UPDATE log SET position = ?1, time = max(time, ?2) WHERE position < ?1")
@@ -151,20 +180,23 @@ extension Query {
     INSERT INTO members (user, dialog, delivered, displayed, displayed_ordinal, own_at_displayed, position)
     VALUES (?1, ?2, 0, 0, 0, 0, 0)
     """)
-  fileprivate static let updateDialog = Query(
+  static let updateDialog = Query(
     "UPDATE dialogs SET sequence = ?2, ordinal = ?3, last = ?4 WHERE id = ?1")
+  /// Of a private dialog: no row of a room changes.
   fileprivate static let updateOwn = Query(
     """
     UPDATE dialogs SET first_own = CASE first WHEN ?2 THEN ?3 ELSE first_own END,
       second_own = CASE second WHEN ?2 THEN ?3 ELSE second_own END
-    WHERE id = ?1
+    WHERE id = ?1 AND kind < \(Reader.roomKind)
     """)
-  /// A member's row is only written when it changes: a message of the member
-  /// changes only what is counted in the dialog's row.
+  /// A member's row is only written when it changes: a message of the member in a
+  /// private dialog changes only what is counted in the dialog's row.
   fileprivate static let updateMember = Query(
     """
-    UPDATE members SET delivered = ?3, displayed = ?4, displayed_ordinal = ?5, own_at_displayed = ?6, position = ?7
+    UPDATE members SET delivered = ?3, displayed = ?4, displayed_ordinal = ?5, own_at_displayed = ?6, position = ?7,
+      own = ?8
     WHERE user = ?1 AND dialog = ?2
-      AND (delivered <> ?3 OR displayed <> ?4 OR displayed_ordinal <> ?5 OR own_at_displayed <> ?6 OR position <> ?7)
+      AND (delivered <> ?3 OR displayed <> ?4 OR displayed_ordinal <> ?5 OR own_at_displayed <> ?6 OR position <> ?7
+        OR own <> ?8)
     """)
 }

@@ -66,6 +66,16 @@ public struct ElementWriter {
         }
     }
 
+    /// Ends the element opened last with bytes made before: further attributes,
+    /// each with a space before it, the content, and the end tag. Trusted, as
+    /// with ``raw(_:)``. Nothing but attributes may have been written since.
+    public mutating func close(with rest: some Sequence<UInt8>) {
+        precondition(isTagOpen, "attributes come before content")
+        isTagOpen = false
+        frames.removeLast()
+        buffer.writeBytes(rest)
+    }
+
     /// Writes an element whole: attributes (nil is left out), then `content`.
     public mutating func element(
         _ name: Name, _ attributes: KeyValuePairs<StaticString, String?> = [:], _ content: (inout ElementWriter) -> Void = { _ in }

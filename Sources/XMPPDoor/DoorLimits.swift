@@ -45,4 +45,21 @@ enum DoorLimits {
   static let archivePageBytesMax = 256 * 1024
   /// What a result weighs beside its payload.
   static let archiveResultBytes = 512
+
+  // Rooms (XEP-0045).
+  /// Messages of history for who enters and names no number: a screen. Most
+  /// clients read the archive and ask for none.
+  static let historyDefault = 20
+  /// The most a client can ask for; asking for more gets this many. What lies
+  /// further back is in the archive.
+  static let historyMax = 100
+  /// Bytes of history, as with a page of the archive: older messages are left
+  /// out.
+  static let historyBytesMax = 256 * 1024
+  /// People invited by one stanza, each a post of its own; more is refused with
+  /// `policy-violation`. A chat that becomes a room invites one or two (7.9).
+  static let invitationsMax = 32
+  /// Bytes of a room's language; longer is `not-acceptable`. RFC 5646 4.4.1:
+  /// all tags in use fit 35.
+  static let languageBytesMax = 35
 }

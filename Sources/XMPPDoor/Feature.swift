@@ -47,6 +47,10 @@ struct FeatureTable: Sendable {
     case user
     /// An app's session, which speaks no XMPP: the server answers for it.
     case session
+    /// The domain where rooms live (XEP-0045 6.1).
+    case rooms
+    /// A room's bare JID.
+    case room
   }
   typealias IQHandler = @Sendable (Turn, Element) throws(StanzaError) -> Void
   typealias ChildReader = @Sendable (Element, inout Draft) throws(StanzaError) -> Void

@@ -28,6 +28,19 @@ enum Features {
     ChatStates.self,
     Hints.self,
     KeptMessages.self,
+    Corrections.self,
+    Reactions.self,
+    Replies.self,
+    Retractions.self,
+    // Rooms
+    MultiUserChat.self,
+    DirectInvitations.self,
+    Hats.self,
+    SelfPing.self,
+    OccupantIDs.self,
+    RoomVCard.self,
+    Moderation.self,
+    SlowMode.self,
   ]
 
   static func table() -> FeatureTable {
@@ -70,7 +83,6 @@ enum Features {
 
   /// What compliant servers have and this one does not yet.
   static let pending: [XEP] = [
-    XEP(45, "", "Multi-User Chat"),
     XEP(60, "", "Publish-Subscribe"),
     XEP(77, "", "In-Band Registration"),
     XEP(84, "", "User Avatar"),
@@ -88,7 +100,6 @@ enum Features {
     XEP(386, "", "Bind 2"),
     XEP(388, "", "Extensible SASL Profile"),
     XEP(402, "", "PEP Native Bookmarks"),
-    XEP(421, "", "Occupant identifiers for semi-anonymous MUCs"),
     XEP(441, "", "Message Archive Management Preferences"),
     XEP(484, "", "Fast Authentication Streamlining Tokens"),
     XEP(490, "", "Message Displayed Synchronization"),

@@ -35,6 +35,9 @@ struct Pace: Equatable {
   /// A new session, or one that is back and has missed what is behind `missed`.
   init(missed: Position? = nil) { state = missed.map { .behind(from: $0) } ?? .following }
 
+  /// What came before `position` is being told: a room that is being entered.
+  init(reading position: Position) { state = .reading(from: position, head: position) }
+
   /// From where the log has to be read on; nil: nothing is missed.
   var missed: Position? {
     switch state {

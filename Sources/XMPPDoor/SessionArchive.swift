@@ -96,7 +96,7 @@ enum SessionArchive {
     let state = SessionState(
       jid: jid, nonce: suspended.stream, presence: presence, readsArchive: kept.readsArchive,
       hasReplayed: kept.hasReplayed, missed: kept.missed.map { Position($0) }, toldUpTo: Position(kept.toldUpTo),
-      confirmedUpTo: Position(kept.confirmedUpTo),
+      confirmedUpTo: Position(kept.confirmedUpTo), rooms: RoomSeats(),
       management: SessionState.Management(
         snapshot: snapshot, handled: UInt32(truncatingIfNeeded: kept.handled)))
     let handle = SessionHandle(party: party, wheel: wheel)

@@ -41,6 +41,8 @@ final class XMPPSession {
   private var announcedHandled: UInt32 = 0
 
   private var pace = Pace()
+  /// The rooms it is in.
+  var rooms = RoomSeats()
   /// Where the user's confirmed inbound messages ended when the session began.
   private var delivered = Position.zero
   private var suspendedAt: NIODeadline?
@@ -84,9 +86,21 @@ final class XMPPSession {
     pace = Pace(missed: state.missed)
     toldUpTo = state.toldUpTo
     confirmedUpTo = state.confirmedUpTo
+    rooms = state.rooms
     announcedHandled = state.management.handled
     if let nonce { _ = house.suspended.put(handle, under: nonce) }
   }
+
+  /// `<message to='…'`, of which most of what a room says is made.
+  private(set) lazy var messageStart: ByteBuffer = {
+    var writer = StreamFraming.document.writer()
+    writer.open(.message)
+    writer.attribute("to", jid.description)
+    return writer.buffer
+  }()
+
+  /// Whether rooms of the user's realm live at this domain.
+  func isRooms(_ domain: String) -> Bool { parley.realm(rooms: domain)?.id == party.realm }
 
   var parley: Parley { house.parley }
   var card: Card? { parley.hub.card(of: party.id) }
@@ -262,6 +276,8 @@ final class XMPPSession {
   }
 
   private func receive(_ entry: Entry, _ form: Form) {
+    // What comes while a room's history is being read is read behind it.
+    if let room = entry.room, !rooms.arrived(entry.position, in: room) { return }
     if pace.arrived(entry.position, lags: lags) { tell(entry, form) }
   }
 
@@ -292,6 +308,10 @@ final class XMPPSession {
       Outbound.presence(presence, to: self)
     case .stanza(let stanza): Outbound.relayed(stanza, form, to: self)
     case .profile: break
+    case .occupant(let presence):
+      RoomOutbound.presence(presence, form, to: self)
+      if form == .roomOwn { rooms.told(presence) }
+    case .notice(let notice): RoomOutbound.notice(notice, form, to: self)
     case .closed(let reason): close(reason)
     }
   }
@@ -378,7 +398,8 @@ final class XMPPSession {
 
   private func readOn(after: Position) {
     let user = party.id
-    fetch({ try $0.feed(of: user, after: after, limit: Limits.feedPageMax) }) { [self] result in
+    let seats = rooms.followed
+    fetch({ try $0.feed(of: user, rooms: seats, after: after, limit: Limits.feedPageMax) }) { [self] result in
       guard case .success(let entries) = result else { return unreadable() }
       for entry in entries {
         if let form = form(of: entry) { tell(entry, form) }
@@ -396,6 +417,7 @@ final class XMPPSession {
   /// In what dress an entry read from the log goes to this session: what live
   /// routing would have said.
   private func form(of entry: Entry) -> Form? {
+    if let room = entry.room { return rooms.follows(entry.position, in: room) ? .room : nil }
     let message: Message
     switch entry.fact {
     case .message(let said): message = said
@@ -404,11 +426,11 @@ final class XMPPSession {
         return marker.asked ? (entry.author.id == party.id ? .carbonSent : .direct) : nil
       }
       message = stanza
-    case .contact, .blocks, .profile: return .direct
-    case .dialogOpened: return nil
+    case .contact, .blocks, .profile, .invitation: return .direct
+    case .dialogOpened, .room: return nil
     }
     let copies = carbons && !message.traits.contains(.uncopied)
-    if entry.author.id == party.id, entry.peer.id != party.id {
+    if entry.author.id == party.id, entry.peer != party {
       return copies && message.envelope.fromResource != jid.resource ? .carbonSent : nil
     }
     if entry.author.id == party.id, message.envelope.fromResource == jid.resource { return nil }
@@ -543,8 +565,11 @@ final class XMPPSession {
     }
     let state = SessionState(
       jid: jid, nonce: nonce, presence: presence, readsArchive: readsArchive, hasReplayed: hasReplayed,
-      missed: pace.missed, toldUpTo: toldUpTo, confirmedUpTo: confirmedUpTo,
+      missed: pace.missed, toldUpTo: toldUpTo, confirmedUpTo: confirmedUpTo, rooms: rooms,
       management: SessionState.Management(snapshot: snapshot, handled: durable))
+    if !rooms.isEmpty {
+      parley.submitSurely(Post(author: party, intent: .room(.reseat(from: self.handle.id, to: heir)), completion: .none))
+    }
     isEnded = true
     handle.moved(to: heir)
     wheel.remove(suspended: self)
@@ -604,7 +629,7 @@ final class XMPPSession {
     guard let nonce, !isEnded, let snapshot = management.snapshot else { return nil }
     return SessionState(
       jid: jid, nonce: nonce, presence: presence, readsArchive: readsArchive, hasReplayed: hasReplayed,
-      missed: pace.missed, toldUpTo: toldUpTo, confirmedUpTo: confirmedUpTo,
+      missed: pace.missed, toldUpTo: toldUpTo, confirmedUpTo: confirmedUpTo, rooms: rooms,
       management: SessionState.Management(snapshot: snapshot, handled: management.inbound.durable))
   }
 
@@ -636,7 +661,7 @@ final class XMPPSession {
     if let nonce { house.suspended.remove(nonce, handle) }
     wheel.remove(suspended: self)
     parley.hub.depart(handle, time: parley.clock.now)
-    parley.leave(party)
+    parley.leave(party, session: handle.id)
     presence = nil
     handle.ended()
     inFlight = []
@@ -679,6 +704,7 @@ struct SessionState: Sendable {
   let missed: Position?
   let toldUpTo: Position
   let confirmedUpTo: Position
+  let rooms: RoomSeats
   let management: Management
   var items: [Sent] { management.snapshot.items.map(\.item) }
 }

@@ -21,7 +21,9 @@ struct ParleyCommand: AsyncParsableCommand {
       Exit status: 0 done, 1 failed, 2 wrong usage or configuration.
       """,
     version: "\(Version.name) \(Version.number)",
-    subcommands: [Serve.self, Initialize.self, User.self, Roster.self, BackupData.self, Check.self, Health.self])
+    subcommands: [
+      Serve.self, Initialize.self, User.self, Roster.self, Dialog.self, BackupData.self, Check.self, Health.self,
+    ])
 
   static func main() async {
     // A reader that went away (`parley user list | head`) ends the command quietly; a server's sockets tell by

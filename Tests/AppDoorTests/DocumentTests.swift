@@ -158,6 +158,22 @@ import Yams
     #expect(
       strings(schemas?["Contact"]?["properties"]?["state"]?["enum"]) == ContactBody.State.allCases.map(\.rawValue))
     #expect(strings(schemas?["Availability"]?["enum"]) == PresenceBody.Availability.allCases.map(\.rawValue))
+    #expect(strings(schemas?["Role"]?["enum"]) == MemberBody.Role.allCases.map(\.rawValue))
+    #expect(
+      strings(schemas?["Member"]?["properties"]?["role"]?["enum"])
+        == MemberBody.Role.allCases.map(\.rawValue) + [MemberBody.gone])
+    #expect(strings(schemas?["Dialog"]?["properties"]?["type"]?["enum"]) == DialogBody.Kind.allCases.map(\.rawValue))
+    #expect(
+      strings(schemas?["HistoryVisibility"]?["enum"]) == DialogBody.HistoryVisibility.allCases.map(\.rawValue))
+    let kinds = SystemContent.Kind.allCases.map(\.rawValue)
+    #expect(strings(schemas?["SystemContent"]?["properties"]?["kind"]?["enum"]) == kinds)
+    for kind in kinds { #expect(guide.contains("`\(kind)`"), "\(kind)") }
+    for role in MemberBody.Role.allCases { #expect(guide.contains("`\(role.rawValue)`"), "\(role)") }
+    let durable = EventName.allCases.filter(\.isDurable).map(\.rawValue)
+    #expect(
+      Set(strings(schemas?["SyncEvent"]?["properties"]?["type"]?["enum"])) == Set(durable + [EventName.resync.rawValue])
+    )
+    for event in durable { #expect(guide.contains("`\(event)`"), "\(event)") }
     #expect(
       Set(strings(schemas?["Content"]?["properties"]?["type"]?["enum"]))
         == Set(ContentBody.Kind.allCases.map(\.rawValue)))

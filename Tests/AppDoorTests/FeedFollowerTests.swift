@@ -21,7 +21,7 @@ struct Dice {
     let party = Party(id: UserID(1), realm: RealmID(1), address: BareJID(parsing: "a@b")!)  // a constant
     return Entry(
       position: Position(Int64(position)), time: Timestamp(milliseconds: 0), dialog: DialogID(1), author: party,
-      peer: party, fact: .dialogOpened, id: PublicID(high: 0, low: UInt64(position)))
+      place: .peer(party), fact: .dialogOpened, id: PublicID(high: 0, low: UInt64(position)))
   }
 
   @Test func withoutCursorOnlyNewEntriesAreTold() {

@@ -43,9 +43,26 @@ enum Samples {
   static let contact = ContactBody(
     userId: "romeo", jid: "romeo@localhost", name: "R", groups: ["a", "b"], state: .mutual)
   static let block = BlockBody(userId: "tybalt", jid: "tybalt@localhost")
-  static let dialog = DialogBody(
-    id: "d", type: "private", memberIds: ["juliet", "romeo"], createdAt: time, updatedAt: time, user: user,
-    lastMessage: message, me: .init(unreadCount: 2, readMessageId: "m1", deliveredMessageId: "m2"))
+  /// With the members of all types of dialogs.
+  static let dialog: DialogBody = {
+    var dialog = group
+    dialog.memberIds = ["juliet", "romeo"]
+    dialog.user = user
+    return dialog
+  }()
+  static let group: DialogBody = {
+    var group = DialogBody(
+      id: "d", type: "group", jid: "g@conference.localhost", memberCount: 3, name: "G", about: "A", topic: "T",
+      avatarHash: String(repeating: "b", count: 40), metadata: RawObject(trusted: #"{"k":1}"#),
+      historyVisibility: "sinceJoin", slowModeSeconds: 5, externalId: "e", createdAt: time)
+    group.ownerId = "juliet"
+    group.updatedAt = time
+    group.lastMessage = message
+    group.me = .init(role: "owner", nick: "J", unreadCount: 2, readMessageId: "m1", deliveredMessageId: "m2")
+    return group
+  }()
+  static let member = MemberBody(
+    userId: "romeo", jid: "romeo@localhost", role: "watcher", nick: "R", name: "Romeo", joinedAt: time)
   static let presence = PresenceBody(
     userId: "romeo", online: true, availability: .doNotDisturb, status: "x", lastSeenAt: time)
   static let problem = ProblemBody(
@@ -57,6 +74,7 @@ enum Samples {
     [
       try Sample("User", user), try Sample("Message", message), try Sample("Marker", marker),
       try Sample("Contact", contact), try Sample("Block", block), try Sample("Dialog", dialog),
+      try Sample("Member", member), try Sample("MemberPage", PageBody(items: [member], nextCursor: "n")),
       try Sample("Presence", presence), try Sample("Problem", problem), try Sample("Health", HealthBody()),
       try Sample(
         "Session", SessionBody(accessToken: "a", refreshToken: "r", expiresAt: time, user: user, deviceId: "d")),
@@ -101,7 +119,15 @@ enum Samples {
       try durable(.contactUpdated, ContactUpdatedBody(contact: contact, removed: true)),
       try durable(.blockUpdated, BlockUpdatedBody(blocks: [block], blocked: true)),
       try durable(.userUpdated, UserUpdatedBody(user: user)),
-      try durable(.dialogCreated, DialogCreatedBody(dialog: dialog)),
+      try durable(.dialogCreated, DialogCreatedBody(dialog: dialog, message: message)),
+      try durable(.dialogUpdated, DialogUpdatedBody(dialog: group, message: message)),
+      try durable(.dialogDeleted, DialogDeletedBody(dialogId: "d", message: message)),
+      try durable(
+        .dialogInvited,
+        DialogInvitedBody(
+          dialogId: "d", jid: "g@conference.localhost", name: "G", inviterId: "romeo", reason: "Come")),
+      try durable(
+        .memberUpdated, MemberUpdatedBody(dialogId: "d", member: member, dialog: group, message: message)),
       try signal(.ready, ReadyBody(user: user, deviceId: "d", cursor: "c", features: ["sync"])),
       try signal(.caughtUp, CaughtUpBody(cursor: "c", totalUnread: 4)),
       try signal(.resync, ResyncBody(reason: .tooFarBehind, cursor: "c")),

@@ -369,7 +369,8 @@ def contacts(juliet, romeo, js, rs):
 
 
 def conversation(juliet, romeo, js, rs):
-    juliet.call("POST", "/v1/dialogs", {"type": "group", "userId": romeo.name}, 400, "dialog-type-unknown")
+    juliet.call("POST", "/v1/dialogs", {"type": "channel", "userId": romeo.name}, 400, "dialog-type-unknown")
+    juliet.call("POST", "/v1/dialogs", {"type": "private"}, 400, "input-malformed")
     juliet.call("POST", "/v1/dialogs", {"type": "private", "userId": "nobody-at-all"}, 404)
     juliet.call("POST", "/v1/dialogs", {"type": "private", "userId": "x@elsewhere.example"}, 422)
     dialog = juliet.call("POST", "/v1/dialogs", {"type": "private", "userId": romeo.name}, 201)
@@ -476,6 +477,105 @@ def conversation(juliet, romeo, js, rs):
     check(rest["items"][0]["id"] == dialog["id"], f"dialogs {rest}")
     # A dialog is its members' only.
     return dialog, last
+
+
+def groups(juliet, romeo, js, rs):
+    """A group and a public dialog, from their beginning to their end."""
+    js.settled()
+    rs.settled()
+    suffix = uuid.uuid4().hex[:8]
+    for bad, status, code in [
+            ({"type": "group", "userId": romeo.name}, 400, "user-id-misplaced"),
+            ({"type": "group", "memberIds": [romeo.name, romeo.name]}, 400, "member-twice"),
+            ({"type": "group", "memberIds": ["nobody-at-all"]}, 404, "user-unknown"),
+            ({"type": "group", "members": [{"userId": romeo.name, "role": "banned"}]}, 400, "role-unknown"),
+            ({"type": "group", "members": [{"userId": romeo.name, "role": "king"}]}, 400, "role-unknown"),
+            ({"type": "group", "historyVisibility": "none"}, 400, "history-visibility-unknown"),
+            ({"type": "group", "metadata": {"m": "x" * 5_000}}, 413, "metadata-too-long"),
+            ({"type": "group", "name": "n" * 300}, 413, "name-too-long")]:
+        juliet.call("POST", "/v1/dialogs", bad, status, code)
+    wanted = {"type": "group", "name": "Balcony", "about": "After dark", "topic": "The moon", "metadata": {"k": [1.50]},
+              "historyVisibility": "sinceJoin", "externalId": "e-" + suffix, "members": [{"userId": romeo.name, "role": "admin"}]}
+    group = juliet.call("POST", "/v1/dialogs", wanted, 201)
+    for name in ["type", "name", "about", "topic", "metadata", "historyVisibility", "externalId"]:
+        check(group[name] == wanted[name], f"{name} became {group[name]}")
+    check(group["ownerId"] == juliet.name and group["memberCount"] == 2 and group["me"]["role"] == "owner", f"made {group}")
+    check(juliet.call("POST", "/v1/dialogs", wanted, 200)["id"] == group["id"], "an externalId made two dialogs")
+    path = f"/v1/dialogs/{group['id']}"
+    check(js.event("dialog.created")["data"]["dialog"]["id"] == group["id"], "the group was not told")
+    added = rs.event("member.updated", lambda data: data["dialogId"] == group["id"])["data"]
+    check(added["member"]["role"] == "admin" and added["dialog"]["name"] == "Balcony", f"added {added}")
+    invited = rs.event("dialog.invited")["data"]
+    check(invited["dialogId"] == group["id"] and invited["inviterId"] == juliet.name, f"invited {invited}")
+
+    rs.command("typing", {"dialogId": group["id"], "on": True})
+    js.event("typing.updated", lambda data: data == {"dialogId": group["id"], "userIds": [romeo.name]})
+    said = rs.command("message.send", {"dialogId": group["id"], "clientId": "g1", "content": {"type": "text", "text": "It is my lady"}})["data"]
+    check(js.event("message.created", lambda data: data["message"]["id"] == said["id"])["data"]["message"] == said, "not the same message")
+    js.event("unread.updated", lambda data: data["dialogId"] == group["id"] and data["unreadCount"] == 1)
+    juliet.call("POST", path + "/messages", {"clientId": "g1", "content": {"type": "text", "text": "Ay me"}}, 201)
+    juliet.call("POST", path + "/messages", {"clientId": "g1", "content": {"type": "text", "text": "Ay me"}}, 200)
+    juliet.call("POST", path + "/messages", {"clientId": "g2", "content": {"type": "system", "kind": "left", "text": "x"}}, 403, "content-type-reserved")
+    read = js.command("marker.set", {"dialogId": group["id"], "read": said["id"]})["data"]
+    check(read["read"] == said["id"], f"marker {read}")
+    rs.event("marker.updated", lambda data: data["dialogId"] == group["id"] and data.get("read") == said["id"])
+    juliet.call("POST", path + "/typing", {"on": False}, 204)
+    history = juliet.call("GET", path + "/messages?limit=100")["items"]
+    check([m["seq"] for m in history] == list(range(len(history), 0, -1)), f"history has {[m['seq'] for m in history]}")
+    check([m["content"].get("kind") for m in history][-3:] == ["topic", "added", "created"], f"notices {history}")
+
+    changed = romeo.call("PATCH", path, {"name": "Orchard", "about": None})
+    check(changed["name"] == "Orchard" and "about" not in changed, f"changed {changed}")
+    told = js.event("dialog.updated", lambda data: data["dialog"].get("name") == "Orchard")["data"]
+    check(told["message"]["content"] == {"type": "system", "text": told["message"]["content"]["text"], "kind": "named", "name": "Orchard"}, f"{told}")
+    romeo.call("PATCH", path, {"slowModeSeconds": 5}, 403, "not-owner")
+    juliet.call("PATCH", path, {"slowModeSeconds": -1}, 400, "slow-mode-invalid")
+    juliet.call("PATCH", path, {"type": "private"}, 400, "dialog-type-unknown")
+    juliet.call("PATCH", path, {"name": 5}, 400, "input-malformed")
+    juliet.call("PATCH", path, {"historyVisibility": "all"})
+    members = romeo.call("GET", path + "/members")["items"]
+    check([(m["userId"], m["role"]) for m in members] == [(juliet.name, "owner"), (romeo.name, "admin")], f"members {members}")
+    check("nextCursor" in romeo.call("GET", path + "/members?limit=1"), "two members fit on a page of one")
+    romeo.call("GET", path + "/members?role=king", status=400, code="role-unknown")
+    romeo.call("GET", path + "/members?cursor=nobody-at-all", status=400, code="cursor-unknown")
+    check(juliet.call("PUT", path + "/members/me", {"nick": "Sun"})["nick"] == "Sun", "no other nick")
+    romeo.call("PUT", path + "/members/me", {"nick": "Sun"}, 409, "nick-taken")
+    romeo.call("PUT", path + f"/members/{juliet.name}", {"role": "member"}, 403, "outranked")
+    juliet.call("PUT", path + "/members/nobody-at-all", {}, 404, "user-unknown")
+    juliet.call("PUT", path + f"/members/{romeo.name}", {"role": "none"}, 400, "role-unknown")
+    juliet.call("DELETE", path + "/members/me", status=409, code="last-owner")
+    juliet.call("PUT", path + f"/members/{romeo.name}", {"role": "banned", "reason": "Feud"})
+    banned = rs.event("member.updated", lambda data: data["member"]["role"] == "banned")["data"]
+    check(banned["message"]["content"]["reason"] == "Feud", f"banned {banned}")
+    romeo.call("GET", path, status=404, code="dialog-unknown")
+    rs.command("message.send", {"dialogId": group["id"], "clientId": "g3", "content": {"type": "text", "text": "x"}}, "dialog-unknown")
+    juliet.call("DELETE", path + f"/members/{romeo.name}", status=204)
+    juliet.call("DELETE", path + f"/members/{romeo.name}", status=404, code="member-unknown")
+    juliet.call("PUT", path + f"/members/{romeo.name}")
+    juliet.call("DELETE", path, status=400, code="input-malformed")
+    juliet.call("DELETE", path + "?for=me", status=400, code="for-unknown")
+    juliet.call("DELETE", path + "?for=everyone&reason=Morning", status=204)
+    check(rs.event("dialog.deleted")["data"]["dialogId"] == group["id"], "the end was not told")
+    juliet.call("GET", path, status=404, code="dialog-unknown")
+
+    square = juliet.call("POST", "/v1/dialogs", {"type": "public", "name": "Square " + suffix}, 201)
+    path = f"/v1/dialogs/{square['id']}"
+    found = romeo.call("GET", f"/v1/dialogs?scope=public&query={suffix}")
+    check([d["id"] for d in found["items"]] == [square["id"]] and "me" not in found["items"][0], f"found {found}")
+    check("me" not in romeo.call("GET", path), "a stranger has a place")
+    romeo.call("GET", path + "/messages", status=403, code="dialog-not-joined")
+    romeo.call("GET", path + "/members", status=403, code="dialog-not-joined")
+    romeo.call("POST", path + "/messages", {"clientId": "s1", "content": {"type": "text", "text": "x"}}, 403, "dialog-not-joined")
+    romeo.call("GET", "/v1/dialogs?scope=all", status=400, code="scope-unknown")
+    romeo.call("GET", "/v1/dialogs?query=x", status=400, code="query-misplaced")
+    check(romeo.call("PUT", path + "/members/me")["role"] == "member", "not joined")
+    romeo.call("POST", path + "/messages", {"clientId": "s1", "content": {"type": "text", "text": "x"}}, 201)
+    check(romeo.call("GET", "/v1/dialogs?limit=1")["items"][0]["id"] == square["id"], "the liveliest is not first")
+    romeo.call("DELETE", path + "/members/me", status=204)
+    check(square["id"] not in [d["id"] for d in romeo.call("GET", "/v1/dialogs")["items"]], "who left still has it")
+    juliet.call("DELETE", path + "?for=everyone", status=204)
+    js.settled()
+    rs.settled()
 
 
 def blocks(juliet, romeo, js, rs, dialog):
@@ -596,6 +696,7 @@ def main():
     profiles(juliet, romeo)
     contacts(juliet, romeo, js, rs)
     dialog, last = conversation(juliet, romeo, js, rs)
+    groups(juliet, romeo, js, rs)
     blocks(juliet, romeo, js, rs, dialog)
     js = following(base, juliet, romeo, js, dialog)
     js.close()

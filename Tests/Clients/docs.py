@@ -273,6 +273,11 @@ def readme(checks, book):
             expect(json.loads(second) == first, f"sent again: {second}, not {first}")
             texts = sorted(item["content"]["text"] for item in json.loads(page)["items"])
             expect(texts == sorted([first["content"]["text"], message.split(" ", 2)[2]]), f"{texts}")
+        with checks.check("docs: the app protocol, groups"):
+            (block,) = book.take("docs/app-protocol.md", "Groups")
+            output = machine.shell(block, JULIET_PASSWORD=passwords["juliet"], ROMEO_PASSWORD=passwords["romeo"])
+            for text in ["I am here", '"name":"Orchard"', '"topic":"The moon"', '"role":"admin"', "Market square"]:
+                expect(text in output, f"\"{text}\" is not in\n{output}")
         with checks.check("docs: README, the commands"):
             (block,) = book.take("README.md", "Look after it")
             output = machine.shell(block, typed=f"{PASSWORD}\n")
@@ -352,7 +357,9 @@ def helps(checks, book, prepared):
     """The examples of every --help, each on data of its own, and on a running server what stands in sentences."""
     prepared.shell("parley user add bob@localhost --generate; cp -r data without-alice")
     prepared.shell("""parley user add alice@localhost --generate; parley user add alice@example.org --generate
-                      parley roster add alice@localhost bob@localhost --mutual""")
+                      parley roster add alice@localhost bob@localhost --mutual
+                      parley dialog create team --owner alice@localhost --member bob@localhost
+                      parley dialog create garden --owner alice@localhost""")
     (prepared.folder / "etc/parley/parley.yaml").write_text("domain: example.org\n")
     with Machine(domains="example.org") as server:
         shutil.copytree(prepared.work / "data", server.work / "data")

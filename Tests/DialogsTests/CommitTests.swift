@@ -115,9 +115,9 @@ import Testing
   }
 
   @Test func publicIDsOpenOnlyInTheirRealmAndPurpose() {
-    let realm = Realm(id: RealmID(1), domain: "a", key: Array(repeating: 1, count: 32), epoch: 1)
-    let other = Realm(id: RealmID(2), domain: "b", key: Array(repeating: 2, count: 32), epoch: 1)
-    let restored = Realm(id: RealmID(1), domain: "a", key: realm.key, epoch: 2)
+    let realm = Realm(id: RealmID(1), domain: "a", rooms: "conference.a", key: Array(repeating: 1, count: 32), epoch: 1)
+    let other = Realm(id: RealmID(2), domain: "b", rooms: "conference.b", key: Array(repeating: 2, count: 32), epoch: 1)
+    let restored = Realm(id: RealmID(1), domain: "a", rooms: "conference.a", key: realm.key, epoch: 2)
     let sealer = Sealer(realm: realm, purpose: .entry)
     for number: Int64 in [0, 1, 2, 1 << 40, .max] {
       let id = sealer.seal(number)

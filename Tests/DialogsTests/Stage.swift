@@ -122,6 +122,10 @@ enum Heard: Equatable {
   case relayed(Form)
   case closed(CloseReason)
   case profileOf(String)
+  case noted(RoomChange.Change)
+  case invited(String)
+  case occupant(String, Role, codes: [UInt16], Form)
+  case notice(RoomNotice.Kind)
   case done(UInt64)
   case refused(UInt64, Problem.Kind)
 
@@ -140,6 +144,8 @@ enum Heard: Equatable {
       case .blocks(let change): self = .blocks(change.patterns.map { $0.jid.description }, change.act)
       case .profile(let profile): self = .profile(profile.displayName)
       case .dialogOpened: self = .dialog
+      case .room(let change): self = .noted(change.change)
+      case .invitation(let invitation): self = .invited(invitation.room.address.description)
       }
     case .signal(let signal, let form):
       switch signal {
@@ -147,6 +153,9 @@ enum Heard: Equatable {
       case .stanza: self = .relayed(form)
       case .profile(let party, _): self = .profileOf(party.name)
       case .closed(let reason): self = .closed(reason)
+      case .occupant(let presence):
+        self = .occupant(presence.nick, presence.role, codes: presence.codes, form)
+      case .notice(let notice): self = .notice(notice.kind)
       }
     case .outcome(let token, let result):
       switch result {

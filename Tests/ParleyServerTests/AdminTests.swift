@@ -137,6 +137,124 @@ import Testing
     }
   }
 
+  // MARK: Dialogs
+
+  private func create(
+    _ dialog: String?, _ context: AdminContext, owner: String = "alice@localhost", name: String? = nil,
+    isPublic: Bool = false, externalId: String? = nil, members: [String] = []
+  ) async throws -> DialogRow {
+    try await CreateDialog.perform(
+      CreateDialog.Input(
+        dialog: dialog, owner: owner, name: name, about: "About", topic: "Topic", isPublic: isPublic,
+        externalId: externalId, members: members), in: context)
+  }
+
+  private func members(_ dialog: String, _ context: AdminContext, role: DialogRole? = nil) async throws -> [String] {
+    try await ListDialogMembers.perform(
+      ListDialogMembers.Input(dialog: dialog, role: role, after: nil, limit: 10), in: context
+    ).members.map { "\($0.jid) \($0.role)" }
+  }
+
+  @Test func dialogsAreMadeListedAndShown() async throws {
+    try await withCore { _, context, _ in
+      for name in ["alice", "bob"] { try await add("\(name)@localhost", context) }
+      let team = try await create(
+        "team", context, name: "The team", externalId: "t1", members: ["bob@localhost"])
+      #expect(team.jid == "team@conference.localhost")
+      #expect(team.type == "group" && !team.listed && team.members == 2 && team.name == "The team")
+      let square = try await create("square@conference.localhost", context, isPublic: true)
+      #expect(square.type == "public" && square.listed)
+      let nameless = try await create(nil, context)
+      #expect(nameless.jid.hasSuffix("@conference.localhost"))
+
+      func list(_ matching: String? = nil, after: String? = nil, limit: Int = 10) async throws -> ListDialogs.Output {
+        try await ListDialogs.perform(
+          ListDialogs.Input(domain: nil, matching: matching, after: after, limit: limit), in: context)
+      }
+      #expect(try await list().dialogs.count == 3)
+      #expect(try await list("TEAM").dialogs.map(\.jid) == [team.jid])
+      let page = try await list(limit: 2)
+      let rest = try await list(after: page.next, limit: 2)
+      #expect(page.dialogs.count == 2 && rest.dialogs.count == 1 && rest.next == nil)
+
+      // By any of its names.
+      for name in ["team", "team@conference.localhost", "TEAM", team.id] {
+        let shown = try await ShowDialog.perform(ShowDialog.Input(dialog: name), in: context)
+        #expect(shown.dialog == team)
+        #expect(shown.about == "About" && shown.topic == "Topic" && shown.externalId == "t1")
+        #expect(shown.owners == ["alice@localhost"] && shown.admins.isEmpty && shown.history == "all")
+        #expect(shown.messages == 3)
+      }
+    }
+  }
+
+  @Test func dialogsRefuseWhatIsWrong() async throws {
+    try await withCore { _, context, _ in
+      for name in ["alice", "bob"] { try await add("\(name)@localhost", context) }
+      _ = try await create("team", context, externalId: "t1")
+      for (refused, code) in [
+        (try await problem { _ = try await create("team", context) }, "room-taken"),
+        (try await problem { _ = try await create("other", context, externalId: "t1") }, "external-id-taken"),
+        (try await problem { _ = try await create("a@b@c", context) }, "dialog-malformed"),
+        (try await problem { _ = try await create("x@conference.elsewhere", context) }, "domain-not-served"),
+        (try await problem { _ = try await create("x", context, owner: "nobody@localhost") }, "user-unknown"),
+        (try await problem { _ = try await create("x", context, members: ["nobody@localhost"]) }, "user-unknown"),
+        (try await problem { _ = try await members("nowhere", context) }, "dialog-unknown"),
+        (try await problem { _ = try await members("x@conference.elsewhere", context) }, "domain-not-served"),
+        (try await problem { _ = try await members(String(repeating: "0", count: 32), context) }, "dialog-unknown"),
+      ] {
+        #expect(refused.code == code, "\(refused)")
+        #expect(refused.field != nil, "\(refused)")
+      }
+    }
+  }
+
+  @Test func membersOfDialogsComeChangeAndGo() async throws {
+    try await withCore { _, context, _ in
+      for name in ["alice", "bob", "carol"] { try await add("\(name)@localhost", context) }
+      _ = try await create("team", context)
+      func join(_ jid: String, _ role: DialogRole = .member) async throws -> DialogMemberRow {
+        try await AddDialogMember.perform(
+          AddDialogMember.Input(dialog: "team", jid: jid, role: role, nick: "B"), in: context)
+      }
+      func role(_ jid: String, _ role: DialogRole) async throws {
+        _ = try await SetDialogRole.perform(
+          SetDialogRole.Input(dialog: "team", jid: jid, role: role, reason: "why"), in: context)
+      }
+      func remove(_ jid: String) async throws {
+        _ = try await RemoveDialogMember.perform(
+          RemoveDialogMember.Input(dialog: "team", jid: jid, reason: nil), in: context)
+      }
+      let bob = try await join("bob@localhost")
+      #expect(bob.jid == "bob@localhost" && bob.role == "member" && bob.nick == "B" && bob.since != nil)
+      #expect(
+        try await problem { _ = try await join("bob@localhost", .admin) }.text
+          == "bob@localhost is member in team@conference.localhost already.")
+      #expect(try await problem { _ = try await join("carol@localhost", .banned) }.code == "role-malformed")
+      #expect(try await problem { try await role("carol@localhost", .admin) }.code == "member-unknown")
+      #expect(try await problem { try await remove("carol@localhost") }.code == "member-unknown")
+      #expect(try await problem { try await role("alice@localhost", .member) }.code == "last-owner")
+      #expect(try await problem { try await remove("alice@localhost") }.code == "last-owner")
+
+      try await role("bob@localhost", .owner)
+      #expect(try await members("team", context) == ["alice@localhost owner", "bob@localhost owner"])
+      // The operator acts in the name of the first owner, also where that is who goes.
+      try await remove("alice@localhost")
+      #expect(try await members("team", context) == ["bob@localhost owner"])
+      try await role("carol@localhost", .banned)
+      #expect(try await members("team", context) == ["bob@localhost owner"])
+      #expect(try await members("team", context, role: .banned) == ["carol@localhost banned"])
+      try await remove("carol@localhost")
+      #expect(try await members("team", context, role: .banned).isEmpty)
+
+      let gone = try await DeleteDialog.perform(DeleteDialog.Input(dialog: "team", reason: "over"), in: context)
+      #expect(gone.jid == "team@conference.localhost")
+      #expect(try await problem { _ = try await members("team", context) }.code == "dialog-unknown")
+      // An address is never given out again.
+      #expect(try await problem { _ = try await create("team", context, owner: "bob@localhost") }.kind == .conflict)
+    }
+  }
+
   /// Of two rows about one contact the later one counts.
   @Test func importedContactsKeepTheOrderOfTheFile() async throws {
     try await withCore { _, context, _ in

@@ -35,6 +35,45 @@ import Testing
     }
   }
 
+  @Test func dialogsWithoutAServer() async throws {
+    try await withScratchFolder { folder in
+      for name in ["alice", "bob"] { _ = try await Command.run("user", "add", name, "--generate", in: folder) }
+      let none = try await Command.run("dialog", "list", in: folder)
+      #expect(none.output == "There are no dialogs.\n")
+      let made = try await Command.run(
+        "dialog", "create", "team", "--owner", "alice", "--name", "The team", "--member", "bob", in: folder)
+      #expect(made.status == 0)
+      #expect(made.output == "Created team@conference.localhost.\n")
+      #expect(made.errors == "")
+      let list = try await Command.run("dialog", "list", in: folder)
+      let row = try #require(list.output.split(separator: "\n").last)
+      #expect(row.hasPrefix("team@conference.localhost  The team  group"))
+      let json = try await Command.run("dialog", "show", "team", "--json", in: folder)
+      #expect(json.output.contains("\"owners\" : [\n    \"alice@localhost\"\n  ]"))
+
+      let promoted = try await Command.run("dialog", "role", "team", "bob", "admin", in: folder)
+      #expect(promoted.output == "bob@localhost is admin in team.\n")
+      let members = try await Command.run("dialog", "members", "team", in: folder)
+      #expect(members.output.contains("\nbob@localhost    admin  bob"))
+      let removed = try await Command.run("dialog", "remove", "team", "bob", in: folder)
+      #expect(removed.output == "bob@localhost is not in team any more.\n")
+
+      let unknown = try await Command.run("dialog", "add", "nowhere", "bob", in: folder)
+      #expect(unknown.status == 1)
+      #expect(unknown.lines == ["parley: There is no dialog nowhere."])
+      let nobody = try await Command.run("dialog", "add", "team", "carol", in: folder)
+      #expect(nobody.lines == ["parley: There is no user carol@localhost."])
+      let wrong = try await Command.run("dialog", "role", "team", "bob", "king", in: folder)
+      #expect(wrong.status == 2)
+      #expect(wrong.errors.contains("king"))
+
+      // Nobody can be asked: it is deleted.
+      let deleted = try await Command.run("dialog", "delete", "team", in: folder)
+      #expect(deleted.output == "Deleted team@conference.localhost.\n")
+      #expect(try await Command.run("dialog", "list", in: folder).output == "There are no dialogs.\n")
+    }
+  }
+
   @Test func aBackupIsWholeNewAndItsOwnersAlone() async throws {
     try await withScratchFolder { folder in
       _ = try await Command.run("user", "add", "alice@localhost", "--generate", in: folder)
@@ -143,6 +182,8 @@ import Testing
       [], ["serve"], ["init"], ["check"], ["health"], ["user"], ["user", "add"], ["user", "list"], ["user", "show"],
       ["user", "password"], ["user", "disable"], ["user", "enable"], ["user", "delete"], ["user", "import"], ["roster"],
       ["roster", "list"], ["roster", "add"], ["roster", "remove"], ["roster", "import"], ["roster", "export"],
+      ["dialog"], ["dialog", "list"], ["dialog", "show"], ["dialog", "create"], ["dialog", "members"],
+      ["dialog", "add"], ["dialog", "role"], ["dialog", "remove"], ["dialog", "delete"],
     ]
     try await withScratchFolder { folder in
       for command in commands {

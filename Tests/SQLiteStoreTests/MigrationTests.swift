@@ -1,3 +1,4 @@
+import Addresses
 import Dialogs
 import GRDB
 import Testing
@@ -8,7 +9,10 @@ import Testing
   /// A released migration never changes: a database that ran the old text would
   /// differ from one that ran the new.
   @Test func releasedMigrationsAreAsTheyWere() {
-    let released: [String: UInt64] = ["0001-log": 14_890_007_402_019_193_737]
+    let released: [String: UInt64] = [
+      "0001-log": 14_890_007_402_019_193_737, "0002-rooms": 13_192_605_988_552_619_490,
+      "0003-states": 8_550_973_785_055_525_285,
+    ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }
 
@@ -26,5 +30,91 @@ import Testing
     let first = try schema()
     #expect(first.count > 20)
     #expect(try schema() == first)
+  }
+
+  /// A database of the first release, with what it holds.
+  private func makeFirst(_ folder: Folder) throws {
+    let first = try DatabaseQueue(path: folder.database)
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration(Migration.log.identifier) { try $0.execute(sql: Migration.log.sql) }
+    try migrator.migrate(first)
+    try first.write { database in
+      try database.execute(
+        sql: """
+          PRAGMA application_id = 0x5061726c;
+          INSERT INTO realms (id, domain, key, epoch) VALUES (1, 'verona.example', x'000102', 7);
+          INSERT INTO users (id, realm, name, state, created, delivered)
+            VALUES (1, 1, 'romeo', 0, 5, 0), (2, 1, 'juliet', 0, 6, 0);
+          INSERT INTO dialogs (id, kind, first, second, sequence, ordinal, first_own, second_own, last, created)
+            VALUES (1, 1, 1, 2, 3, 3, 2, 1, 4, 9), (2, 0, 1, 1, 0, 0, 0, 0, 0, 9);
+          INSERT INTO members (user, dialog, delivered, displayed, displayed_ordinal, own_at_displayed, position)
+            VALUES (1, 1, 0, 0, 0, 0, 0), (2, 1, 1, 1, 1, 0, 4), (1, 2, 0, 0, 0, 0, 0);
+          INSERT INTO payloads (position, dialog, author, peer, kind, time, seq, traits, type, stanza_id, content_kind,
+            text, key_hash)
+            VALUES (1, 1, 1, 2, 1, 10, 1, 3, 1, 'a', 1, 'one', 1), (2, 1, 2, 1, 1, 20, 2, 3, 1, 'b', 1, 'two', 2),
+              (3, 1, 1, 2, 1, 30, 3, 3, 1, 'c', 1, 'three', 3);
+          INSERT INTO entries (dialog, position, flags, ordinal, own)
+            VALUES (1, 1, 15, 1, 1), (1, 2, 15, 2, 1), (1, 3, 15, 3, 2);
+          INSERT INTO feed (user, position, traits)
+            VALUES (1, 1, 1), (1, 2, 3), (1, 3, 1), (2, 1, 3), (2, 2, 1), (2, 3, 3);
+          UPDATE log SET position = 4, time = 40;
+          """)
+    }
+    try first.close()
+  }
+
+  @Test func aDatabaseOfTheFirstSchemaIsBroughtUpWithWhatItHolds() throws {
+    let folder = try Folder()
+    try makeFirst(folder)
+    let store = try folder.open()
+    let (romeo, juliet) = (UserID(1), UserID(2))
+    let realm = RealmID(1)
+    try store.read { reader in
+      #expect(try reader.head().position == Position(4))
+      let realms = [Realm(id: realm, domain: "verona.example", rooms: "", key: [0, 1, 2], epoch: 7)]
+      #expect(try reader.realms() == realms)
+      let dialog = try #require(try reader.dialog(between: juliet, and: romeo))
+      #expect(dialog.id == DialogID(1))
+      #expect(try reader.dialog(between: romeo, and: romeo)?.id == DialogID(2))
+      #expect(try reader.dialogs(of: romeo, before: .end, limit: 9).map(\.dialog) == [dialog])
+      #expect(try reader.mark(romeo, in: dialog.id)?.own == 2)
+      #expect(try reader.mark(juliet, in: dialog.id)?.own == 1)
+      #expect(try reader.unread(of: romeo) == 1)
+      #expect(try reader.unread(of: juliet) == 1)
+      let views = [
+        try reader.feed(of: juliet, after: .zero, limit: 9),
+        try reader.feed(of: juliet, rooms: [], after: .zero, limit: 9),
+        try reader.archive(of: romeo, ArchiveQuery(limit: 9)).entries,
+        try reader.history(of: dialog.id, after: .zero, before: .end, limit: 9, ascending: true),
+      ]
+      for view in views { #expect(view.map(\.position.number) == [1, 2, 3]) }
+      #expect(try reader.memberships(of: romeo).isEmpty)
+      #expect(try reader.rooms(of: romeo, before: .end, limit: 9).isEmpty)
+    }
+    try store.write { writer in
+      try writer.setRooms("rooms.verona.example", of: realm)
+      let party = try #require(try writer.party(romeo))
+      let rooms = try ["orchard", "balcony"].map {
+        try writer.insertRoom(
+          localpart: $0, in: realm, externalID: nil, settings: .group, createdAt: Timestamp(milliseconds: 50))
+      }
+      #expect(rooms.map(\.id) == [DialogID(3), DialogID(4)])
+      for room in rooms {
+        try writer.put(
+          Member(
+            room: room.id, party: party, affiliation: .owner, nick: "R", since: Position(4),
+            joinedAt: Timestamp(milliseconds: 50), version: Position(4)),
+          ordinal: 0)
+      }
+      // Of two users there is still one dialog.
+      #expect(throws: StoreFailure.self) {
+        try writer.insert(dialog: .own, first: party, second: party, createdAt: Timestamp(milliseconds: 50))
+      }
+    }
+    #expect(try store.read { try $0.memberships(of: romeo).count } == 2)
+    #expect(try store.read { try $0.unread(of: romeo) } == 1)
+    try store.close()
+    #expect(try folder.open().read { try $0.memberships(of: romeo).map(\.room.address.description) }
+      == ["orchard@rooms.verona.example", "balcony@rooms.verona.example"])
   }
 }

@@ -11,7 +11,8 @@ struct Verona {
 
   init(_ store: SQLiteStore) throws {
     (romeo, juliet, dialog) = try store.write { writer in
-      let realm = try writer.insertRealm(domain: "verona.example", key: [UInt8](0..<32), epoch: 1)
+      let realm = try writer.insertRealm(
+        domain: "verona.example", rooms: "rooms.verona.example", key: [UInt8](0..<32), epoch: 1)
       func party(_ name: String) throws -> Party {
         let user = try writer.insertUser(
           BareJID("\(name)@verona.example"), in: realm.id, profile: Profile(), createdAt: Timestamp(milliseconds: 0))
@@ -28,7 +29,7 @@ struct Verona {
     let text = text ?? "\(position) " + String(repeating: "rose ", count: 20)
     let entry = Entry(
       position: Position(position), time: Timestamp(milliseconds: position), dialog: dialog.id, author: romeo,
-      peer: juliet,
+      place: .peer(juliet),
       fact: .message(
         Message(
           sequence: position, content: Content(kind: .text, text: text), envelope: Envelope(id: "m\(position)"),

@@ -208,7 +208,8 @@ extension StoreConformance {
         return try (0..<3).map { index in
           let position = index == 0 ? scene.position : scene.step()
           let entry = Entry(
-            position: position, time: time, dialog: dialog.id, author: scene.romeo, peer: scene.juliet,
+            position: position, time: time, dialog: dialog.id, author: scene.romeo,
+            place: .peer(scene.juliet),
             fact: .message(
               Message(
                 sequence: Int64(index + 1), content: Content(kind: .text, text: "\(index)"), envelope: Envelope(),
@@ -243,7 +244,8 @@ extension StoreConformance {
         let dialog = try scene.dialog(scene.romeo, scene.juliet, writer)
         let position = scene.step()
         let entry = Entry(
-          position: position, time: scene.time, dialog: dialog.id, author: scene.juliet, peer: scene.romeo,
+          position: position, time: scene.time, dialog: dialog.id, author: scene.juliet,
+          place: .peer(scene.romeo),
           fact: .message(
             Message(sequence: 1, content: Content(kind: .text, text: "x"), envelope: Envelope(), traits: [])),
           id: scene.id(position))

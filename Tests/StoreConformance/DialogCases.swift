@@ -137,7 +137,8 @@ extension StoreConformance {
         var dialog = try scene.dialog(scene.romeo, scene.juliet, writer)
         dialog.last = scene.step()
         let entry = Entry(
-          position: dialog.last, time: scene.time, dialog: dialog.id, author: scene.romeo, peer: scene.juliet,
+          position: dialog.last, time: scene.time, dialog: dialog.id, author: scene.romeo,
+          place: .peer(scene.juliet),
           fact: .dialogOpened, id: scene.id(dialog.last))
         try writer.insert(
           entry,

@@ -21,7 +21,8 @@ final class Scene {
     self.store = store
     let time = time
     (realm, romeo, juliet, nurse) = try store.write { writer in
-      let realm = try writer.insertRealm(domain: "verona.example", key: [UInt8](0..<32), epoch: 0xfedc_ba98)
+      let realm = try writer.insertRealm(
+        domain: "verona.example", rooms: "rooms.verona.example", key: [UInt8](0..<32), epoch: 0xfedc_ba98)
       func party(_ name: String) throws -> Party {
         let user = try writer.insertUser(
           BareJID("\(name)@verona.example"), in: realm.id, profile: Profile(), createdAt: time)
@@ -89,7 +90,7 @@ final class Scene {
     let message = Message(
       sequence: isShown ? dialog.sequence : 0, content: content, envelope: envelope, traits: traits)
     let entry = Entry(
-      position: position, time: time, dialog: dialog.id, author: author, peer: peer, fact: .message(message),
+      position: position, time: time, dialog: dialog.id, author: author, place: .peer(peer), fact: .message(message),
       id: id(position))
     try writer.insert(entry, feeds: feeds(author, peer, traits, isShown: isShown), key: key)
     try writer.update(dialog)
@@ -116,7 +117,7 @@ final class Scene {
   func display(
     _ target: Entry, by reader: Party, stanza: Message? = nil, told: Bool = true, _ writer: any StoreWriter
   ) throws -> Entry {
-    let peer = target.author.id == reader.id ? target.peer : target.author
+    let peer = target.author.id == reader.id ? target.peer ?? reader : target.author
     var dialog = try dialog(reader, peer, writer)
     var mark = try mark(reader, in: dialog, writer)
     let counts = try writer.counting(in: dialog.id, upTo: target.position, by: reader.id)
@@ -129,7 +130,7 @@ final class Scene {
     mark.position = position
     try writer.put(mark, superseded: superseded)
     let entry = Entry(
-      position: position, time: time, dialog: dialog.id, author: reader, peer: peer,
+      position: position, time: time, dialog: dialog.id, author: reader, place: .peer(peer),
       fact: .marker(
         Marker(
           kind: .displayed, mark: mark, target: target.position, targetID: target.id, targetStanzaID: "m1",
@@ -150,7 +151,8 @@ final class Scene {
     var dialog = try dialog(owner, owner, writer)
     let position = step()
     let entry = Entry(
-      position: position, time: time, dialog: dialog.id, author: owner, peer: owner, fact: fact, id: id(position))
+      position: position, time: time, dialog: dialog.id, author: owner, place: .peer(owner), fact: fact,
+      id: id(position))
     try writer.insert(entry, feeds: [FeedRow(user: owner.id, traits: [])], key: nil)
     dialog.last = position
     try writer.update(dialog)

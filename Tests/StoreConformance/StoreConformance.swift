@@ -24,7 +24,7 @@ public enum StoreConformance {
   }
 
   public static let cases: [Case] =
-    users + contacts + dialogs + log + archive + logins + durability
+    users + contacts + dialogs + rooms + log + archive + logins + durability
 }
 
 /// An expectation that a store does not meet.
@@ -58,6 +58,6 @@ func equal(
 private func account(_ entry: Entry) -> String {
   """
   \(entry.position.number) at \(entry.time.milliseconds) in \(entry.dialog.number) by \(entry.author.address) \
-  (\(entry.author.id.number)) to \(entry.peer.address), \(entry.id): \(String(reflecting: entry.fact))
+  (\(entry.author.id.number)) to \(String(reflecting: entry.place)), \(entry.id): \(String(reflecting: entry.fact))
   """
 }

@@ -4,7 +4,9 @@ import Dialogs
 extension StoreConformance {
   static let users: [Case] = [
     Case(name: "realms are kept with key and epoch, in the order they came") { scene in
-      let second = try scene.write { try $0.insertRealm(domain: "mantua.example", key: [9, 0, 255], epoch: .max) }
+      let second = try scene.write {
+        try $0.insertRealm(domain: "mantua.example", rooms: "halls.mantua.example", key: [9, 0, 255], epoch: .max)
+      }
       try equal(try scene.read { try $0.realms() }, [scene.realm, second])
     },
     Case(name: "a user is found by address and by number") { scene in
@@ -49,7 +51,7 @@ extension StoreConformance {
           } catch is StoreConflict {}
         }
         // The refusal does not end the transaction.
-        let mantua = try writer.insertRealm(domain: "mantua.example", key: [1], epoch: 1)
+        let mantua = try writer.insertRealm(domain: "mantua.example", rooms: "", key: [1], epoch: 1)
         let other = try writer.insertUser(
           BareJID("romeo@mantua.example"), in: mantua.id, profile: Profile(), createdAt: scene.time)
         try require(other.id != scene.romeo.id, "a number was given out twice")

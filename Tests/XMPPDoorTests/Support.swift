@@ -40,7 +40,7 @@ func message(
   time: Dialogs.Timestamp = someTime
 ) -> Entry {
   Entry(
-    position: Position(position), time: time, dialog: DialogID(1), author: author, peer: peer,
+    position: Position(position), time: time, dialog: DialogID(1), author: author, place: .peer(peer),
     fact: .message(
       Message(
         sequence: position, content: Content(kind: .text, text: "text", extras: Array(extras.utf8)),

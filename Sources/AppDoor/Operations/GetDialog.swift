@@ -1,7 +1,8 @@
 import AppProtocol
 import Dialogs
 
-/// One dialog of the caller's, with what it is to them.
+/// One dialog, with what it is to the caller. Who is no member sees a public one
+/// that is listed, without its messages.
 enum GetDialog: ServedOperation {
   typealias Input = DialogInput
   typealias Output = DialogBody
@@ -11,8 +12,8 @@ enum GetDialog: ServedOperation {
 
   static func perform(_ input: DialogInput, _ call: Call) async throws(Problem) -> Outcome<DialogBody> {
     let caller = try call.user()
-    let (members, _) = try await call.door.dialogs.members(input.dialogId, for: caller.user)
-    return .ok(try await body(members.id, call))
+    let place = try await call.door.dialogs.place(input.dialogId, for: caller.user)
+    return .ok(try await body(place.id, call))
   }
 
   /// Read at one moment, so that message, mark and count agree.
@@ -20,7 +21,9 @@ enum GetDialog: ServedOperation {
     let caller = try call.user().user
     let rendering = call.rendering
     let body = try await call.parley.read { reader -> DialogBody? in
-      guard let dialog = try reader.dialog(id) else { return nil }
+      guard let dialog = try reader.dialog(id) else {
+        return try RoomSight.of(id, for: caller, reader).map { try rendering.dialog($0, reader) }
+      }
       let last = try reader.history(of: id, after: .zero, before: .end, limit: 1, ascending: false).first
       let view = DialogView(
         dialog: dialog, mark: try reader.mark(caller.id, in: id) ?? Mark(dialog: id, user: caller.id), lastMessage: last

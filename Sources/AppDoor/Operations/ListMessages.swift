@@ -1,7 +1,8 @@
 import AppProtocol
 import Dialogs
 
-/// A dialog's messages, newest first. Reading them marks nothing as read.
+/// A dialog's messages, newest first, for those who are in it. Reading them marks
+/// nothing as read.
 enum ListMessages: ServedOperation {
   typealias Input = HistoryInput
   typealias Output = PageBody<MessageBody>
@@ -10,32 +11,51 @@ enum ListMessages: ServedOperation {
   static let path = "/v1/dialogs/{dialogId}/messages"
 
   static func perform(_ input: HistoryInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
-    let caller = try call.user()
-    let limit = try Checks.limit(input.limit)
-    if input.before != nil && input.after != nil {
-      throw Problem(.malformed, "before-and-after", "Give before or after, not both.", field: "after")
+    let caller = try call.user().user
+    let place = try await call.door.dialogs.place(input.dialogId, for: caller)
+    let range: Range
+    do throws(Problem) { range = try Range(input, call) } catch {
+      throw await call.parley.told(error, of: place, to: caller)
     }
-    let before = try position(input.before, "before", call)
-    let after = try position(input.after, "after", call)
-    let (members, _) = try await call.door.dialogs.members(input.dialogId, for: caller.user)
-    let ascending = after != nil
-    let entries = try await call.parley.read {
-      try $0.history(
-        of: members.id, after: after ?? .zero, before: before ?? .end, limit: limit + 1, ascending: ascending)
+    let entries = try await call.parley.read { reader in
+      var after = range.after ?? .zero
+      if case .room(let room) = place {
+        // Read with the messages, so that who was removed meanwhile sees none.
+        let (room, member) = try RoomSight.asMember(of: room.dialog, caller, reader)
+        after = max(after, RoomSight.horizon(of: member, in: room))
+      }
+      return try reader.history(
+        of: place.id, after: after, before: range.before, limit: range.limit + 1, ascending: range.ascending)
     }
-    let page = entries.prefix(limit)
+    let page = entries.prefix(range.limit)
     let items = page.compactMap { call.rendering.message($0) }
     return .ok(
       PageBody(
-        items: ascending ? items.reversed() : items,
-        nextCursor: entries.count > limit ? page.last.map { call.rendering.cursor($0.position) } : nil))
+        items: range.ascending ? items.reversed() : items,
+        nextCursor: entries.count > range.limit ? page.last.map { call.rendering.cursor($0.position) } : nil))
   }
 
-  /// A message's id or a cursor: each opens only as what it is.
-  private static func position(_ text: String?, _ field: String, _ call: Call) throws(Problem) -> Position? {
-    guard let text else { return nil }
-    if let position = call.parley.position(ofCursor: text, in: call.realm.id) { return position }
-    if let id = PublicID(text), let position = call.parley.position(of: id, in: call.realm.id) { return position }
-    throw Problem(.malformed, "cursor-unknown", "\(field) is neither a message's id nor a cursor.", field: field)
+  private struct Range: Sendable {
+    let limit: Int
+    let before: Position
+    let after: Position?
+    var ascending: Bool { after != nil }
+
+    init(_ input: HistoryInput, _ call: Call) throws(Problem) {
+      limit = try Checks.limit(input.limit)
+      if input.before != nil && input.after != nil {
+        throw Problem(.malformed, "before-and-after", "Give before or after, not both.", field: "after")
+      }
+      before = try Self.position(input.before, "before", call) ?? .end
+      after = try Self.position(input.after, "after", call)
+    }
+
+    /// A message's id or a cursor: each opens only as what it is.
+    private static func position(_ text: String?, _ field: String, _ call: Call) throws(Problem) -> Position? {
+      guard let text else { return nil }
+      if let position = call.parley.position(ofCursor: text, in: call.realm.id) { return position }
+      if let id = PublicID(text), let position = call.parley.position(of: id, in: call.realm.id) { return position }
+      throw Problem(.malformed, "cursor-unknown", "\(field) is neither a message's id nor a cursor.", field: field)
+    }
   }
 }

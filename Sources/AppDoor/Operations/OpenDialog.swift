@@ -1,7 +1,10 @@
+import Addresses
 import AppProtocol
 import Dialogs
 
-/// The private dialog with a user: the one that is, or a new one.
+/// The private dialog with a user, the one that is or a new one; or a new group or
+/// public dialog, of which the caller is the owner. An `externalId` makes one dialog
+/// only: who is in it gets it again.
 enum OpenDialog: ServedOperation {
   typealias Input = OpenDialogInput
   typealias Output = DialogBody
@@ -11,15 +14,77 @@ enum OpenDialog: ServedOperation {
   static let successes = [200, 201]
 
   static func perform(_ input: OpenDialogInput, _ call: Call) async throws(Problem) -> Outcome<DialogBody> {
-    let caller = try call.user()
-    guard input.type == "private" else {
-      throw Problem(.malformed, "dialog-type-unknown", "type must be \"private\".", field: "type")
+    guard let kind = DialogBody.Kind(rawValue: input.type) else {
+      throw Problem(
+        .malformed, "dialog-type-unknown", "type is \"private\", \"group\" or \"public\".", field: "type")
     }
-    let address = try Checks.address(input.userId, domain: call.realm.domain)
+    switch kind {
+    case .isPrivate: return try await open(input, call)
+    case .group, .isPublic: return try await create(kind, input, call)
+    }
+  }
+
+  private static func open(_ input: OpenDialogInput, _ call: Call) async throws(Problem) -> Outcome<DialogBody> {
+    let caller = try call.user()
+    guard let user = input.userId else {
+      throw Problem(.malformed, "input-malformed", "userId is missing.", field: "userId")
+    }
+    let address = try Checks.address(user, domain: call.realm.domain)
     let receipt = try await call.parley.post(.openDialog(address), by: caller.user)
     guard let dialog = receipt.dialog else { throw DialogBook.unknown }
-    call.door.dialogs.remember(DialogMembers(dialog))
+    call.door.dialogs.remember(.privately(DialogMembers(dialog)))
     let body = try await GetDialog.body(dialog.id, call)
     return receipt.isRepeat ? .ok(body) : .created(body)
+  }
+
+  private static func create(
+    _ kind: DialogBody.Kind, _ input: OpenDialogInput, _ call: Call
+  ) async throws(Problem) -> Outcome<DialogBody> {
+    let caller = try call.user()
+    if input.userId != nil {
+      throw Problem(
+        .malformed, "user-id-misplaced", "userId is for private dialogs; others have memberIds.", field: "userId")
+    }
+    var settings = RoomSettings()
+    settings.become(kind)
+    settings.name = try Checks.line(input.name, field: "name")
+    settings.about = try Checks.line(input.about, field: "about")
+    settings.metadata = input.metadata?.text
+    if let visibility = input.historyVisibility { settings.history = try Checks.history(visibility) }
+    let draft = RoomDraft(
+      externalID: input.externalId, settings: settings, topic: try Checks.line(input.topic, field: "topic"),
+      members: try members(input, call.realm))
+    if let id = input.externalId { try Checks.text(id, field: "externalId") }
+    let receipt = try await call.parley.post(.room(.create(draft)), by: caller.user)
+    guard let room = receipt.room else { throw DialogBook.unknown }
+    call.door.dialogs.remember(.room(room.name))
+    let body = try await GetDialog.body(room.id, call)
+    return receipt.isRepeat ? .ok(body) : .created(body)
+  }
+
+  /// Each once: who is named twice would be two things.
+  private static func members(_ input: OpenDialogInput, _ realm: Realm) throws(Problem) -> [MemberDraft] {
+    var drafts: [MemberDraft] = []
+    var known: Set<BareJID> = []
+    func add(_ id: String, _ affiliation: Affiliation, _ field: String) throws(Problem) {
+      let address = try Checks.address(id, domain: realm.domain, field: field)
+      guard known.insert(address).inserted else {
+        throw Problem(.malformed, "member-twice", "\(address) is named twice.", field: field)
+      }
+      drafts.append(MemberDraft(address: address, affiliation: affiliation))
+    }
+    for id in input.memberIds ?? [] { try add(id, .member, "memberIds") }
+    for (index, member) in (input.members ?? []).enumerated() {
+      let affiliation = try member.role.map { (role) throws(Problem) in
+        try Checks.role(role, field: "members[\(index)].role")
+      }
+      if affiliation == .outcast {
+        throw Problem(
+          .malformed, "role-unknown", "Nobody is banned from a dialog that is not there yet.",
+          field: "members[\(index)].role")
+      }
+      try add(member.userId, affiliation ?? .member, "members[\(index)].userId")
+    }
+    return drafts
   }
 }

@@ -19,7 +19,7 @@ enum SendMessage: PostingOperation {
   }
 
   static func intents(
-    _ input: SendMessageInput, by author: Parley.Caller, resource: String?, to peer: Party, _ parley: Parley
+    _ input: SendMessageInput, by author: Parley.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
   ) throws(Problem) -> [Intent] {
     try Checks.clientID(input.clientId)
     let content = try Checks.content(input.content, metadata: input.metadata)
@@ -27,14 +27,27 @@ enum SendMessage: PostingOperation {
     digest.combine("\(content.kind.rawValue)")
     digest.combine(content.text)
     digest.combine(content.fields ?? "")
-    return [
-      .message(
-        MessageDraft(
-          to: peer.address, content: content,
-          envelope: Envelope(type: .chat, fromResource: resource, id: input.clientId),
-          traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp],
-          key: RepeatKey(rule: .app, id: input.clientId, bodyHash: digest.finish())))
-    ]
+    let key = RepeatKey(rule: .app, id: input.clientId, bodyHash: digest.finish())
+    switch place {
+    case .peer(_, let peer):
+      return [
+        .message(
+          MessageDraft(
+            to: peer.address, content: content,
+            envelope: Envelope(type: .chat, fromResource: resource, id: input.clientId),
+            traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp], key: key))
+      ]
+    case .room(let room):
+      // Nobody confirms to a whole group that a message has come (XEP-0184 5.3).
+      return [
+        .room(
+          .say(
+            .dialog(room.dialog),
+            RoomMessageDraft(
+              content: content, envelope: Envelope(type: .groupchat, fromResource: resource, id: input.clientId),
+              traits: [.counts, .archived, .markable, .fromApp], key: key)))
+      ]
+    }
   }
 
   static func needsMark(_ receipt: Receipt) -> Bool { false }

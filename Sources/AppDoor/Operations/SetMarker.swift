@@ -17,7 +17,7 @@ enum SetMarker: PostingOperation {
   }
 
   static func intents(
-    _ input: SetMarkerInput, by author: Parley.Caller, resource: String?, to peer: Party, _ parley: Parley
+    _ input: SetMarkerInput, by author: Parley.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
   ) throws(Problem) -> [Intent] {
     var intents: [Intent] = []
     for (kind, id, field) in [
@@ -27,9 +27,15 @@ enum SetMarker: PostingOperation {
       guard let target = PublicID(id), parley.position(of: target, in: author.user.realm) != nil else {
         throw Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: field)
       }
-      intents.append(
-        .marker(
-          MarkerDraft(with: peer.address, kind: kind, target: .entry(target), isPrivate: input.isPrivate ?? false)))
+      let isPrivate = input.isPrivate ?? false
+      switch place {
+      case .peer(_, let peer):
+        intents.append(
+          .marker(MarkerDraft(with: peer.address, kind: kind, target: .entry(target), isPrivate: isPrivate)))
+      case .room(let room):
+        intents.append(
+          .room(.marker(.dialog(room.dialog), RoomMarkerDraft(kind: kind, target: target, isPrivate: isPrivate))))
+      }
     }
     if intents.isEmpty {
       throw Problem(.malformed, "marker-empty", "Give delivered, read or both.", field: "read")

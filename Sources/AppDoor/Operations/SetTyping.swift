@@ -1,7 +1,8 @@
+import Addresses
 import AppProtocol
 import Dialogs
 
-/// Tells the other side that the caller is typing, or no longer is (XEP-0085).
+/// Tells the others that the caller is typing, or no longer is (XEP-0085).
 /// An indicator of an app ends by itself after 8 s; renew it while typing goes on.
 enum SetTyping: ServedOperation {
   typealias Input = TypingInput
@@ -12,20 +13,33 @@ enum SetTyping: ServedOperation {
 
   static func perform(_ input: TypingInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user()
-    let (_, peer) = try await call.door.dialogs.members(input.dialogId, for: caller.user)
-    let post = Post(
-      author: caller.user, intent: intent(input.on, from: caller.user, resource: nil, to: peer), completion: .none)
-    guard call.parley.submit(post) else { throw Problem.overloaded }
+    let place = try await call.door.dialogs.place(input.dialogId, for: caller.user)
+    let intent = intent(input.on, from: caller.user, resource: nil, in: place)
+    if case .room = place {
+      // Whether the caller is in it, the core knows.
+      do throws(Problem) { try await call.parley.post(intent, by: caller.user) } catch {
+        throw await call.parley.told(error, of: place, to: caller.user)
+      }
+      return .done
+    }
+    guard call.parley.submit(Post(author: caller.user, intent: intent, completion: .none)) else {
+      throw Problem.overloaded
+    }
     return .done
   }
 
   /// Behind the author's messages: "stopped" must not overtake what was typed.
-  static func intent(_ on: Bool, from author: Party, resource: String?, to peer: Party) -> Intent {
-    .signal(
-      .stanza(
-        RelayedStanza(
-          name: .message(.chat), from: author, fromResource: resource, to: peer.address, toResource: nil, id: nil,
-          extras: [], typing: on)),
-      to: .user(peer.address, resource: nil))
+  static func intent(_ on: Bool, from author: Party, resource: String?, in place: DialogPlace) -> Intent {
+    func stanza(_ type: Envelope.MessageType, to address: BareJID) -> RelayedStanza {
+      RelayedStanza(
+        name: .message(type), from: author, fromResource: resource, to: address, toResource: nil, id: nil, extras: [],
+        typing: on)
+    }
+    switch place {
+    case .peer(_, let peer):
+      return .signal(.stanza(stanza(.chat, to: peer.address)), to: .user(peer.address, resource: nil))
+    case .room(let room):
+      return .room(.signal(.dialog(room.dialog), stanza(.groupchat, to: room.address)))
+    }
   }
 }

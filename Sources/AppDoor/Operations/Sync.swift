@@ -56,12 +56,12 @@ enum Sync: ServedOperation {
   ) async throws(Problem) -> SyncBody {
     let rendering = call.rendering
     return try await call.parley.read { reader in
-      let entries = try reader.feed(of: user.id, after: after, limit: limit)
+      let page = try FeedPage.read(user.id, after: after, limit: limit, reader)
       var events: [RawObject] = []
       var last = cursor
       var bytes = 0
-      for entry in entries {
-        let form = EventForm.of(entry, rendering)
+      for entry in page.entries {
+        let form = EventForm.of(entry, rendering, rooms: page.rooms)
         guard let frame = form.frame(after: last) else { continue }
         events.append(RawObject(trusted: String(buffer: frame)))
         last = form.cursor
@@ -69,7 +69,7 @@ enum Sync: ServedOperation {
         if bytes >= AppLimits.syncBytesMax { return SyncBody(events: events, cursor: last) }
       }
       // A full page goes on behind its last entry, also where that was no event.
-      if entries.count == limit, let position = entries.last?.position { last = rendering.cursor(position) }
+      if page.entries.count == limit, let position = page.entries.last?.position { last = rendering.cursor(position) }
       return SyncBody(events: events, cursor: last)
     }
   }

@@ -95,6 +95,7 @@ extension AppSession {
     guard case .identifying = state else {
       // The client went while the attend was on its way.
       parley.hub.depart(arriving.handle, time: parley.clock.now)
+      parley.vacate(arriving.handle.party, session: arriving.handle.id)
       return
     }
     switch result {
@@ -197,23 +198,47 @@ extension AppSession {
   private func typing(_ frame: CommandFrame, _ session: OpenSession) throws(Problem) {
     let input = try input(TypingInput.self, frame)
     try door.limiters.others.take(session.caller.user.id, now: parley.clock.now)
-    try resolve(input.dialogId, frame, session) { me, session, members, peer in
+    try resolve(input.dialogId, frame, session) { me, session, place in
       let now = me.parley.clock.now
-      let before = session.typing[members.id]
+      let before = session.typing[place.id]
       if input.on {
         // A renewal that comes too soon tells nobody anything.
         if let before, now < before.since + AppLimits.typingEvery { return me.accept(frame.id) }
         if before == nil, session.typing.count >= AppLimits.typingDialogsMax { return me.accept(frame.id) }
-        session.typing[members.id] = (peer, now)
+        session.typing[place.id] = (place, now)
       } else {
-        session.typing[members.id] = nil
+        session.typing[place.id] = nil
       }
-      let intent = SetTyping.intent(input.on, from: session.caller.user, resource: session.resource, to: peer)
-      guard me.parley.submit(Post(author: session.caller.user, intent: intent, completion: .none)) else {
-        return me.refuse(frame.id, .overloaded)
-      }
-      me.accept(frame.id)
+      me.postTyping(input.on, in: place, frame, session)
     }
+  }
+
+  private func postTyping(_ on: Bool, in place: DialogPlace, _ frame: CommandFrame, _ session: OpenSession) {
+    let intent = SetTyping.intent(on, from: session.caller.user, resource: session.resource, in: place)
+    var completion = Post.Completion.none
+    if case .room = place {
+      // Whether the caller is in it, the core knows.
+      let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+      let loop = channel.eventLoop
+      completion = .callback { result in
+        loop.execute { me.value.typed(result, in: place, re: frame.id) }
+      }
+    }
+    guard parley.submit(Post(author: session.caller.user, intent: intent, completion: completion)) else {
+      return refuse(frame.id, .overloaded)
+    }
+    if case .none = completion { accept(frame.id) }
+  }
+
+  private func typed(_ result: Result<Receipt, Problem>, in place: DialogPlace, re: String) {
+    guard let session = open else { return }
+    switch result {
+    case .success: accept(re)
+    case .failure(let problem):
+      session.typing[place.id] = nil
+      refuse(re, problem, of: place, session)
+    }
+    flush()
   }
 
   // MARK: Posts
@@ -223,12 +248,12 @@ extension AppSession {
   ) throws(Problem) {
     let input = try input(Op.Input.self, frame)
     try Op.limit(door.limiters, session.caller.user.id, now: parley.clock.now)
-    try resolve(Op.dialogID(input), frame, session) { me, session, members, peer in
+    try resolve(Op.dialogID(input), frame, session) { me, session, place in
       do throws(Problem) {
         let intents = try Op.intents(
-          input, by: session.caller, resource: session.resource, to: peer, me.parley)
+          input, by: session.caller, resource: session.resource, in: place, me.parley)
         // What was typed has been sent: the indicator ends with the message.
-        if case .message = answer { session.typing[members.id] = nil }
+        if case .message = answer { session.typing[place.id] = nil }
         for (index, intent) in intents.enumerated() {
           let isLast = index == intents.count - 1
           let token = session.nextToken()
@@ -237,13 +262,30 @@ extension AppSession {
             throw Problem.overloaded
           }
           if isLast {
-            session.awaited[token] = OpenSession.Awaited(re: frame.id, dialog: members.id, answer: answer)
+            session.awaited[token] = OpenSession.Awaited(re: frame.id, place: place, answer: answer)
           }
         }
         me.regulateReading()
       } catch {
-        me.refuse(frame.id, error)
+        me.refuse(frame.id, error, of: place, session)
       }
+    }
+  }
+
+  /// Refuses with what the caller may know: who is no member of a dialog learns
+  /// nothing of it.
+  func refuse(_ re: String, _ problem: Problem, of place: DialogPlace, _ session: OpenSession) {
+    guard case .room(let room) = place, problem.isTelling else { return refuse(re, problem) }
+    let user = session.caller.user
+    let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+    parley.fetch(on: session.handle.lane, { try RoomSight.of(room.dialog, for: user, $0) }) { result in
+      let me = me.value
+      guard me.open != nil else { return }
+      switch result {
+      case .success(let sight): me.refuse(re, RoomSight.told(problem, sight))
+      case .failure(let problem): me.refuse(re, problem)
+      }
+      me.flush()
     }
   }
 
@@ -251,29 +293,23 @@ extension AppSession {
   /// been read, and until then later commands wait.
   private func resolve(
     _ dialogID: String, _ frame: CommandFrame, _ session: OpenSession,
-    then: @escaping (AppSession, OpenSession, DialogMembers, Party) -> Void
+    then: @escaping (AppSession, OpenSession, DialogPlace) -> Void
   ) throws(Problem) {
     switch try door.dialogs.find(dialogID, in: session.rendering.realm) {
-    case .members(let members):
-      guard let peer = members.peer(of: session.caller.user.id) else { throw DialogBook.unknown }
-      then(self, session, members, peer)
+    case .page(let page): then(self, session, try page.place(for: session.caller.user))
     case .unread(let id):
       session.isResolving = true
       let me = NIOLoopBound((self, then), eventLoop: channel.eventLoop)
-      parley.fetch(on: session.handle.lane, { try $0.dialog(id) }) { result in
+      parley.fetch(on: session.handle.lane, { try DialogBook.Page.read(id, $0) }) { result in
         let (me, then) = me.value
         guard let session = me.open else { return }
         session.isResolving = false
-        switch result {
-        case .failure(let problem): me.refuse(frame.id, problem)
-        case .success(let dialog):
-          let members = dialog.map { DialogMembers($0) }
-          if let members, let peer = members.peer(of: session.caller.user.id) {
-            me.door.dialogs.remember(members)
-            then(me, session, members, peer)
-          } else {
-            me.refuse(frame.id, DialogBook.unknown)
-          }
+        do throws(Problem) {
+          guard let page = try result.get() else { throw DialogBook.unknown }
+          me.door.dialogs.remember(page)
+          then(me, session, try page.place(for: session.caller.user))
+        } catch {
+          me.refuse(frame.id, error)
         }
         me.drainBacklog()
         me.flush()

@@ -20,17 +20,16 @@ extension AppSession {
 
   // MARK: The feed
 
-  private func tell(_ entry: Entry, _ session: OpenSession) {
+  /// `rooms`: those of the page that the entry was read with.
+  private func tell(_ entry: Entry, rooms: [DialogID: Room] = [:], _ session: OpenSession) {
     noteUnread(entry, session)
-    if let typer = session.typers.removeValue(forKey: entry.author.id) {
-      if case .message = entry.fact {
-        typer.end.cancel()
-        tell(.typingUpdated, TypingUpdatedBody(dialogId: typer.dialog, userIds: []))
-      } else {
-        session.typers[entry.author.id] = typer
-      }
+    if case .message = entry.fact,
+      let end = session.typers.removeValue(forKey: OpenSession.Typer(dialog: entry.dialog, party: entry.author))
+    {
+      end.cancel()
+      tellTyping(in: entry.dialog, session)
     }
-    let form = EventForm.of(entry, session.rendering)
+    let form = EventForm.of(entry, session.rendering, rooms: rooms)
     guard let frame = form.frame(after: session.cursor) else { return }
     write(frame)
     session.cursor = form.cursor
@@ -63,10 +62,10 @@ extension AppSession {
     parley.fetch(
       on: session.handle.lane,
       { reader in
-        let entries = try reader.feed(of: user, after: after, limit: AppLimits.replayPage)
-        let isLast = entries.count < AppLimits.replayPage
+        let feed = try FeedPage.read(user, after: after, limit: AppLimits.replayPage, reader)
+        let isLast = feed.entries.count < AppLimits.replayPage
         return (
-          entries: entries, isLast: isLast, head: try reader.head().position,
+          feed: feed, isLast: isLast, head: try reader.head().position,
           totalUnread: wantsNumbers && isLast ? try reader.unread(of: user) : nil
         )
       }
@@ -79,8 +78,8 @@ extension AppSession {
         me.close(.tryAgainLater, problem)
       case .success(let page):
         let (entries, next) = session.follower.page(
-          page.entries, head: page.head, isLast: page.isLast)
-        for entry in entries { me.tell(entry, session) }
+          page.feed.entries, head: page.head, isLast: page.isLast)
+        for entry in entries { me.tell(entry, rooms: page.feed.rooms, session) }
         // What was written may have made the channel unwritable; the next page
         // then waits, as nothing more can be told.
         me.flush()
@@ -104,7 +103,7 @@ extension AppSession {
     guard let awaited = session.awaited.removeValue(forKey: token) else { return }
     defer { regulateReading() }
     switch (result, awaited.answer) {
-    case (.failure(let problem), _): refuse(awaited.re, problem)
+    case (.failure(let problem), _): refuse(awaited.re, problem, of: awaited.place, session)
     case (.success(let receipt), .message):
       guard let message = receipt.entry.flatMap({ EventForm.of($0, session.rendering).message }) else {
         return refuse(
@@ -123,13 +122,13 @@ extension AppSession {
   private func readMark(_ awaited: OpenSession.Awaited, _ receipt: Receipt, _ session: OpenSession) {
     let user = session.caller.user.id
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
-    parley.fetch(on: session.handle.lane, { try $0.mark(user, in: awaited.dialog) }) { result in
+    parley.fetch(on: session.handle.lane, { try $0.mark(user, in: awaited.place.id) }) { result in
       let me = me.value
       guard let session = me.open else { return }
       switch result {
       case .failure(let problem): me.refuse(awaited.re, problem)
       case .success(let mark):
-        let mark = mark ?? Mark(dialog: awaited.dialog, user: user)
+        let mark = mark ?? Mark(dialog: awaited.place.id, user: user)
         me.accept(awaited.re, session.rendering.marker(mark, of: session.caller.user))
       }
       me.flush()
@@ -146,13 +145,18 @@ extension AppSession {
       // Where it waits the latest counts, and it is the hub that knows it.
       if isWritable { tellPresence(seen, session) } else { session.stalePresences[presence.from.id] = seen }
     case .stanza(let stanza):
-      if let on = stanza.typing, stanza.from.id != session.caller.user.id {
+      guard let on = stanza.typing, stanza.from.id != session.caller.user.id else { return }
+      if let room = stanza.room {
+        showTyping(on, stanza.from, room.dialog, isApp: stanza.extras.isEmpty, session)
+      } else {
         typing(on, from: stanza.from, isApp: stanza.extras.isEmpty, session)
       }
     case .profile(let party, let profile):
       // One's own change comes as an entry.
       if party.id == session.caller.user.id || !isWritable { return }
       tell(.userUpdated, UserUpdatedBody(user: session.rendering.user(party, profile)))
+    // Who is in a room now is XMPP's question; an app asks for the members.
+    case .occupant, .notice: break
     case .closed(let reason): revoke(reason)
     }
   }
@@ -190,35 +194,42 @@ extension AppSession {
   // MARK: Typing
 
   private func typing(_ on: Bool, from party: Party, isApp: Bool, _ session: OpenSession) {
-    if let dialog = session.dialogIDs[party.id] { return showTyping(on, party, dialog, isApp: isApp, session) }
-    if session.dialogIDs.count >= AppLimits.typingDialogsMax { session.dialogIDs = [:] }
+    if let dialog = session.dialogs[party.id] { return showTyping(on, party, dialog, isApp: isApp, session) }
+    if session.dialogs.count >= AppLimits.typingDialogsMax { session.dialogs = [:] }
     let user = session.caller.user.id
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
     parley.fetch(on: session.handle.lane, { try $0.dialog(between: user, and: party.id) }) { result in
       guard let session = me.value.open, case .success(let dialog?) = result else { return }
-      let id = session.rendering.id(dialog.id)
-      session.dialogIDs[party.id] = id
-      me.value.showTyping(on, party, id, isApp: isApp, session)
+      session.dialogs[party.id] = dialog.id
+      me.value.showTyping(on, party, dialog.id, isApp: isApp, session)
       me.value.flush()
     }
   }
 
-  private func showTyping(_ on: Bool, _ party: Party, _ dialog: String, isApp: Bool, _ session: OpenSession) {
-    let before = session.typers.removeValue(forKey: party.id)
-    before?.end.cancel()
+  private func showTyping(_ on: Bool, _ party: Party, _ dialog: DialogID, isApp: Bool, _ session: OpenSession) {
+    let typer = OpenSession.Typer(dialog: dialog, party: party)
+    let before = session.typers.removeValue(forKey: typer)
+    before?.cancel()
     if on {
       guard session.typers.count < AppLimits.typingDialogsMax else { return }
       let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
-      let end = channel.eventLoop.scheduleTask(in: isApp ? AppLimits.typingOfApps : AppLimits.typingOfXMPP) {
+      session.typers[typer] = channel.eventLoop.scheduleTask(
+        in: isApp ? AppLimits.typingOfApps : AppLimits.typingOfXMPP
+      ) {
         guard let session = me.value.open else { return }
         me.value.showTyping(false, party, dialog, isApp: isApp, session)
         me.value.flush()
       }
-      session.typers[party.id] = (dialog, end)
     }
     // A renewal is no news, and neither is the end of what was not shown.
     if on == (before != nil) || !isWritable { return }
-    tell(.typingUpdated, TypingUpdatedBody(dialogId: dialog, userIds: on ? [party.name] : []))
+    tellTyping(in: dialog, session)
+  }
+
+  /// Everybody who is typing there now.
+  private func tellTyping(in dialog: DialogID, _ session: OpenSession) {
+    let names = session.typers.keys.filter { $0.dialog == dialog }.map(\.party.name).sorted()
+    tell(.typingUpdated, TypingUpdatedBody(dialogId: session.rendering.id(dialog), userIds: names))
   }
 
   // MARK: Unread numbers
@@ -232,7 +243,7 @@ extension AppSession {
       if isMine || !message.traits.contains(.counts) { return }
     case .marker(let marker):
       if !isMine || marker.kind != .displayed { return }
-    case .contact, .blocks, .profile, .dialogOpened: return
+    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation: return
     }
     if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(entry.dialog) }
     scheduleUnread(session)
@@ -260,9 +271,13 @@ extension AppSession {
       { reader in
         var numbers: [(dialog: DialogID, unread: Int64)] = []
         for id in dialogs {
-          guard let dialog = try reader.dialog(id) else { continue }
-          let mark = try reader.mark(user, in: id) ?? Mark(dialog: id, user: user)
-          numbers.append((id, mark.unread(ordinal: dialog.ordinal)))
+          if let dialog = try reader.dialog(id) {
+            let mark = try reader.mark(user, in: id) ?? Mark(dialog: id, user: user)
+            numbers.append((id, mark.unread(ordinal: dialog.ordinal)))
+          } else if let room = try reader.room(id), let mark = try reader.mark(user, in: id) {
+            // Who has left meanwhile has no mark any more.
+            numbers.append((id, mark.unread(ordinal: room.ordinal)))
+          }
         }
         return (numbers, total: try reader.unread(of: user))
       }

@@ -193,7 +193,7 @@ final class AppSession: ChannelInboundHandler {
     guard let session = was.session else { return }
     session.end(self)
     parley.hub.depart(session.handle, time: parley.clock.now)
-    parley.leave(session.caller.user)
+    parley.leave(session.caller.user, session: session.handle.id)
   }
 
   private func leave() -> (session: OpenSession?, Void)? {

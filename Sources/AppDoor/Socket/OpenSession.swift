@@ -7,7 +7,7 @@ final class OpenSession {
   /// A post that is not answered yet.
   struct Awaited {
     let re: String
-    let dialog: DialogID
+    let place: DialogPlace
     let answer: Answer
     enum Answer { case message, marker }
   }
@@ -37,12 +37,17 @@ final class OpenSession {
   }
   /// Users whose presence changed while the client did not read.
   var stalePresences: [UserID: Seen] = [:]
-  /// Who is typing to this user, with the end of it.
-  var typers: [UserID: (dialog: String, end: Scheduled<Void>)] = [:]
-  /// The dialogs with these users, as far as typing asked for them.
-  var dialogIDs: [UserID: String] = [:]
+  /// Somebody who is typing where this user reads.
+  struct Typer: Hashable {
+    let dialog: DialogID
+    let party: Party
+  }
+  /// With the end of it. At most `typingDialogsMax`.
+  var typers: [Typer: Scheduled<Void>] = [:]
+  /// The private dialogs with these users, as far as typing asked for them.
+  var dialogs: [UserID: DialogID] = [:]
   /// In which dialogs this session is typing, and since when.
-  var typing: [DialogID: (peer: Party, since: Timestamp)] = [:]
+  var typing: [DialogID: (place: DialogPlace, since: Timestamp)] = [:]
 
   var unreadDialogs: Set<DialogID> = []
   var unreadTimer: Scheduled<Void>?
@@ -79,10 +84,10 @@ final class OpenSession {
   func end(_ session: AppSession) {
     unreadTimer?.cancel()
     confirmTimer?.cancel()
-    for typer in typers.values { typer.end.cancel() }
+    for end in typers.values { end.cancel() }
     session.confirm(self)
     for (_, typing) in typing {
-      let intent = SetTyping.intent(false, from: caller.user, resource: resource, to: typing.peer)
+      let intent = SetTyping.intent(false, from: caller.user, resource: resource, in: typing.place)
       // Lost where the inbox is full: the other side's indicator ends by itself.
       _ = session.parley.submit(Post(author: caller.user, intent: intent, completion: .none))
     }

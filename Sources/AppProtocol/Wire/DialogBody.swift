@@ -1,15 +1,35 @@
-/// A dialog. In events, which are the same for every viewer, `user`, `me` and
-/// `lastMessage` are left out; `GET /v1/dialogs/{dialogId}` has them.
+/// A dialog. In events, which are the same for every viewer, `user`, `me`,
+/// `ownerId` and `lastMessage` are left out; `GET /v1/dialogs/{dialogId}` has them.
 public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
-  /// What a dialog is to the caller.
+  /// `private` for two; `group` is closed and its members know each other;
+  /// `public` anybody may join.
+  public enum Kind: String, Codable, Sendable, CaseIterable {
+    case isPrivate = "private"
+    case group
+    case isPublic = "public"
+  }
+
+  /// What a new member may read of the time before.
+  public enum HistoryVisibility: String, Codable, Sendable, CaseIterable { case all, sinceJoin }
+
+  /// What a dialog is to the caller; absent where they are no member.
   public struct Mine: Codable, Hashable, Sendable, JSONWritable {
+    /// A `MemberBody.Role`; absent in a private dialog.
+    public var role: String?
+    /// What the caller is called in this dialog; absent in a private one.
+    public var nick: String?
     /// Messages of others behind what the caller has read; the rule is in
     /// `docs/app-protocol.md`.
     public var unreadCount: Int64
     public var readMessageId: String?
     public var deliveredMessageId: String?
 
-    public init(unreadCount: Int64, readMessageId: String?, deliveredMessageId: String?) {
+    public init(
+      role: String? = nil, nick: String? = nil, unreadCount: Int64, readMessageId: String?,
+      deliveredMessageId: String?
+    ) {
+      self.role = role
+      self.nick = nick
       self.unreadCount = unreadCount
       self.readMessageId = readMessageId
       self.deliveredMessageId = deliveredMessageId
@@ -17,6 +37,8 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
 
     public func write(to writer: inout JSONWriter) {
       writer.beginObject()
+      writer.member("role", role)
+      writer.member("nick", nick)
       writer.member("unreadCount", unreadCount)
       writer.member("readMessageId", readMessageId)
       writer.member("deliveredMessageId", deliveredMessageId)
@@ -25,20 +47,41 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
   }
 
   public var id: String
-  /// `private`; groups come later.
+  /// A `Kind`.
   public var type: String
-  /// One id in a dialog with oneself.
-  public var memberIds: [String]
+  /// The address that XMPP clients enter; absent in a private dialog.
+  public var jid: String?
+  /// Of a private dialog, one id in a dialog with oneself. A group's members have
+  /// a list of their own: `GET /v1/dialogs/{dialogId}/members`.
+  public var memberIds: [String]?
+  /// How many members there are; absent in a private dialog, as all that follows
+  /// up to `externalId`.
+  public var memberCount: Int?
+  /// The first of its owners.
+  public var ownerId: String?
+  public var name: String?
+  public var about: String?
+  public var topic: String?
+  /// SHA-1 of the avatar's bytes in lower-case hex: changes when the avatar does.
+  public var avatarHash: String?
+  public var metadata: RawObject?
+  /// A `HistoryVisibility`.
+  public var historyVisibility: String?
+  /// Seconds between two messages of one member; 0: none.
+  public var slowModeSeconds: Int?
+  /// What another system calls it; shown to members only.
+  public var externalId: String?
   public var createdAt: WireTime?
   /// When anything last happened in it.
   public var updatedAt: WireTime?
-  /// The other member.
+  /// The other member of a private dialog.
   public var user: UserBody?
   public var lastMessage: MessageBody?
   public var me: Mine?
 
+  /// A private dialog.
   public init(
-    id: String, type: String, memberIds: [String], createdAt: WireTime? = nil, updatedAt: WireTime? = nil,
+    id: String, type: String, memberIds: [String]?, createdAt: WireTime? = nil, updatedAt: WireTime? = nil,
     user: UserBody? = nil, lastMessage: MessageBody? = nil, me: Mine? = nil
   ) {
     self.id = id
@@ -51,11 +94,43 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
     self.me = me
   }
 
+  /// A group or public dialog.
+  public init(
+    id: String, type: String, jid: String, memberCount: Int, name: String?, about: String?, topic: String?,
+    avatarHash: String?, metadata: RawObject, historyVisibility: String, slowModeSeconds: Int, externalId: String?,
+    createdAt: WireTime
+  ) {
+    self.id = id
+    self.type = type
+    self.jid = jid
+    self.memberCount = memberCount
+    self.name = name
+    self.about = about
+    self.topic = topic
+    self.avatarHash = avatarHash
+    self.metadata = metadata
+    self.historyVisibility = historyVisibility
+    self.slowModeSeconds = slowModeSeconds
+    self.externalId = externalId
+    self.createdAt = createdAt
+  }
+
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.member("id", id)
     writer.member("type", type)
+    writer.member("jid", jid)
     writer.member("memberIds", memberIds)
+    writer.member("memberCount", memberCount)
+    writer.member("ownerId", ownerId)
+    writer.member("name", name)
+    writer.member("about", about)
+    writer.member("topic", topic)
+    writer.member("avatarHash", avatarHash)
+    writer.member("metadata", metadata)
+    writer.member("historyVisibility", historyVisibility)
+    writer.member("slowModeSeconds", slowModeSeconds)
+    writer.member("externalId", externalId)
     writer.member("createdAt", createdAt)
     writer.member("updatedAt", updatedAt)
     writer.member("user", user)

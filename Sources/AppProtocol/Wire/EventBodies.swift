@@ -57,13 +57,107 @@ public struct UserUpdatedBody: Codable, Hashable, Sendable, JSONWritable {
   }
 }
 
-/// `dialog.created`, durable: a dialog came to be without a message.
+/// `dialog.created`, durable: a group or public dialog was made, or a private one
+/// came to be without a message.
 public struct DialogCreatedBody: Codable, Hashable, Sendable, JSONWritable {
   public var dialog: DialogBody
-  public init(dialog: DialogBody) { self.dialog = dialog }
+  /// How the dialog itself shows it; absent in a private dialog.
+  public var message: MessageBody?
+  public init(dialog: DialogBody, message: MessageBody? = nil) {
+    self.dialog = dialog
+    self.message = message
+  }
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.member("dialog", dialog)
+    writer.member("message", message)
+    writer.endObject()
+  }
+}
+
+/// `dialog.updated`, durable: its name, its topic or anything else of it changed.
+public struct DialogUpdatedBody: Codable, Hashable, Sendable, JSONWritable {
+  /// After the change, or later: apply it whole.
+  public var dialog: DialogBody
+  /// How the dialog itself shows it; absent where it does not.
+  public var message: MessageBody?
+  public init(dialog: DialogBody, message: MessageBody?) {
+    self.dialog = dialog
+    self.message = message
+  }
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("dialog", dialog)
+    writer.member("message", message)
+    writer.endObject()
+  }
+}
+
+/// `dialog.deleted`, durable: the dialog is gone for everybody.
+public struct DialogDeletedBody: Codable, Hashable, Sendable, JSONWritable {
+  public var dialogId: String
+  /// The last that was said there.
+  public var message: MessageBody?
+  public init(dialogId: String, message: MessageBody?) {
+    self.dialogId = dialogId
+    self.message = message
+  }
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("dialogId", dialogId)
+    writer.member("message", message)
+    writer.endObject()
+  }
+}
+
+/// `dialog.invited`, durable: somebody asks the caller into a dialog.
+public struct DialogInvitedBody: Codable, Hashable, Sendable, JSONWritable {
+  public var dialogId: String
+  public var jid: String
+  /// What the dialog is called.
+  public var name: String?
+  public var inviterId: String
+  public var reason: String?
+  public init(dialogId: String, jid: String, name: String?, inviterId: String, reason: String?) {
+    self.dialogId = dialogId
+    self.jid = jid
+    self.name = name
+    self.inviterId = inviterId
+    self.reason = reason
+  }
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("dialogId", dialogId)
+    writer.member("jid", jid)
+    writer.member("name", name)
+    writer.member("inviterId", inviterId)
+    writer.member("reason", reason)
+    writer.endObject()
+  }
+}
+
+/// `member.updated`, durable: somebody came, went, or is something else now. The
+/// dialog stands beside it, for whoever came does not know it yet.
+public struct MemberUpdatedBody: Codable, Hashable, Sendable, JSONWritable {
+  public var dialogId: String
+  /// With the role `none`: they are gone.
+  public var member: MemberBody
+  /// After the change, or later: apply it whole.
+  public var dialog: DialogBody
+  /// How the dialog itself shows it; absent where it does not.
+  public var message: MessageBody?
+  public init(dialogId: String, member: MemberBody, dialog: DialogBody, message: MessageBody?) {
+    self.dialogId = dialogId
+    self.member = member
+    self.dialog = dialog
+    self.message = message
+  }
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("dialogId", dialogId)
+    writer.member("member", member)
+    writer.member("dialog", dialog)
+    writer.member("message", message)
     writer.endObject()
   }
 }

@@ -72,28 +72,34 @@ public struct UpdateMeInput: Codable, Hashable, Sendable {
 
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Keys.self)
-    func change<Value: Codable & Hashable & Sendable>(_ key: Keys) throws -> Change<Value> {
-      if !container.contains(key) { return .keep }
-      if try container.decodeNil(forKey: key) { return .clear }
-      return .set(try container.decode(Value.self, forKey: key))
-    }
-    name = try change(.name)
-    status = try change(.status)
-    metadata = try change(.metadata)
+    name = try container.change(.name)
+    status = try container.change(.status)
+    metadata = try container.change(.metadata)
   }
 
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Keys.self)
-    func put<Value: Codable & Hashable & Sendable>(_ change: Change<Value>, _ key: Keys) throws {
-      switch change {
-      case .keep: break
-      case .clear: try container.encodeNil(forKey: key)
-      case .set(let value): try container.encode(value, forKey: key)
-      }
+    try container.encode(name, .name)
+    try container.encode(status, .status)
+    try container.encode(metadata, .metadata)
+  }
+}
+
+extension KeyedDecodingContainer {
+  func change<Value>(_ key: Key) throws -> Change<Value> {
+    if !contains(key) { return .keep }
+    if try decodeNil(forKey: key) { return .clear }
+    return .set(try decode(Value.self, forKey: key))
+  }
+}
+
+extension KeyedEncodingContainer {
+  mutating func encode<Value>(_ change: Change<Value>, _ key: Key) throws {
+    switch change {
+    case .keep: break
+    case .clear: try encodeNil(forKey: key)
+    case .set(let value): try encode(value, forKey: key)
     }
-    try put(name, .name)
-    try put(status, .status)
-    try put(metadata, .metadata)
   }
 }
 
@@ -123,28 +129,189 @@ public struct PutContactInput: Codable, Hashable, Sendable {
   }
 }
 
+/// Of a private dialog `userId` alone; of a group or public one everything else.
 public struct OpenDialogInput: Codable, Hashable, Sendable {
-  /// `private`.
+  public struct NewMember: Codable, Hashable, Sendable {
+    public var userId: String
+    /// `owner`, `admin`, `member` or `watcher`; absent: `member`.
+    public var role: String?
+    public init(userId: String, role: String? = nil) {
+      self.userId = userId
+      self.role = role
+    }
+  }
+
+  /// A `DialogBody.Kind`.
   public var type: String
-  public var userId: String
-  public init(type: String, userId: String) {
+  public var userId: String?
+  public var name: String?
+  public var about: String?
+  public var topic: String?
+  public var metadata: RawObject?
+  /// Ordinary members beside the caller, who is the owner.
+  public var memberIds: [String]?
+  /// The same with other roles.
+  public var members: [NewMember]?
+  /// A `DialogBody.HistoryVisibility`; absent: `all`.
+  public var historyVisibility: String?
+  /// What the app's own backend calls it: a dialog is made once for each.
+  public var externalId: String?
+
+  public init(
+    type: String, userId: String? = nil, name: String? = nil, about: String? = nil, topic: String? = nil,
+    metadata: RawObject? = nil, memberIds: [String]? = nil, members: [NewMember]? = nil,
+    historyVisibility: String? = nil, externalId: String? = nil
+  ) {
     self.type = type
     self.userId = userId
+    self.name = name
+    self.about = about
+    self.topic = topic
+    self.metadata = metadata
+    self.memberIds = memberIds
+    self.members = members
+    self.historyVisibility = historyVisibility
+    self.externalId = externalId
+  }
+}
+
+public struct ListDialogsInput: Codable, Hashable, Sendable {
+  /// `mine` or `public`; absent: `mine`.
+  public var scope: String?
+  /// Of public dialogs: a part of the name, or the beginning of the address.
+  public var query: String?
+  public var cursor: String?
+  public var limit: Int?
+  public init(scope: String? = nil, query: String? = nil, cursor: String? = nil, limit: Int? = nil) {
+    self.scope = scope
+    self.query = query
+    self.cursor = cursor
+    self.limit = limit
+  }
+}
+
+public struct UpdateDialogInput: Codable, Hashable, Sendable {
+  public var dialogId: String
+  /// `group` or `public`; absent leaves it, as with all that follows.
+  public var type: String?
+  public var name: Change<String>
+  public var about: Change<String>
+  public var topic: Change<String>
+  public var metadata: Change<RawObject>
+  /// A `DialogBody.HistoryVisibility`.
+  public var historyVisibility: String?
+  public var slowModeSeconds: Int?
+
+  public init(
+    dialogId: String, type: String? = nil, name: Change<String> = .keep, about: Change<String> = .keep,
+    topic: Change<String> = .keep, metadata: Change<RawObject> = .keep, historyVisibility: String? = nil,
+    slowModeSeconds: Int? = nil
+  ) {
+    self.dialogId = dialogId
+    self.type = type
+    self.name = name
+    self.about = about
+    self.topic = topic
+    self.metadata = metadata
+    self.historyVisibility = historyVisibility
+    self.slowModeSeconds = slowModeSeconds
+  }
+
+  private enum Keys: String, CodingKey {
+    case dialogId, type, name, about, topic, metadata, historyVisibility, slowModeSeconds
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Keys.self)
+    dialogId = try container.decode(String.self, forKey: .dialogId)
+    type = try container.decodeIfPresent(String.self, forKey: .type)
+    name = try container.change(.name)
+    about = try container.change(.about)
+    topic = try container.change(.topic)
+    metadata = try container.change(.metadata)
+    historyVisibility = try container.decodeIfPresent(String.self, forKey: .historyVisibility)
+    slowModeSeconds = try container.decodeIfPresent(Int.self, forKey: .slowModeSeconds)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Keys.self)
+    try container.encode(dialogId, forKey: .dialogId)
+    try container.encodeIfPresent(type, forKey: .type)
+    try container.encode(name, .name)
+    try container.encode(about, .about)
+    try container.encode(topic, .topic)
+    try container.encode(metadata, .metadata)
+    try container.encodeIfPresent(historyVisibility, forKey: .historyVisibility)
+    try container.encodeIfPresent(slowModeSeconds, forKey: .slowModeSeconds)
+  }
+}
+
+public struct DeleteDialogInput: Codable, Hashable, Sendable {
+  public var dialogId: String
+  /// `everyone`: nobody has it any more.
+  public var whom: String
+  /// For those who were in it.
+  public var reason: String?
+  public init(dialogId: String, whom: String, reason: String? = nil) {
+    self.dialogId = dialogId
+    self.whom = whom
+    self.reason = reason
+  }
+  private enum CodingKeys: String, CodingKey {
+    case dialogId, reason
+    case whom = "for"
+  }
+}
+
+public struct ListMembersInput: Codable, Hashable, Sendable {
+  public var dialogId: String
+  /// A `MemberBody.Role`; absent: everybody who is not banned.
+  public var role: String?
+  public var cursor: String?
+  public var limit: Int?
+  public init(dialogId: String, role: String? = nil, cursor: String? = nil, limit: Int? = nil) {
+    self.dialogId = dialogId
+    self.role = role
+    self.cursor = cursor
+    self.limit = limit
+  }
+}
+
+public struct PutMemberInput: Codable, Hashable, Sendable {
+  public var dialogId: String
+  /// A `User.id`, or `me`.
+  public var userId: String
+  /// A `MemberBody.Role`; absent: who is no member becomes one.
+  public var role: String?
+  /// What they are called in this dialog.
+  public var nick: String?
+  public var reason: String?
+  public init(
+    dialogId: String, userId: String, role: String? = nil, nick: String? = nil, reason: String? = nil
+  ) {
+    self.dialogId = dialogId
+    self.userId = userId
+    self.role = role
+    self.nick = nick
+    self.reason = reason
+  }
+}
+
+public struct RemoveMemberInput: Codable, Hashable, Sendable {
+  public var dialogId: String
+  /// A `User.id`, or `me`.
+  public var userId: String
+  public var reason: String?
+  public init(dialogId: String, userId: String, reason: String? = nil) {
+    self.dialogId = dialogId
+    self.userId = userId
+    self.reason = reason
   }
 }
 
 public struct DialogInput: Codable, Hashable, Sendable {
   public var dialogId: String
   public init(dialogId: String) { self.dialogId = dialogId }
-}
-
-public struct PageInput: Codable, Hashable, Sendable {
-  public var cursor: String?
-  public var limit: Int?
-  public init(cursor: String? = nil, limit: Int? = nil) {
-    self.cursor = cursor
-    self.limit = limit
-  }
 }
 
 public struct HistoryInput: Codable, Hashable, Sendable {

@@ -27,6 +27,12 @@ public enum Form: UInt8, Sendable, Hashable {
   case carbonSent
   /// An app session: every entry of the user's feed.
   case feed
+  /// An occupant of a room. Entries, and presences of others without addresses.
+  case room
+  /// A presence with the occupant's address (XEP-0045 5.1.2, 10.2).
+  case roomOpen
+  /// One's own presence in a room: status 110.
+  case roomOwn
 }
 
 /// What the hub knows of a session: enough to decide who gets what without

@@ -46,6 +46,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
   private let clock: any Clock
   private let logger: Logger
   private var judge: Judge
+  private var audiences = Audiences()
 
   init(store: any Store, hub: Hub, clock: any Clock, realms: RealmTable, logger: Logger) throws {
     self.store = store
@@ -126,6 +127,9 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         lanes.send()
         lanes = LaneBatch()
         hub.showPresence(of: user, to: viewer, available: available, time: judge.time)
+      case .room(let news): tell(news, into: &lanes)
+      case .followed(let room, let session): audiences.follow(room, by: session)
+      case .vacated(let session): audiences.forget(session)
       case .closed(let user, let reason):
         for attendance in hub.attendances(of: user) {
           lanes.add(.signal(.closed(reason), .direct), to: attendance.session)
@@ -139,14 +143,16 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
   private func announce(_ entry: Entry, except author: SessionID?, into lanes: inout LaneBatch) {
     switch entry.fact {
     case .message(let message):
-      spread(entry, message, kind: .conversation, except: author, into: &lanes)
+      guard let peer = entry.peer else { return echo(entry, into: &lanes) }
+      spread(entry, message, to: peer, kind: .conversation, except: author, into: &lanes)
     case .marker(let marker):
-      let shown = marker.told ? hub.attendances(of: entry.peer.id) : []
+      guard let peer = entry.peer else { return mark(entry, marker, into: &lanes) }
+      let shown = marker.told ? hub.attendances(of: peer.id) : []
       if let stanza = marker.stanza, marker.told {
-        spread(entry, stanza, kind: .conversation, except: author, into: &lanes)
+        spread(entry, stanza, to: peer, kind: .conversation, except: author, into: &lanes)
         return
       }
-      for attendance in shown where entry.peer.id != entry.author.id {
+      for attendance in shown where peer.id != entry.author.id {
         switch attendance.door {
         case .app: lanes.add(.entry(entry, .feed), to: attendance.session)
         case .xmpp:
@@ -167,21 +173,86 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         lanes.add(.entry(entry, attendance.door == .app ? .feed : .direct), to: attendance.session)
       }
     case .dialogOpened:
-      for user in Set([entry.author.id, entry.peer.id]) {
+      for user in Set([entry.author.id, entry.peer?.id ?? entry.author.id]) {
         for attendance in hub.attendances(of: user) where attendance.door == .app {
           lanes.add(.entry(entry, .feed), to: attendance.session)
+        }
+      }
+    case .room: echo(entry, into: &lanes)
+    case .invitation:
+      for attendance in hub.attendances(of: entry.author.id) {
+        switch attendance.door {
+        case .app: lanes.add(.entry(entry, .feed), to: attendance.session)
+        case .xmpp: if attendance.isAvailable { lanes.add(.entry(entry, .direct), to: attendance.session) }
         }
       }
     }
   }
 
+  // MARK: Rooms
+
+  /// One entry, however many hear it.
+  private func echo(_ entry: Entry, into lanes: inout LaneBatch) {
+    guard let audience = audiences.audience(of: entry.dialog) else { return }
+    for seat in audience.seats { lanes.add(.entry(entry, .room), to: seat.session) }
+    for session in audience.followers { lanes.add(.entry(entry, .feed), to: session) }
+  }
+
+  /// Small rooms hear how far everybody has read; of larger ones only the
+  /// reader's sessions and those of whoever wrote what was read (`marker.told`).
+  private func mark(_ entry: Entry, _ marker: Marker, into lanes: inout LaneBatch) {
+    if marker.told { return echo(entry, into: &lanes) }
+    for attendance in hub.attendances(of: entry.author.id) where attendance.door == .app {
+      lanes.add(.entry(entry, .feed), to: attendance.session)
+    }
+  }
+
+  private func tell(_ news: RoomNews, into lanes: inout LaneBatch) {
+    switch news {
+    case .seated(let session, let isModerator, let room):
+      audiences.seat(session, isModerator: isModerator, in: room)
+    case .unseated(let session, let room): audiences.unseat(session, in: room)
+    case .reseated(let old, let session, let room): audiences.reseat(from: old, to: session, in: room)
+    case .moderates(let isModerator, let user, let room):
+      audiences.setModerator(isModerator, user: user, in: room)
+    case .unfollowed(let user, let room): audiences.unfollow(room, by: user)
+    case .closed(let room): audiences.close(room)
+    case .occupant(let presence, let except):
+      for seat in audiences.audience(of: presence.room.dialog)?.seats ?? [] where seat.session.id != except {
+        let form: Form =
+          seat.user == presence.party.id
+          ? .roomOwn : presence.showsAddress || seat.isModerator ? .roomOpen : .room
+        lanes.add(.signal(.occupant(presence), form), to: seat.session)
+      }
+    case .shown(let presence, let sessions, let own):
+      for session in sessions {
+        lanes.add(.signal(.occupant(presence), own ? .roomOwn : presence.showsAddress ? .roomOpen : .room), to: session)
+      }
+    case .notice(let notice, let showsAddresses, let moderatorsOnly):
+      for seat in audiences.audience(of: notice.room.dialog)?.seats ?? [] where seat.isModerator || !moderatorsOnly {
+        // Who may see addresses sees them here too.
+        lanes.add(.signal(.notice(notice), seat.isModerator || showsAddresses ? .roomOpen : .room), to: seat.session)
+      }
+    case .told(let notice, let sessions):
+      for session in sessions { lanes.add(.signal(.notice(notice), .room), to: session) }
+    case .signal(let stanza, let room):
+      guard let audience = audiences.audience(of: room) else { return }
+      for seat in audience.seats { lanes.add(.signal(.stanza(stanza), .room), to: seat.session) }
+      for session in audience.followers where session.party.id != stanza.from.id {
+        lanes.add(.signal(.stanza(stanza), .feed), to: session)
+      }
+    case .whisper(let stanza, let sessions):
+      for session in sessions { lanes.add(.signal(.stanza(stanza), .room), to: session) }
+    }
+  }
+
   private func spread(
-    _ entry: Entry, _ message: Message, kind: Routing.Kind, except author: SessionID?, into lanes: inout LaneBatch
+    _ entry: Entry, _ message: Message, to peer: Party, kind: Routing.Kind, except author: SessionID?, into lanes: inout LaneBatch
   ) {
     let copies = !message.traits.contains(.uncopied)
-    let toSelf = entry.author.id == entry.peer.id
+    let toSelf = entry.author.id == peer.id
     Routing.recipients(
-      hub.attendances(of: entry.peer.id), resource: message.envelope.toResource, kind: kind,
+      hub.attendances(of: peer.id), resource: message.envelope.toResource, kind: kind,
       copies: copies && !toSelf, except: author
     ) { session, form in lanes.add(.entry(entry, form), to: session) }
     if !toSelf {
@@ -207,4 +278,28 @@ enum News {
   case card(UserID, @Sendable (Card) -> Card)
   case presence(of: UserID, to: UserID, available: Bool)
   case closed(UserID, CloseReason)
+  case room(RoomNews)
+  /// An app session hears a room of which its user is a member.
+  case followed(DialogID, any LiveSession)
+  /// A session has ended.
+  case vacated(SessionID)
+}
+
+/// What a batch changed in who hears a room, and what those hear.
+enum RoomNews {
+  case seated(any LiveSession, isModerator: Bool, DialogID)
+  case unseated(SessionID, DialogID)
+  case reseated(SessionID, any LiveSession, DialogID)
+  case moderates(Bool, UserID, DialogID)
+  case unfollowed(UserID, DialogID)
+  case closed(DialogID)
+  /// To everybody there, the occupant's own seats included.
+  case occupant(OccupantPresence, except: SessionID?)
+  /// To some sessions; `own`: it is their own.
+  case shown(OccupantPresence, to: [any LiveSession], own: Bool)
+  case notice(RoomNotice, showsAddresses: Bool, moderatorsOnly: Bool)
+  case told(RoomNotice, to: [any LiveSession])
+  /// To everybody there, and to app sessions that follow.
+  case signal(RelayedStanza, DialogID)
+  case whisper(RelayedStanza, to: [any LiveSession])
 }

@@ -25,6 +25,7 @@ final class Inbox: Sendable {
     }
   }
 
+  var isClosed: Bool { state.withLock { $0.closed } }
   var isFull: Bool { state.withLock { $0.posts.count >= Limits.inboxPostsMax } }
 
   /// Runs `body` (on the committer's thread) once there is room; now if there is.

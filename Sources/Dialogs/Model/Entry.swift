@@ -1,3 +1,5 @@
+public import Addresses
+
 /// A fact: a committed post. Immutable and shared by everyone who is told.
 public final class Entry: Sendable {
   public let position: Position
@@ -5,29 +7,54 @@ public final class Entry: Sendable {
   public let dialog: DialogID
   /// Who wrote it; in a `self` dialog its owner.
   public let author: Party
-  /// The other user of a private dialog; in a `self` dialog its owner.
-  public let peer: Party
+  /// Where it was said.
+  public let place: Place
   public let fact: Fact
   /// The id the wire shows: `message.id`, XEP-0359 stanza-id, MAM id.
   public let id: PublicID
+  /// What became of a message since; nil: nothing, or the entry is told as it
+  /// happens.
+  public let state: MessageState?
   /// Encoded once per form, shared by all recipients.
   public let forms = FormSlot()
 
+  public enum Place: Hashable, Sendable {
+    /// The other user of a private dialog; in a `self` dialog its owner.
+    case peer(Party)
+    case room(RoomName)
+  }
+
   public init(
-    position: Position, time: Timestamp, dialog: DialogID, author: Party, peer: Party, fact: Fact,
-    id: PublicID
+    position: Position, time: Timestamp, dialog: DialogID, author: Party, place: Place, fact: Fact,
+    id: PublicID, state: MessageState? = nil
   ) {
     self.position = position
     self.time = time
     self.dialog = dialog
     self.author = author
-    self.peer = peer
+    self.place = place
     self.fact = fact
     self.id = id
+    self.state = state
   }
 
-  /// The other side of the dialog as `user` sees it.
-  public func counterpart(of user: UserID) -> Party { author.id == user ? peer : author }
+  /// The same with another state.
+  public func with(_ state: MessageState) -> Entry {
+    Entry(
+      position: position, time: time, dialog: dialog, author: author, place: place, fact: fact, id: id, state: state)
+  }
+
+  /// nil: said in a room.
+  public var peer: Party? { if case .peer(let peer) = place { peer } else { nil } }
+  /// nil: said between two users, or to oneself.
+  public var room: RoomName? { if case .room(let room) = place { room } else { nil } }
+  /// Whom the author addressed.
+  public var addressee: BareJID {
+    switch place {
+    case .peer(let peer): peer.address
+    case .room(let room): room.address
+    }
+  }
 }
 
 /// What an entry says.
@@ -43,6 +70,10 @@ public enum Fact: Sendable {
   case profile(Profile)
   /// A dialog came to be without a message (in both users' feeds).
   case dialogOpened
+  /// What the server notes in a room.
+  case room(RoomChange)
+  /// Somebody was asked into a room (in the invited user's `self` dialog).
+  case invitation(Invitation)
 
   /// Stored with the entry: never renumber. 1 to 9 are what people say,
   /// 10 and up what the server notes.
@@ -53,6 +84,8 @@ public enum Fact: Sendable {
     case blocks = 12
     case profile = 13
     case dialogOpened = 14
+    case room = 15
+    case invitation = 16
   }
 
   public var kind: Kind {
@@ -63,6 +96,8 @@ public enum Fact: Sendable {
     case .blocks: .blocks
     case .profile: .profile
     case .dialogOpened: .dialogOpened
+    case .room: .room
+    case .invitation: .invitation
     }
   }
 }
@@ -75,6 +110,8 @@ public struct Message: Sendable {
   public let content: Content
   public let envelope: Envelope
   public let traits: Traits
+  /// What it says about an earlier message; nil: it stands for itself.
+  public let reference: Reference?
 
   /// Stored with the entry: never renumber the bits.
   public struct Traits: OptionSet, Hashable, Sendable {
@@ -98,11 +135,14 @@ public struct Message: Sendable {
     public static let transient = Traits(rawValue: 128)
   }
 
-  public init(sequence: Int64, content: Content, envelope: Envelope, traits: Traits) {
+  public init(
+    sequence: Int64, content: Content, envelope: Envelope, traits: Traits, reference: Reference? = nil
+  ) {
     self.sequence = sequence
     self.content = content
     self.envelope = envelope
     self.traits = traits
+    self.reference = reference
   }
 }
 

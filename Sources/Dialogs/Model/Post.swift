@@ -68,6 +68,8 @@ public enum Intent: Sendable {
   case profile(ProfileDraft)
   /// Get or create the private dialog with this user.
   case openDialog(BareJID)
+  /// Anything about a group or public dialog.
+  case room(RoomIntent)
   /// A session arrives: it is registered with the hub at one exact position.
   case attend(Attendance)
   /// A signal that rides behind its sender's posts, in order.
@@ -89,13 +91,20 @@ public struct MessageDraft: Sendable {
   public var traits: Message.Traits
   /// What makes a repeat recognisable; nil: never taken for a repeat.
   public var key: RepeatKey?
+  /// What it says about an earlier message. Where that one is unknown, or the author
+  /// may not, XMPP's stanza is a message like any other, and the app is refused.
+  public var reference: ReferenceDraft?
 
-  public init(to: BareJID, content: Content, envelope: Envelope, traits: Message.Traits, key: RepeatKey?) {
+  public init(
+    to: BareJID, content: Content, envelope: Envelope, traits: Message.Traits, key: RepeatKey?,
+    reference: ReferenceDraft? = nil
+  ) {
     self.to = to
     self.content = content
     self.envelope = envelope
     self.traits = traits
     self.key = key
+    self.reference = reference
   }
 }
 
@@ -182,11 +191,12 @@ public struct Receipt: Sendable {
   /// The post was a repeat: nothing was written now.
   public var isRepeat = false
   public var dialog: Dialog?
+  public var room: Room?
   /// For `attend`: the user's card.
   public var card: Card?
   /// For `attend`: inbound entries behind this were not confirmed by anybody.
   public var delivered: Position = .zero
-  /// For `work`: what its body returned.
+  /// What the intent says it gives back: of `work` what its body returned.
   public var value: (any Sendable)?
 
   public init(position: Position) { self.position = position }

@@ -8,6 +8,10 @@ public enum Signal: Sendable {
   case stanza(RelayedStanza)
   /// The user's profile as others may see it has changed.
   indirect case profile(Party, Profile)
+  /// An occupant of a room came, changed or went (XEP-0045).
+  case occupant(OccupantPresence)
+  /// What a room says to those who are there.
+  case notice(RoomNotice)
   /// The session must end.
   case closed(CloseReason)
 }
@@ -71,6 +75,8 @@ public final class RelayedStanza: Sendable {
   public let name: Name
   public let from: Party
   public let fromResource: String?
+  /// Said in this room, under the nick `fromResource`; nil: between users.
+  public let room: RoomName?
   public let to: BareJID
   public let toResource: String?
   public let id: String?
@@ -82,14 +88,16 @@ public final class RelayedStanza: Sendable {
   public let typing: Bool?
   /// No carbons.
   public let isPrivate: Bool
+  public let forms = FormSlot()
 
   public init(
-    name: Name, from: Party, fromResource: String?, to: BareJID, toResource: String?, id: String?,
+    name: Name, from: Party, fromResource: String?, room: RoomName? = nil, to: BareJID, toResource: String?, id: String?,
     language: String? = nil, extras: [UInt8], typing: Bool? = nil, isPrivate: Bool = false
   ) {
     self.name = name
     self.from = from
     self.fromResource = fromResource
+    self.room = room
     self.to = to
     self.toResource = toResource
     self.id = id
@@ -100,7 +108,7 @@ public final class RelayedStanza: Sendable {
   }
 }
 
-/// Whom a signal is for.
+/// Whom a signal is for, where the sender says it. Rooms name their own.
 public enum SignalTarget: Sendable, Hashable {
   /// Everyone who may see the author's presence, and the author's own sessions.
   case subscribers

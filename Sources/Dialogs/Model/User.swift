@@ -5,14 +5,17 @@ public import Addresses
 public struct Realm: Hashable, Sendable {
   public let id: RealmID
   public let domain: String
+  /// Where its rooms live: `conference.{domain}`, or what the operator says.
+  public let rooms: String
   public let key: [UInt8]
   /// A restored backup starts a new epoch, so that no id and no cursor of the
   /// time after the backup is mistaken for one of the new time.
   public let epoch: UInt32
 
-  public init(id: RealmID, domain: String, key: [UInt8], epoch: UInt32) {
+  public init(id: RealmID, domain: String, rooms: String, key: [UInt8], epoch: UInt32) {
     self.id = id
     self.domain = domain
+    self.rooms = rooms
     self.key = key
     self.epoch = epoch
   }

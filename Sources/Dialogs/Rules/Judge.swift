@@ -24,6 +24,7 @@ struct Judge {
   private var dirty: [DialogState] = []
   private var handled: [StreamNonce: UInt32] = [:]
   private var written: Position
+  var rooms = RoomBook()
 
   struct CachedUser { let party: Party; let state: User.State }
   struct Pair: Hashable { let low: UserID; let high: UserID }
@@ -70,6 +71,7 @@ struct Judge {
       state.secondDirty = false
     }
     dirty.removeAll(keepingCapacity: true)
+    try rooms.finish(writer)
     for (stream, number) in handled { try writer.setHandled(stream, number, at: time) }
     handled.removeAll(keepingCapacity: true)
     if head > written {
@@ -88,12 +90,14 @@ struct Judge {
     dialogs = [:]
     dirty = []
     handled = [:]
+    rooms.rollBack()
   }
 
   mutating func take() -> [News] {
     if users.count > Limits.cachedUsersMax { users = [:] }
     if blocks.count > Limits.cachedUsersMax { blocks = [:] }
     if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
+    rooms.settled()
     defer { news = [] }
     return news
   }
@@ -125,6 +129,7 @@ struct Judge {
     case .unblock(let patterns): try unblock(post, patterns, writer)
     case .profile(let draft): try profile(post, draft, writer)
     case .openDialog(let address): try openDialog(post, address, writer)
+    case .room(let intent): try room(post, intent, writer)
     case .attend(let attendance): try attend(post, attendance, writer)
     case .signal(let signal, let target):
       news.append(.signal(signal, session(of: post), post.author, target))
@@ -147,6 +152,8 @@ struct Judge {
       // Work may have changed anything that is cached.
       users = [:]
       blocks = [:]
+      try rooms.finish(writer)
+      rooms.forget()
       settle(post, receipt)
     }
   }
@@ -262,13 +269,13 @@ struct Judge {
 
   /// An entry in a user's own record: contact, block list, profile.
   mutating func insertOwn(
-    _ fact: Fact, of owner: Party, at position: Position, _ writer: any StoreWriter
+    _ fact: Fact, of owner: Party, at position: Position, traits: FeedRow.Traits = [], _ writer: any StoreWriter
   ) throws -> Entry {
     let (state, _) = try dialog(of: owner, and: owner, writer)
     let entry = Entry(
-      position: position, time: time, dialog: state.dialog.id, author: owner, peer: owner, fact: fact,
+      position: position, time: time, dialog: state.dialog.id, author: owner, place: .peer(owner), fact: fact,
       id: realms.entryID(position, in: owner.realm))
-    try writer.insert(entry, feeds: [FeedRow(user: owner.id, traits: [])], key: nil)
+    try writer.insert(entry, feeds: [FeedRow(user: owner.id, traits: traits)], key: nil)
     state.dialog.last = position
     touch(state)
     return entry
@@ -290,6 +297,9 @@ struct Judge {
       contacts: Dictionary(writer.contacts(of: user.id).map { ($0.address, $0) }, uniquingKeysWith: { $1 }),
       blocks: writer.blocks(of: user.id), rosterVersion: writer.rosterVersion(of: user.id))
     tell(.arrived(attendance, card))
+    if attendance.door == .app {
+      for (room, _) in try writer.memberships(of: user.id) { tell(.followed(room.dialog, attendance.session)) }
+    }
     var receipt = Receipt(position: head)
     receipt.card = card
     receipt.delivered = user.delivered
@@ -304,7 +314,7 @@ struct Judge {
     if isNew {
       let position = nextPosition()
       let entry = Entry(
-        position: position, time: time, dialog: state.dialog.id, author: post.author, peer: peer,
+        position: position, time: time, dialog: state.dialog.id, author: post.author, place: .peer(peer),
         fact: .dialogOpened, id: realms.entryID(position, in: post.author.realm))
       var feeds = [FeedRow(user: post.author.id, traits: [])]
       if peer.id != post.author.id { feeds.append(FeedRow(user: peer.id, traits: [.inbound])) }

@@ -24,9 +24,15 @@ extension Judge {
     }
 
     try checkResource(draft.envelope, of: peer)
+    let found = try draft.reference.flatMap {
+      try resolve(
+        $0, text: draft.content.text, id: draft.envelope.id, by: author, others: [peer], in: state.dialog.id, realm: author.realm,
+        mayModerate: false, isApp: draft.traits.contains(.fromApp), writer)
+    }
     let entry = try insertMessage(
       from: author, to: peer, in: state, content: draft.content, envelope: draft.envelope, traits: draft.traits,
-      key: draft.key, writer)
+      key: draft.key, reference: found?.reference, writer)
+    if let found, let state = found.state { try writer.put(state, of: found.reference.target, in: entry.dialog) }
     tell(.entry(entry, author: session(of: post)))
     var receipt = Receipt(position: head)
     receipt.entry = entry
@@ -46,10 +52,13 @@ extension Judge {
 
   private mutating func insertMessage(
     from author: Party, to peer: Party, in state: DialogState, content: Content, envelope: Envelope,
-    traits: Message.Traits, key: RepeatKey?, _ writer: any StoreWriter
+    traits: Message.Traits, key: RepeatKey?, reference: Reference? = nil, _ writer: any StoreWriter
   ) throws -> Entry {
     let position = nextPosition()
-    let isShown = content.kind != .none
+    let changes = reference?.changes ?? false
+    // What changes a message is no message of its own.
+    let traits = changes ? traits.subtracting([.counts]) : traits
+    let isShown = content.kind != .none && !changes
     if isShown { state.dialog.sequence += 1 }
     if traits.contains(.counts) {
       state.dialog.ordinal += 1
@@ -60,13 +69,14 @@ extension Judge {
     state.dialog.last = position
     touch(state)
     let entry = Entry(
-      position: position, time: time, dialog: state.dialog.id, author: author, peer: peer,
+      position: position, time: time, dialog: state.dialog.id, author: author, place: .peer(peer),
       fact: .message(
         Message(
-          sequence: isShown ? state.dialog.sequence : 0, content: content, envelope: envelope, traits: traits)),
+          sequence: isShown ? state.dialog.sequence : 0, content: content, envelope: envelope, traits: traits,
+          reference: reference)),
       id: realms.entryID(position, in: author.realm))
     var row: FeedRow.Traits = traits.contains(.archived) ? .archived : []
-    if !isShown { row.insert(.unfollowed) }
+    if !isShown && !changes { row.insert(.unfollowed) }
     var feeds = [FeedRow(user: author.id, traits: row)]
     if peer.id != author.id {
       row.insert(.inbound)
@@ -128,7 +138,7 @@ extension Judge {
       Message(sequence: 0, content: $0.content, envelope: $0.envelope, traits: $0.traits)
     }
     let entry = Entry(
-      position: position, time: time, dialog: state.dialog.id, author: reader, peer: peer,
+      position: position, time: time, dialog: state.dialog.id, author: reader, place: .peer(peer),
       fact: .marker(
         Marker(
           kind: draft.kind, mark: mark, target: (asked?.entry ?? target).position,

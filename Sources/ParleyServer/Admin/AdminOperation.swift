@@ -34,6 +34,8 @@ enum AdminOperations {
     ServerStatus.self,
     AddUser.self, ImportUsers.self, ListUsers.self, ShowUser.self, SetPassword.self, SetUserState.self,
     ListRoster.self, AddContact.self, RemoveContact.self, ImportContacts.self,
+    ListDialogs.self, ShowDialog.self, CreateDialog.self, ListDialogMembers.self, AddDialogMember.self,
+    SetDialogRole.self, RemoveDialogMember.self, DeleteDialog.self,
     Backup.self,
   ]
 

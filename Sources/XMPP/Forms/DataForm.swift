@@ -64,6 +64,18 @@ public struct DataForm: Payload, Equatable {
     }
   }
 
+  /// The values of a field are whole numbers in a range (`xs:integer` and `range` of XEP-0122, as XEP-0500 5.1 needs them).
+  /// Only written: what comes back is checked by whoever asked.
+  public struct WholeNumbers: Sendable, Equatable {
+    public var minimum: Int
+    public var maximum: Int
+
+    public init(_ range: ClosedRange<Int>) {
+      minimum = range.lowerBound
+      maximum = range.upperBound
+    }
+  }
+
   public struct Field: Sendable, Equatable {
     /// `var`; nil only for fixed fields.
     public var name: String?
@@ -74,10 +86,12 @@ public struct DataForm: Payload, Equatable {
     public var isRequired: Bool
     public var values: [String]
     public var options: [Option]
+    /// What a value must look like, for the client to check (XEP-0122).
+    public var range: WholeNumbers?
 
     public init(
       _ name: String?, _ kind: FieldKind? = nil, label: String? = nil, description: String? = nil,
-      isRequired: Bool = false, values: [String] = [], options: [Option] = []
+      isRequired: Bool = false, values: [String] = [], options: [Option] = [], range: WholeNumbers? = nil
     ) {
       self.name = name
       self.kind = kind
@@ -86,6 +100,7 @@ public struct DataForm: Payload, Equatable {
       self.isRequired = isRequired
       self.values = values
       self.options = options
+      self.range = range
     }
 
     /// A field of one value.
@@ -292,6 +307,15 @@ extension DataForm.Field {
       writer.open("required")
       writer.close()
     }
+    if let range {
+      writer.open(.dataFormValidate)
+      writer.attribute("datatype", "xs:integer" as StaticString)
+      writer.open("range")
+      writer.attribute("min", range.minimum)
+      writer.attribute("max", range.maximum)
+      writer.close()
+      writer.close()
+    }
     for value in values { writer.element("value", value) }
     for option in options {
       writer.open("option")
@@ -320,4 +344,5 @@ extension Name {
   static let dataFormReported = Name("reported", NS.dataForm)
   static let dataFormRequired = Name("required", NS.dataForm)
   static let dataFormTitle = Name("title", NS.dataForm)
+  static let dataFormValidate = Name("validate", NS.dataFormValidation)
 }

@@ -58,6 +58,8 @@ public enum NS {
   public static let csi: StaticString = "urn:xmpp:csi:0"
   /// XEP-0004.
   public static let dataForm: StaticString = "jabber:x:data"
+  /// XEP-0122.
+  public static let dataFormValidation: StaticString = "http://jabber.org/protocol/xdata-validate"
   /// XEP-0203.
   public static let delay: StaticString = "urn:xmpp:delay"
   /// XEP-0220.
@@ -82,6 +84,8 @@ public enum NS {
   public static let framing: StaticString = "urn:ietf:params:xml:ns:xmpp-framing"
   /// XEP-0300.
   public static let hashes: StaticString = "urn:xmpp:hashes:2"
+  /// XEP-0317.
+  public static let hats: StaticString = "urn:xmpp:hats:0"
   /// XEP-0334.
   public static let hints: StaticString = "urn:xmpp:hints"
   /// XEP-0124.
@@ -114,8 +118,22 @@ public enum NS {
   public static let muc: StaticString = "http://jabber.org/protocol/muc"
   /// XEP-0045.
   public static let mucAdmin: StaticString = "http://jabber.org/protocol/muc#admin"
+  /// XEP-0463.
+  public static let mucAffiliations: StaticString = "urn:xmpp:muc:affiliations:1"
   /// XEP-0045.
   public static let mucOwner: StaticString = "http://jabber.org/protocol/muc#owner"
+  /// XEP-0045 16.5.1: a type of form, and the feature that says so.
+  public static let mucRegister: StaticString = "http://jabber.org/protocol/muc#register"
+  /// XEP-0045 16.5.2: a type of form.
+  public static let mucRequest: StaticString = "http://jabber.org/protocol/muc#request"
+  /// XEP-0045 16.5.3: a type of form.
+  public static let mucRoomConfig: StaticString = "http://jabber.org/protocol/muc#roomconfig"
+  /// XEP-0045 16.5.4: a type of form.
+  public static let mucRoomInfo: StaticString = "http://jabber.org/protocol/muc#roominfo"
+  /// XEP-0045 16.3: a feature.
+  public static let mucStableID: StaticString = "http://jabber.org/protocol/muc#stable_id"
+  /// XEP-0045 before version 1.25: unique names of rooms, which old clients still ask for.
+  public static let mucUnique: StaticString = "http://jabber.org/protocol/muc#unique"
   /// XEP-0045.
   public static let mucUser: StaticString = "http://jabber.org/protocol/muc#user"
   /// XEP-0172.

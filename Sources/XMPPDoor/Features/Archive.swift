@@ -7,12 +7,12 @@ import XMPP
 /// archive: a query is one read, its ids are the positions of entries, sealed.
 ///
 /// With `urn:xmpp:mam:2#extended` (7): ids as bounds, single messages, flipped
-/// pages, metadata. Of room messages there are none, which the field
-/// `include-groupchat` does not change (4.1.4).
+/// pages, metadata. Of room messages there are none in a user's archive, which
+/// the field `include-groupchat` does not change (4.1.4): each room has its own.
 struct Archive: Feature {
   static let xep = XEP(
     313, "1.1.3", "Message Archive Management",
-    note: "the user's own archive; `<count/>` is left out (4.3.2); no preferences (XEP-0441)")
+    note: "of users and of rooms; `<count/>` is left out (4.3.2); no preferences (XEP-0441)")
 
   static let query = Name("query", NS.mam)
   private static let metadata = Name("metadata", NS.mam)
@@ -27,6 +27,11 @@ struct Archive: Feature {
     table.iq(.get, Self.query, to: [.account]) { turn, _ in turn.reply { Self.writeForm(into: &$0) } }
     table.iq(.set, Self.query, to: [.account], Self.answer)
     table.iq(.get, Self.metadata, to: [.account]) { turn, _ in Self.answerMetadata(turn) }
+    // A room's archive is for those who may enter.
+    table.advertise("\(NS.mam)", "\(NS.mamExtended)", "\(NS.stanzaID)", on: [.room])
+    table.iq(.get, Self.query, to: [.room]) { turn, _ in turn.reply { Self.writeForm(into: &$0) } }
+    table.iq(.set, Self.query, to: [.room], Self.answerOfRoom)
+    table.iq(.get, Self.metadata, to: [.room], Self.answerMetadataOfRoom)
     // 8.1.
     let forbidden: FeatureTable.IQHandler = { (_, _) throws(StanzaError) in throw StanzaError(.forbidden) }
     table.iq(.get, Self.query, to: [.user], forbidden)
@@ -90,6 +95,10 @@ struct Archive: Feature {
     for entry in order {
       session.send { write(entry, queryID: queryID, for: user, to: to, into: &$0) }
     }
+    writeEnd(of: page, turn)
+  }
+
+  private static func writeEnd(of page: ArchivePage, _ turn: Turn) {
     turn.reply { writer in
       writer.open(fin)
       if page.complete { writer.attribute("complete", "true" as StaticString) }
@@ -113,11 +122,74 @@ struct Archive: Feature {
     writer.open(.forwarded)
     Delay.write(entry.time, into: &writer)
     Outbound.writeStanza(
-      of: entry, message, to: Outbound.address(entry.peer, message.envelope.toResource), withStanzaID: false,
+      of: entry, message, to: Outbound.address(entry.addressee, message.envelope.toResource), withStanzaID: false,
       isDelayed: false, viewer: user, into: &writer)
     writer.close()
     writer.close()
     writer.close()
+  }
+
+  // MARK: Rooms (5.1.2)
+
+  /// What of a room's archive somebody may read: nothing, or what came behind a
+  /// position.
+  private static func ofRoom(_ turn: Turn, _ then: @escaping (Room, Occupancy, Position) throws(StanzaError) -> Void) {
+    turn.occupancy { (room, occupancy) throws(StanzaError) in
+      let isMember = occupancy.affiliation.isMember
+      guard isMember || occupancy.role > .none || (!room.settings.isMembersOnly && room.settings.password == nil),
+        occupancy.affiliation > .outcast
+      else { throw StanzaError(.forbidden) }
+      guard room.settings.history == .sinceJoin else { return try then(room, occupancy, .zero) }
+      let user = turn.party.id
+      turn.fetch { try $0.member(user, of: room.id) } reply: { (member) throws(StanzaError) in
+        // Who is no member sees what they are told while they are there.
+        try then(room, occupancy, member.map(\.since) ?? .end)
+      }
+    }
+  }
+
+  private static func answerOfRoom(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    let (parley, realm) = (turn.parley, turn.party.realm)
+    let request = try ArchiveRequest(query) { parley.position(of: $0, in: realm) }
+    if request.with != nil { throw StanzaError(.featureNotImplemented, "a room's archive is not filtered by person") }
+    ofRoom(turn) { (room, occupancy, after) in
+      turn.fetch { try request.page(of: room.id, after: after, $0) } reply: { (page) throws(StanzaError) in
+        guard let page else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
+        let showsAddress = room.settings.showsAddresses || occupancy.role == .moderator || occupancy.affiliation >= .admin
+        let (session, to, queryID) = (turn.session, turn.jid.description, request.queryID)
+        for entry in request.isFlipped ? page.entries.reversed() : page.entries {
+          session.send { writer in
+            writer.open(.message)
+            writer.attribute("to", to)
+            writer.attribute("from", room.address.description)
+            writer.open(result)
+            writer.attribute("queryid", queryID)
+            writer.attribute("id", entry.id.description)
+            writer.open(.forwarded)
+            Delay.write(entry.time, into: &writer)
+            RoomOutbound.forwarded(entry, withAddress: showsAddress, parley, into: &writer)
+            writer.close()
+            writer.close()
+            writer.close()
+          }
+        }
+        writeEnd(of: page, turn)
+      }
+    }
+  }
+
+  private static func answerMetadataOfRoom(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    ofRoom(turn) { (room, _, after) in
+      turn.fetch { reader in
+        var first = ArchiveQuery(limit: 1)
+        first.after = after
+        var last = first
+        last.backwards = true
+        return (try reader.archive(of: room.id, first).entries.first, try reader.archive(of: room.id, last).entries.last)
+      } reply: { (ends) throws(StanzaError) in
+        writeMetadata(ends, turn)
+      }
+    }
   }
 
   // MARK: Metadata (5)
@@ -130,18 +202,22 @@ struct Archive: Feature {
       last.backwards = true
       return (try reader.archive(of: user, first).entries.first, try reader.archive(of: user, last).entries.last)
     } reply: { (ends) throws(StanzaError) in
-      turn.reply { writer in
-        writer.open(metadata)
-        if case (let first?, let last?) = ends {
-          for (name, entry) in [("start" as StaticString, first), ("end", last)] {
-            writer.open(name)
-            writer.attribute("id", entry.id.description)
-            XMPP.Timestamp(milliseconds: entry.time.milliseconds).withBytes { writer.attribute("timestamp", $0) }
-            writer.close()
-          }
+      writeMetadata(ends, turn)
+    }
+  }
+
+  private static func writeMetadata(_ ends: (Entry?, Entry?), _ turn: Turn) {
+    turn.reply { writer in
+      writer.open(metadata)
+      if case (let first?, let last?) = ends {
+        for (name, entry) in [("start" as StaticString, first), ("end", last)] {
+          writer.open(name)
+          writer.attribute("id", entry.id.description)
+          XMPP.Timestamp(milliseconds: entry.time.milliseconds).withBytes { writer.attribute("timestamp", $0) }
+          writer.close()
         }
-        writer.close()
       }
+      writer.close()
     }
   }
 }
@@ -152,7 +228,8 @@ extension Entry {
     switch fact {
     case .message(let message): message
     case .marker(let marker): marker.stanza
-    case .contact, .blocks, .profile, .dialogOpened: nil
+    case .room(let change): change.stanza
+    case .contact, .blocks, .profile, .dialogOpened, .invitation: nil
     }
   }
 
@@ -247,6 +324,36 @@ struct ArchiveRequest: Sendable {
     if text.isEmpty { return nil }
     guard let time = XMPP.Timestamp(text) else { throw StanzaError(.badRequest, "'\(name)' is no date and time") }
     return Dialogs.Timestamp(milliseconds: time.milliseconds)
+  }
+
+  /// The page of a room's archive behind a position; nil: an id is not in it. On
+  /// a reader's thread.
+  func page(of room: DialogID, after floor: Position, _ reader: any StoreReader) throws -> ArchivePage? {
+    if !anchors.isEmpty {
+      var check = ArchiveQuery(limit: anchors.count)
+      check.positions = anchors.sorted()
+      guard try reader.archive(of: room, check).entries.count == anchors.count else { return nil }
+    }
+    var query = ArchiveQuery(limit: max(1, limit))
+    query.start = start
+    query.end = end
+    query.after = max(after, floor)
+    query.before = before
+    query.backwards = isBackward
+    if let ids {
+      let inRange = ids.filter { $0 > query.after && $0 < before }
+      guard inRange.count == ids.count || floor == .zero else { return nil }
+      let wanted = Array(isBackward ? inRange.suffix(limit) : inRange.prefix(limit))
+      if wanted.isEmpty { return ArchivePage(entries: [], complete: inRange.isEmpty) }
+      query = ArchiveQuery(limit: wanted.count)
+      query.positions = wanted
+      var page = try reader.archive(of: room, query)
+      guard page.entries.count == wanted.count else { return nil }
+      page.complete = wanted.count == inRange.count
+      return cut(page)
+    }
+    let page = try reader.archive(of: room, query)
+    return limit == 0 ? ArchivePage(entries: [], complete: page.entries.isEmpty) : cut(page)
   }
 
   /// The page, ascending; nil: an id is not in this user's archive. On a

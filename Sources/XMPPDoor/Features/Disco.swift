@@ -18,6 +18,10 @@ struct Disco: Feature {
     table.iq(.get, .discoInfo, to: [.server]) { (turn, query) throws(StanzaError) in
       try Self.reply(turn, query, .server)
     }
+    table.advertise("\(NS.discoInfo)", "\(NS.discoItems)", on: [.rooms])
+    table.iq(.get, .discoInfo, to: [.rooms]) { (turn, query) throws(StanzaError) in
+      try Self.reply(turn, query, .rooms)
+    }
     table.iq(.get, .discoInfo, to: [.account]) { (turn, query) throws(StanzaError) in
       try Self.reply(turn, query, .account)
     }
@@ -64,11 +68,13 @@ struct Disco: Feature {
 
   // MARK: Items
 
-  /// The server has none; an account has its available resources (4.2).
+  /// The server has its rooms; an account has its available resources (4.2).
   private static func ownItems(_ turn: Turn, _ query: Element) throws(StanzaError) {
     if query["node"] != nil { throw StanzaError(.itemNotFound, "there is no such node") }
     let isAccount = turn.to.map { !$0.isDomain } ?? true
-    turn.reply { writeItems(isAccount ? resources(of: turn.party, turn.parley.hub) : [], into: &$0) }
+    let rooms = turn.parley.realm(domain: turn.to?.domain ?? turn.party.address.domain)?.rooms
+    let items = isAccount ? resources(of: turn.party, turn.parley.hub) : rooms.map { [$0] } ?? []
+    turn.reply { writeItems(items, into: &$0) }
   }
 
   private static func itemsOfUser(_ turn: Turn, _ query: Element) throws(StanzaError) {

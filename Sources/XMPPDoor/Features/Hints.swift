@@ -6,8 +6,15 @@ import XMPP
 struct Hints: Feature {
   static let xep = XEP(334, "1.0.0", "Message Processing Hints")
 
+  private static let store = Name("store", NS.hints)
+
+  static func writeStore(into writer: inout ElementWriter) {
+    writer.open(store)
+    writer.close()
+  }
+
   func register(in table: inout FeatureTable) {
-    table.read(Name("store", NS.hints)) { _, draft in draft.isKept = true }
+    table.read(Self.store) { _, draft in draft.isKept = true }
     table.read(Name("no-store", NS.hints)) { _, draft in draft.isUnstored = true }
     table.read(Name("no-permanent-store", NS.hints)) { _, draft in draft.isTransient = true }
     table.read(Name("no-copy", NS.hints)) { _, draft in draft.isUncopied = true }

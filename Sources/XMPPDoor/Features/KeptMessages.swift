@@ -13,18 +13,12 @@ struct KeptMessages: Feature {
 
   /// XEPs whose messages are stored without a body and passed on.
   static let passedOn: [XEP] = [
-    XEP(45, "1.35.5", "Multi-User Chat", note: "invitations that rooms relay (7.8.2)"),
     XEP(66, "1.5", "Out of Band Data", note: "links in messages (3)"),
-    XEP(249, "1.2", "Direct MUC Invitations"),
-    XEP(308, "1.2.1", "Last Message Correction"),
     XEP(353, "0.8.0", "Jingle Message Initiation"),
     XEP(373, "0.7.0", "OpenPGP for XMPP"),
     XEP(380, "0.4.0", "Explicit Message Encryption"),
     XEP(384, "0.9.1", "OMEMO Encryption", note: "messages, also in the namespace before 0.4; no device lists yet"),
-    XEP(424, "0.4.2", "Message Retraction"),
-    XEP(444, "0.2.1", "Message Reactions"),
     XEP(447, "0.3.1", "Stateless file sharing"),
-    XEP(461, "0.2.1", "Message Replies"),
     XEP(482, "0.1.0", "Call Invites"),
   ]
 
@@ -32,12 +26,7 @@ struct KeptMessages: Feature {
     let kept: [Name] = [
       // RFC 6121 5.2.4.
       .subject,
-      Name("x", NS.conference),
       Name("x", NS.oob),
-      Name("replace", NS.correction),
-      Name("reactions", NS.reactions),
-      Name("retract", NS.retraction),
-      Name("reply", NS.reply),
       Name("file-sharing", NS.sfs),
       Name("sources", NS.sfs),
     ]

@@ -15,11 +15,6 @@ struct StanzaIDs: Feature {
 
   static func isUsable(_ id: String) -> Bool { !id.isEmpty && id.utf8.count <= idBytesMax }
 
-  private static let occupantID = Name("occupant-id", NS.occupantID)
-  private static let mucUser = Name("x", NS.mucUser)
-  private static let mucItem = Name("item", NS.mucUser)
-  private static let mucStatus = Name("status", NS.mucUser)
-  private static let hats = Name("hats", "urn:xmpp:hats:0")
   private static let retract = Name("retract", NS.retraction)
   private static let retracted = Name("retracted", NS.retraction)
   private static let moderated = Name("moderated", NS.moderation)
@@ -50,8 +45,8 @@ struct StanzaIDs: Feature {
       } ?? false
     }
     // Only rooms say these: XEP-0421 4, XEP-0317 3, and of occupants XEP-0045.
-    if child.is(occupantID) || child.is(hats) { return true }
-    if child.is(mucUser) { return child.first(mucItem) != nil || child.first(mucStatus) != nil }
+    if child.is(.occupantID) || child.is(.hats) { return true }
+    if child.is(.mucUser) { return child.first(.mucUserItem) != nil || child.first(.mucUserStatus) != nil }
     // Tombstones (XEP-0424 4, XEP-0425 4) and moderated retractions (XEP-0425 3.1) are made by servers.
     if child.is(retracted) || child.is(moderated) { return true }
     if child.is(retract) { return child.first(moderated) != nil }

@@ -26,6 +26,8 @@ struct Draft {
   var typing: Bool?
   /// A receipt (XEP-0184) or displayed marker (XEP-0333) for this stanza id.
   var marker: (kind: Marker.Kind, id: String)?
+  /// What it says about an earlier message (XEP-0308, 0424, 0444, 0461).
+  var reference: ReferenceDraft?
   /// XEP-0359.
   var originID: String?
   /// The number of children that no reader and no rule above accounts for.

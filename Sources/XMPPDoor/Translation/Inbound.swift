@@ -16,12 +16,13 @@ enum Inbound {
     // RFC 6121 8.1: without an address it is for the account itself.
     let to = turn.to ?? JID(session.party.address)
     let type = stanza.messageType
-    guard to.local != nil else {
+    guard to.local != nil || session.isRooms(to.domain) else {
       session.management.handledUnlessPost()
       if type == .error { return }
       throw elsewhere(to, session)
     }
     if isElsewhere(to, session) {
+      if session.isRooms(to.domain) { return try RoomInbound.message(turn, to) }
       session.management.handledUnlessPost()
       if type == .error { return }
       throw elsewhere(to, session)
@@ -85,7 +86,9 @@ enum Inbound {
       key = RepeatKey(rule: .xmpp, id: id, bodyHash: digest.finish())
     }
     session.post(
-      .message(MessageDraft(to: to.bare, content: content, envelope: envelope, traits: traits, key: key)),
+      .message(
+        MessageDraft(
+          to: to.bare, content: content, envelope: envelope, traits: traits, key: key, reference: draft.reference)),
       numbered: true
     ) { result in
       if case .failure(let problem) = result { turn.fail(problem) }
@@ -94,7 +97,7 @@ enum Inbound {
 
   /// The children as they will be written again, without what only a server
   /// may say.
-  private static func extras(of stanza: Stanza, _ session: XMPPSession) -> [UInt8] {
+  static func extras(of stanza: Stanza, _ session: XMPPSession) -> [UInt8] {
     var writer = session.wheel.takeWriter()
     let domain = session.jid.bare.domain
     writer.children(of: stanza.element) { StanzaIDs.isStripped($0, domain: domain) }
@@ -145,7 +148,6 @@ enum Inbound {
   private static func elsewhere(_ to: JID, _ session: XMPPSession) -> StanzaError {
     if !isElsewhere(to, session) { return StanzaError(.serviceUnavailable) }
     let domains = session.house.options.domains
-    // The rooms' domain is neither advertised nor answered while there are none.
     if domains.contains(where: { to.domain.hasSuffix(".\($0)") }) { return StanzaError(.serviceUnavailable) }
     return StanzaError(.remoteServerNotFound, "this server does not federate")
   }
@@ -159,6 +161,7 @@ enum Inbound {
     switch type {
     case .available, .unavailable:
       if let to = turn.to, isElsewhere(to, session) {
+        if session.isRooms(to.domain) { return try RoomInbound.presence(turn, to, isAvailable: type == .available) }
         if type == .available { throw elsewhere(to, session) }
         return
       }
@@ -175,6 +178,8 @@ enum Inbound {
         } else {
           let isFirst = session.presence == nil
           session.presence = presence.isAvailable ? presence : nil
+          // XEP-0045 7.14: who goes offline is in no room.
+          if !presence.isAvailable { RoomInbound.leaveAll(session) }
           session.parley.hub.setPresence(presence, of: session.handle)
           if presence.isAvailable {
             if isFirst { requests(session) }
@@ -219,7 +224,9 @@ enum Inbound {
     }
   }
 
-  private static func typed(_ turn: Turn, isAvailable: Bool) throws(StanzaError) -> Presence {
+  static func typed(
+    _ turn: Turn, isAvailable: Bool, inRoom: Bool = false
+  ) throws(StanzaError) -> Presence {
     let stanza = turn.stanza
     let session = turn.session
     var availability = isAvailable ? Presence.Availability.online : .offline
@@ -244,7 +251,12 @@ enum Inbound {
       }
     }
     var writer = session.wheel.takeWriter()
-    AvatarHash.writeChildren(of: stanza.element, profile: session.card?.user.profile, isAvailable: isAvailable, into: &writer)
+    if inRoom {
+      writer.children(of: stanza.element, except: RoomInbound.isStripped)
+    } else {
+      AvatarHash.writeChildren(
+        of: stanza.element, profile: session.card?.user.profile, isAvailable: isAvailable, into: &writer)
+    }
     let extras = Array(writer.buffer.readableBytesView)
     session.wheel.give(writer)
     return Presence(
@@ -264,6 +276,9 @@ enum Inbound {
         target = .account
       } else if to.local == nil, session.house.options.domains.contains(to.domain) {
         target = .server
+      } else if session.isRooms(to.domain) {
+        if !to.isBare { return try RoomInbound.iq(turn, to, type) }
+        target = to.local == nil ? .rooms : .room
       } else if isElsewhere(to, session) {
         if !type.isRequest { return }
         throw elsewhere(to, session)
@@ -283,6 +298,8 @@ enum Inbound {
     guard let payload = stanza.payload,
       let handler = session.house.table.iqHandler(payload, isSet: type == .set, target: target)
     else { throw StanzaError(.serviceUnavailable) }
+    // What is asked of a room just entered, or set up, is asked behind that.
+    if target == .room { return turn.afterPosts { () throws(StanzaError) in try handler(turn, payload) } }
     try handler(turn, payload)
   }
 

@@ -10,6 +10,7 @@ enum Outbound {
   // MARK: Entries
 
   static func entry(_ entry: Entry, _ form: Form, delayed: Bool, to session: XMPPSession) {
+    if entry.room != nil { return RoomOutbound.entry(entry, delayed: delayed, to: session) }
     switch entry.fact {
     case .message(let message):
       if form == .direct, message.envelope.toResource == nil, !session.isAvailable { return }
@@ -24,7 +25,8 @@ enum Outbound {
       if change.push { Roster.push(change, to: session) }
     case .blocks(let change): Blocking.push(change, to: session)
     case .profile(let profile): AvatarHash.changed(profile, session)
-    case .dialogOpened: break
+    case .invitation(let invitation): RoomOutbound.invitation(invitation, entry, to: session)
+    case .dialogOpened, .room: break
     }
   }
 
@@ -37,11 +39,12 @@ enum Outbound {
 
   /// The stanza as it would be sent again.
   static func bytes(of entry: Entry, _ form: Form, for session: XMPPSession) -> [UInt8] {
+    if entry.room != nil { return RoomOutbound.bytes(of: entry, for: session) }
     let message: Message
     switch entry.fact {
     case .message(let said): message = said
     case .marker(let marker): message = marker.stanza ?? rendered(marker, of: entry)
-    case .contact, .blocks, .profile, .dialogOpened: return []
+    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation: return []
     }
     var writer = StreamFraming.document.writer()
     write(entry, message, form, delayed: true, for: session, into: &writer)
@@ -53,16 +56,16 @@ enum Outbound {
     into writer: inout ElementWriter
   ) {
     switch form {
-    case .direct, .feed:
+    case .direct, .feed, .room, .roomOpen, .roomOwn:
       writeStanza(
-        of: entry, message, to: address(entry.counterpart(of: entry.author.id), message.envelope.toResource),
+        of: entry, message, to: address(entry.addressee, message.envelope.toResource),
         withStanzaID: true, isDelayed: delayed, viewer: session.party, into: &writer)
     case .carbonReceived, .carbonSent:
       let direction: Carbons.Direction = form == .carbonSent ? .sent : .received
       Carbons.open(
         direction, from: session.party.address.description, to: session.jid.description, type: message.envelope.type,
         into: &writer)
-      let addressee = address(entry.counterpart(of: entry.author.id), message.envelope.toResource)
+      let addressee = address(entry.addressee, message.envelope.toResource)
       writeStanza(
         of: entry, message, to: addressee, withStanzaID: true, isDelayed: delayed, viewer: session.party,
         into: &writer)
@@ -96,7 +99,9 @@ enum Outbound {
       writer.attribute("id", entry.id.description)
     }
     if let language = envelope.language { writer.attribute("xml:lang", language) }
-    if message.content.extras.isEmpty {
+    if let retraction = entry.state?.retraction {
+      Retractions.writeTombstone(retraction, in: nil, { _, _ in "" }, into: &writer)
+    } else if message.content.extras.isEmpty {
       rendered(message, entry, into: &writer)
     } else {
       writer.raw(message.content.extras)
@@ -112,14 +117,30 @@ enum Outbound {
   }
 
   private static func rendered(_ message: Message, _ entry: Entry, into writer: inout ElementWriter) {
-    writer.open(.body)
-    writer.text(message.content.text)
-    writer.close()
+    content(of: message, inRoom: false, into: &writer)
     writer.open(.originID)
     writer.attribute("id", entry.id.description)
     writer.close()
     if message.traits.contains(.receipted) { Receipts.writeRequest(into: &writer) }
     if message.traits.contains(.markable) { Markers.writeMarkable(into: &writer) }
+  }
+
+  /// What an app's message says, and what it says about an earlier one.
+  static func content(of message: Message, inRoom: Bool, into writer: inout ElementWriter) {
+    if !message.content.text.isEmpty || message.content.kind != .none {
+      writer.open(.body)
+      writer.text(message.content.text)
+      writer.close()
+    }
+    guard let reference = message.reference else { return }
+    switch reference.kind {
+    case .reply: Replies.write(reference, inRoom: inRoom, into: &writer)
+    case .correction: Corrections.write(reference, into: &writer)
+    case .reactions(let emoji): Reactions.write(reference, emoji, inRoom: inRoom, into: &writer)
+    case .retraction: Retractions.write(reference, inRoom: inRoom, into: &writer)
+    // The room says it itself.
+    case .moderation: break
+    }
   }
 
   /// A marker that the app set, as the stanza an XMPP client would have sent.
@@ -145,9 +166,11 @@ enum Outbound {
     }
   }
 
-  static func address(_ party: Party, _ resource: String?) -> String {
-    guard let resource else { return party.address.description }
-    return "\(party.address.description)/\(resource)"
+  static func address(_ party: Party, _ resource: String?) -> String { address(party.address, resource) }
+
+  static func address(_ address: BareJID, _ resource: String?) -> String {
+    guard let resource else { return address.description }
+    return "\(address.description)/\(resource)"
   }
 
   // MARK: Presence
@@ -213,6 +236,8 @@ enum Outbound {
     session.send { writer in
       switch form {
       case .direct, .feed: write(stanza, to: addressee(of: stanza), into: &writer)
+      // What a room passes on is for this session.
+      case .room, .roomOpen, .roomOwn: write(stanza, to: session.jid.description, into: &writer)
       case .carbonReceived, .carbonSent:
         guard case .message(let type) = stanza.name else { return }
         Carbons.open(
@@ -237,7 +262,7 @@ enum Outbound {
       writer.open(.iq)
       writer.attribute("type", type)
     }
-    writer.attribute("from", address(stanza.from, stanza.fromResource))
+    writer.attribute("from", address(stanza.room?.address ?? stanza.from.address, stanza.fromResource))
     writer.attribute("to", to)
     if let id = stanza.id { writer.attribute("id", id) }
     if let language = stanza.language { writer.attribute("xml:lang", language) }

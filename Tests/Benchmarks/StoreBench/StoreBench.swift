@@ -54,7 +54,8 @@ final class Bench {
     store = try SQLiteStore(path: folder + "/parley.db")
     let time = time
     let made = try store.write { writer in
-      let realm = try writer.insertRealm(domain: "localhost", key: [UInt8](repeating: 7, count: 32), epoch: 1)
+      let realm = try writer.insertRealm(
+        domain: "localhost", rooms: "conference.localhost", key: [UInt8](repeating: 7, count: 32), epoch: 1)
       // As many users as dialogs, each in two.
       let parties = try (0..<max(2, count)).map { index in
         let address = try BareJID("user\(index)@localhost")
@@ -97,13 +98,14 @@ final class Bench {
         let index = Int(random.next() % UInt64(dialogs.count))
         let side = Int(random.next() & 1)
         let entry = message(in: index, by: side)
+        let peer = dialogs[index].peer(of: entry.author.id)
         let key = RepeatKey(rule: .xmpp, id: "m\(entry.position.number)-\(index)", bodyHash: random.next())
         if asCore { _ = try writer.find(key.id, by: entry.author.id, in: entry.dialog) }
         try writer.insert(
           entry,
           feeds: [
             FeedRow(user: entry.author.id, traits: .archived),
-            FeedRow(user: entry.peer.id, traits: [.archived, .inbound, .replayed]),
+            FeedRow(user: peer.id, traits: [.archived, .inbound, .replayed]),
           ], key: key)
         touched[index, default: 0] |= 1 << side
       }
@@ -131,7 +133,7 @@ final class Bench {
       traits: [.counts, .archived, .replayed, .markable, .receipted])
     return Entry(
       position: position, time: time, dialog: dialog.id, author: side == 0 ? dialog.first : dialog.second,
-      peer: side == 0 ? dialog.second : dialog.first, fact: .message(message),
+      place: .peer(side == 0 ? dialog.second : dialog.first), fact: .message(message),
       id: PublicID(high: 0, low: UInt64(position.number)))
   }
 

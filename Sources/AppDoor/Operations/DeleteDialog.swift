@@ -1,0 +1,29 @@
+import AppProtocol
+import Dialogs
+
+/// Ends a group or public dialog for everybody, which its owners may. Its address
+/// and its id are never given out again.
+enum DeleteDialog: ServedOperation {
+  typealias Input = DeleteDialogInput
+  typealias Output = EmptyBody
+  static let name = "dialog.delete"
+  static let method = Method.delete
+  static let path = "/v1/dialogs/{dialogId}"
+
+  static func perform(_ input: DeleteDialogInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    let caller = try call.user().user
+    let room = try await call.door.dialogs.room(input.dialogId, for: caller)
+    let intent: RoomIntent
+    do throws(Problem) {
+      guard input.whom == "everyone" else {
+        throw Problem(.malformed, "for-unknown", "for must be \"everyone\".", field: "for")
+      }
+      intent = .destroy(
+        .dialog(room.dialog), reason: try Checks.line(input.reason, field: "reason"), alternate: nil)
+    } catch {
+      throw await call.parley.told(error, of: .room(room), to: caller)
+    }
+    try await call.parley.post(intent, in: room, by: caller)
+    return .done
+  }
+}

@@ -1,0 +1,44 @@
+import Addresses
+import AppProtocol
+import Dialogs
+
+/// Who is in a group or public dialog, for its members; who is banned, for its
+/// admins and owners.
+enum ListMembers: ServedOperation {
+  typealias Input = ListMembersInput
+  typealias Output = PageBody<MemberBody>
+  static let name = "member.list"
+  static let method = Method.get
+  static let path = "/v1/dialogs/{dialogId}/members"
+
+  static func perform(_ input: ListMembersInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+    let caller = try call.user().user
+    let room = try await call.door.dialogs.room(input.dialogId, for: caller)
+    let rendering = call.rendering
+    let domain = call.realm.domain
+    return .ok(
+      try await call.parley.read { reader in
+        let (_, own) = try RoomSight.asMember(of: room.dialog, caller, reader)
+        let limit = try Checks.limit(input.limit)
+        var among = Set(Affiliation.allCases.filter(\.isMember))
+        if let role = input.role {
+          let affiliation = try Checks.role(role)
+          if affiliation == .outcast && own.affiliation < .admin { throw Problem.notAdmin }
+          among = [affiliation]
+        }
+        // A cursor is the id of the user who ended the page before.
+        var after: UserID?
+        if let cursor = input.cursor {
+          guard let address = try? BareJID(local: cursor, domain: domain), let user = try reader.user(address) else {
+            throw Problem(.malformed, "cursor-unknown", "cursor is not one of this server's.", field: "cursor")
+          }
+          after = user.id
+        }
+        let members = try reader.members(of: room.dialog, among: among, after: after, limit: limit + 1)
+        let page = members.prefix(limit)
+        return PageBody(
+          items: try page.map { rendering.member($0, user: try reader.user($0.party.id)) },
+          nextCursor: members.count > limit ? page.last?.party.name : nil)
+      })
+  }
+}

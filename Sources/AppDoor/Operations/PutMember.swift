@@ -1,0 +1,73 @@
+import Addresses
+import AppProtocol
+import Dialogs
+
+/// Adds somebody to a group or public dialog, or changes what they are there. With
+/// `me` and no role the caller joins a public dialog, or takes another nick.
+enum PutMember: ServedOperation {
+  typealias Input = PutMemberInput
+  typealias Output = MemberBody
+  static let name = "member.put"
+  static let method = Method.put
+  static let path = "/v1/dialogs/{dialogId}/members/{userId}"
+
+  static func perform(_ input: PutMemberInput, _ call: Call) async throws(Problem) -> Outcome<MemberBody> {
+    let caller = try call.user().user
+    let room = try await call.door.dialogs.room(input.dialogId, for: caller)
+    let intent: RoomIntent
+    do throws(Problem) { intent = try await Self.intent(input, room, by: caller, call) } catch {
+      throw await call.parley.told(error, of: .room(room), to: caller)
+    }
+    try await call.parley.post(intent, in: room, by: caller)
+    return .ok(try await body(input.userId, in: room, call))
+  }
+
+  private static func intent(
+    _ input: PutMemberInput, _ room: RoomName, by caller: Party, _ call: Call
+  ) async throws(Problem) -> RoomIntent {
+    let nick = try Checks.line(input.nick, field: "nick")
+    let reason = try Checks.line(input.reason, field: "reason")
+    let affiliation = try input.role.map { (role) throws(Problem) in try Checks.role(role) }
+    let address = try MemberReference.address(input.userId, of: caller, call.realm)
+    let before = try await call.parley.read { reader in
+      try reader.user(address).flatMap { try reader.member($0.id, of: room.dialog) }?.affiliation ?? .none
+    }
+    if address == caller.address, affiliation == nil || (affiliation == .member && !before.isMember) {
+      return .register(.dialog(room.dialog), nick: nick)
+    }
+    // Without a role nobody is moved down, and nobody's ban is lifted.
+    if affiliation == nil, before == .outcast {
+      throw Problem(
+        .conflict, "member-banned", "This user is banned. Give a role, or DELETE the ban first.", field: "userId")
+    }
+    return .members(
+      .dialog(room.dialog),
+      [
+        MemberDraft(
+          address: address, affiliation: affiliation ?? (before.isMember ? nil : .member), nick: nick, reason: reason)
+      ])
+  }
+
+  private static func body(_ userID: String, in room: RoomName, _ call: Call) async throws(Problem) -> MemberBody {
+    let caller = try call.user().user
+    let address = try MemberReference.address(userID, of: caller, call.realm)
+    let rendering = call.rendering
+    let body = try await call.parley.read { reader -> MemberBody? in
+      guard let user = try reader.user(address), let member = try reader.member(user.id, of: room.dialog),
+        member.affiliation != .none
+      else { return nil }
+      return rendering.member(member, user: user)
+    }
+    guard let body else {
+      throw Problem(.conflict, "member-removed", "They were removed again meanwhile.", field: "userId")
+    }
+    return body
+  }
+}
+
+/// A user as a path of a dialog's members names them.
+enum MemberReference {
+  static func address(_ id: String, of caller: Party, _ realm: Realm) throws(Problem) -> BareJID {
+    id == "me" ? caller.address : try Checks.address(id, domain: realm.domain)
+  }
+}

@@ -1,0 +1,40 @@
+import Addresses
+import AppProtocol
+import Dialogs
+
+/// Takes somebody out of a group or public dialog, or lifts their ban; with `me`
+/// the caller leaves.
+enum RemoveMember: ServedOperation {
+  typealias Input = RemoveMemberInput
+  typealias Output = EmptyBody
+  static let name = "member.delete"
+  static let method = Method.delete
+  static let path = "/v1/dialogs/{dialogId}/members/{userId}"
+
+  static func perform(_ input: RemoveMemberInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    let caller = try call.user().user
+    let room = try await call.door.dialogs.room(input.dialogId, for: caller)
+    let intent: RoomIntent
+    do throws(Problem) { intent = try await Self.intent(input, room, by: caller, call) } catch {
+      throw await call.parley.told(error, of: .room(room), to: caller)
+    }
+    try await call.parley.post(intent, in: room, by: caller)
+    return .done
+  }
+
+  private static func intent(
+    _ input: RemoveMemberInput, _ room: RoomName, by caller: Party, _ call: Call
+  ) async throws(Problem) -> RoomIntent {
+    let reason = try Checks.line(input.reason, field: "reason")
+    let address = try MemberReference.address(input.userId, of: caller, call.realm)
+    let before = try await call.parley.read { reader in
+      _ = try RoomSight.asMember(of: room.dialog, caller, reader)
+      return try reader.user(address).flatMap { try reader.member($0.id, of: room.dialog) }?.affiliation ?? .none
+    }
+    if before == .none {
+      throw Problem(.missing, "member-unknown", "This user is no member of the dialog.", field: "userId")
+    }
+    return .members(
+      .dialog(room.dialog), [MemberDraft(address: address, affiliation: Affiliation.none, reason: reason)])
+  }
+}

@@ -1,0 +1,74 @@
+import Addresses
+import AppProtocol
+import Dialogs
+
+/// Group and public dialogs as the wire shows them.
+extension Rendering {
+  /// What every member sees of a dialog.
+  func dialog(_ room: Room) -> DialogBody {
+    let settings = room.settings
+    return DialogBody(
+      id: id(room.id), type: settings.wireType.rawValue, jid: room.address.description, memberCount: room.memberCount,
+      name: settings.name, about: settings.about, topic: room.topic.flatMap { $0.text.isEmpty ? nil : $0.text },
+      avatarHash: settings.avatarHash, metadata: settings.metadata.map { RawObject(trusted: $0) } ?? .empty,
+      historyVisibility: settings.history.wire.rawValue, slowModeSeconds: settings.slowModeSeconds,
+      externalId: room.externalID, createdAt: WireTime(room.createdAt))
+  }
+
+  /// What one viewer sees of it. Blocks: for `Parley.read`.
+  func dialog(_ sight: RoomSight, _ reader: any StoreReader) throws -> DialogBody {
+    guard let member = sight.member else {
+      var body = dialog(sight.room)
+      body.externalId = nil
+      body.ownerId = try owner(of: sight.room, reader)
+      return body
+    }
+    let horizon = RoomSight.horizon(of: member, in: sight.room)
+    let last = try reader.history(of: sight.room.id, after: horizon, before: .end, limit: 1, ascending: false).first
+    let mark = try reader.mark(member.party.id, in: sight.room.id)
+    return try dialog(
+      RoomView(
+        room: sight.room, member: member, mark: mark ?? Mark(dialog: sight.room.id, user: member.party.id),
+        lastMessage: last), reader)
+  }
+
+  func dialog(_ view: RoomView, _ reader: any StoreReader) throws -> DialogBody {
+    var body = dialog(view.room)
+    let horizon = RoomSight.horizon(of: view.member, in: view.room)
+    let last = view.lastMessage.flatMap { $0.position > horizon ? $0 : nil }
+    body.ownerId = try owner(of: view.room, reader)
+    body.updatedAt = WireTime(last?.time ?? view.room.createdAt)
+    body.lastMessage = last.flatMap { message($0) }
+    body.me = DialogBody.Mine(
+      role: view.member.affiliation.wire, nick: view.member.nick,
+      unreadCount: view.mark.unread(ordinal: view.room.ordinal), readMessageId: id(view.mark.displayed),
+      deliveredMessageId: id(view.mark.delivered))
+    return body
+  }
+
+  private func owner(of room: Room, _ reader: any StoreReader) throws -> String? {
+    try reader.members(of: room.id, among: [.owner], after: nil, limit: 1).first?.party.name
+  }
+
+  func member(_ member: Member, user: User?) -> MemberBody {
+    MemberBody(
+      userId: member.party.name, jid: member.party.address.description, role: member.affiliation.wire,
+      nick: member.nick, name: user?.profile.displayName,
+      joinedAt: member.affiliation.isMember ? WireTime(member.joinedAt) : nil)
+  }
+
+  /// What an event tells of somebody who changed.
+  func member(_ change: MemberChange) -> MemberBody {
+    MemberBody(
+      userId: change.party.name, jid: change.party.address.description, role: change.now.wire, nick: change.nick)
+  }
+
+  /// What the server noted; nil where the dialog does not show it.
+  func notice(_ entry: Entry, _ change: RoomChange) -> MessageBody? {
+    guard change.sequence > 0 else { return nil }
+    return MessageBody(
+      id: entry.id.description, seq: change.sequence, dialogId: id(entry.dialog), senderId: entry.author.name,
+      clientId: nil, sentAt: WireTime(entry.time), content: SystemContent.of(change.change, by: entry.author),
+      metadata: nil)
+  }
+}

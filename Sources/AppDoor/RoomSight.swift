@@ -1,0 +1,79 @@
+import Dialogs
+
+/// What one user may see of a group or public dialog at one moment. Members see
+/// all of it; others see that it is there where it is listed, and else nothing:
+/// to them its id is that of no dialog.
+struct RoomSight: Sendable {
+  let room: Room
+  /// nil: the user is no member.
+  let member: Member?
+
+  /// nil: not theirs to know of. Blocks: for `Parley.read`.
+  static func of(_ id: DialogID, for user: Party, _ reader: any StoreReader) throws -> RoomSight? {
+    guard let room = try reader.room(id) else { return nil }
+    return try of(room, for: user, reader)
+  }
+
+  static func of(_ room: Room, for user: Party, _ reader: any StoreReader) throws -> RoomSight? {
+    guard !room.isDestroyed, room.name.realm == user.realm else { return nil }
+    let member = try reader.member(user.id, of: room.id).flatMap { $0.affiliation.isMember ? $0 : nil }
+    guard member != nil || room.settings.isListed else { return nil }
+    return RoomSight(room: room, member: member)
+  }
+
+  /// The same where only members may look.
+  static func asMember(of id: DialogID, _ user: Party, _ reader: any StoreReader) throws -> (Room, Member) {
+    guard let sight = try of(id, for: user, reader) else { throw DialogBook.unknown }
+    guard let member = sight.member else { throw notJoined }
+    return (sight.room, member)
+  }
+
+  /// Messages at or before this are not the member's to read.
+  static func horizon(of member: Member, in room: Room) -> Position {
+    room.settings.history == .sinceJoin ? member.since : .zero
+  }
+
+  /// Everybody may know of a listed dialog, so this hides nothing.
+  static let notJoined = Problem(
+    .forbidden, "dialog-not-joined", "You are no member of this dialog. Join it first.", field: "dialogId")
+
+  /// What somebody is told whose post the core has refused: who may not know of the
+  /// dialog learns nothing from why.
+  static func told(_ problem: Problem, _ sight: RoomSight?) -> Problem {
+    guard let sight else { return DialogBook.unknown }
+    // To the core who is no member does not know the room, and to the app a listed one is there.
+    return problem.code == Problem.roomUnknown.code && sight.member == nil ? notJoined : problem
+  }
+}
+
+extension Problem {
+  /// Whether the refusal could tell a stranger that a dialog is there. The
+  /// server's own troubles do not.
+  var isTelling: Bool {
+    switch kind {
+    case .overloaded, .internal, .tooFast, .unsupported: false
+    case .malformed, .unauthenticated, .forbidden, .missing, .conflict, .tooLarge, .unreachable, .blocked, .foreign:
+      true
+    }
+  }
+}
+
+extension Parley {
+  /// Why a post about `place` was refused, as `user` may know it.
+  func told(_ problem: Problem, of place: DialogPlace, to user: Party) async -> Problem {
+    guard case .room(let room) = place, problem.isTelling else { return problem }
+    do throws(Problem) {
+      return RoomSight.told(problem, try await read { try RoomSight.of(room.dialog, for: user, $0) })
+    } catch {
+      return error
+    }
+  }
+
+  /// Posts about a group or public dialog; a refusal is one that the author may know.
+  @discardableResult
+  func post(_ intent: RoomIntent, in room: RoomName, by author: Party) async throws(Problem) -> Receipt {
+    do throws(Problem) { return try await post(.room(intent), by: author) } catch {
+      throw await told(error, of: .room(room), to: author)
+    }
+  }
+}

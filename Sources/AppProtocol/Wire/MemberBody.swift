@@ -1,0 +1,42 @@
+/// Somebody in a group or public dialog, or somebody who is kept out of it.
+public struct MemberBody: Codable, Hashable, Sendable, JSONWritable {
+  /// From the mightiest down. A watcher reads and does not write; who is banned is
+  /// no member and cannot become one.
+  public enum Role: String, Codable, Sendable, CaseIterable { case owner, admin, member, watcher, banned }
+
+  /// Of somebody who has just gone: only events say it.
+  public static let gone = "none"
+
+  public var userId: String
+  public var jid: String
+  /// A `Role`, or `gone`.
+  public var role: String
+  /// What they are called in this dialog.
+  public var nick: String?
+  /// What they call themselves everywhere; absent in events.
+  public var name: String?
+  /// Absent in events, and of banned people.
+  public var joinedAt: WireTime?
+
+  public init(
+    userId: String, jid: String, role: String, nick: String?, name: String? = nil, joinedAt: WireTime? = nil
+  ) {
+    self.userId = userId
+    self.jid = jid
+    self.role = role
+    self.nick = nick
+    self.name = name
+    self.joinedAt = joinedAt
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("userId", userId)
+    writer.member("jid", jid)
+    writer.member("role", role)
+    writer.member("nick", nick)
+    writer.member("name", name)
+    writer.member("joinedAt", joinedAt)
+    writer.endObject()
+  }
+}

@@ -1,0 +1,106 @@
+/// What a message says about an earlier one of the same dialog.
+///
+/// The message stays what it is: an entry, which XMPP clients get as it was sent.
+/// What it makes of the earlier one is folded once, here in the core, into that
+/// one's `MessageState`, which is what apps show.
+public struct Reference: Sendable {
+  /// Stored: never renumber the codes (`FactCoding`).
+  public enum Kind: Hashable, Sendable {
+    /// An answer: changes nothing.
+    case reply
+    /// Says it anew (XEP-0308).
+    case correction
+    /// All emoji of this author from now on; none takes them back (XEP-0444).
+    case reactions([String])
+    /// Its author takes it back, for everybody (XEP-0424).
+    case retraction(reason: String?)
+    /// A moderator takes it away, for everybody (XEP-0425).
+    case moderation(reason: String?)
+  }
+  public let kind: Kind
+  public let target: Position
+  public let targetID: PublicID
+  /// The id its author gave the target's stanza: what XEP-0308 refers to.
+  public let targetStanzaID: String?
+  /// The target as it is with this; nil where the entry was read from the log: who
+  /// needs it reads the target.
+  public let outcome: Entry?
+
+  public init(kind: Kind, target: Position, targetID: PublicID, targetStanzaID: String?, outcome: Entry? = nil) {
+    self.kind = kind
+    self.target = target
+    self.targetID = targetID
+    self.targetStanzaID = targetStanzaID
+    self.outcome = outcome
+  }
+}
+
+extension Reference {
+  /// Whether it is about the earlier message alone; a reply is a message itself.
+  public var changes: Bool { if case .reply = kind { false } else { true } }
+}
+
+/// What is intended towards an earlier message.
+public struct ReferenceDraft: Sendable {
+  public enum Target: Hashable, Sendable {
+    /// By its public id.
+    case entry(PublicID)
+    /// By the id its author gave the stanza, or by its public id as text.
+    case stanza(String)
+  }
+  public var kind: Reference.Kind
+  public var target: Target
+  public init(kind: Reference.Kind, target: Target) {
+    self.kind = kind
+    self.target = target
+  }
+}
+
+/// What became of a message since it was said.
+public struct MessageState: Hashable, Sendable {
+  public struct Retraction: Hashable, Sendable {
+    public let by: Party
+    public let at: Timestamp
+    /// Of the stanza that took it back, as its author gave it (XEP-0424 5).
+    public let id: String?
+    public let reason: String?
+    /// By a moderator.
+    public let isModeration: Bool
+    public init(by: Party, at: Timestamp, id: String?, reason: String?, isModeration: Bool) {
+      self.by = by
+      self.at = at
+      self.id = id
+      self.reason = reason
+      self.isModeration = isModeration
+    }
+  }
+  public struct Reaction: Hashable, Sendable {
+    public let user: Party
+    public let emoji: [String]
+    public init(user: Party, emoji: [String]) {
+      self.user = user
+      self.emoji = emoji
+    }
+  }
+
+  /// Of the last change: who has seen a later one knows better.
+  public var version: Position
+  /// What it says now; nil: as it was said.
+  public var text: String?
+  public var editedAt: Timestamp?
+  /// A tombstone: nothing of what was said is left.
+  public var retraction: Retraction?
+  /// Of each who reacted, in the order of their first reaction; at most `Limits.reactingUsersMax`.
+  public var reactions: [Reaction]
+
+  public init(
+    version: Position, text: String? = nil, editedAt: Timestamp? = nil, retraction: Retraction? = nil,
+    reactions: [Reaction] = []
+  ) {
+    self.version = version
+    self.text = text
+    self.editedAt = editedAt
+    self.retraction = retraction
+    self.reactions = reactions
+  }
+}

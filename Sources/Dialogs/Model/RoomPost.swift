@@ -1,0 +1,307 @@
+public import Addresses
+
+/// Which room a post means: XMPP says its address, the app its id.
+public enum RoomReference: Hashable, Sendable {
+  case address(BareJID)
+  case dialog(DialogID)
+}
+
+/// What somebody wants of a room. Authorisation is by the post's author and,
+/// where it is an occupant's doing, by the session it came from.
+public enum RoomIntent: Sendable {
+  /// A new room with its first members. `Receipt.room`; a repeat where the
+  /// `externalID` is known.
+  case create(RoomDraft)
+  /// The session enters, or changes its nick (XEP-0045 7.2, 7.6).
+  /// `Receipt.value`: an `Entrance`.
+  case enter(RoomReference, Entering)
+  /// The session's availability as its occupant shows it (7.7).
+  case show(RoomReference, Presence)
+  /// The session leaves: it goes offline in the room, it does not leave the
+  /// dialog (7.14).
+  case exit(RoomReference, Presence?)
+  /// Says something to everybody.
+  case say(RoomReference, RoomMessageDraft)
+  /// Passed on to all occupants and forgotten: chat states and the like.
+  case signal(RoomReference, RelayedStanza)
+  /// To one occupant, by nick (7.5).
+  case whisper(RoomReference, nick: String, RelayedStanza)
+  /// Up to which message the author has read.
+  case marker(RoomReference, RoomMarkerDraft)
+  /// Affiliations and reserved nicks, all or none of them (9.1 to 9.8, 10.3 to 10.8).
+  case members(RoomReference, [MemberDraft])
+  /// Roles of occupants: kick, voice, moderator (8.2 to 8.5, 9.6, 9.7).
+  case roles(RoomReference, [RoleDraft])
+  /// Name, avatar, and how it is meant (10.2). An unconfigured room comes to be.
+  case configure(RoomReference, SettingsDraft)
+  /// The creator of an unconfigured room gives it up (10.1.3).
+  case abandon(RoomReference)
+  case topic(RoomReference, text: String, stanza: RoomMessageDraft?)
+  case invite(RoomReference, to: BareJID, reason: String?)
+  /// An invited user says no (7.8.3): the inviter's sessions are told.
+  case decline(RoomReference, to: BareJID, reason: String?)
+  /// A visitor asks the moderators for voice (8.6).
+  case askForVoice(RoomReference)
+  /// The author enters the member list of an open room, or claims the nick that
+  /// is theirs there (7.10).
+  case register(RoomReference, nick: String?)
+  case destroy(RoomReference, reason: String?, alternate: BareJID?)
+  /// Who is there, as far as it concerns the author. `Receipt.value`: an `Occupancy`.
+  case occupants(RoomReference)
+  /// All seats of a session that has ended.
+  case vacate(SessionID)
+  /// A resumed session takes over the seats of its former self.
+  case reseat(from: SessionID, to: any LiveSession)
+}
+
+public struct RoomDraft: Sendable {
+  /// nil: a random one.
+  public var localpart: String?
+  public var externalID: String?
+  public var settings: RoomSettings
+  public var topic: String?
+  /// The author is owner in any case.
+  public var members: [MemberDraft]
+
+  public init(
+    localpart: String? = nil, externalID: String? = nil, settings: RoomSettings, topic: String? = nil,
+    members: [MemberDraft] = []
+  ) {
+    self.localpart = localpart
+    self.externalID = externalID
+    self.settings = settings
+    self.topic = topic
+    self.members = members
+  }
+}
+
+/// A session at the door of a room.
+public struct Entering: Sendable {
+  public let session: any LiveSession
+  public let nick: String
+  public let password: String?
+  /// What the client says of itself: availability and extras go to the others.
+  public let presence: Presence
+  /// The client knows rooms (`<x xmlns=muc/>`): it may make one, and an occupant
+  /// that sends it again is shown everything again.
+  public let isJoin: Bool
+
+  public init(session: any LiveSession, nick: String, password: String?, presence: Presence, isJoin: Bool) {
+    self.session = session
+    self.nick = nick
+    self.password = password
+    self.presence = presence
+    self.isJoin = isJoin
+  }
+}
+
+/// What a session that has entered must know.
+public struct Entrance: Sendable {
+  public let room: Room
+  /// The history ends here; what comes behind it is told live.
+  public let position: Position
+  /// History before this is not the viewer's to see.
+  public let visibleAfter: Position
+  /// Those who are shown, without the viewer.
+  public let others: [OccupantPresence]
+  /// The viewer as the others see them, with the codes of 7.2.2.
+  public let own: OccupantPresence
+  /// nil: not a join, but a change of nick or presence.
+  public let isJoin: Bool
+
+  public init(
+    room: Room, position: Position, visibleAfter: Position, others: [OccupantPresence], own: OccupantPresence,
+    isJoin: Bool
+  ) {
+    self.room = room
+    self.position = position
+    self.visibleAfter = visibleAfter
+    self.others = others
+    self.own = own
+    self.isJoin = isJoin
+  }
+}
+
+public struct RoomMessageDraft: Sendable {
+  public var content: Content
+  public var envelope: Envelope
+  public var traits: Message.Traits
+  public var key: RepeatKey?
+  public var reference: ReferenceDraft?
+  public init(
+    content: Content, envelope: Envelope, traits: Message.Traits, key: RepeatKey?, reference: ReferenceDraft? = nil
+  ) {
+    self.content = content
+    self.envelope = envelope
+    self.traits = traits
+    self.key = key
+    self.reference = reference
+  }
+}
+
+public struct RoomMarkerDraft: Sendable {
+  public var kind: Marker.Kind
+  public var target: PublicID
+  public var isPrivate: Bool
+  /// The stanza to relay, where XMPP sent it.
+  public var stanza: RoomMessageDraft?
+  public init(kind: Marker.Kind, target: PublicID, isPrivate: Bool = false, stanza: RoomMessageDraft? = nil) {
+    self.kind = kind
+    self.target = target
+    self.isPrivate = isPrivate
+    self.stanza = stanza
+  }
+}
+
+/// What somebody is to become. nil leaves as it is.
+public struct MemberDraft: Hashable, Sendable {
+  public var address: BareJID
+  public var affiliation: Affiliation?
+  /// Empty: none is reserved any more.
+  public var nick: String?
+  public var reason: String?
+  public init(address: BareJID, affiliation: Affiliation?, nick: String? = nil, reason: String? = nil) {
+    self.address = address
+    self.affiliation = affiliation
+    self.nick = nick
+    self.reason = reason
+  }
+}
+
+public struct RoleDraft: Hashable, Sendable {
+  public var nick: String
+  public var role: Role
+  public var reason: String?
+  public init(nick: String, role: Role, reason: String?) {
+    self.nick = nick
+    self.role = role
+    self.reason = reason
+  }
+}
+
+/// A change of settings as a function of what they are, so that two who change
+/// different fields at once both succeed.
+public struct SettingsDraft: Sendable {
+  public var apply: @Sendable (inout RoomSettings) -> Void
+  /// The new avatar; `.some(nil)` removes it.
+  public var avatar: Avatar??
+  /// Who is to be owner and admin from now on, where the form says it (10.5, 10.8).
+  public var members: [MemberDraft]
+  public init(
+    avatar: Avatar?? = nil, members: [MemberDraft] = [], apply: @escaping @Sendable (inout RoomSettings) -> Void
+  ) {
+    self.apply = apply
+    self.avatar = avatar
+    self.members = members
+  }
+}
+
+/// Who is in a room, and what the one who asks is there.
+public struct Occupancy: Sendable {
+  public let affiliation: Affiliation
+  /// `none`: not there.
+  public let role: Role
+  public let count: Int
+  /// Empty for who does not belong to a closed room.
+  public let occupants: [OccupantView]
+  public init(affiliation: Affiliation, role: Role, count: Int, occupants: [OccupantView]) {
+    self.affiliation = affiliation
+    self.role = role
+    self.count = count
+    self.occupants = occupants
+  }
+}
+
+/// Somebody who is in a room now.
+public struct OccupantView: Hashable, Sendable {
+  public let nick: String
+  public let party: Party
+  public let affiliation: Affiliation
+  public let role: Role
+  /// Of its sessions.
+  public let resources: [String]
+  public init(nick: String, party: Party, affiliation: Affiliation, role: Role, resources: [String]) {
+    self.nick = nick
+    self.party = party
+    self.affiliation = affiliation
+    self.role = role
+    self.resources = resources
+  }
+}
+
+/// One occupant's presence as a room tells it (XEP-0045 7.2.2 to 7.14, 8, 9).
+/// Shared by all who are told.
+public final class OccupantPresence: Sendable {
+  public let room: RoomName
+  public let nick: String
+  public let party: Party
+  /// The session it is about: its full JID is shown to those who may see it.
+  public let resource: String?
+  public let affiliation: Affiliation
+  public let role: Role
+  /// What the client said: availability and extras. An unavailable one ends it.
+  public let presence: Presence
+  /// Status codes for everybody (XEP-0045 16.6.2): 301, 303, 307, 321, 322, 332, 333.
+  public let codes: [UInt16]
+  /// Status codes for the occupant's own sessions beside 110.
+  public let ownCodes: [UInt16]
+  public let newNick: String?
+  public let actor: String?
+  public let reason: String?
+  public let destroyed: Destroyed?
+  /// Stable and opaque (XEP-0421 3).
+  public let occupantID: String
+  /// Everybody may see the address; else only moderators and the occupant.
+  public let showsAddress: Bool
+  public let forms = FormSlot()
+
+  public struct Destroyed: Hashable, Sendable {
+    public let alternate: BareJID?
+    public init(alternate: BareJID?) { self.alternate = alternate }
+  }
+
+  public var isAvailable: Bool { presence.isAvailable }
+
+  public init(
+    room: RoomName, nick: String, party: Party, resource: String?, affiliation: Affiliation, role: Role,
+    presence: Presence, codes: [UInt16] = [], ownCodes: [UInt16] = [], newNick: String? = nil,
+    actor: String? = nil, reason: String? = nil, destroyed: Destroyed? = nil, occupantID: String,
+    showsAddress: Bool
+  ) {
+    self.room = room
+    self.nick = nick
+    self.party = party
+    self.resource = resource
+    self.affiliation = affiliation
+    self.role = role
+    self.presence = presence
+    self.codes = codes
+    self.ownCodes = ownCodes
+    self.newNick = newNick
+    self.actor = actor
+    self.reason = reason
+    self.destroyed = destroyed
+    self.occupantID = occupantID
+    self.showsAddress = showsAddress
+  }
+}
+
+/// What a room itself has to say to those who are there, and forgets.
+public final class RoomNotice: Sendable {
+  public enum Kind: Hashable, Sendable {
+    /// Status codes of a change of settings: 104, 170 to 173.
+    case settings(codes: [UInt16])
+    /// The affiliation of somebody who is not there (XEP-0045 9).
+    case member(MemberChange)
+    /// Somebody without voice asks for it (8.6): for moderators.
+    case voiceRequest(nick: String, Party)
+    /// An invitation was declined (7.8.3).
+    case declined(by: BareJID, reason: String?)
+  }
+  public let room: RoomName
+  public let kind: Kind
+  public init(room: RoomName, kind: Kind) {
+    self.room = room
+    self.kind = kind
+  }
+}

@@ -1,0 +1,142 @@
+import Addresses
+
+// What a message makes of an earlier one, folded (XEP-0308, 0424, 0425, 0444, 0461). Theory:
+//
+// Corrections, reactions and retractions are entries like all others, so XMPP clients get them as they were sent, live and
+// from the archive. Beside the log each message that something became of has a state, which the fold takes on:
+//
+//   said -correction (by its author)-> edited -correction-> edited
+//   said, edited -reactions (of anybody)-> the same, with that person's set replaced
+//   said, edited -retraction (by its author), moderation (by a moderator)-> tombstone; nothing leaves it
+//
+// The fold is a pure function of state, kind and actor. What it refuses changes nothing: the app is told so, XMPP's stanza is
+// kept as the message it looks like to a client that does not know the XEP.
+
+/// Why a reference has no effect.
+enum ReferenceRefusal: Error, Hashable {
+  /// Of somebody else.
+  case foreign
+  /// Nothing is left to refer to.
+  case gone
+  /// Not among the kinds that can be referred to so.
+  case unsuitable
+}
+
+extension MessageState {
+  /// The state after `kind` by `actor`; nil: it is not changed.
+  static func folding(
+    _ kind: Reference.Kind, text: String, by actor: Party, mayModerate: Bool, into state: MessageState?, of target: Entry,
+    at position: Position, id: String?, time: Timestamp
+  ) throws(ReferenceRefusal) -> MessageState? {
+    guard case .message(let message) = target.fact, message.sequence > 0 else { throw .unsuitable }
+    if state?.retraction != nil { throw .gone }
+    var next = state ?? MessageState(version: position)
+    next.version = position
+    switch kind {
+    case .reply: return nil
+    case .correction:
+      guard target.author == actor else { throw .foreign }
+      // Nobody here can tell what an encrypted correction says.
+      guard message.content.kind != .encrypted, !text.isEmpty else { throw .unsuitable }
+      next.text = text
+      next.editedAt = time
+    case .reactions(let emoji):
+      let kept = clean(emoji)
+      next.reactions.removeAll { $0.user == actor }
+      if kept.isEmpty {
+        if next.reactions.count == state?.reactions.count ?? 0 { return nil }
+      } else {
+        guard next.reactions.count < Limits.reactingUsersMax else { return nil }
+        // In the order of each person's first reaction.
+        let place = state?.reactions.firstIndex { $0.user == actor } ?? next.reactions.endIndex
+        next.reactions.insert(Reaction(user: actor, emoji: kept), at: min(place, next.reactions.endIndex))
+      }
+    case .retraction(let reason):
+      guard target.author == actor else { throw .foreign }
+      next = MessageState(
+        version: position, retraction: Retraction(by: actor, at: time, id: id, reason: reason, isModeration: false))
+    case .moderation(let reason):
+      guard mayModerate else { throw .foreign }
+      next = MessageState(
+        version: position, retraction: Retraction(by: actor, at: time, id: id, reason: reason, isModeration: true))
+    }
+    return next
+  }
+
+  /// Each once, none too long, not too many.
+  private static func clean(_ emoji: [String]) -> [String] {
+    var seen: Set<String> = []
+    return Array(
+      emoji.filter { !$0.isEmpty && $0.utf8.count <= Limits.emojiBytesMax && seen.insert($0).inserted }
+        .prefix(Limits.reactionsMax))
+  }
+}
+
+extension Judge {
+  /// The reference of a message that is about to be inserted at the next
+  /// position, and the target's new state; nil: it has no effect.
+  func resolve(
+    _ draft: ReferenceDraft, text: String, id: String?, by actor: Party, others: [Party], in dialog: DialogID, realm: RealmID,
+    mayModerate: Bool, isApp: Bool, _ writer: any StoreWriter
+  ) throws -> (reference: Reference, state: MessageState?)? {
+    guard var target = try find(draft.target, by: actor, others, in: dialog, realm: realm, draft.kind, writer) else {
+      if isApp { throw Problem(.missing, "message-unknown", "There is no such message in this dialog.") }
+      return nil
+    }
+    // Clients that name a correction mean what it corrects.
+    if case .message(let message) = target.fact, let earlier = message.reference, case .correction = earlier.kind,
+      let first = try writer.entry(earlier.target, in: dialog)
+    {
+      target = first
+    }
+    guard case .message(let message) = target.fact else { return nil }
+    let state: MessageState?
+    do throws(ReferenceRefusal) {
+      state = try MessageState.folding(
+        draft.kind, text: text, by: actor, mayModerate: mayModerate, into: target.state, of: target, at: head.next, id: id,
+        time: time)
+    } catch {
+      guard isApp else { return nil }
+      switch error {
+      case .foreign: throw Problem(.forbidden, "message-foreign", "Only its author may do this to a message.")
+      case .gone: throw Problem(.missing, "message-deleted", "This message was deleted.")
+      case .unsuitable: throw Problem(.malformed, "message-unsuitable", "This cannot be done to this message.")
+      }
+    }
+    let reference = Reference(
+      kind: draft.kind, target: target.position, targetID: target.id,
+      // The app's messages have one id everywhere; the envelope has the client's.
+      targetStanzaID: message.traits.contains(.fromApp) ? nil : message.envelope.id,
+      outcome: state.map { target.with($0) })
+    return (reference, state)
+  }
+
+  /// XEP-0308 names the author's own id; in rooms the others name the room's id,
+  /// between two users what the author gave (`docs/decisions`). Either is
+  /// accepted, since clients err.
+  private func find(
+    _ target: ReferenceDraft.Target, by actor: Party, _ others: [Party], in dialog: DialogID, realm: RealmID,
+    _ kind: Reference.Kind, _ writer: any StoreWriter
+  ) throws -> Entry? {
+    let text: String
+    switch target {
+    case .entry(let id):
+      guard let position = realms.position(of: id, in: realm) else { return nil }
+      return try writer.entry(position, in: dialog)
+    case .stanza(let id): text = id
+    }
+    if let id = PublicID(text), let position = realms.position(of: id, in: realm),
+      let found = try writer.entry(position, in: dialog)
+    {
+      return found
+    }
+    let authors: [Party]
+    if case .correction = kind { authors = [actor] } else { authors = [actor] + others }
+    for author in authors {
+      if let found = try writer.find(text, by: author.id, in: dialog) {
+        return try writer.entry(found.position, in: dialog)
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,316 @@
+import Addresses
+
+/// A room comes to be, changes what it is meant to be, and ends (XEP-0045 10).
+extension Judge {
+  // MARK: Creating
+
+  mutating func create(_ post: Post, _ draft: RoomDraft, _ writer: any StoreWriter) throws {
+    let author = post.author
+    if let externalID = draft.externalID {
+      guard !externalID.isEmpty, externalID.utf8.count <= Limits.externalIDBytesMax else {
+        throw Problem(
+          .malformed, "external-id-invalid", "An externalId has 1 to \(Limits.externalIDBytesMax) bytes.",
+          field: "externalId")
+      }
+      if let known = try writer.room(externalID: externalID, in: author.realm) {
+        let state = rooms.states[known.id] ?? rooms.put(known)
+        if known.isDestroyed { throw Problem.roomDestroyed }
+        guard try affiliation(of: author.id, in: state, writer).isMember else {
+          throw Problem(
+            .conflict, "external-id-taken", "This externalId is another dialog's.", field: "externalId")
+        }
+        var receipt = Receipt(position: head)
+        receipt.isRepeat = true
+        receipt.room = state.room
+        return settle(post, receipt)
+      }
+    }
+    if draft.members.count > Limits.memberChangesMax {
+      throw Problem(
+        .tooLarge, "too-many-members", "At most \(Limits.memberChangesMax) people at a time.", field: "memberIds")
+    }
+    try check(draft.settings)
+    if let topic = draft.topic, topic.utf8.count > Limits.topicBytesMax {
+      throw Problem(.tooLarge, "topic-too-long", "A topic has at most \(Limits.topicBytesMax) bytes.", field: "topic")
+    }
+    var members: [(draft: MemberDraft, party: Party)] = []
+    for member in draft.members where member.address != author.address {
+      guard let user = try user(member.address, writer), user.state == .active, user.party.realm == author.realm else {
+        throw Problem(.missing, "user-unknown", "There is no user \(member.address).", field: "memberIds")
+      }
+      if try isBlocked(author, resource: nil, by: user.party, writer) { throw Problem.unreachable }
+      if let nick = member.nick { _ = try Self.nick(nick) }
+      members.append((member, user.party))
+    }
+    let state = try make(
+      post, localpart: draft.localpart ?? Self.randomLocalpart(), externalID: draft.externalID,
+      settings: draft.settings, nick: nil, writer)
+    state.room.memberCount = 1
+    let created = try note(.created, by: author, in: state, writer)
+    try own(state, by: author, nick: nil, created, writer)
+    tell(.entry(created, author: session(of: post)))
+    for member in members {
+      var draft = member.draft
+      draft.affiliation = draft.affiliation ?? .member
+      try apply(draft, to: member.party, was: nil, by: post, in: state, writer)
+    }
+    if let topic = draft.topic, !topic.isEmpty {
+      let topic = Topic(text: topic, nick: try member(author.id, in: state, writer)?.nick, time: time)
+      state.room.topic = topic
+      rooms.changed(state)
+      tell(.entry(try note(.topic(topic), by: author, in: state, writer), author: session(of: post)))
+    }
+    var receipt = Receipt(position: head)
+    receipt.room = state.room
+    receipt.entry = created
+    settle(post, receipt)
+  }
+
+  private static func randomLocalpart() -> String {
+    PublicID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).description
+  }
+
+  private mutating func make(
+    _ post: Post, localpart: String, externalID: String?, settings: RoomSettings, nick: String?,
+    _ writer: any StoreWriter
+  ) throws -> RoomBook.State {
+    guard let realm = realms.realm(post.author.realm), localpart.utf8.count <= Limits.roomNameBytesMax,
+      let address = try? BareJID(local: localpart, domain: realm.rooms), let local = address.local
+    else { throw Problem(.malformed, "room-name-invalid", "This cannot be a room's name.", field: "name") }
+    if try writer.room(at: address) != nil { throw Problem.roomTaken }
+    if rooms.leases[address] != nil { throw Problem.roomTaken }
+    return rooms.put(
+      try writer.insertRoom(
+        localpart: local, in: realm.id, externalID: externalID, settings: settings, createdAt: time))
+  }
+
+  /// The creator is the first owner, from the room's first entry on.
+  private mutating func own(
+    _ state: RoomBook.State, by author: Party, nick: String?, _ created: Entry, _ writer: any StoreWriter
+  ) throws {
+    let nick = try nick ?? freeNick(for: author, wish: nil, in: state, writer)
+    state.room.version = created.position
+    rooms.changed(state)
+    try store(
+      Member(
+        room: state.room.id, party: author, affiliation: .owner, nick: nick, since: created.position.previous,
+        joinedAt: time, version: created.position),
+      in: state, writer)
+    for attendance in hub.attendances(of: author.id) where attendance.door == .app {
+      tell(.followed(state.room.id, attendance.session))
+    }
+  }
+
+  // MARK: Settings
+
+  mutating func configure(
+    _ post: Post, _ reference: RoomReference, _ draft: SettingsDraft, _ writer: any StoreWriter
+  ) throws {
+    if case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id,
+      try lookUp(reference, for: post.author, writer) == nil
+    {
+      return try found(post, address, lease, draft, writer)
+    }
+    let state = try find(reference, for: post.author, writer)
+    let affiliation = try affiliation(of: post.author.id, in: state, writer)
+    guard affiliation >= .admin else { throw affiliation.isMember ? Problem.notOwner : try refusal(state, post) }
+    let was = state.room.settings
+    var settings = was
+    draft.apply(&settings)
+    // Admins look after what a room is called; owners after who gets in.
+    if affiliation < .owner, !Self.differOnlyInLook(was, settings) || !draft.members.isEmpty { throw Problem.notOwner }
+    if let avatar = draft.avatar {
+      if let avatar, avatar.bytes.count > Limits.avatarBytesMax {
+        throw Problem(
+          .tooLarge, "avatar-too-large", "An avatar has at most \(Limits.avatarBytesMax) bytes.", field: "avatar")
+      }
+      settings.avatarHash = avatar?.hash
+    }
+    try check(settings)
+    if !draft.members.isEmpty { try changeMembers(post, state, draft.members, writer) }
+    if let avatar = draft.avatar { try set(avatar, in: state, writer) }
+    var receipt = Receipt(position: head)
+    receipt.room = state.room
+    guard settings != was else {
+      receipt.isRepeat = draft.members.isEmpty
+      return settle(post, receipt)
+    }
+    state.room.settings = settings
+    rooms.changed(state)
+    let entry = try note(.settings(settings, was: was), by: post.author, in: state, writer)
+    tell(.entry(entry, author: session(of: post)))
+    try settingsChanged(from: was, in: state, writer)
+    receipt.entry = entry
+    receipt.position = head
+    receipt.room = state.room
+    settle(post, receipt)
+  }
+
+  /// For who is no member of a closed room it is not there.
+  private func refusal(_ state: RoomBook.State, _ post: Post) throws -> Problem {
+    rooms.occupants(of: state.room.id)?.occupant(of: post.author.id) != nil || !state.room.settings.isMembersOnly
+      ? Problem.notOwner : Problem.roomUnknown
+  }
+
+  private mutating func changeMembers(
+    _ post: Post, _ state: RoomBook.State, _ drafts: [MemberDraft], _ writer: any StoreWriter
+  ) throws {
+    if drafts.count > Limits.memberChangesMax {
+      throw Problem(.tooLarge, "too-many-changes", "At most \(Limits.memberChangesMax) people change at a time.")
+    }
+    var changes: [(MemberDraft, Party, Member?)] = []
+    for draft in drafts {
+      guard let user = try user(draft.address, writer), user.party.realm == state.room.name.realm else {
+        throw Problem(.missing, "user-unknown", "There is no user \(draft.address).", field: "userId")
+      }
+      changes.append((draft, user.party, try member(user.party.id, in: state, writer)))
+    }
+    let owners = try writer.members(of: state.room.id, among: [.owner], after: nil, limit: Limits.memberChangesMax)
+    let staying = owners.contains { owner in !changes.contains { $0.1 == owner.party && $0.0.affiliation != .owner } }
+    guard staying || changes.contains(where: { $0.0.affiliation == .owner }) else { throw Problem.lastOwner }
+    for (draft, party, was) in changes { try apply(draft, to: party, was: was, by: post, in: state, writer) }
+  }
+
+  private static func differOnlyInLook(_ a: RoomSettings, _ b: RoomSettings) -> Bool {
+    var a = a
+    a.name = b.name
+    a.about = b.about
+    a.metadata = b.metadata
+    a.avatarHash = b.avatarHash
+    a.language = b.language
+    return a == b
+  }
+
+  private func set(_ avatar: Avatar?, in state: RoomBook.State, _ writer: any StoreWriter) throws {
+    try writer.setVault(state.room.id, node: Vault.avatar, item: Vault.bytes, avatar?.bytes)
+    try writer.setVault(
+      state.room.id, node: Vault.avatar, item: Vault.mediaType, avatar.map { Array($0.mediaType.utf8) })
+  }
+
+  private func check(_ settings: RoomSettings) throws(Problem) {
+    for (field, value, bound) in [
+      ("name", settings.name, Limits.displayNameBytesMax), ("about", settings.about, Limits.statusBytesMax),
+      ("metadata", settings.metadata, Limits.metadataBytesMax), ("password", settings.password, Limits.passwordBytesMax),
+      ("language", settings.language, 64),
+    ] {
+      if let value, value.utf8.count > bound {
+        throw Problem(.tooLarge, "\(field)-too-long", "\(field) has at most \(bound) bytes.", field: field)
+      }
+    }
+    guard (0...Limits.slowModeSecondsMax).contains(settings.slowModeSeconds) else {
+      throw Problem(
+        .malformed, "slow-mode-invalid", "slowModeSeconds is 0 to \(Limits.slowModeSecondsMax).",
+        field: "slowModeSeconds")
+    }
+    if let count = settings.occupantsMax, !(1...Limits.occupantsMax).contains(count) {
+      throw Problem(
+        .malformed, "occupants-invalid", "A room has 1 to \(Limits.occupantsMax) occupants.", field: "occupantsMax")
+    }
+  }
+
+  /// 10.2.1: what those who are there must learn, and who must go.
+  private mutating func settingsChanged(
+    from was: RoomSettings, in state: RoomBook.State, _ writer: any StoreWriter
+  ) throws {
+    let now = state.room.settings
+    var codes: [UInt16] = [104]
+    if now.showsAddresses != was.showsAddresses { codes.append(now.showsAddresses ? 172 : 173) }
+    if now.isMembersOnly, !was.isMembersOnly, let occupants = rooms.occupants(of: state.room.id) {
+      for (key, occupant) in occupants.byKey where !occupant.affiliation.isMember {
+        expel(key, from: state.room, affiliation: occupant.affiliation, codes: [322])
+      }
+    }
+    tell(.notice(RoomNotice(room: state.room.name, kind: .settings(codes: codes)), showsAddresses: false,
+        moderatorsOnly: false))
+  }
+
+  // MARK: Setting up
+
+  /// The form is the post that makes the room (10.1.2, 10.1.3).
+  private mutating func found(
+    _ post: Post, _ address: BareJID, _ lease: RoomBook.Lease, _ draft: SettingsDraft, _ writer: any StoreWriter
+  ) throws {
+    var settings = RoomSettings.group
+    draft.apply(&settings)
+    try check(settings)
+    guard let local = address.local else { throw Problem.roomUnknown }
+    rooms.lease(address, nil)
+    let state: RoomBook.State
+    do {
+      state = try make(
+        post, localpart: local, externalID: nil, settings: settings, nick: lease.nick, writer)
+    } catch {
+      rooms.lease(address, lease)
+      throw error
+    }
+    state.room.memberCount = 1
+    let created = try note(.created, by: post.author, in: state, writer)
+    try own(state, by: post.author, nick: lease.nick, created, writer)
+    let key = try Self.nick(lease.nick).key
+    let occupant = rooms.occupy(state.room.id) {
+      $0.enter(
+        Occupants.Seat(session: lease.session, presence: lease.presence), party: lease.party, nick: lease.nick,
+        key: key, affiliation: .owner, role: .moderator)
+    }
+    rooms.seat(lease.session.id, in: state.room.id, true)
+    tell(.seated(lease.session, isModerator: true, state.room.id))
+    // Under the occupant id that lasts.
+    tell(.shown(occupantPresence(of: occupant, in: state.room), to: [lease.session], own: true))
+    tell(.entry(created, author: session(of: post)))
+    if !draft.members.isEmpty { try changeMembers(post, state, draft.members, writer) }
+    var receipt = Receipt(position: head)
+    receipt.room = state.room
+    receipt.entry = created
+    settle(post, receipt)
+  }
+
+  mutating func abandon(_ post: Post, _ reference: RoomReference, _ writer: any StoreWriter) throws {
+    guard case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id
+    else {
+      // 10.2: cancelling the configuration of a room that is there changes nothing.
+      _ = try find(reference, for: post.author, writer)
+      return settle(post)
+    }
+    rooms.lease(address, nil)
+    settle(post)
+  }
+
+  // MARK: The end
+
+  mutating func destroy(
+    _ post: Post, _ reference: RoomReference, reason: String?, alternate: BareJID?, _ writer: any StoreWriter
+  ) throws {
+    let (state, affiliation) = try findAsMember(reference, for: post.author, writer)
+    guard affiliation == .owner else { throw Problem.notOwner }
+    let reason = Self.cut(reason)
+    // Nobody follows the room any more: its end stands in the feed of everybody who did.
+    var feeds: [FeedRow] = []
+    var after: UserID?
+    while true {
+      let page = try writer.members(
+        of: state.room.id, among: [.watcher, .member, .admin, .owner], after: after, limit: Limits.feedPageMax)
+      feeds += page.map { FeedRow(user: $0.party.id, traits: [.inbound]) }
+      guard page.count == Limits.feedPageMax else { break }
+      after = page.last?.party.id
+    }
+    state.room.isDestroyed = true
+    rooms.changed(state)
+    let entry = try note(
+      .destroyed(reason: reason, alternate: alternate), by: post.author, in: state, feeds: feeds, writer)
+    // At once: memberships are read by who arrives in the same batch.
+    try writer.update(state.room)
+    if let occupants = rooms.occupants(of: state.room.id) {
+      for (key, occupant) in occupants.byKey {
+        expel(
+          key, from: state.room, affiliation: occupant.affiliation, codes: [], reason: reason,
+          destroyed: OccupantPresence.Destroyed(alternate: alternate))
+      }
+    }
+    tell(.entry(entry, author: session(of: post)))
+    tell(.closed(state.room.id))
+    var receipt = Receipt(position: head)
+    receipt.entry = entry
+    receipt.room = state.room
+    settle(post, receipt)
+  }
+}

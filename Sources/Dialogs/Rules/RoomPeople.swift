@@ -1,0 +1,358 @@
+import Addresses
+
+/// Who belongs to a room, and what occupants may do there (XEP-0045 7.8, 7.10,
+/// 8.2 to 8.5, 9, 10.3 to 10.8).
+extension Judge {
+  mutating func members(
+    _ post: Post, _ reference: RoomReference, _ drafts: [MemberDraft], _ writer: any StoreWriter
+  ) throws {
+    if drafts.isEmpty { throw Problem(.malformed, "nothing-to-change", "Name at least one person.") }
+    if drafts.count > Limits.memberChangesMax {
+      throw Problem(.tooLarge, "too-many-changes", "At most \(Limits.memberChangesMax) people change at a time.")
+    }
+    let state = try find(reference, for: post.author, writer)
+    let actor = try affiliation(of: post.author.id, in: state, writer)
+    var changes: [(draft: MemberDraft, party: Party, was: Member?)] = []
+    // All is checked before anything is written.
+    var owners: [UserID: Bool] = [:]
+    var nicks: Set<String> = []
+    for draft in drafts {
+      if let nick = draft.nick, !nick.isEmpty, !nicks.insert(try Self.nick(nick).key).inserted { throw Problem.nickTaken }
+      guard let party = try target(draft.address, in: state, writer) else {
+        throw Problem(.missing, "user-unknown", "There is no user \(draft.address).", field: "userId")
+      }
+      let was = try member(party.id, in: state, writer)
+      try check(draft, of: party, was: was, actor: actor, by: post.author, in: state, writer)
+      if let affiliation = draft.affiliation { owners[party.id] = affiliation == .owner }
+      if changes.contains(where: { $0.party == party }) {
+        throw Problem(.malformed, "person-named-twice", "\(draft.address) is named twice.")
+      }
+      changes.append((draft, party, was))
+    }
+    try checkOwners(owners, in: state, writer)
+    var last: Entry?
+    for change in changes {
+      last = try apply(change.draft, to: change.party, was: change.was, by: post, in: state, writer) ?? last
+    }
+    var receipt = Receipt(position: head)
+    receipt.entry = last
+    receipt.room = state.room
+    receipt.isRepeat = last == nil
+    settle(post, receipt)
+  }
+
+  /// A local user of the room's realm, also one who is disabled: they can be put out.
+  private mutating func target(
+    _ address: BareJID, in state: RoomBook.State, _ writer: any StoreWriter
+  ) throws -> Party? {
+    guard let user = try user(address, writer), user.party.realm == state.room.name.realm, user.state != .deleted
+    else { return nil }
+    return user.party
+  }
+
+  private mutating func check(
+    _ draft: MemberDraft, of party: Party, was: Member?, actor: Affiliation, by author: Party,
+    in state: RoomBook.State, _ writer: any StoreWriter
+  ) throws {
+    let before = was?.affiliation ?? .none
+    let after = draft.affiliation ?? before
+    do throws(ChangeRefusal) {
+      if party.id == author.id, after < before {
+        try actor.mayBecome(after)
+      } else if party.id == author.id, after == before, before.isMember {
+        // One's own nick.
+      } else {
+        try actor.mayChange(from: before, to: after)
+      }
+    } catch {
+      // Who is nobody here learns nothing of who is somebody.
+      throw Problem(error)
+    }
+    if let nick = draft.nick, !nick.isEmpty {
+      guard after.isMember else { throw Problem.nickInvalid }
+      let (_, key) = try Self.nick(nick)
+      guard try isFree(key: key, for: party.id, in: state, writer) else { throw Problem.nickTaken }
+    }
+    if after.isMember, !before.isMember {
+      if state.room.memberCount >= Limits.membersMax {
+        throw Problem(.tooLarge, "member-list-full", "A room has at most \(Limits.membersMax) members.")
+      }
+      if try isBlocked(author, resource: nil, by: party, writer) { throw Problem.unreachable }
+    }
+  }
+
+  /// Somebody must be able to look after the room.
+  private mutating func checkOwners(
+    _ changes: [UserID: Bool], in state: RoomBook.State, _ writer: any StoreWriter
+  ) throws {
+    guard changes.values.contains(false) else { return }
+    if changes.values.contains(true) { return }
+    let owners = try writer.members(
+      of: state.room.id, among: [.owner], after: nil, limit: changes.count + 1)
+    if !owners.contains(where: { changes[$0.party.id] == nil }), owners.contains(where: { changes[$0.party.id] == false }) {
+      throw Problem.lastOwner
+    }
+  }
+
+  /// nil: nothing changes.
+  @discardableResult
+  mutating func apply(
+    _ draft: MemberDraft, to party: Party, was: Member?, by post: Post, in state: RoomBook.State,
+    isSelf: Bool = false, _ writer: any StoreWriter
+  ) throws -> Entry? {
+    let before = was?.affiliation ?? .none
+    let after = draft.affiliation ?? before
+    // A wish where the room is new: two may have the same.
+    let wish = draft.nick.flatMap { $0.isEmpty ? nil : $0 }
+    let nick = try wish.map { try freeNick(for: party, wish: $0, in: state, writer) }
+    let isFreed = draft.nick == "" && was?.nick != nil
+    guard after != before || isFreed || (nick != nil && nick != was?.nick) else { return nil }
+
+    let reason = Self.cut(draft.reason)
+    var feeds: [FeedRow] = []
+    if after.isMember != before.isMember { feeds.append(FeedRow(user: party.id, traits: [.inbound])) }
+    if after.isMember && !before.isMember { state.room.memberCount += 1 }
+    if !after.isMember && before.isMember { state.room.memberCount -= 1 }
+    var kept: String?
+    if after.isMember, !isFreed {
+      kept = try nick ?? was?.nick ?? rooms.occupants(of: state.room.id)?.occupant(of: party.id)?.nick
+        ?? freeNick(for: party, wish: nil, in: state, writer)
+    }
+    let shownNick = kept ?? was?.nick
+    let entry = try note(
+      .member(MemberChange(party: party, was: before, now: after, nick: shownNick, reason: reason)), by: post.author,
+      in: state, feeds: feeds, writer)
+    let member = Member(
+      room: state.room.id, party: party, affiliation: after, nick: kept,
+      since: after.isMember && before.isMember ? was?.since ?? entry.position : entry.position,
+      joinedAt: after.isMember && before.isMember ? was?.joinedAt ?? time : time, version: entry.position)
+    try store(member, in: state, writer)
+    state.room.version = entry.position
+    rooms.changed(state)
+    follow(party, was: before, now: after, entry, post)
+    try changeOccupant(party, from: before, to: member, nick: shownNick, reason: reason, by: post, in: state, writer)
+    if after.isMember, !before.isMember, party.id != post.author.id {
+      try tellInvitation(to: party, in: state.room, by: post.author, reason: reason, writer)
+    }
+    return entry
+  }
+
+  /// The entry itself reaches who comes and who goes: it stands in their feed.
+  private mutating func follow(_ party: Party, was: Affiliation, now: Affiliation, _ entry: Entry, _ post: Post) {
+    let comes = now.isMember && !was.isMember
+    let goes = !now.isMember && was.isMember
+    if comes {
+      for attendance in hub.attendances(of: party.id) where attendance.door == .app {
+        tell(.followed(entry.dialog, attendance.session))
+      }
+    }
+    tell(.entry(entry, author: session(of: post)))
+    if goes { tell(.unfollowed(party.id, entry.dialog)) }
+  }
+
+  /// What a change of affiliation does to somebody who is there (9.1 to 9.8), or
+  /// tells those who are of somebody who is not.
+  private mutating func changeOccupant(
+    _ party: Party, from before: Affiliation, to member: Member, nick: String?, reason: String?, by post: Post,
+    in state: RoomBook.State, _ writer: any StoreWriter
+  ) throws {
+    let after = member.affiliation
+    let room = state.room
+    guard let key = rooms.occupants(of: room.id)?.key(of: party.id) else {
+      if after != before {
+        tell(
+          .notice(
+            RoomNotice(
+              room: room.name,
+              kind: .member(MemberChange(party: party, was: before, now: after, nick: nick, reason: reason))),
+            showsAddresses: room.settings.showsAddresses, moderatorsOnly: false))
+      }
+      return
+    }
+    let actor = rooms.occupants(of: room.id)?.occupant(of: post.author.id)?.nick
+    if after == .outcast || (room.settings.isMembersOnly && !after.isMember) {
+      // 9.1; 9.4.
+      return expel(
+        key, from: room, affiliation: after, codes: after == .outcast ? [301] : [321], actor: actor, reason: reason)
+    }
+    if let nick = member.nick, let present = rooms.occupants(of: room.id)?.byKey[key], nick != present.nick,
+      let newKey = try? Precis.nicknameKey(nick)
+    {
+      let leaving = occupantPresence(
+        of: present, in: room, presence: unavailable(party, present.seats.last?.presence.resource), codes: [303],
+        newNick: nick)
+      tell(.occupant(leaving, except: nil))
+      _ = rooms.occupy(room.id) { $0.rename(from: key, to: newKey, nick: nick) }
+    }
+    guard let now = rooms.occupants(of: room.id)?.key(of: party.id) else { return }
+    let role = after.role(isModerated: room.settings.isModerated)
+    guard let occupant = rooms.occupy(room.id, { $0.set(affiliation: after, role: role, isShown: true, key: now) })
+    else { return }
+    tell(.moderates(role == .moderator, party.id, room.id))
+    tell(.occupant(occupantPresence(of: occupant, in: room, actor: actor, reason: reason), except: nil))
+  }
+
+  /// All seats of an occupant at once.
+  mutating func expel(
+    _ key: String, from room: Room, affiliation: Affiliation, codes: [UInt16], actor: String? = nil,
+    reason: String? = nil, destroyed: OccupantPresence.Destroyed? = nil
+  ) {
+    guard let occupant = rooms.occupy(room.id, { $0.remove(key: key) }) else { return }
+    let presence = occupantPresence(
+      of: occupant, in: room, presence: unavailable(occupant.party, occupant.seats.last?.presence.resource),
+      role: Role.none, affiliation: affiliation, codes: codes, actor: actor, reason: reason, destroyed: destroyed)
+    if destroyed != nil || !occupant.isShown {
+      // 10.9: each occupant hears of the end from themselves only.
+      tell(.shown(presence, to: occupant.seats.map(\.session), own: true))
+    } else {
+      tell(.occupant(presence, except: nil))
+    }
+    for seat in occupant.seats {
+      rooms.seat(seat.session.id, in: room.id, false)
+      tell(.unseated(seat.session.id, room.id))
+    }
+  }
+
+  // MARK: Roles
+
+  mutating func roles(
+    _ post: Post, _ reference: RoomReference, _ drafts: [RoleDraft], _ writer: any StoreWriter
+  ) throws {
+    if drafts.count > Limits.memberChangesMax {
+      throw Problem(.tooLarge, "too-many-changes", "At most \(Limits.memberChangesMax) people change at a time.")
+    }
+    let (state, affiliation) = try findAsMember(reference, for: post.author, writer)
+    let occupants = rooms.occupants(of: state.room.id)
+    let actor = occupants?.occupant(of: post.author.id)
+    var changes: [(key: String, draft: RoleDraft)] = []
+    for draft in drafts {
+      guard let (_, key) = try? Self.nick(draft.nick), let target = occupants?.byKey[key] else {
+        throw Problem.occupantUnknown
+      }
+      do throws(ChangeRefusal) {
+        try (actor?.role ?? affiliation.role(isModerated: true)).mayChange(
+          target.role, to: draft.role, actor: affiliation, target: target.affiliation)
+      } catch {
+        throw error == .powerless ? Problem.notModerator : Problem(error)
+      }
+      changes.append((key, draft))
+    }
+    for (key, draft) in changes {
+      let reason = Self.cut(draft.reason)
+      if draft.role == .none {
+        let target = rooms.occupants(of: state.room.id)?.byKey[key]
+        expel(
+          key, from: state.room, affiliation: target?.affiliation ?? .none, codes: [307], actor: actor?.nick,
+          reason: reason)
+      } else if let occupant = rooms.occupy(
+        state.room.id, { $0.set(role: draft.role, isShown: draft.role == .moderator ? true : nil, key: key) })
+      {
+        tell(.moderates(draft.role == .moderator, occupant.party.id, state.room.id))
+        let presence = occupantPresence(of: occupant, in: state.room, actor: actor?.nick, reason: reason)
+        if occupant.isShown {
+          tell(.occupant(presence, except: nil))
+        } else {
+          tell(.shown(presence, to: occupant.seats.map(\.session), own: true))
+        }
+      }
+    }
+    settle(post)
+  }
+
+  mutating func askForVoice(_ post: Post, _ reference: RoomReference, _ writer: any StoreWriter) throws {
+    let state = try find(reference, for: post.author, writer)
+    guard let occupant = session(of: post).flatMap({ rooms.occupants(of: state.room.id)?.occupant(of: $0) }) else {
+      throw Problem.notOccupant
+    }
+    // Who has voice is not kept from asking, but nobody is bothered with it.
+    if occupant.role == .visitor {
+      tell(
+        .notice(
+          RoomNotice(room: state.room.name, kind: .voiceRequest(nick: occupant.nick, occupant.party)),
+          showsAddresses: true, moderatorsOnly: true))
+    }
+    settle(post)
+  }
+
+  // MARK: Invitations
+
+  mutating func invite(
+    _ post: Post, _ reference: RoomReference, _ address: BareJID, _ reason: String?, _ writer: any StoreWriter
+  ) throws {
+    let (state, affiliation) = try findAsMember(reference, for: post.author, writer)
+    let invited = try reachable(address, for: post.author, writer)
+    if try isBlocked(post.author, resource: nil, by: invited, writer) { return settle(post) }
+    let was = try member(invited.id, in: state, writer)
+    // Who is banned is not invited behind an admin's back.
+    if was?.affiliation == .outcast { throw Problem.outranked }
+    if state.room.settings.isMembersOnly, was?.affiliation.isMember != true {
+      // 7.8.2: in a members-only room inviting makes a member.
+      guard affiliation >= .admin || (affiliation >= .member && state.room.settings.membersInvite) else {
+        throw Problem.notAdmin
+      }
+      if state.room.memberCount >= Limits.membersMax {
+        throw Problem(.tooLarge, "member-list-full", "A room has at most \(Limits.membersMax) members.")
+      }
+      try apply(
+        MemberDraft(address: address, affiliation: .member, reason: reason), to: invited, was: was, by: post,
+        in: state, writer)
+    } else {
+      try tellInvitation(to: invited, in: state.room, by: post.author, reason: Self.cut(reason), writer)
+    }
+    settle(post)
+  }
+
+  /// Kept until the invited user's client has it, like a message.
+  private mutating func tellInvitation(
+    to invited: Party, in room: Room, by inviter: Party, reason: String?, _ writer: any StoreWriter
+  ) throws {
+    let invitation = Invitation(
+      room: room.name, inviter: inviter, reason: reason, password: room.settings.password,
+      name: room.settings.name)
+    let entry = try insertOwn(
+      .invitation(invitation), of: invited, at: nextPosition(), traits: [.inbound, .replayed], writer)
+    tell(.entry(entry, author: nil))
+  }
+
+  mutating func decline(
+    _ post: Post, _ reference: RoomReference, _ address: BareJID, _ reason: String?, _ writer: any StoreWriter
+  ) throws {
+    let state = try find(reference, for: post.author, writer)
+    // Only to somebody who is there: nobody can use a room to reach others.
+    guard let inviter = try target(address, in: state, writer),
+      let occupant = rooms.occupants(of: state.room.id)?.occupant(of: inviter.id)
+    else { return settle(post) }
+    tell(
+      .told(
+        RoomNotice(room: state.room.name, kind: .declined(by: post.author.address, reason: Self.cut(reason))),
+        to: occupant.seats.map(\.session)))
+    settle(post)
+  }
+
+  // MARK: Registration
+
+  mutating func register(
+    _ post: Post, _ reference: RoomReference, nick: String?, _ writer: any StoreWriter
+  ) throws {
+    let state = try find(reference, for: post.author, writer)
+    let was = try member(post.author.id, in: state, writer)
+    if was?.affiliation == .outcast { throw Problem.roomBanned }
+    if was?.affiliation.isMember != true, state.room.settings.isMembersOnly { throw Problem.roomCannotRegister }
+    if state.room.memberCount >= Limits.membersMax, was?.affiliation.isMember != true {
+      throw Problem(.tooLarge, "member-list-full", "A room has at most \(Limits.membersMax) members.")
+    }
+    if let nick {
+      let (_, key) = try Self.nick(nick)
+      guard try isFree(key: key, for: post.author.id, in: state, writer) else { throw Problem.nickTaken }
+    }
+    let entry = try apply(
+      MemberDraft(
+        address: post.author.address, affiliation: was?.affiliation.isMember == true ? nil : .member, nick: nick),
+      to: post.author, was: was, by: post, in: state, writer)
+    var receipt = Receipt(position: head)
+    receipt.entry = entry
+    receipt.room = state.room
+    receipt.isRepeat = entry == nil
+    settle(post, receipt)
+  }
+}

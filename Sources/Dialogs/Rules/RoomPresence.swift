@@ -1,0 +1,269 @@
+import Addresses
+
+/// Being in a room: entering, changing nick and availability, leaving
+/// (XEP-0045 7.2, 7.6, 7.7, 7.14).
+extension Judge {
+  mutating func enter(
+    _ post: Post, _ reference: RoomReference, _ entering: Entering, _ writer: any StoreWriter
+  ) throws {
+    let author = post.author
+    let session = entering.session.id
+    guard let state = try lookUp(reference, for: author, writer) else {
+      return try lease(post, reference, entering)
+    }
+    if state.room.isDestroyed { throw Problem.roomDestroyed }
+    let (wish, wishKey) = try Self.nick(entering.nick)
+    if let present = rooms.occupants(of: state.room.id)?.occupant(of: session) {
+      return try enterAgain(post, state, entering, present, wish: (wish, wishKey), writer)
+    }
+    // Presence to a room by somebody who is not there and does not join (7.2.1, note).
+    guard entering.isJoin else { throw Problem.notOccupant }
+
+    let member = try member(author.id, in: state, writer)
+    let affiliation = member?.affiliation ?? .none
+    try checkEntry(state.room, affiliation, password: entering.password)
+    let occupants = rooms.occupants(of: state.room.id)
+    let companion = occupants?.occupant(of: author.id)
+    if companion == nil, affiliation < .admin,
+      (occupants?.count ?? 0) >= min(state.room.settings.occupantsMax ?? Limits.occupantsMax, Limits.occupantsMax)
+    {
+      throw Problem.roomFull
+    }
+    if rooms.rooms(of: session).count >= Limits.roomsPerSessionMax { throw Problem.noRoomsLeft }
+
+    // One user has one nick: that of the other sessions, else the reserved one.
+    let (nick, key) = try (companion?.nick ?? member?.nick).map { try Self.nick($0) } ?? (wish, wishKey)
+    guard try isFree(key: key, for: author.id, in: state, writer) else { throw Problem.nickTaken }
+    if let member, member.affiliation.isMember, member.nick == nil {
+      try store(with(member) { $0.nick = nick }, in: state, writer)
+    }
+
+    let role = companion?.role ?? affiliation.role(isModerated: state.room.settings.isModerated)
+    let others = shown(in: state.room, without: author.id)
+    let occupant = rooms.occupy(state.room.id) {
+      $0.enter(
+        Occupants.Seat(session: entering.session, presence: entering.presence), party: author, nick: nick, key: key,
+        affiliation: affiliation, role: role)
+    }
+    rooms.seat(session, in: state.room.id, true)
+    var codes: [UInt16] = state.room.settings.showsAddresses ? [100] : []
+    if nick != entering.nick { codes.append(210) }
+    let own = occupantPresence(of: occupant, in: state.room, ownCodes: codes)
+    tell(.seated(entering.session, isModerator: role == .moderator, state.room.id))
+    if occupant.isShown { tell(.occupant(occupantPresence(of: occupant, in: state.room), except: session)) }
+    settle(post, entrance(state.room, others: others, own: own, member: member, isJoin: true))
+  }
+
+  private func entrance(
+    _ room: Room, others: [OccupantPresence], own: OccupantPresence, member: Member?, isJoin: Bool
+  ) -> Receipt {
+    var receipt = Receipt(position: head)
+    receipt.room = room
+    let hides = room.settings.history == .sinceJoin
+    // Who is no member has no history to join to: from now on.
+    let visibleAfter = hides ? member.map(\.since) ?? head : .zero
+    receipt.value = Entrance(
+      room: room, position: head, visibleAfter: visibleAfter, others: others, own: own, isJoin: isJoin)
+    return receipt
+  }
+
+  /// Those the room shows to somebody who comes.
+  private func shown(in room: Room, without user: UserID) -> [OccupantPresence] {
+    guard let occupants = rooms.occupants(of: room.id) else { return [] }
+    return occupants.byKey.values.filter { $0.isShown && $0.party.id != user }.map { occupantPresence(of: $0, in: room) }
+  }
+
+  /// XEP-0045 7.2.4 to 7.2.10.
+  private func checkEntry(_ room: Room, _ affiliation: Affiliation, password: String?) throws(Problem) {
+    if affiliation == .outcast { throw Problem.roomBanned }
+    if room.settings.isMembersOnly, !affiliation.isMember { throw Problem.roomMembersOnly }
+    if let expected = room.settings.password, !Self.isSame(expected, password ?? "") { throw Problem.roomPassword }
+  }
+
+  /// In a time that depends on what was given only.
+  private static func isSame(_ expected: String, _ given: String) -> Bool {
+    let expected = Array(expected.utf8)
+    var difference: UInt8 = expected.count == given.utf8.count ? 0 : 1
+    for (index, byte) in given.utf8.enumerated() { difference |= byte ^ (expected.isEmpty ? 1 : expected[index % expected.count]) }
+    return difference == 0
+  }
+
+  /// Presence from a session that is there: the same nick is availability, or,
+  /// of a client that lost its place, a join anew; another nick is a change.
+  private mutating func enterAgain(
+    _ post: Post, _ state: RoomBook.State, _ entering: Entering, _ present: Occupants.Occupant,
+    wish: (nick: String, key: String), _ writer: any StoreWriter
+  ) throws {
+    let session = entering.session.id
+    guard let key = rooms.occupants(of: state.room.id)?.key(of: session) else { throw Problem.notOccupant }
+    let member = try member(post.author.id, in: state, writer)
+    if wish.key == key, wish.nick == present.nick || entering.isJoin {
+      guard let occupant = rooms.occupy(state.room.id, { $0.show(entering.presence, by: session) }) else {
+        throw Problem.notOccupant
+      }
+      if entering.isJoin {
+        let own = occupantPresence(
+          of: occupant, in: state.room, ownCodes: state.room.settings.showsAddresses ? [100] : [])
+        if occupant.isShown { tell(.occupant(occupantPresence(of: occupant, in: state.room), except: session)) }
+        return settle(
+          post,
+          entrance(
+            state.room, others: shown(in: state.room, without: post.author.id), own: own, member: member,
+            isJoin: true))
+      }
+      broadcast(occupant, in: state.room)
+      return settle(post)
+    }
+
+    // 7.6. A member's nick is reserved for them: it moves with them.
+    guard try isFree(key: wish.key, for: post.author.id, in: state, writer) else { throw Problem.nickTaken }
+    if let member, member.affiliation.isMember {
+      try store(with(member) { $0.nick = wish.nick }, in: state, writer)
+    }
+    let leaving = occupantPresence(
+      of: present, in: state.room, presence: unavailable(present.party, present.seats.last?.presence.resource),
+      codes: [303], newNick: wish.nick)
+    guard let occupant = rooms.occupy(state.room.id, { occupants -> Occupants.Occupant? in
+      _ = occupants.rename(from: key, to: wish.key, nick: wish.nick)
+      return occupants.show(entering.presence, by: session)
+    }) else { throw Problem.notOccupant }
+    if present.isShown {
+      tell(.occupant(leaving, except: nil))
+    } else {
+      tell(.shown(leaving, to: present.seats.map(\.session), own: true))
+    }
+    broadcast(occupant, in: state.room)
+    settle(post)
+  }
+
+  /// To everybody; of somebody who is not shown to their own seats only.
+  mutating func broadcast(_ occupant: Occupants.Occupant, in room: Room) {
+    let presence = occupantPresence(of: occupant, in: room)
+    if occupant.isShown {
+      tell(.occupant(presence, except: nil))
+    } else {
+      tell(.shown(presence, to: occupant.seats.map(\.session), own: true))
+    }
+  }
+
+  // MARK: An address without a room
+
+  /// XEP-0045 10.1: whoever comes first sets the room up. Nothing is stored
+  /// until they say how it is meant.
+  private mutating func lease(_ post: Post, _ reference: RoomReference, _ entering: Entering) throws {
+    guard case .address(let address) = reference, entering.isJoin, let local = address.local,
+      let realm = realms.realm(post.author.realm), address.hasDomain(realm.rooms),
+      local.utf8.count <= Limits.roomNameBytesMax
+    else { throw Problem.roomUnknown }
+    let (nick, _) = try Self.nick(entering.nick)
+    if let lease = rooms.leases[address], lease.session.id != entering.session.id { throw Problem.roomLocked }
+    if rooms.leases.count >= Limits.leasesMax { throw Problem.noRoomsLeft }
+    rooms.lease(
+      address,
+      RoomBook.Lease(session: entering.session, party: post.author, nick: nick, presence: entering.presence))
+    let room = Room(
+      name: RoomName(dialog: DialogID(0), realm: realm.id, address: address), externalID: nil, createdAt: time,
+      settings: .group)
+    var codes: [UInt16] = [100, 201]
+    if nick != entering.nick { codes.append(210) }
+    let own = OccupantPresence(
+      room: room.name, nick: nick, party: post.author, resource: entering.presence.resource, affiliation: .owner,
+      role: .moderator, presence: entering.presence, ownCodes: codes,
+      // An id of its own, which ends with the lease: the room has no number yet.
+      occupantID: realms.occupantID(of: post.author.id, in: room.name), showsAddress: true)
+    settle(post, entrance(room, others: [], own: own, member: nil, isJoin: true))
+  }
+
+  // MARK: Availability
+
+  mutating func show(
+    _ post: Post, _ reference: RoomReference, _ presence: Presence, _ writer: any StoreWriter
+  ) throws {
+    let state = try find(reference, for: post.author, writer)
+    guard let session = session(of: post),
+      let occupant = rooms.occupy(state.room.id, { $0.show(presence, by: session) })
+    else { throw Problem.notOccupant }
+    broadcast(occupant, in: state.room)
+    settle(post)
+  }
+
+  // MARK: Leaving
+
+  mutating func exit(
+    _ post: Post, _ reference: RoomReference, _ presence: Presence?, _ writer: any StoreWriter
+  ) throws {
+    guard let session = session(of: post) else { throw Problem.notOccupant }
+    if case .address(let address) = reference, rooms.leases[address]?.session.id == session {
+      rooms.lease(address, nil)
+      return settle(post)
+    }
+    let state = try find(reference, for: post.author, writer)
+    guard leave(state.room, session, presence, isHeard: true) else { throw Problem.notOccupant }
+    settle(post)
+  }
+
+  /// `isHeard`: the session is still there to be told.
+  private mutating func leave(_ room: Room, _ session: SessionID, _ presence: Presence?, isHeard: Bool) -> Bool {
+    guard let (before, after) = rooms.occupy(room.id, { $0.exit(session) }) else { return false }
+    rooms.seat(session, in: room.id, false)
+    let seat = before.seats.first { $0.session.id == session }
+    let left = occupantPresence(
+      of: before, in: room, presence: presence ?? unavailable(before.party, seat?.presence.resource))
+    if !isHeard { tell(.unseated(session, room.id)) }
+    if let after {
+      if isHeard, let seat { tell(.shown(left, to: [seat.session], own: true)) }
+      // What the others see of the occupant may have been the presence of this seat.
+      if before.seats.last?.session.id == session { broadcast(after, in: room) }
+    } else if before.isShown {
+      tell(.occupant(left, except: nil))
+    } else if isHeard, let seat {
+      tell(.shown(left, to: [seat.session], own: true))
+    }
+    if isHeard { tell(.unseated(session, room.id)) }
+    return true
+  }
+
+  mutating func vacate(_ session: SessionID, _ post: Post, _ writer: any StoreWriter) throws {
+    for id in rooms.rooms(of: session) {
+      guard let room = try rooms.states[id]?.room ?? writer.room(id) else { continue }
+      _ = leave(room, session, nil, isHeard: false)
+    }
+    for (address, lease) in rooms.leases where lease.session.id == session { rooms.lease(address, nil) }
+    tell(.vacated(session))
+    settle(post)
+  }
+
+  mutating func reseat(from old: SessionID, to session: any LiveSession, _ post: Post) {
+    for id in rooms.rooms(of: old) {
+      guard rooms.occupy(id, { $0.reseat(from: old, to: session) }) else { continue }
+      rooms.seat(old, in: id, false)
+      rooms.seat(session.id, in: id, true)
+      tell(.reseated(old, session, id))
+    }
+    settle(post)
+  }
+
+  mutating func occupants(_ post: Post, _ reference: RoomReference, _ writer: any StoreWriter) throws {
+    let state = try find(reference, for: post.author, writer)
+    let affiliation = try affiliation(of: post.author.id, in: state, writer)
+    let occupants = rooms.occupants(of: state.room.id)
+    let own = occupants?.occupant(of: post.author.id)
+    let belongs = affiliation.isMember || own != nil
+    if !belongs, affiliation == .outcast || (!state.room.settings.isListed && state.room.settings.isMembersOnly) {
+      throw Problem.roomUnknown
+    }
+    var receipt = Receipt(position: head)
+    receipt.room = state.room
+    let isShown = belongs || !state.room.settings.isMembersOnly
+    receipt.value = Occupancy(
+      affiliation: affiliation, role: own?.role ?? .none, count: occupants?.count ?? 0,
+      occupants: !isShown
+        ? []
+        : (occupants?.byKey.values ?? [:].values).map { occupant in
+          OccupantView(
+            nick: occupant.nick, party: occupant.party, affiliation: occupant.affiliation, role: occupant.role,
+            resources: occupant.seats.map(\.presence.resource))
+        })
+    settle(post, receipt)
+  }
+}

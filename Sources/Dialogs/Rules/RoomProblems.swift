@@ -1,0 +1,50 @@
+/// Why a room refuses. One list: the doors map the codes to what their protocol
+/// says (XEP-0045 names a stanza error for each).
+extension Problem {
+  public static let roomUnknown = Problem(.missing, "room-unknown", "There is no such room or dialog.")
+  public static let roomDestroyed = Problem(.missing, "room-destroyed", "This room was destroyed.")
+  public static let roomLocked = Problem(
+    .missing, "room-locked", "This room is being set up by its creator. Try again later.")
+  public static let roomTaken = Problem(.conflict, "room-taken", "This address is or was another room's.")
+  public static let roomBanned = Problem(.forbidden, "room-banned", "You are banned from this room.")
+  public static let roomMembersOnly = Problem(
+    .forbidden, "room-members-only", "Only members may enter this room. Ask one of them to invite you.")
+  public static let roomPassword = Problem(
+    .unauthenticated, "room-password", "This room has a password, and this is not it.", field: "password")
+  public static let roomFull = Problem(.overloaded, "room-full", "This room is full.", retryAfter: 60)
+  public static let nickTaken = Problem(
+    .conflict, "nick-taken", "Somebody else has this nickname in this room.", field: "nick")
+  public static let nickMissing = Problem(
+    .malformed, "nick-missing", "Entering a room takes a nickname: room@service/nickname.", field: "nick")
+  public static let nickInvalid = Problem(
+    .malformed, "nick-invalid", "This cannot be a nickname (RFC 8266).", field: "nick")
+  public static let notOccupant = Problem(
+    .forbidden, "not-occupant", "Enter the room first.")
+  public static let noVoice = Problem(.forbidden, "no-voice", "You may read here, not write.")
+  public static let notModerator = Problem(.forbidden, "not-moderator", "Only moderators of this room may do this.")
+  public static let notAdmin = Problem(.forbidden, "not-admin", "Only admins and owners of this room may do this.")
+  public static let notOwner = Problem(.forbidden, "not-owner", "Only owners of this room may do this.")
+  public static let outranked = Problem(
+    .forbidden, "outranked", "You may not do this to somebody of this affiliation.")
+  public static let lastOwner = Problem(
+    .conflict, "last-owner", "A room has at least one owner. Make somebody else owner first.")
+  public static let occupantUnknown = Problem(
+    .missing, "occupant-unknown", "Nobody of this nickname is in this room.", field: "nick")
+  public static let noWhispers = Problem(.forbidden, "no-whispers", "This room allows no private messages.")
+  public static let roomCannotRegister = Problem(
+    .forbidden, "room-members-only", "Members of this room are made by its admins.")
+  public static let noRoomsLeft = Problem(
+    .overloaded, "too-many-rooms", "No further room can be entered or made. Leave one first.")
+
+  static func slow(_ seconds: Int) -> Problem {
+    Problem(.tooFast, "slow-mode", "This room lets you write again in \(seconds) seconds.", retryAfter: seconds)
+  }
+
+  init(_ refusal: ChangeRefusal) {
+    switch refusal {
+    case .powerless: self = .notAdmin
+    case .outranked: self = .outranked
+    case .lastOwner: self = .lastOwner
+    }
+  }
+}

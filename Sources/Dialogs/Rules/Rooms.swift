@@ -1,0 +1,210 @@
+import Addresses
+
+/// Rooms: what all their rules share. What each intent does is in the files
+/// beside this one: being there (`RoomPresence`), talking (`RoomTalk`), people
+/// (`RoomPeople`), the room itself (`RoomMaking`).
+extension Judge {
+  mutating func room(_ post: Post, _ intent: RoomIntent, _ writer: any StoreWriter) throws {
+    switch intent {
+    case .create(let draft): try create(post, draft, writer)
+    case .enter(let room, let entering): try enter(post, room, entering, writer)
+    case .show(let room, let presence): try show(post, room, presence, writer)
+    case .exit(let room, let presence): try exit(post, room, presence, writer)
+    case .say(let room, let draft): try say(post, room, draft, writer)
+    case .signal(let room, let stanza): try overhear(post, room, stanza, writer)
+    case .whisper(let room, let nick, let stanza): try whisper(post, room, to: nick, stanza, writer)
+    case .marker(let room, let draft): try marker(post, room, draft, writer)
+    case .members(let room, let drafts): try members(post, room, drafts, writer)
+    case .roles(let room, let drafts): try roles(post, room, drafts, writer)
+    case .configure(let room, let draft): try configure(post, room, draft, writer)
+    case .abandon(let room): try abandon(post, room, writer)
+    case .topic(let room, let text, let stanza): try topic(post, room, text, stanza, writer)
+    case .invite(let room, let address, let reason): try invite(post, room, address, reason, writer)
+    case .decline(let room, let address, let reason): try decline(post, room, address, reason, writer)
+    case .askForVoice(let room): try askForVoice(post, room, writer)
+    case .register(let room, let nick): try register(post, room, nick: nick, writer)
+    case .destroy(let room, let reason, let alternate):
+      try destroy(post, room, reason: reason, alternate: alternate, writer)
+    case .occupants(let room): try occupants(post, room, writer)
+    case .vacate(let session): try vacate(session, post, writer)
+    case .reseat(let old, let session): reseat(from: old, to: session, post)
+    }
+  }
+
+  // MARK: Finding
+
+  /// The room's state; throws where there is none, or none that the author may
+  /// know of.
+  mutating func find(
+    _ reference: RoomReference, for author: Party, _ writer: any StoreWriter
+  ) throws -> RoomBook.State {
+    guard let state = try lookUp(reference, for: author, writer) else { throw Problem.roomUnknown }
+    if state.room.isDestroyed { throw Problem.roomDestroyed }
+    return state
+  }
+
+  mutating func lookUp(
+    _ reference: RoomReference, for author: Party, _ writer: any StoreWriter
+  ) throws -> RoomBook.State? {
+    switch reference {
+    case .dialog(let id):
+      if let state = rooms.states[id] { return state.room.name.realm == author.realm ? state : nil }
+      guard let room = try writer.room(id), room.name.realm == author.realm else { return nil }
+      return rooms.put(room)
+    case .address(let address):
+      if let id = rooms.numbers[address], let state = rooms.states[id] {
+        return state.room.name.realm == author.realm ? state : nil
+      }
+      guard let room = try writer.room(at: address), room.name.realm == author.realm else { return nil }
+      return rooms.put(room)
+    }
+  }
+
+  mutating func member(
+    _ user: UserID, in state: RoomBook.State, _ writer: any StoreWriter
+  ) throws -> Member? {
+    if let known = state.members[user] { return known }
+    let found = try writer.member(user, of: state.room.id)
+    state.members[user] = .some(found)
+    return found
+  }
+
+  mutating func affiliation(
+    of user: UserID, in state: RoomBook.State, _ writer: any StoreWriter
+  ) throws -> Affiliation {
+    try member(user, in: state, writer)?.affiliation ?? .none
+  }
+
+  /// A room only shows itself to those it concerns: for others one that is
+  /// closed is one that is not.
+  mutating func findAsMember(
+    _ reference: RoomReference, for author: Party, _ writer: any StoreWriter
+  ) throws -> (state: RoomBook.State, affiliation: Affiliation) {
+    let state = try find(reference, for: author, writer)
+    let affiliation = try affiliation(of: author.id, in: state, writer)
+    guard affiliation.isMember || rooms.occupants(of: state.room.id)?.occupant(of: author.id) != nil else {
+      throw Problem.roomUnknown
+    }
+    return (state, affiliation)
+  }
+
+  // MARK: Nicks
+
+  /// The nick as the room shows it, and its comparison key (RFC 8266).
+  static func nick(_ text: String) throws(Problem) -> (nick: String, key: String) {
+    guard text.utf8.count <= Limits.nickBytesMax, let nick = try? Precis.nickname(text),
+      let key = try? Precis.nicknameKey(text), nick.utf8.count <= Limits.nickBytesMax,
+      (try? Precis.opaqueString(nick)) == nick
+    else { throw Problem.nickInvalid }
+    return (nick, key)
+  }
+
+  /// Nobody else holds the nick: neither somebody there nor a member who is away.
+  mutating func isFree(
+    key: String, for user: UserID, in state: RoomBook.State, _ writer: any StoreWriter
+  ) throws -> Bool {
+    if let occupant = rooms.occupants(of: state.room.id)?.byKey[key], occupant.party.id != user { return false }
+    if let holder = try writer.member(nickKey: key, of: state.room.id), holder.party.id != user { return false }
+    return true
+  }
+
+  /// A free nick for a member: what they wish, their name, their localpart;
+  /// with a number where it is taken.
+  mutating func freeNick(
+    for party: Party, wish: String?, in state: RoomBook.State, _ writer: any StoreWriter
+  ) throws -> String {
+    let names = [wish, try writer.user(party.id)?.profile.displayName, party.name]
+    guard let (base, key) = names.lazy.compactMap({ $0 }).compactMap({ try? Self.nick($0) }).first else {
+      return party.name
+    }
+    if try isFree(key: key, for: party.id, in: state, writer) { return base }
+    for number in 2...Limits.membersMax + 2 {
+      guard let (nick, key) = try? Self.nick("\(base) \(number)") else { break }
+      if try isFree(key: key, for: party.id, in: state, writer) { return nick }
+    }
+    return party.name
+  }
+
+  /// The nick a member writes under, reserved from now on where none was.
+  mutating func reservedNick(
+    of member: Member, in state: RoomBook.State, _ writer: any StoreWriter
+  ) throws -> String {
+    if let nick = member.nick { return nick }
+    let nick = try freeNick(for: member.party, wish: nil, in: state, writer)
+    try store(with(member) { $0.nick = nick }, in: state, writer)
+    return nick
+  }
+
+  func with(_ member: Member, _ change: (inout Member) -> Void) -> Member {
+    var member = member
+    change(&member)
+    return member
+  }
+
+  mutating func store(_ member: Member, in state: RoomBook.State, _ writer: any StoreWriter) throws {
+    try writer.put(member, ordinal: state.room.ordinal)
+    state.members[member.party.id] = .some(member.affiliation == .none ? nil : member)
+    if !member.affiliation.isMember { state.marks[member.party.id] = nil }
+  }
+
+  // MARK: Writing
+
+  /// One entry of the room. `sequence`: it is shown among the messages.
+  mutating func insert(
+    _ fact: Fact, by author: Party, in state: RoomBook.State, feeds: [FeedRow] = [], key: RepeatKey? = nil,
+    _ writer: any StoreWriter
+  ) throws -> Entry {
+    let position = nextPosition()
+    state.room.last = position
+    rooms.counted(state)
+    let entry = Entry(
+      position: position, time: time, dialog: state.room.id, author: author, place: .room(state.room.name),
+      fact: fact, id: realms.entryID(position, in: state.room.name.realm))
+    try writer.insert(entry, feeds: feeds, key: key)
+    return entry
+  }
+
+  /// What the server notes among the messages.
+  mutating func note(
+    _ change: RoomChange.Change, by author: Party, in state: RoomBook.State, stanza: Message? = nil,
+    feeds: [FeedRow] = [], _ writer: any StoreWriter
+  ) throws -> Entry {
+    state.room.sequence += 1
+    return try insert(
+      .room(RoomChange(sequence: state.room.sequence, change: change, stanza: stanza, room: state.room)), by: author, in: state,
+      feeds: feeds, writer)
+  }
+
+  mutating func tell(_ news: RoomNews) { tell(.room(news)) }
+
+  // MARK: Presences
+
+  func occupantPresence(
+    of occupant: Occupants.Occupant, in room: Room, presence: Presence? = nil, role: Role? = nil,
+    affiliation: Affiliation? = nil, codes: [UInt16] = [], ownCodes: [UInt16] = [], newNick: String? = nil,
+    actor: String? = nil, reason: String? = nil, destroyed: OccupantPresence.Destroyed? = nil
+  ) -> OccupantPresence {
+    let shown = presence ?? occupant.seats.last?.presence ?? unavailable(occupant.party, nil)
+    return OccupantPresence(
+      room: room.name, nick: occupant.nick, party: occupant.party, resource: shown.resource,
+      affiliation: affiliation ?? occupant.affiliation, role: role ?? (shown.isAvailable ? occupant.role : .none),
+      presence: shown, codes: codes, ownCodes: ownCodes, newNick: newNick, actor: actor, reason: reason,
+      destroyed: destroyed, occupantID: realms.occupantID(of: occupant.party.id, in: room.name),
+      showsAddress: room.settings.showsAddresses)
+  }
+
+  func unavailable(_ party: Party, _ resource: String?) -> Presence {
+    Presence(from: party, resource: resource ?? "", availability: .offline, time: time)
+  }
+
+  static func cut(_ reason: String?) -> String? {
+    guard let reason, !reason.isEmpty else { return nil }
+    if reason.utf8.count <= Limits.reasonBytesMax { return reason }
+    var cut = ""
+    for character in reason {
+      if cut.utf8.count + character.utf8.count > Limits.reasonBytesMax { break }
+      cut.append(character)
+    }
+    return cut
+  }
+}

@@ -1,0 +1,140 @@
+import Addresses
+import Dialogs
+
+/// A group or public dialog as operators see it.
+package struct DialogRow: Codable, Hashable, Sendable {
+  /// The address that XMPP clients enter.
+  package let jid: String
+  /// What apps call it.
+  package let id: String
+  package let name: String?
+  /// `group`, `public`.
+  package let type: String
+  /// Whether anybody finds it.
+  package let listed: Bool
+  package let members: Int
+  package let createdAt: String
+
+  init(_ room: Room, in context: AdminContext) {
+    jid = room.address.description
+    id = context.parley.dialogID(room.id, in: room.name.realm).description
+    name = room.settings.name
+    type = room.settings.isMembersOnly ? "group" : "public"
+    listed = room.settings.isListed
+    members = room.memberCount
+    createdAt = Moment.text(room.createdAt)
+  }
+}
+
+/// Somebody in a dialog, or somebody who is kept out of it.
+package struct DialogMemberRow: Codable, Hashable, Sendable {
+  package let jid: String
+  /// A `DialogRole`; `none` for somebody who has just been taken out.
+  package let role: String
+  package let nick: String?
+  /// When they became a member; nil of banned people.
+  package let since: String?
+
+  init(_ member: Member) {
+    jid = member.party.address.description
+    role = DialogRole(member.affiliation)?.rawValue ?? "none"
+    nick = member.nick
+    since = member.affiliation.isMember ? Moment.text(member.joinedAt) : nil
+  }
+}
+
+/// The words of commands, tables and JSON for what somebody is to a dialog.
+package enum DialogRole: String, Codable, Hashable, Sendable, CaseIterable {
+  case owner, admin, member, watcher, banned
+
+  /// nil: nothing.
+  init?(_ affiliation: Affiliation) {
+    switch affiliation {
+    case .owner: self = .owner
+    case .admin: self = .admin
+    case .member: self = .member
+    case .watcher: self = .watcher
+    case .outcast: self = .banned
+    case .none: return nil
+    }
+  }
+
+  var affiliation: Affiliation {
+    switch self {
+    case .owner: .owner
+    case .admin: .admin
+    case .member: .member
+    case .watcher: .watcher
+    case .banned: .outcast
+    }
+  }
+}
+
+extension AdminContext {
+  /// A dialog that is not deleted, by its address, by the name before the @ where the address is of the first domain,
+  /// or by the id that apps know.
+  func dialog(_ text: String) async throws(Problem) -> Room {
+    let parley = parley
+    var address: BareJID?
+    if text.contains("@") {
+      address = try Self.dialogAddress(text)
+      if let address, parley.realm(rooms: address.domain) == nil {
+        throw Problem(.foreign, "domain-not-served", "\(address.domain) has no dialogs here.", field: "dialog")
+      }
+    } else if let realm = parley.realms.first {
+      address = try? BareJID(local: text, domain: realm.rooms)
+    }
+    let room = try await parley.read { [address] reader -> Room? in
+      if let id = PublicID(text) {
+        for realm in parley.realms {
+          guard let number = parley.dialog(of: id, in: realm.id) else { continue }
+          if let room = try reader.room(number), room.name.realm == realm.id { return room }
+        }
+      }
+      return try address.flatMap { try reader.room(at: $0) }
+    }
+    guard let room, !room.isDestroyed else {
+      throw Problem(.missing, "dialog-unknown", "There is no dialog \(Line.safe(text)).", field: "dialog")
+    }
+    return room
+  }
+
+  /// An address with a name before the @.
+  static func dialogAddress(_ text: String) throws(Problem) -> BareJID {
+    let address: BareJID
+    do { address = try BareJID(text) } catch {
+      throw Problem(
+        .malformed, "dialog-malformed", "\(Line.safe(text)) is no address of a dialog: \(error).", field: "dialog")
+    }
+    guard address.local != nil else {
+      throw Problem(.malformed, "dialog-malformed", "\(address) has no name before the @.", field: "dialog")
+    }
+    return address
+  }
+
+  /// Whom an operator's changes are made by: every change has an author, and this one may make it.
+  func owner(of room: Room) async throws(Problem) -> Party {
+    let owner = try await parley.read {
+      try $0.members(of: room.id, among: [.owner], after: nil, limit: 1).first?.party
+    }
+    guard let owner else {
+      throw Problem(.conflict, "dialog-ownerless", "\(room.address) has no owner who could do this.", field: "dialog")
+    }
+    return owner
+  }
+
+  /// What a user is to a dialog; nil: nothing.
+  func member(_ user: User, of room: Room) async throws(Problem) -> Member? {
+    let member = try await parley.read { try $0.member(user.id, of: room.id) }
+    return member.flatMap { $0.affiliation == .none ? nil : $0 }
+  }
+
+  /// Makes a user something to a dialog, by its owner, and tells what they are then.
+  func change(
+    _ user: User, of room: Room, to affiliation: Affiliation, nick: String? = nil, reason: String?
+  ) async throws(Problem) -> DialogMemberRow? {
+    let draft = MemberDraft(address: user.address, affiliation: affiliation, nick: nick, reason: reason)
+    try await parley.post(.room(.members(.dialog(room.id), [draft])), by: owner(of: room))
+    return try await member(user, of: room).map(DialogMemberRow.init)
+  }
+}

@@ -1,0 +1,41 @@
+import Addresses
+package import Dialogs
+
+/// Puts a user into a dialog. Somebody who is in it already stays what they are.
+package enum AddDialogMember: AdminOperation {
+  package static let name = "dialogs.add"
+
+  package struct Input: Codable, Sendable {
+    let dialog: String
+    let jid: String
+    let role: DialogRole
+    /// What they are called in the dialog; nil: as everywhere.
+    let nick: String?
+    package init(dialog: String, jid: String, role: DialogRole, nick: String?) {
+      self.dialog = dialog
+      self.jid = jid
+      self.role = role
+      self.nick = nick
+    }
+  }
+
+  package typealias Output = DialogMemberRow
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> DialogMemberRow {
+    guard input.role.affiliation.isMember else {
+      throw Problem(.malformed, "role-malformed", "Nobody is added as banned: change their role.", field: "role")
+    }
+    let room = try await context.dialog(input.dialog)
+    let user = try await context.user(input.jid)
+    if let member = try await context.member(user, of: room) {
+      let row = DialogMemberRow(member)
+      throw Problem(
+        .conflict, "member-there", "\(user.address) is \(row.role) in \(room.address) already.", field: "jid")
+    }
+    let row = try await context.change(user, of: room, to: input.role.affiliation, nick: input.nick, reason: nil)
+    guard let row else {
+      throw Problem(.conflict, "member-removed", "\(user.address) was removed again meanwhile.", field: "jid")
+    }
+    return row
+  }
+}

@@ -1,0 +1,26 @@
+package import Dialogs
+
+/// Ends a dialog for everybody. Its address is never given out again.
+package enum DeleteDialog: AdminOperation {
+  package static let name = "dialogs.delete"
+
+  package struct Input: Codable, Sendable {
+    let dialog: String
+    /// For those who were in it.
+    let reason: String?
+    package init(dialog: String, reason: String?) {
+      self.dialog = dialog
+      self.reason = reason
+    }
+  }
+
+  /// As it was.
+  package typealias Output = DialogRow
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> DialogRow {
+    let room = try await context.dialog(input.dialog)
+    try await context.parley.post(
+      .room(.destroy(.dialog(room.id), reason: input.reason, alternate: nil)), by: context.owner(of: room))
+    return DialogRow(room, in: context)
+  }
+}

@@ -1,0 +1,36 @@
+import Addresses
+package import Dialogs
+
+/// Changes what somebody is to a dialog; bans them, too, whether they are in it or not.
+package enum SetDialogRole: AdminOperation {
+  package static let name = "dialogs.role"
+
+  package struct Input: Codable, Sendable {
+    let dialog: String
+    let jid: String
+    let role: DialogRole
+    /// For those who are told.
+    let reason: String?
+    package init(dialog: String, jid: String, role: DialogRole, reason: String?) {
+      self.dialog = dialog
+      self.jid = jid
+      self.role = role
+      self.reason = reason
+    }
+  }
+
+  package typealias Output = DialogMemberRow
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> DialogMemberRow {
+    let room = try await context.dialog(input.dialog)
+    let user = try await context.user(input.jid)
+    if input.role != .banned, try await context.member(user, of: room) == nil {
+      throw Problem(
+        .missing, "member-unknown", "\(user.address) is not in \(room.address): add them.", field: "jid")
+    }
+    guard let row = try await context.change(user, of: room, to: input.role.affiliation, reason: input.reason) else {
+      throw Problem(.conflict, "member-removed", "\(user.address) was removed meanwhile.", field: "jid")
+    }
+    return row
+  }
+}

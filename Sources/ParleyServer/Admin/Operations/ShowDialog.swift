@@ -1,0 +1,44 @@
+import Addresses
+package import Dialogs
+
+/// Everything an operator may know of one dialog; no message and no secret.
+package enum ShowDialog: AdminOperation {
+  package static let name = "dialogs.show"
+
+  package struct Input: Codable, Sendable {
+    let dialog: String
+    package init(dialog: String) { self.dialog = dialog }
+  }
+
+  package struct Output: Codable, Hashable, Sendable {
+    package let dialog: DialogRow
+    package let about: String?
+    package let topic: String?
+    package let externalId: String?
+    /// `all`, `sinceJoin`.
+    package let history: String
+    package let slowModeSeconds: Int
+    /// Messages and notices so far.
+    package let messages: Int64
+    /// The first of each, at most `Limits.pageMax`.
+    package let owners: [String]
+    package let admins: [String]
+  }
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let room = try await context.dialog(input.dialog)
+    let (owners, admins) = try await context.parley.read { reader in
+      func people(_ affiliation: Affiliation) throws -> [String] {
+        try reader.members(of: room.id, among: [affiliation], after: nil, limit: Limits.pageMax).map {
+          $0.party.address.description
+        }
+      }
+      return (try people(.owner), try people(.admin))
+    }
+    return Output(
+      dialog: DialogRow(room, in: context), about: room.settings.about,
+      topic: room.topic.flatMap { $0.text.isEmpty ? nil : $0.text }, externalId: room.externalID,
+      history: room.settings.history == .all ? "all" : "sinceJoin", slowModeSeconds: room.settings.slowModeSeconds,
+      messages: room.sequence, owners: owners, admins: admins)
+  }
+}

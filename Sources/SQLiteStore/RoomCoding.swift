@@ -1,0 +1,153 @@
+import Addresses
+import Dialogs
+
+/// What a room is meant to be, what the server notes in it, and invitations, as
+/// bytes.
+extension FactCoding {
+  // MARK: Settings
+
+  /// With a version of their own: they stand in a room's row, and in what tells
+  /// of their change.
+  static func encode(settings: RoomSettings) -> [UInt8] {
+    var out = ByteWriter()
+    out.write(version)
+    out.write(settings.name) { $0.write($1) }
+    out.write(settings.about) { $0.write($1) }
+    out.write(settings.metadata) { $0.write($1) }
+    out.write(settings.avatarHash) { $0.write($1) }
+    out.write(settings.isMembersOnly)
+    out.write(settings.isListed)
+    out.write(settings.isModerated)
+    out.write(settings.showsAddresses)
+    out.write(settings.password) { $0.write($1) }
+    out.write(settings.occupantsMax) { $0.write(Int64($1)) }
+    out.write(Int64(settings.whispers.rawValue))
+    out.write(settings.membersInvite)
+    out.write(settings.participantsSetTopic)
+    out.write(Int64(settings.history.rawValue))
+    out.write(Int64(settings.slowModeSeconds))
+    out.write(settings.language) { $0.write($1) }
+    return out.bytes
+  }
+
+  static func decode(settings bytes: [UInt8]) throws(StoreFailure) -> RoomSettings {
+    var from = ByteReader(bytes)
+    guard try from.int() == version else { throw damaged }
+    var settings = RoomSettings()
+    settings.name = try from.optional(text)
+    settings.about = try from.optional(text)
+    settings.metadata = try from.optional(text)
+    settings.avatarHash = try from.optional(text)
+    settings.isMembersOnly = try from.flag()
+    settings.isListed = try from.flag()
+    settings.isModerated = try from.flag()
+    settings.showsAddresses = try from.flag()
+    settings.password = try from.optional(text)
+    settings.occupantsMax = try from.optional { from throws(StoreFailure) in Int(clamping: try from.int()) }
+    guard let whispers = RoomSettings.Whispers(rawValue: UInt8(clamping: try from.int())) else { throw damaged }
+    settings.whispers = whispers
+    settings.membersInvite = try from.flag()
+    settings.participantsSetTopic = try from.flag()
+    guard let history = RoomSettings.HistoryVisibility(rawValue: UInt8(clamping: try from.int())) else {
+      throw damaged
+    }
+    settings.history = history
+    settings.slowModeSeconds = Int(clamping: try from.int())
+    settings.language = try from.optional(text)
+    return settings
+  }
+
+  // MARK: Changes
+
+  /// Stored: never renumber.
+  private enum ChangeKind: Int64 {
+    case created = 1, settings = 2, topic = 3, member = 4, destroyed = 5
+  }
+
+  static func write(_ change: RoomChange, _ out: inout ByteWriter) {
+    out.write(change.sequence)
+    out.write(change.stanza != nil)
+    switch change.change {
+    case .created: out.write(ChangeKind.created.rawValue)
+    case .settings(let settings, let was):
+      out.write(ChangeKind.settings.rawValue)
+      out.write(encode(settings: settings))
+      out.write(encode(settings: was))
+    case .topic(let topic):
+      out.write(ChangeKind.topic.rawValue)
+      out.write(topic.text)
+      out.write(topic.nick) { $0.write($1) }
+      out.write(topic.time.milliseconds)
+    case .member(let member):
+      out.write(ChangeKind.member.rawValue)
+      out.write(member.party.id.number)
+      out.write(Int64(member.was.rawValue))
+      out.write(Int64(member.now.rawValue))
+      out.write(member.nick) { $0.write($1) }
+      out.write(member.reason) { $0.write($1) }
+    case .destroyed(let reason, let alternate):
+      out.write(ChangeKind.destroyed.rawValue)
+      out.write(reason) { $0.write($1) }
+      out.write(alternate) { $0.write($1.description) }
+    }
+  }
+
+  static func roomChange(
+    _ from: inout ByteReader, stanza: () throws(StoreFailure) -> Message, party: (UserID) throws -> Party
+  ) throws -> RoomChange {
+    let sequence = try from.int()
+    let carried = try from.flag() ? try stanza() : nil
+    return RoomChange(sequence: sequence, change: try change(&from, party: party), stanza: carried)
+  }
+
+  private static func change(
+    _ from: inout ByteReader, party: (UserID) throws -> Party
+  ) throws -> RoomChange.Change {
+    guard let kind = ChangeKind(rawValue: try from.int()) else { throw damaged }
+    switch kind {
+    case .created: return .created
+    case .settings:
+      let settings = try decode(settings: try from.array())
+      return .settings(settings, was: try decode(settings: try from.array()))
+    case .topic:
+      return .topic(
+        Topic(
+          text: try from.text(), nick: try from.optional(text), time: Timestamp(milliseconds: try from.int())))
+    case .member:
+      return .member(
+        MemberChange(
+          party: try party(UserID(try from.int())), was: try affiliation(from.int()),
+          now: try affiliation(from.int()), nick: try from.optional(text), reason: try from.optional(text)))
+    case .destroyed:
+      let reason = try from.optional(text)
+      let alternate = try from.optional { from throws(StoreFailure) in
+        guard let address = BareJID(parsing: try from.text()) else { throw damaged }
+        return address
+      }
+      return .destroyed(reason: reason, alternate: alternate)
+    }
+  }
+
+  static func affiliation(_ number: Int64) throws(StoreFailure) -> Affiliation {
+    guard let affiliation = Affiliation(rawValue: UInt8(clamping: number)) else { throw damaged }
+    return affiliation
+  }
+
+  // MARK: Invitations
+
+  static func write(_ invitation: Invitation, _ out: inout ByteWriter) {
+    out.write(invitation.room.dialog.number)
+    out.write(invitation.inviter.id.number)
+    out.write(invitation.reason) { $0.write($1) }
+    out.write(invitation.password) { $0.write($1) }
+    out.write(invitation.isMediated)
+  }
+
+  static func invitation(
+    _ from: inout ByteReader, party: (UserID) throws -> Party, room: (DialogID) throws -> RoomName
+  ) throws -> Invitation {
+    Invitation(
+      room: try room(DialogID(try from.int())), inviter: try party(UserID(try from.int())),
+      reason: try from.optional(text), password: try from.optional(text), isMediated: try from.flag())
+  }
+}

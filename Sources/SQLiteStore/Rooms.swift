@@ -1,0 +1,332 @@
+import Addresses
+import Dialogs
+
+/// Rooms, who belongs to them, and what their members follow.
+extension Reader {
+  func room(_ id: DialogID) throws -> Room? {
+    try connection(.room).bind(1, id.number).first { try room($0) }
+  }
+
+  func room(at address: BareJID) throws -> Room? {
+    guard let local = address.local else { return nil }
+    return try connection(.roomByAddress).bind(1, address.domain).bind(2, local).first { try room($0) }
+  }
+
+  /// Also of a destroyed room: its id is never given out again.
+  func room(externalID: String, in realm: RealmID) throws -> Room? {
+    try connection(.roomByExternalID).bind(1, realm.number).bind(2, externalID).first { try room($0) }
+  }
+
+  func rooms(in realm: RealmID, listed: Bool, matching: String?, after: String?, limit: Int) throws -> [Room] {
+    try connection(listed ? .listedRooms : .realmRooms).bind(1, realm.number).bind(2, after ?? "")
+      .bind(3, matching?.lowercased()).bind(4, bound(limit)).all { try room($0) }
+  }
+
+  private func room(_ row: Prepared) throws -> Room {
+    var topic: Topic?
+    if let time = row.intOrNil(6) {
+      topic = Topic(text: row.text(4), nick: row.textOrNil(5), time: Timestamp(milliseconds: time))
+    }
+    return Room(
+      name: try known(DialogID(row.int(0))), externalID: row.textOrNil(1),
+      createdAt: Timestamp(milliseconds: row.int(2)), settings: try FactCoding.decode(settings: row.bytes(3)),
+      topic: topic, sequence: row.int(7), ordinal: row.int(8), last: Position(row.int(9)),
+      memberCount: Int(row.int(10)), version: Position(row.int(11)), isDestroyed: row.int(12) != 0)
+  }
+
+  func vault(_ room: DialogID, node: String, item: String) throws -> [UInt8]? {
+    try connection(.roomVaultItem).bind(1, room.number).bind(2, node).bind(3, item).first { $0.bytes(0) }
+  }
+
+  // MARK: Members
+
+  /// Somebody who left is nobody, though their row is there.
+  func member(_ user: UserID, of room: DialogID) throws -> Member? {
+    try connection(.member).bind(1, room.number).bind(2, user.number).first { try member($0, from: 0) }
+  }
+
+  func member(nickKey key: String, of room: DialogID) throws -> Member? {
+    try connection(.memberByNick).bind(1, room.number).bind(2, key).first { try member($0, from: 0) }
+  }
+
+  func members(of room: DialogID, among: Set<Affiliation>, after: UserID?, limit: Int) throws -> [Member] {
+    let bits = among.reduce(into: 0 as Int64) { $0 |= 1 << Int64($1.rawValue) }
+    return try connection(.membersOf).bind(1, room.number).bind(2, after?.number ?? 0).bind(3, bits)
+      .bind(4, bound(limit)).all { try member($0, from: 0) }
+  }
+
+  /// Those of one version by user number; a page may end between them.
+  func memberChanges(of room: DialogID, after: Position, limit: Int) throws -> [Member] {
+    try connection(.memberChanges).bind(1, room.number).bind(2, after.number).bind(3, bound(limit))
+      .all { try member($0, from: 0) }
+  }
+
+  private func member(_ row: Prepared, from column: Int32) throws -> Member {
+    Member(
+      room: DialogID(row.int(column)), party: try known(UserID(row.int(column + 1))),
+      affiliation: try FactCoding.affiliation(row.int(column + 2)), nick: row.textOrNil(column + 3),
+      since: Position(row.int(column + 4)), joinedAt: Timestamp(milliseconds: row.int(column + 5)),
+      version: Position(row.int(column + 6)))
+  }
+
+  func memberships(of user: UserID) throws -> [(room: RoomName, since: Position)] {
+    try connection(.memberships).bind(1, user.number).all { row in
+      (room: try known(DialogID(row.int(0))), since: Position(row.int(1)))
+    }
+  }
+
+  func rooms(of user: UserID, before: Position, limit: Int) throws -> [RoomView] {
+    // The list first, as in `dialogs(of:before:limit:)`.
+    let found = try connection(.roomsOf).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
+      (room: try room($0), member: try member($0, from: 13), mark: mark($0, from: 20, user))
+    }
+    return try found.map { room, member, mark in
+      let last = try connection(.lastShown).bind(1, room.id.number).first { try entry($0) }
+      return RoomView(room: room, member: member, mark: mark, lastMessage: last)
+    }
+  }
+
+  // MARK: The feed
+
+  /// Positions first, entries then: of many rooms only one page's entries are
+  /// read. Once the page is full, a room is only asked for what comes before its
+  /// end.
+  func feed(
+    of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int
+  ) throws -> [Entry] {
+    let limit = bound(limit)
+    guard limit > 0 else { return [] }
+    var page = try connection(.feedPositions).bind(1, user.number).bind(2, after.number).bind(3, limit)
+      .all { $0.int(0) }
+    for (room, since) in rooms {
+      let end = page.count < limit ? Int64.max : page.last ?? .max
+      let found = try connection(.roomPositions).bind(1, room.number).bind(2, max(after, since).number).bind(3, end)
+        .bind(4, limit).all { $0.int(0) }
+      page = Self.merged(page, found, limit: Int(limit))
+    }
+    return try page.compactMap { position in
+      try connection(.entryAt).bind(1, position).first { try entry($0) }
+    }
+  }
+
+  /// Both ascending; what is in both comes once.
+  private static func merged(_ a: [Int64], _ b: [Int64], limit: Int) -> [Int64] {
+    if b.isEmpty { return a }
+    var merged: [Int64] = []
+    merged.reserveCapacity(min(limit, a.count + b.count))
+    var (i, j) = (0, 0)
+    while merged.count < limit, i < a.count || j < b.count {
+      let next = min(i < a.count ? a[i] : .max, j < b.count ? b[j] : .max)
+      if i < a.count, a[i] == next { i += 1 }
+      if j < b.count, b[j] == next { j += 1 }
+      merged.append(next)
+    }
+    return merged
+  }
+}
+
+extension Writer {
+  func insertRoom(
+    localpart: String, in realm: RealmID, externalID: String?, settings: RoomSettings, createdAt: Timestamp
+  ) throws -> Room {
+    // Asked before anything is written: a refusal does not end the transaction.
+    let isTaken = try connection(.takenRoom).bind(1, realm.number).bind(2, localpart).bind(3, externalID)
+      .first { $0.int(0) != 0 }
+    if isTaken == true { throw StoreConflict() }
+    let id = try connection(.insertRoomDialog).bind(1, Self.roomKind).bind(2, createdAt.milliseconds)
+      .first { DialogID($0.int(0)) }
+    guard let id else { throw StoreFailure.corrupt("a new room got no number") }
+    try connection(.insertRoom).bind(1, id.number).bind(2, realm.number).bind(3, localpart).bind(4, externalID)
+      .bind(5, FactCoding.encode(settings: settings)).bind(6, settings.name?.lowercased())
+      .bind(7, settings.isListed ? 1 : 0).run()
+    return Room(name: try known(id), externalID: externalID, createdAt: createdAt, settings: settings)
+  }
+
+  func updateCounters(of room: Room) throws {
+    try connection(.updateDialog).bind(1, room.id.number).bind(2, room.sequence).bind(3, room.ordinal)
+      .bind(4, room.last.number).run()
+  }
+
+  /// When it is destroyed the marks of its members go, and with them everything
+  /// that is found by them: memberships, lists, unread counts.
+  func update(_ room: Room) throws {
+    try connection(.updateRoom).bind(1, room.id.number).bind(2, FactCoding.encode(settings: room.settings))
+      .bind(3, room.settings.name?.lowercased()).bind(4, room.settings.isListed ? 1 : 0)
+      .bind(5, room.topic?.text).bind(6, room.topic?.nick).bind(7, room.topic?.time.milliseconds)
+      .bind(8, Int64(room.memberCount)).bind(9, room.version.number).bind(10, room.isDestroyed ? 1 : 0).run()
+    if room.isDestroyed { try connection(.deleteMarksOfRoom).bind(1, room.id.number).run() }
+  }
+
+  /// Throws `StoreConflict` when another member has the nick.
+  func put(_ member: Member, ordinal: Int64) throws {
+    let nick = member.affiliation.isMember ? member.nick : nil
+    // A nick that has no key is only like itself.
+    let key = nick.map { (try? Precis.nicknameKey($0)) ?? $0 }
+    if let key, let holder = try self.member(nickKey: key, of: member.room), holder.party.id != member.party.id {
+      throw StoreConflict()
+    }
+    try connection(.putMember).bind(1, member.room.number).bind(2, member.party.id.number)
+      .bind(3, Int64(member.affiliation.rawValue)).bind(4, nick).bind(5, key).bind(6, member.since.number)
+      .bind(7, member.joinedAt.milliseconds).bind(8, member.version.number).run()
+    if member.affiliation.isMember {
+      try connection(.insertRoomMark).bind(1, member.party.id.number).bind(2, member.room.number).bind(3, ordinal).run()
+    } else {
+      try connection(.deleteRoomMark).bind(1, member.party.id.number).bind(2, member.room.number).run()
+    }
+  }
+
+  func setVault(_ room: DialogID, node: String, item: String, _ bytes: [UInt8]?) throws {
+    if let bytes {
+      try connection(.putRoomVault).bind(1, room.number).bind(2, node).bind(3, item).bind(4, bytes).run()
+    } else {
+      try connection(.deleteRoomVaultItem).bind(1, room.number).bind(2, node).bind(3, item).run()
+    }
+  }
+}
+
+extension Query {
+  private static let columns = """
+    d.id, r.external_id, d.created, r.settings, r.topic, r.topic_nick, r.topic_time, d.sequence, d.ordinal, d.last,
+    r.member_count, r.version, r.destroyed
+    """
+  private static let memberColumns = "a.room, a.user, a.affiliation, a.nick, a.since, a.joined, a.version"
+
+  fileprivate static let room = Query(
+    "SELECT \(columns) FROM rooms r CROSS JOIN dialogs d ON d.id = r.dialog WHERE r.dialog = ?1")
+  fileprivate static let roomByAddress = Query(
+    """
+    SELECT \(columns) FROM realms m CROSS JOIN rooms r ON r.realm = m.id CROSS JOIN dialogs d ON d.id = r.dialog
+    WHERE m.rooms = ?1 AND r.localpart = ?2
+    """)
+  fileprivate static let roomByExternalID = Query(
+    """
+    SELECT \(columns) FROM rooms r CROSS JOIN dialogs d ON d.id = r.dialog WHERE r.realm = ?1 AND r.external_id = ?2
+    """)
+  /// A search looks at each room of the realm, or each that is listed.
+  private static func rooms(by index: String, where condition: String) -> Query {
+    Query(
+      """
+      SELECT \(columns) FROM rooms r INDEXED BY \(index) CROSS JOIN dialogs d ON d.id = r.dialog
+      WHERE r.realm = ?1 AND r.localpart > ?2 AND r.destroyed = 0 AND \(condition)
+        AND (?3 IS NULL OR substr(r.localpart, 1, length(?3)) = ?3 OR instr(r.folded_name, ?3) > 0)
+      ORDER BY r.localpart LIMIT ?4
+      """)
+  }
+  fileprivate static let realmRooms = rooms(by: "rooms_localpart", where: "TRUE")
+  fileprivate static let listedRooms = rooms(by: "rooms_listed", where: "r.listed = 1")
+
+  fileprivate static let takenRoom = Query(
+    """
+    SELECT EXISTS (SELECT 1 FROM rooms WHERE realm = ?1 AND localpart = ?2)
+      OR EXISTS (SELECT 1 FROM rooms WHERE realm = ?1 AND external_id = ?3)
+    """)
+  fileprivate static let insertRoomDialog = Query(
+    """
+    INSERT INTO dialogs (kind, first, second, sequence, ordinal, first_own, second_own, last, created)
+    VALUES (?1, 0, 0, 0, 0, 0, 0, 0, ?2) RETURNING id
+    """)
+  fileprivate static let insertRoom = Query(
+    """
+    INSERT INTO rooms (dialog, realm, localpart, external_id, settings, folded_name, listed, member_count, version,
+      destroyed)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, 0)
+    """)
+  fileprivate static let updateRoom = Query(
+    """
+    UPDATE rooms SET settings = ?2, folded_name = ?3, listed = ?4, topic = ?5, topic_nick = ?6, topic_time = ?7,
+      member_count = ?8, version = ?9, destroyed = ?10
+    WHERE dialog = ?1
+    """)
+
+  fileprivate static let member = Query(
+    """
+    SELECT \(memberColumns) FROM affiliations a
+    WHERE a.room = ?1 AND a.user = ?2 AND a.affiliation <> \(Affiliation.none.rawValue)
+    """)
+  fileprivate static let memberByNick = Query(
+    "SELECT \(memberColumns) FROM affiliations a WHERE a.room = ?1 AND a.nick_key = ?2")
+  fileprivate static let membersOf = Query(
+    """
+    SELECT \(memberColumns) FROM affiliations a WHERE a.room = ?1 AND a.user > ?2 AND (1 << a.affiliation) & ?3
+    ORDER BY a.user LIMIT ?4
+    """)
+  fileprivate static let memberChanges = Query(
+    """
+    SELECT \(memberColumns) FROM affiliations a WHERE a.room = ?1 AND a.version > ?2
+    ORDER BY a.version, a.user LIMIT ?3
+    """)
+  fileprivate static let memberships = Query(
+    """
+    SELECT m.dialog, a.since FROM members m CROSS JOIN affiliations a ON a.room = m.dialog AND a.user = m.user
+    WHERE m.user = ?1 ORDER BY m.dialog
+    """)
+  /// Costs a look at each dialog of the user, as `dialogsOf`.
+  fileprivate static let roomsOf = Query(
+    """
+    SELECT \(columns), \(memberColumns), \(markColumns) FROM (
+      SELECT n.user AS user, n.dialog AS dialog, e.last AS last
+      FROM members n CROSS JOIN dialogs e ON e.id = n.dialog
+      WHERE n.user = ?1 AND e.last < ?2 AND e.kind = \(Reader.roomKind)
+      ORDER BY e.last DESC LIMIT ?3
+    ) l CROSS JOIN dialogs d ON d.id = l.dialog CROSS JOIN rooms r ON r.dialog = l.dialog
+      CROSS JOIN affiliations a ON a.room = l.dialog AND a.user = l.user
+      CROSS JOIN members m ON m.user = l.user AND m.dialog = l.dialog
+    ORDER BY l.last DESC
+    """)
+  fileprivate static let putMember = Query(
+    """
+    INSERT INTO affiliations (room, user, affiliation, nick, nick_key, since, joined, version)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    ON CONFLICT (room, user) DO UPDATE SET affiliation = ?3, nick = ?4, nick_key = ?5, since = ?6, joined = ?7,
+      version = ?8
+    """)
+  /// A mark that is there stays. A destroyed room gets none.
+  fileprivate static let insertRoomMark = Query(
+    """
+    INSERT OR IGNORE INTO members
+      (user, dialog, delivered, displayed, displayed_ordinal, own_at_displayed, position, own)
+    SELECT ?1, dialog, 0, 0, ?3, 0, 0, 0 FROM rooms WHERE dialog = ?2 AND destroyed = 0
+    """)
+  fileprivate static let deleteRoomMark = Query("DELETE FROM members WHERE user = ?1 AND dialog = ?2")
+  fileprivate static let deleteMarksOfRoom = Query(
+    """
+    DELETE FROM members WHERE dialog = ?1 AND user IN (SELECT user FROM affiliations WHERE room = ?1)
+    """)
+  /// Of one user, as far as the marks tell.
+  static let endMemberships = Query(
+    """
+    UPDATE affiliations SET affiliation = \(Affiliation.none.rawValue), nick = NULL, nick_key = NULL
+    WHERE user = ?1 AND room IN (SELECT dialog FROM members WHERE user = ?1)
+    """)
+  static let deleteRoomMarks = Query(
+    """
+    DELETE FROM members WHERE user = ?1
+      AND EXISTS (SELECT 1 FROM dialogs d WHERE d.id = members.dialog AND d.kind = \(Reader.roomKind))
+    """)
+
+  fileprivate static let feedPositions = Query(
+    """
+    SELECT position FROM feed WHERE user = ?1 AND position > ?2
+      AND traits & \(FeedRow.Traits.unfollowed.rawValue) = 0
+    ORDER BY position LIMIT ?3
+    """)
+  /// One look where the room has nothing new.
+  fileprivate static let roomPositions = Query(
+    """
+    SELECT e.position FROM dialogs d CROSS JOIN entries e ON e.dialog = d.id
+    WHERE d.id = ?1 AND d.last > ?2 AND e.position > ?2 AND e.position < ?3
+      AND e.flags & \(EntryFlags.erased.rawValue) = 0
+    ORDER BY e.position LIMIT ?4
+    """)
+  fileprivate static let entryAt = Query("SELECT \(Reader.payloadColumns) FROM payloads p WHERE p.position = ?1")
+
+  fileprivate static let roomVaultItem = Query(
+    "SELECT bytes FROM room_vault WHERE room = ?1 AND node = ?2 AND item = ?3")
+  fileprivate static let putRoomVault = Query(
+    """
+    INSERT INTO room_vault (room, node, item, bytes) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (room, node, item) DO UPDATE SET bytes = excluded.bytes
+    """)
+  fileprivate static let deleteRoomVaultItem = Query(
+    "DELETE FROM room_vault WHERE room = ?1 AND node = ?2 AND item = ?3")
+}

@@ -1,0 +1,122 @@
+import Dialogs
+
+/// What became of messages since they were said, and what messages say about
+/// earlier ones.
+enum StoredTraits {
+  /// In `payloads.traits`, beside the bits of `Message.Traits`: the message has a
+  /// row in `states`.
+  static let changed: Int64 = 1 << 15
+  static func message(_ stored: Int64) -> Message.Traits {
+    Message.Traits(rawValue: UInt16(truncatingIfNeeded: stored & ~changed))
+  }
+}
+
+extension Reader {
+  func state(of position: Position) throws -> MessageState? {
+    try connection(.state).bind(1, position.number).first { row in
+      var state = MessageState(
+        version: Position(row.int(0)), text: row.textOrNil(1),
+        editedAt: row.intOrNil(2).map { Timestamp(milliseconds: $0) })
+      try FactCoding.decode(row.bytes(3), into: &state) { try known($0) }
+      return state
+    }
+  }
+}
+
+extension Writer {
+  func put(_ state: MessageState, of position: Position, in dialog: DialogID) throws {
+    try connection(.putState).bind(1, position.number).bind(2, state.version.number).bind(3, state.text)
+      .bind(4, state.editedAt?.milliseconds).bind(5, FactCoding.encode(state)).run()
+    try connection(state.retraction == nil ? .markChanged : .blank).bind(1, position.number).bind(2, dialog.number).run()
+  }
+}
+
+extension FactCoding {
+  // MARK: States
+
+  static func encode(_ state: MessageState) -> [UInt8] {
+    var out = ByteWriter()
+    out.write(version)
+    out.write(state.retraction) {
+      $0.write($1.by.id.number)
+      $0.write($1.at.milliseconds)
+      $0.write($1.id) { $0.write($1) }
+      $0.write($1.reason) { $0.write($1) }
+      $0.write($1.isModeration)
+    }
+    out.write(state.reactions) {
+      $0.write($1.user.id.number)
+      $0.write($1.emoji) { $0.write($1) }
+    }
+    return out.bytes
+  }
+
+  static func decode(_ bytes: [UInt8], into state: inout MessageState, party: (UserID) throws -> Party) throws {
+    var from = ByteReader(bytes)
+    guard try from.int() == version else { throw damaged }
+    if try from.flag() {
+      state.retraction = MessageState.Retraction(
+        by: try party(UserID(try from.int())), at: Timestamp(milliseconds: try from.int()),
+        id: try from.optional(text), reason: try from.optional(text), isModeration: try from.flag())
+    }
+    let reactions = try from.list { from throws(StoreFailure) in (UserID(try from.int()), try from.list(text)) }
+    state.reactions = try reactions.map { MessageState.Reaction(user: try party($0), emoji: $1) }
+  }
+
+  // MARK: References
+
+  static func encode(_ reference: Reference) -> [UInt8] {
+    var out = ByteWriter()
+    out.write(version)
+    switch reference.kind {
+    case .reply: out.write(Int64(1))
+    case .correction: out.write(Int64(2))
+    case .reactions(let emoji):
+      out.write(Int64(3))
+      out.write(emoji) { $0.write($1) }
+    case .retraction(let reason):
+      out.write(Int64(4))
+      out.write(reason) { $0.write($1) }
+    case .moderation(let reason):
+      out.write(Int64(5))
+      out.write(reason) { $0.write($1) }
+    }
+    out.write(reference.target.number)
+    out.write(reference.targetStanzaID) { $0.write($1) }
+    return out.bytes
+  }
+
+  static func decode(reference bytes: [UInt8], seal: (Position) -> PublicID) throws(StoreFailure) -> Reference {
+    var from = ByteReader(bytes)
+    guard try from.int() == version else { throw damaged }
+    let kind: Reference.Kind =
+      switch try from.int() {
+      case 1: .reply
+      case 2: .correction
+      case 3: .reactions(try from.list(text))
+      case 4: .retraction(reason: try from.optional(text))
+      case 5: .moderation(reason: try from.optional(text))
+      default: throw damaged
+      }
+    let target = Position(try from.int())
+    return Reference(
+      kind: kind, target: target, targetID: seal(target), targetStanzaID: try from.optional(text))
+  }
+}
+
+extension Query {
+  fileprivate static let state = Query("SELECT version, text, edited, detail FROM states WHERE position = ?1")
+  fileprivate static let putState = Query(
+    "INSERT OR REPLACE INTO states (position, version, text, edited, detail) VALUES (?1, ?2, ?3, ?4, ?5)")
+  fileprivate static let markChanged = Query(
+    """
+    UPDATE payloads SET traits = traits | \(StoredTraits.changed)
+    WHERE position = ?1 AND dialog = ?2 AND traits & \(StoredTraits.changed) = 0
+    """)
+  /// `secure_delete` overwrites what was there.
+  fileprivate static let blank = Query(
+    """
+    UPDATE payloads SET traits = traits | \(StoredTraits.changed), text = NULL, fields = NULL, extras = NULL
+    WHERE position = ?1 AND dialog = ?2
+    """)
+}

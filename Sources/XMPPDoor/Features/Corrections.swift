@@ -1,0 +1,26 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0308: a message said anew. Its author names it by their own id, always the
+/// first one's.
+struct Corrections: Feature {
+  static let xep = XEP(308, "1.2.1", "Last Message Correction", note: "of any message of one's own, not only the last")
+
+  private static let replace = Name("replace", NS.correction)
+
+  func register(in table: inout FeatureTable) {
+    table.read(Self.replace) { element, draft in
+      draft.isKept = true
+      if let id = element["id"], StanzaIDs.isUsable(id) {
+        draft.reference = ReferenceDraft(kind: .correction, target: .stanza(id))
+      }
+    }
+  }
+
+  static func write(_ reference: Reference, into writer: inout ElementWriter) {
+    writer.open(replace)
+    writer.attribute("id", reference.stanzaID)
+    writer.close()
+  }
+}

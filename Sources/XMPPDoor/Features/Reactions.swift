@@ -1,0 +1,36 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0444: all emoji of somebody for a message, each time anew.
+struct Reactions: Feature {
+  static let xep = XEP(444, "0.2.1", "Message Reactions")
+
+  private static let reactions = Name("reactions", NS.reactions)
+  private static let reaction = Name("reaction", NS.reactions)
+
+  func register(in table: inout FeatureTable) {
+    table.read(Self.reactions) { element, draft in
+      draft.isKept = true
+      guard let id = element["id"], StanzaIDs.isUsable(id) else { return }
+      var emoji: [String] = []
+      // What is more than anybody shows is not even read.
+      for child in element.children where child.is(Self.reaction) && emoji.count < Dialogs.Limits.reactionsMax {
+        emoji.append(child.text)
+      }
+      draft.reference = ReferenceDraft(kind: .reactions(emoji), target: .stanza(id))
+    }
+  }
+
+  static func write(_ reference: Reference, _ emoji: [String], inRoom: Bool, into writer: inout ElementWriter) {
+    writer.open(reactions)
+    writer.attribute("id", inRoom ? reference.targetID.description : reference.stanzaID)
+    for each in emoji {
+      writer.open(reaction)
+      writer.text(each)
+      writer.close()
+    }
+    writer.close()
+    Hints.writeStore(into: &writer)
+  }
+}

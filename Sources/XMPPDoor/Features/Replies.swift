@@ -1,0 +1,32 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0461: an answer to one message. It changes nothing of that one.
+struct Replies: Feature {
+  static let xep = XEP(461, "0.2.1", "Message Replies")
+
+  private static let reply = Name("reply", NS.reply)
+
+  func register(in table: inout FeatureTable) {
+    table.read(Self.reply) { element, draft in
+      draft.isKept = true
+      // A correction of a reply is a correction.
+      if draft.reference == nil, let id = element["id"], StanzaIDs.isUsable(id) {
+        draft.reference = ReferenceDraft(kind: .reply, target: .stanza(id))
+      }
+    }
+  }
+
+  static func write(_ reference: Reference, inRoom: Bool, into writer: inout ElementWriter) {
+    writer.open(reply)
+    writer.attribute("id", inRoom ? reference.targetID.description : reference.stanzaID)
+    writer.close()
+  }
+}
+
+extension Reference {
+  /// By which the target's author named it; an app's message has one id everywhere.
+  var stanzaID: String { targetStanzaID ?? targetID.description }
+}

@@ -1,0 +1,109 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// XEP-0424: a message is taken back by its author. What it said is overwritten;
+/// the archive shows a tombstone in its place, and the retraction where it stands.
+struct Retractions: Feature {
+  static let xep = XEP(424, "0.4.2", "Message Retraction", note: "with tombstones")
+
+  static let retract = Name("retract", NS.retraction)
+  private static let retracted = Name("retracted", NS.retraction)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.retraction)", "\(NS.retraction)#tombstone", on: [.server, .account, .room])
+    table.read(Self.retract) { element, draft in
+      draft.isKept = true
+      if let id = element["id"], StanzaIDs.isUsable(id) {
+        draft.reference = ReferenceDraft(kind: .retraction(reason: nil), target: .stanza(id))
+      }
+    }
+  }
+
+  /// What an app's retraction is to XMPP (3).
+  static func write(_ reference: Reference, inRoom: Bool, into writer: inout ElementWriter) {
+    writer.open(retract)
+    writer.attribute("id", inRoom ? reference.targetID.description : reference.stanzaID)
+    writer.close()
+    writer.open(Name("fallback", "urn:xmpp:fallback:0"))
+    writer.attribute("for", NS.retraction)
+    writer.close()
+    writer.open(.body)
+    writer.text("/me retracted a previous message, but it's unsupported by your client.")
+    writer.close()
+    Hints.writeStore(into: &writer)
+  }
+
+  /// In place of what was said (4; XEP-0425 4).
+  static func writeTombstone(
+    _ retraction: MessageState.Retraction, in room: RoomName?, _ occupantID: (UserID, RoomName) -> String,
+    into writer: inout ElementWriter
+  ) {
+    writer.open(retracted)
+    writer.attribute("id", retraction.id)
+    XMPP.Timestamp(milliseconds: retraction.at.milliseconds).withBytes { writer.attribute("stamp", $0) }
+    if retraction.isModeration, let room {
+      Moderation.writeModerated(room, occupantID(retraction.by.id, room), into: &writer)
+    }
+    if let reason = retraction.reason { Moderation.write(reason: reason, into: &writer) }
+    writer.close()
+  }
+}
+
+/// XEP-0425: a moderator takes a message away. The room says so, not the moderator.
+struct Moderation: Feature {
+  static let xep = XEP(425, "0.3.0", "Moderated Message Retraction")
+
+  private static let moderate = Name("moderate", NS.moderation)
+  private static let moderated = Name("moderated", NS.moderation)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.moderation)", on: [.room])
+    table.iq(.set, Self.moderate, to: [.room]) { (turn, request) throws(StanzaError) in
+      guard request.first(Retractions.retract) != nil else {
+        throw StanzaError(.badRequest, "<moderate/> holds <retract/> (XEP-0425 3)")
+      }
+      guard let id = request["id"].flatMap({ PublicID($0) }) else {
+        throw StanzaError(.itemNotFound, "there is no such message in this room")
+      }
+      let reason = request.first(Name("reason", NS.moderation))?.text
+      turn.postToRoom(
+        .say(
+          .address(turn.room),
+          RoomMessageDraft(
+            content: Content(kind: .none), envelope: Envelope(type: .groupchat), traits: [.archived, .fromApp],
+            key: nil, reference: ReferenceDraft(kind: .moderation(reason: reason), target: .entry(id))))
+      ) { _ in turn.reply() }
+    }
+  }
+
+  /// What the room says (3.1).
+  static func write(
+    _ reference: Reference, reason: String?, by room: RoomName, _ occupantID: String, into writer: inout ElementWriter
+  ) {
+    writer.open(Retractions.retract)
+    writer.attribute("id", reference.targetID.description)
+    writeModerated(room, occupantID, into: &writer)
+    if let reason { write(reason: reason, into: &writer) }
+    writer.close()
+    Hints.writeStore(into: &writer)
+  }
+
+  /// Who it was only the occupant id says: nicks change.
+  static func writeModerated(_ room: RoomName, _ occupantID: String, into writer: inout ElementWriter) {
+    writer.open(moderated)
+    writer.attribute("by", room.address.description)
+    writer.open(.occupantID)
+    writer.attribute("id", occupantID)
+    writer.close()
+    writer.close()
+  }
+
+  static func write(reason: String, into writer: inout ElementWriter) {
+    writer.open("reason")
+    writer.text(reason)
+    writer.close()
+  }
+}

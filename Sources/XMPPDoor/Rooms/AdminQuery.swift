@@ -1,0 +1,155 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// Lists of people and changes to them (XEP-0045 8.2 to 8.5, 9, 10.3 to 10.8, 17.4, 19.3): what a client asks for, and what
+/// it is answered. Whether it may, the core decides.
+enum AdminQuery: Hashable, Sendable {
+  /// Everybody of an affiliation. `member` means watchers too.
+  case affiliation(Affiliation)
+  /// Every occupant of a role.
+  case role(Role)
+  /// Affiliations, all or none of them.
+  case changeAffiliations([Change])
+  /// Roles, all or none of them.
+  case changeRoles([RoleDraft])
+
+  /// Whom a change is about.
+  enum Person: Hashable, Sendable {
+    case address(BareJID)
+    /// Who is there under this nick, which some clients say instead of an address (against 17.4 rule 6).
+    case occupant(nick: String)
+  }
+
+  /// A new affiliation.
+  struct Change: Hashable, Sendable {
+    let person: Person
+    let affiliation: Affiliation
+    /// To be reserved for them (9.3); empty: no longer reserved (9.5); nil: as it is.
+    let nick: String?
+    let reason: String?
+
+    /// The change as the core takes it.
+    /// - Parameter address: of the person.
+    func draft(of address: BareJID) -> MemberDraft {
+      MemberDraft(address: address, affiliation: affiliation, nick: nick, reason: reason)
+    }
+  }
+
+  // MARK: Reading
+
+  /// An IQ of type `get`.
+  /// - Throws: `bad-request` unless it has one item with one of affiliation and role, other than `none`.
+  init(get query: Element) throws(StanzaError) {
+    let items = try Self.items(of: query)
+    guard let item = items.first, items.count == 1 else {
+      throw StanzaError(.badRequest, "a request for a list has one item")
+    }
+    switch (try Affiliation.read(item), try Role.read(item)) {
+    case (Affiliation.none?, nil), (nil, Role.none?): throw StanzaError(.badRequest, "there is no list of 'none'")
+    case (let affiliation?, nil): self = .affiliation(affiliation)
+    case (nil, let role?): self = .role(role)
+    case (nil, nil), (.some, .some):
+      throw StanzaError(.badRequest, "a list is of an affiliation or of a role")
+    }
+  }
+
+  /// An IQ of type `set`.
+  /// - Throws: `bad-request` for no items, an item without affiliation and role or with both (17.4 rule 4), items of both
+  ///   kinds, an item that names nobody, a person named twice, an unknown affiliation or role; `jid-malformed` for an address
+  ///   or a nick that is none; `policy-violation` for more than `Limits.memberChangesMax` items.
+  init(set query: Element) throws(StanzaError) {
+    var changes: [Change] = []
+    var roles: [RoleDraft] = []
+    var seen: Set<Person> = []
+    for item in try Self.items(of: query) {
+      let person: Person
+      switch (try Affiliation.read(item), try Role.read(item)) {
+      case (let affiliation?, nil):
+        let change = try Self.change(item, to: affiliation)
+        person = change.person
+        changes.append(change)
+      case (nil, let role?):
+        // An address beside it says nothing (17.4 rule 5).
+        let nick = try RoomNick.read(try item.required("nick"))
+        person = .occupant(nick: nick)
+        roles.append(RoleDraft(nick: nick, role: role, reason: RoomReason.read(.mucAdminReason, of: item)))
+      case (nil, nil), (.some, .some):
+        throw StanzaError(.badRequest, "an item changes an affiliation or a role")
+      }
+      guard seen.insert(person).inserted else { throw StanzaError(.badRequest, "somebody is named twice") }
+    }
+    switch (changes.isEmpty, roles.isEmpty) {
+    case (false, true): self = .changeAffiliations(changes)
+    case (true, false): self = .changeRoles(roles)
+    case (true, true): throw StanzaError(.badRequest, "a change has items")
+    case (false, false): throw StanzaError(.badRequest, "affiliations and roles are changed one after the other")
+    }
+  }
+
+  private static func items(of query: Element) throws(StanzaError) -> [Element] {
+    var items: [Element] = []
+    for child in query.children where child.is(.mucAdminItem) {
+      guard items.count < Dialogs.Limits.memberChangesMax else {
+        throw StanzaError(.policyViolation, "one request has at most \(Dialogs.Limits.memberChangesMax) items")
+      }
+      items.append(child)
+    }
+    return items
+  }
+
+  private static func change(_ item: Element, to affiliation: Affiliation) throws(StanzaError) -> Change {
+    let reason = RoomReason.read(.mucAdminReason, of: item)
+    // Affiliations are of bare addresses (10.3).
+    guard let address = try item.jid("jid")?.bare else {
+      guard let nick = item["nick"] else {
+        throw StanzaError(.badRequest, "an affiliation is of an address")
+      }
+      return Change(
+        person: .occupant(nick: try RoomNick.read(nick)), affiliation: affiliation, nick: nil, reason: reason)
+    }
+    // Who is banned or nobody to the room has no reserved nick (17.4 rule 6).
+    var nick: String?
+    if affiliation.isMember, let text = item["nick"] { nick = text.isEmpty ? "" : try RoomNick.read(text) }
+    return Change(person: .address(address), affiliation: affiliation, nick: nick, reason: reason)
+  }
+
+  // MARK: Writing
+
+  /// A list of people by affiliation (17.4 rule 6): bare addresses, reserved nicks, no roles.
+  ///
+  /// - Parameter showsAddresses: whether the reader may know who is who (5.2.1): else nicks only, and who has none is left
+  ///   out.
+  static func write(_ members: [Member], showsAddresses: Bool, into writer: inout ElementWriter) {
+    writer.open(.mucAdmin)
+    for member in members {
+      let nick = member.affiliation.isMember ? member.nick : nil
+      if !showsAddresses, nick == nil { continue }
+      writer.open("item")
+      writer.attribute("affiliation", member.affiliation.text)
+      if showsAddresses { writer.attribute("jid", member.party.address.description) }
+      writer.attribute("nick", nick)
+      writer.close()
+    }
+    writer.close()
+  }
+
+  /// A list of people by role (17.4 rule 5): of an occupant with several sessions, the first one's address.
+  ///
+  /// - Parameter showsAddresses: whether the reader may know who is who; moderators may.
+  static func write(_ occupants: [OccupantView], showsAddresses: Bool, into writer: inout ElementWriter) {
+    writer.open(.mucAdmin)
+    for occupant in occupants {
+      writer.open("item")
+      writer.attribute("affiliation", occupant.affiliation.text)
+      if showsAddresses {
+        writer.attribute("jid", OccupantWriter.address(occupant.party, occupant.resources.first))
+      }
+      writer.attribute("nick", occupant.nick)
+      writer.attribute("role", occupant.role.text)
+      writer.close()
+    }
+    writer.close()
+  }
+}

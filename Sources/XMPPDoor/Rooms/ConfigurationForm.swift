@@ -1,0 +1,328 @@
+import Addresses
+import Dialogs
+import XMPP
+
+/// How a room is meant, as a form for its owners (XEP-0045 10.1.3, 10.2, 16.5.3; slow mode: XEP-0500 5.1).
+///
+/// Left out is what this server cannot honour: public logs, hiding the presence of some roles, a limit of history per room,
+/// a node of publish-subscribe. Who may see the member list follows from the affiliation and from `whois` (5.2.1).
+enum ConfigurationForm {
+  private enum Key {
+    static let name = "muc#roomconfig_roomname"
+    static let about = "muc#roomconfig_roomdesc"
+    static let language = "muc#roomconfig_lang"
+    static let isPublic = "muc#roomconfig_publicroom"
+    static let isPersistent = "muc#roomconfig_persistentroom"
+    static let isMembersOnly = "muc#roomconfig_membersonly"
+    static let isModerated = "muc#roomconfig_moderatedroom"
+    static let hasPassword = "muc#roomconfig_passwordprotectedroom"
+    static let password = "muc#roomconfig_roomsecret"
+    static let whois = "muc#roomconfig_whois"
+    static let occupantsMax = "muc#roomconfig_maxusers"
+    static let whispers = "muc#roomconfig_allowpm"
+    static let membersInvite = "muc#roomconfig_allowinvites"
+    static let changeSubject = "muc#roomconfig_changesubject"
+    static let slowMode = "muc#roomconfig_slow_mode_duration"
+    /// Our own: what somebody who has just come may see of what was said before. XEP-0045 has no field for it.
+    static let history = "parley#history"
+    static let admins = "muc#roomconfig_roomadmins"
+    static let owners = "muc#roomconfig_roomowners"
+  }
+
+  // MARK: Offering
+
+  /// The form with the settings as they are (10.2). Owners see the password.
+  ///
+  /// - Parameters:
+  ///   - owners: all of them; the field holds the full list, not a change (10.5).
+  ///   - admins: all of them (10.8).
+  static func form(of settings: RoomSettings, owners: [BareJID], admins: [BareJID]) -> DataForm {
+    DataForm(
+      .form, formType: "\(NS.mucRoomConfig)", title: settings.name.map { "Configuration of \($0)" } ?? "Configuration",
+      instructions: ["What you leave out stays as it is."],
+      fields: [
+        text(Key.name, settings.name, label: "Name"),
+        text(Key.about, settings.about, label: "Description"),
+        text(Key.language, settings.language, label: "Language"),
+        DataForm.Field(Key.isPublic, settings.isListed, label: "Anybody may find the room"),
+        DataForm.Field(Key.isPersistent, true, label: "The room stays when everybody has left (always)"),
+        DataForm.Field(Key.isMembersOnly, settings.isMembersOnly, label: "Only members may enter"),
+        DataForm.Field(Key.isModerated, settings.isModerated, label: "Only those with voice may write"),
+        DataForm.Field(Key.hasPassword, settings.password != nil, label: "Entering takes a password"),
+        DataForm.Field(
+          Key.password, .textPrivate, label: "Password", values: settings.password.map { [$0] } ?? []),
+        list(
+          Key.whois, settings.showsAddresses ? "anyone" : "moderators",
+          [("moderators", "Moderators"), ("anyone", "Everybody")], label: "Who sees the addresses of people"),
+        occupants(settings.occupantsMax),
+        list(
+          Key.whispers, text(settings.whispers),
+          [
+            ("anyone", "Everybody"), ("participants", "Those with voice"), ("moderators", "Moderators"),
+            ("none", "Nobody"),
+          ], label: "Who may write to one person in the room"),
+        DataForm.Field(Key.membersInvite, settings.membersInvite, label: "Members may invite"),
+        DataForm.Field(Key.changeSubject, settings.participantsSetTopic, label: "Those with voice may set the subject"),
+        DataForm.Field(
+          Key.slowMode, .textSingle, label: "Slow mode",
+          description: "Seconds between two messages of one person; 0: none.", values: ["\(settings.slowModeSeconds)"],
+          range: DataForm.WholeNumbers(0...Dialogs.Limits.slowModeSecondsMax)),
+        list(
+          Key.history, text(settings.history),
+          [("all", "Everything"), ("since-join", "What was said since they are members")],
+          label: "What new members may read"),
+        DataForm.Field(Key.admins, .jidMulti, label: "Admins", values: admins.map(\.description)),
+        DataForm.Field(Key.owners, .jidMulti, label: "Owners", values: owners.map(\.description)),
+      ])
+  }
+
+  private static func text(_ key: String, _ value: String?, label: String) -> DataForm.Field {
+    DataForm.Field(key, .textSingle, label: label, values: value.map { [$0] } ?? [])
+  }
+
+  private static func list(
+    _ key: String, _ value: String, _ options: [(value: String, label: String)], label: String
+  ) -> DataForm.Field {
+    DataForm.Field(
+      key, .listSingle, label: label, values: [value],
+      options: options.map { DataForm.Option($0.value, label: $0.label) })
+  }
+
+  /// The numbers offered are examples; any up to `Limits.occupantsMax` is taken.
+  private static func occupants(_ current: Int?) -> DataForm.Field {
+    var numbers = [10, 20, 30, 50, 100, 200, 500, 1_000]
+    if let current, !numbers.contains(current) { numbers.append(current) }
+    let options = numbers.sorted().map { (value: "\($0)", label: "\($0)") } + [(value: "none", label: "No limit")]
+    return list(Key.occupantsMax, current.map { "\($0)" } ?? "none", options, label: "Most people in the room at once")
+  }
+
+  static func text(_ whispers: RoomSettings.Whispers) -> String {
+    switch whispers {
+    case .anyone: "anyone"
+    case .participants: "participants"
+    case .moderators: "moderators"
+    case .none: "none"
+    }
+  }
+
+  private static func text(_ history: RoomSettings.HistoryVisibility) -> String {
+    switch history {
+    case .all: "all"
+    case .sinceJoin: "since-join"
+    }
+  }
+
+  // MARK: Reading
+
+  /// What a filled-in form changes. A field that is missing, or has no value where it needs one, changes nothing; fields of
+  /// other names are ignored. An empty form accepts the room as it is (10.1.2).
+  ///
+  /// The lists of people become changes against what is: an owner who is no longer named becomes admin, an admin member
+  /// (10.2: "admin"; "member" or "none", of which the former does not put them out of a members-only room). An owner among
+  /// the admins stays owner. A temporary room is not to be had: `persistentroom` is read and does nothing.
+  ///
+  /// - Parameters:
+  ///   - settings: as they are, to know whether there is a password.
+  ///   - owners: as they are.
+  ///   - admins: as they are.
+  /// - Throws: `bad-request` for a form of another type; `not-acceptable` (10.1.3) for a value that none of the kind is, one
+  ///   beyond its bound, or a password that is wanted and not given; `jid-malformed` for an address that is none; `conflict`
+  ///   (10.2, 10.5) for a list without owners; `policy-violation` for more than `Limits.memberChangesMax` people.
+  static func read(
+    _ form: DataForm, of settings: RoomSettings, owners: [BareJID], admins: [BareJID]
+  ) throws(StanzaError) -> SettingsDraft {
+    if let type = form.formType, type != "\(NS.mucRoomConfig)" {
+      throw StanzaError(.badRequest, "the form is no configuration of a room")
+    }
+    _ = try form.boolean(Key.isPersistent)
+    let wishes = Wishes(
+      name: try text(form, Key.name, bytesMax: Dialogs.Limits.displayNameBytesMax),
+      about: try text(form, Key.about, bytesMax: Dialogs.Limits.statusBytesMax),
+      language: try language(form), isListed: try form.boolean(Key.isPublic),
+      isMembersOnly: try form.boolean(Key.isMembersOnly), isModerated: try form.boolean(Key.isModerated),
+      password: try password(form, hasOne: settings.password != nil), showsAddresses: try showsAddresses(form),
+      occupantsMax: try occupantsMax(form), whispers: try whispers(form),
+      membersInvite: try form.boolean(Key.membersInvite), participantsSetTopic: try form.boolean(Key.changeSubject),
+      history: try history(form), slowModeSeconds: try slowMode(form))
+    let members = try people(form, owners: owners, admins: admins)
+    return SettingsDraft(members: members) { wishes.apply(to: &$0) }
+  }
+
+  /// What the form asks for; nil: leave it.
+  private struct Wishes: Sendable {
+    let name: String??
+    let about: String??
+    let language: String??
+    let isListed: Bool?
+    let isMembersOnly: Bool?
+    let isModerated: Bool?
+    let password: String??
+    let showsAddresses: Bool?
+    let occupantsMax: Int??
+    let whispers: RoomSettings.Whispers?
+    let membersInvite: Bool?
+    let participantsSetTopic: Bool?
+    let history: RoomSettings.HistoryVisibility?
+    let slowModeSeconds: Int?
+
+    func apply(to settings: inout RoomSettings) {
+      if let name { settings.name = name }
+      if let about { settings.about = about }
+      if let language { settings.language = language }
+      if let isListed { settings.isListed = isListed }
+      if let isMembersOnly { settings.isMembersOnly = isMembersOnly }
+      if let isModerated { settings.isModerated = isModerated }
+      if let password { settings.password = password }
+      if let showsAddresses { settings.showsAddresses = showsAddresses }
+      if let occupantsMax { settings.occupantsMax = occupantsMax }
+      if let whispers { settings.whispers = whispers }
+      if let membersInvite { settings.membersInvite = membersInvite }
+      if let participantsSetTopic { settings.participantsSetTopic = participantsSetTopic }
+      if let history { settings.history = history }
+      if let slowModeSeconds { settings.slowModeSeconds = slowModeSeconds }
+    }
+  }
+
+  /// `.some(nil)`: taken away.
+  private static func text(_ form: DataForm, _ key: String, bytesMax: Int) throws(StanzaError) -> String?? {
+    guard let field = form[key] else { return nil }
+    guard let value = field.value, !value.allSatisfy(\.isWhitespace) else { return .some(nil) }
+    guard value.utf8.count <= bytesMax else { throw unacceptable(key, "has more than \(bytesMax) bytes") }
+    return value
+  }
+
+  /// A tag in the form of RFC 5646 2.1; whether it is registered nobody asks.
+  private static func language(_ form: DataForm) throws(StanzaError) -> String?? {
+    guard let value = try text(form, Key.language, bytesMax: DoorLimits.languageBytesMax) else { return nil }
+    guard let value else { return .some(nil) }
+    let isTag = value.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false).allSatisfy { part in
+      (1...8).contains(part.count) && part.allSatisfy(isAlphanumeric)
+    }
+    guard isTag else { throw unacceptable(Key.language, "is no language tag (RFC 5646)") }
+    return value
+  }
+
+  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "A")...UInt8(ascii: "Z"):
+      true
+    default: false
+    }
+  }
+
+  /// The flag decides where it is given; without it, a password that is not empty is a new one, and an empty one is a field
+  /// that was not filled in: a room is never opened by mistake.
+  private static func password(_ form: DataForm, hasOne: Bool) throws(StanzaError) -> String?? {
+    let isWanted = try form.boolean(Key.hasPassword)
+    if isWanted == false { return .some(nil) }
+    guard let value = form.value(Key.password), !value.isEmpty else {
+      if isWanted == nil || (hasOne && form[Key.password] == nil) { return nil }
+      throw unacceptable(Key.password, "is empty, and the room is to have a password")
+    }
+    guard value.utf8.count <= Dialogs.Limits.passwordBytesMax else {
+      throw unacceptable(Key.password, "has more than \(Dialogs.Limits.passwordBytesMax) bytes")
+    }
+    return value
+  }
+
+  private static func showsAddresses(_ form: DataForm) throws(StanzaError) -> Bool? {
+    switch form.value(Key.whois) {
+    case nil: return nil
+    case "anyone": return true
+    case "moderators": return false
+    // "none" was a fully anonymous room, which is no more (10.1.3).
+    default: throw unacceptable(Key.whois, "is neither 'anyone' nor 'moderators'")
+    }
+  }
+
+  private static func occupantsMax(_ form: DataForm) throws(StanzaError) -> Int?? {
+    guard let value = form.value(Key.occupantsMax) else { return nil }
+    if value == "none" || value.isEmpty { return .some(nil) }
+    guard let number = try form.integer(Key.occupantsMax), (1...Dialogs.Limits.occupantsMax).contains(number) else {
+      throw unacceptable(Key.occupantsMax, "is neither 'none' nor a number from 1 to \(Dialogs.Limits.occupantsMax)")
+    }
+    return number
+  }
+
+  private static func whispers(_ form: DataForm) throws(StanzaError) -> RoomSettings.Whispers? {
+    switch form.value(Key.whispers) {
+    case nil: return nil
+    case "anyone": return .anyone
+    case "participants": return .participants
+    case "moderators": return .moderators
+    case "none": return RoomSettings.Whispers.none
+    default: throw unacceptable(Key.whispers, "is none of 'anyone', 'participants', 'moderators', 'none'")
+    }
+  }
+
+  private static func history(_ form: DataForm) throws(StanzaError) -> RoomSettings.HistoryVisibility? {
+    switch form.value(Key.history) {
+    case nil: return nil
+    case "all": return .all
+    case "since-join": return .sinceJoin
+    default: throw unacceptable(Key.history, "is neither 'all' nor 'since-join'")
+    }
+  }
+
+  private static func slowMode(_ form: DataForm) throws(StanzaError) -> Int? {
+    guard let number = try form.integer(Key.slowMode) else { return nil }
+    guard (0...Dialogs.Limits.slowModeSecondsMax).contains(number) else {
+      throw unacceptable(Key.slowMode, "is no number from 0 to \(Dialogs.Limits.slowModeSecondsMax)")
+    }
+    return number
+  }
+
+  private static func unacceptable(_ key: String, _ fault: String) -> StanzaError {
+    StanzaError(.notAcceptable, "the field '\(key)' \(fault)")
+  }
+
+  // MARK: People
+
+  private static func people(
+    _ form: DataForm, owners: [BareJID], admins: [BareJID]
+  ) throws(StanzaError) -> [MemberDraft] {
+    let namedOwners = try addresses(form, Key.owners)
+    let namedAdmins = try addresses(form, Key.admins)
+    if let namedOwners, namedOwners.isEmpty {
+      throw StanzaError(.conflict, "the field '\(Key.owners)' is empty, and a room has at least one owner")
+    }
+    var drafts: [MemberDraft] = []
+    let (oldOwners, oldAdmins) = (Set(owners), Set(admins))
+    let newOwners = namedOwners.map { Set($0) } ?? oldOwners
+    for address in namedOwners ?? [] where !oldOwners.contains(address) {
+      drafts.append(MemberDraft(address: address, affiliation: .owner))
+    }
+    for address in owners where !newOwners.contains(address) {
+      drafts.append(MemberDraft(address: address, affiliation: .admin))
+    }
+    if let namedAdmins {
+      for address in namedAdmins
+      where !oldAdmins.contains(address) && !oldOwners.contains(address) && !newOwners.contains(address) {
+        drafts.append(MemberDraft(address: address, affiliation: .admin))
+      }
+      let newAdmins = Set(namedAdmins)
+      for address in admins where !newAdmins.contains(address) && !newOwners.contains(address) {
+        drafts.append(MemberDraft(address: address, affiliation: .member))
+      }
+    }
+    guard drafts.count <= Dialogs.Limits.memberChangesMax else {
+      throw StanzaError(.policyViolation, "one form changes at most \(Dialogs.Limits.memberChangesMax) people")
+    }
+    return drafts
+  }
+
+  /// Nil: the form does not say. Full addresses count as bare ones (10.5); clients send an empty value for an empty list.
+  private static func addresses(_ form: DataForm, _ key: String) throws(StanzaError) -> [BareJID]? {
+    guard let field = form[key] else { return nil }
+    var seen: Set<BareJID> = []
+    var list: [BareJID] = []
+    for text in field.values where !text.allSatisfy(\.isWhitespace) {
+      guard let jid = JID(parsing: text) else {
+        throw StanzaError(.jidMalformed, "the field '\(key)' holds no address")
+      }
+      if seen.insert(jid.bare).inserted { list.append(jid.bare) }
+    }
+    return list
+  }
+}

@@ -1,0 +1,68 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// How much of what was said a client wants when it enters (XEP-0045 7.2.14). Every bound that is given holds, and so do the
+/// server's own: `DoorLimits.historyMax`, `historyBytesMax`, and `historyDefault` where the client gives none.
+struct HistoryRequest: Hashable, Sendable {
+  /// Of the complete stanzas.
+  var charactersMax: Int?
+  var stanzasMax: Int?
+  /// Not older than so many.
+  var seconds: Int?
+  var since: Dialogs.Timestamp?
+
+  init(charactersMax: Int? = nil, stanzasMax: Int? = nil, seconds: Int? = nil, since: Dialogs.Timestamp? = nil) {
+    self.charactersMax = charactersMax
+    self.stanzasMax = stanzasMax
+    self.seconds = seconds
+    self.since = since
+  }
+
+  /// Reads `<history/>`. An attribute that is no number, a negative one, or no date is as if absent.
+  init(_ element: Element) {
+    charactersMax = Self.number(element, "maxchars")
+    stanzasMax = Self.number(element, "maxstanzas")
+    seconds = Self.number(element, "seconds")
+    since = element.withAttribute("since") { XMPP.Timestamp($0) }.flatMap { $0 }
+      .map { Dialogs.Timestamp(milliseconds: $0.milliseconds) }
+  }
+
+  private static func number(_ element: Element, _ attribute: StaticString) -> Int? {
+    guard let value = try? element.integer(attribute), value >= 0 else { return nil }
+    return value
+  }
+
+  /// The most messages to look at.
+  var limit: Int {
+    if charactersMax == 0 || seconds == 0 { return 0 }
+    if let stanzasMax { return min(stanzasMax, DoorLimits.historyMax) }
+    let isBounded = charactersMax != nil || seconds != nil || since != nil
+    return isBounded ? DoorLimits.historyMax : DoorLimits.historyDefault
+  }
+
+  /// What is older is not sent; nil: age does not matter.
+  func earliest(now: Dialogs.Timestamp) -> Dialogs.Timestamp? {
+    // No arithmetic on what a client said may overflow: more seconds than there have been are all of them.
+    let past = seconds.map { Dialogs.Timestamp(milliseconds: now.milliseconds - 1_000 * Int64(min($0, 1 << 40))) }
+    guard let past, let since else { return past ?? since }
+    return max(past, since)
+  }
+
+  /// How many of the messages are sent: that many from the start of the list, which is the newest of them.
+  ///
+  /// - Parameter newestFirst: when each was said, and the bytes of its whole stanza. Bytes are counted as characters: never
+  ///   fewer, so the client gets no more than it asked for.
+  func select(_ newestFirst: some Sequence<(time: Dialogs.Timestamp, byteCount: Int)>, now: Dialogs.Timestamp) -> Int {
+    let (limit, earliest) = (limit, earliest(now: now))
+    var left = min(charactersMax ?? .max, DoorLimits.historyBytesMax)
+    var count = 0
+    for (time, byteCount) in newestFirst {
+      guard count < limit, byteCount <= left else { break }
+      if let earliest, time < earliest { break }
+      left -= byteCount
+      count += 1
+    }
+    return count
+  }
+}

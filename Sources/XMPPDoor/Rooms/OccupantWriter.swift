@@ -1,0 +1,188 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// An occupant's presence as a room tells it (XEP-0045 7.2.2 to 7.2.4, 7.6, 7.7, 7.14, 8, 9, 10.9, 17.3; occupant ids:
+/// XEP-0421 3.1; hats: XEP-0317 3.1).
+///
+/// Everybody is sent the same but for the `to`, in one of three dresses. A room of hundreds encodes each dress once:
+///
+///     writer.open(.presence)
+///     writer.attribute("to", recipient)
+///     writer.close(with: OccupantWriter.shared(presence, isModerator: false))
+enum OccupantWriter {
+  /// For whose eyes.
+  enum Dress: Hashable, Sendable, CaseIterable {
+    /// Nobody learns whose nick it is.
+    case anonymous
+    /// With the full address: in rooms where everybody is known, and for moderators.
+    case addressed
+    /// To the occupant's own sessions: with the address and status code 110.
+    case own
+  }
+
+  /// What others than the occupant are shown.
+  static func dress(of presence: OccupantPresence, isModerator: Bool) -> Dress {
+    presence.showsAddress || isModerator ? .addressed : .anonymous
+  }
+
+  // MARK: Stanzas
+
+  /// The stanza for one recipient.
+  ///
+  /// - Parameter version: of the member list, where the room tells it (XEP-0463 5.2).
+  static func write(
+    _ presence: OccupantPresence, dress: Dress, version: MemberListVersion? = nil, to: String,
+    into writer: inout ElementWriter
+  ) {
+    writer.open(.presence)
+    writer.attribute("to", to)
+    writeRest(presence, dress, version, into: &writer)
+    writer.close()
+  }
+
+  /// What stands behind the `to`: the other attributes, the content and the end tag, for `ElementWriter.close(with:)`.
+  static func tail(of presence: OccupantPresence, dress: Dress, version: MemberListVersion? = nil) -> [UInt8] {
+    var writer = ElementWriter()
+    writer.open(.presence)
+    let start = writer.buffer.writerIndex
+    writeRest(presence, dress, version, into: &writer)
+    writer.close()
+    return Array(writer.buffer.readableBytesView.dropFirst(start))
+  }
+
+  /// The tail for everybody but the occupant, encoded once per presence and kept with it.
+  static func shared(
+    _ presence: OccupantPresence, isModerator: Bool, version: MemberListVersion? = nil
+  ) -> [UInt8] {
+    let tails = presence.forms.form(for: .xmpp) {
+      Tails(
+        addressed: tail(of: presence, dress: .addressed, version: version),
+        // The address is the only difference.
+        anonymous: presence.showsAddress ? nil : tail(of: presence, dress: .anonymous, version: version))
+    }
+    return isModerator ? tails.addressed : tails.anonymous ?? tails.addressed
+  }
+
+  private struct Tails: Sendable {
+    let addressed: [UInt8]
+    /// Nil: nobody is shown it.
+    let anonymous: [UInt8]?
+  }
+
+  private static func writeRest(
+    _ presence: OccupantPresence, _ dress: Dress, _ version: MemberListVersion?, into writer: inout ElementWriter
+  ) {
+    writer.attribute("from", "\(presence.room.address)/\(presence.nick)")
+    if !presence.isAvailable { writer.attribute("type", "unavailable" as StaticString) }
+    writer.attribute("id", presence.presence.id)
+    writeChildren(of: presence.presence, into: &writer)
+    writeUser(presence, dress, version, into: &writer)
+    if !presence.occupantID.isEmpty {
+      writer.open(.occupantID)
+      writer.attribute("id", presence.occupantID)
+      writer.close()
+    }
+    if presence.isAvailable { writeHats(of: presence.affiliation, into: &writer) }
+  }
+
+  /// What the client said, or what an app's session says. Nothing that only rooms say is in it any more.
+  private static func writeChildren(of presence: Presence, into writer: inout ElementWriter) {
+    guard presence.extras.isEmpty else { return writer.raw(presence.extras) }
+    if let show = show(presence.availability) {
+      writer.open(.show)
+      writer.text("\(show)")
+      writer.close()
+    }
+    if let status = presence.status {
+      writer.open(.status)
+      writer.text(status)
+      writer.close()
+    }
+    if presence.isAvailable { EntityCapabilities.writeSession(into: &writer) }
+  }
+
+  private static func show(_ availability: Presence.Availability) -> StaticString? {
+    switch availability {
+    case .online, .offline: nil
+    case .chat: "chat"
+    case .away: "away"
+    case .extendedAway: "xa"
+    case .doNotDisturb: "dnd"
+    }
+  }
+
+  // MARK: What the room adds
+
+  private static func writeUser(
+    _ presence: OccupantPresence, _ dress: Dress, _ version: MemberListVersion?, into writer: inout ElementWriter
+  ) {
+    writer.open(.mucUser)
+    version?.write(into: &writer)
+    writeItem(presence, dress, into: &writer)
+    if let destroyed = presence.destroyed {
+      writer.open("destroy")
+      writer.attribute("jid", destroyed.alternate?.description)
+      RoomReason.write(presence.reason, into: &writer)
+      writer.close()
+    }
+    for code in codes(of: presence, dress) { writeStatus(code, into: &writer) }
+    writer.close()
+  }
+
+  private static func writeItem(_ presence: OccupantPresence, _ dress: Dress, into writer: inout ElementWriter) {
+    let isDestroyed = presence.destroyed != nil
+    // 7.14: who has gone has no role; who changes the nick has not gone (7.6).
+    let isGone = !presence.isAvailable && presence.newNick == nil
+    writer.open("item")
+    // 10.9: nobody is anything to a room that is no more.
+    writer.attribute("affiliation", isDestroyed ? Affiliation.none.text : presence.affiliation.text)
+    if dress != .anonymous { writer.attribute("jid", address(presence.party, presence.resource)) }
+    writer.attribute("nick", presence.newNick)
+    writer.attribute("role", isGone ? Role.none.text : presence.role.text)
+    if let actor = presence.actor {
+      writer.open("actor")
+      writer.attribute("nick", actor)
+      writer.close()
+    }
+    if !isDestroyed { RoomReason.write(presence.reason, into: &writer) }
+    writer.close()
+  }
+
+  /// Each once, in order.
+  private static func codes(of presence: OccupantPresence, _ dress: Dress) -> [UInt16] {
+    var codes = Set(presence.codes)
+    if dress == .own { codes.formUnion(presence.ownCodes + [110]) }
+    return codes.sorted()
+  }
+
+  static func writeStatus(_ code: UInt16, into writer: inout ElementWriter) {
+    writer.open("status")
+    writer.attribute("code", code)
+    writer.close()
+  }
+
+  /// One hat, for watchers: that they are here to read, and that it lasts, no pair of affiliation and role says (a visitor
+  /// may get voice any time). Owners, admins and moderators wear none: clients show what `<item/>` says of them, and would
+  /// show it twice.
+  private static func writeHats(of affiliation: Affiliation, into writer: inout ElementWriter) {
+    guard affiliation == .watcher else { return }
+    writer.open(.hats)
+    writer.open(.hat)
+    writer.attribute("title", "Watcher" as StaticString)
+    writer.attribute("uri", watcher)
+    writer.attribute("xml:lang", "en" as StaticString)
+    writer.close()
+    writer.close()
+  }
+
+  static let watcher: StaticString = "urn:parley:hat:watcher"
+
+  /// 17.3 rule 10: full, where there is a session.
+  static func address(_ party: Party, _ resource: String?) -> String {
+    guard let resource else { return party.address.description }
+    return "\(party.address)/\(resource)"
+  }
+}

@@ -1,0 +1,81 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// Entering the member list of an open room, and claiming a nick there (XEP-0045 7.10, 16.5.1). The nick is all that is
+/// asked: names and addresses of people are in their profiles, if they wish.
+enum RegistrationForm {
+  private static let nick = "muc#register_roomnick"
+  private static let registered = Name("registered", NS.register)
+  private static let remove = Name("remove", NS.register)
+
+  // MARK: Offering
+
+  /// The answer to who is not registered.
+  /// - Parameter nick: to begin with.
+  static func write(suggesting nick: String?, into writer: inout ElementWriter) {
+    writer.open(.register)
+    writer.open("instructions")
+    writer.text(instructions)
+    writer.close()
+    DataForm(
+      .form, formType: "\(NS.mucRegister)", title: "Registration", instructions: [instructions],
+      fields: [
+        DataForm.Field(
+          Self.nick, .textSingle, label: "Nickname", isRequired: true, values: nick.map { [$0] } ?? [])
+      ]
+    ).write(into: &writer)
+    writer.close()
+  }
+
+  private static let instructions = "Your nickname in this room will be reserved for you."
+
+  /// The answer to who is registered (7.10).
+  static func write(registered nick: String?, into writer: inout ElementWriter) {
+    writer.open(.register)
+    writer.open(registered)
+    writer.close()
+    if let nick {
+      writer.open("username")
+      writer.text(nick)
+      writer.close()
+    }
+    writer.close()
+  }
+
+  // MARK: Reading
+
+  enum Request: Hashable, Sendable {
+    case register(nick: String)
+    /// No longer a member (XEP-0077 3.2).
+    case remove
+    /// Nothing is changed (XEP-0004 3.1).
+    case cancel
+  }
+
+  /// - Throws: `bad-request` for no form, one of another type, or one without nick (7.10, XEP-0077 3.2); `jid-malformed` for
+  ///   a nick that is none.
+  static func read(_ query: Element) throws(StanzaError) -> Request {
+    if query.first(remove) != nil {
+      var children = query.children.makeIterator()
+      _ = children.next()
+      guard children.next() == nil else { throw StanzaError(.badRequest, "<remove/> stands alone") }
+      return .remove
+    }
+    guard let form = try query.payload(DataForm.self) else {
+      throw StanzaError(.badRequest, "a registration is a form")
+    }
+    switch form.kind {
+    case .cancel: return .cancel
+    case .form, .result: throw StanzaError(.badRequest, "the form is neither submitted nor cancelled")
+    case .submit: break
+    }
+    if let type = form.formType, type != "\(NS.mucRegister)" {
+      throw StanzaError(.badRequest, "the form is no registration with a room")
+    }
+    guard let nick = form.value(nick), !nick.isEmpty else {
+      throw StanzaError(.badRequest, "the field '\(Self.nick)' is missing")
+    }
+    return .register(nick: try RoomNick.read(nick))
+  }
+}

@@ -1,0 +1,105 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// What rooms there are, and what is to be known of one (XEP-0045 6).
+enum RoomDirectory {
+  /// 6.3: one's own rooms, also hidden ones, and those anybody may find; the
+  /// latter by the page (XEP-0059).
+  static func items(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    if query["node"] != nil { throw StanzaError(.itemNotFound, "there is no such node") }
+    let set = try query.payload(ResultSetRequest.self)
+    let limit = max(1, min(set?.limit(default: Dialogs.Limits.pageMax) ?? Dialogs.Limits.pageMax, Dialogs.Limits.pageMax))
+    if set?.isBackward == true || set?.index != nil {
+      throw StanzaError(.featureNotImplemented, "the list is read forwards")
+    }
+    let (user, after) = (turn.party, set?.after)
+    turn.fetch { reader -> (own: [Room], listed: [Room]) in
+      let listed = try reader.rooms(in: user.realm, listed: true, matching: nil, after: after, limit: limit)
+      if after != nil { return ([], listed) }
+      let own = try reader.rooms(of: user.id, before: .end, limit: Dialogs.Limits.pageMax).map(\.room)
+      return (own.filter { !$0.settings.isListed }, listed)
+    } reply: { (rooms) throws(StanzaError) in
+      turn.reply { writer in
+        writer.open(.discoItems)
+        for room in rooms.own + rooms.listed {
+          writer.open(.discoItem)
+          writer.attribute("jid", room.address.description)
+          writer.attribute("name", room.settings.name ?? room.address.local)
+          writer.close()
+        }
+        if set != nil || rooms.listed.count == limit {
+          ResultSetPage(first: rooms.listed.first?.address.local, last: rooms.listed.last?.address.local)
+            .write(into: &writer)
+        }
+        writer.close()
+      }
+    }
+  }
+
+  /// 6.4, and the reserved nick (7.12).
+  static func info(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    let node = query["node"]
+    let user = turn.party.id
+    turn.occupancy { (room, occupancy) in
+      turn.fetch { reader in
+        (
+          try reader.members(of: room.id, among: [.owner], after: nil, limit: Dialogs.Limits.pageMax),
+          try reader.member(user, of: room.id)?.nick
+        )
+      } reply: { (owners, nick) throws(StanzaError) in
+        if let node {
+          guard node == "x-roomuser-item" else { throw StanzaError(.itemNotFound, "there is no such node") }
+          return turn.reply { writer in
+            writer.open(.discoInfo)
+            writer.attribute("node", node)
+            if let nick {
+              Capabilities(identities: [.init(category: "conference", type: "text", name: nick)], features: [])
+                .writeContent(into: &writer)
+            }
+            writer.close()
+          }
+        }
+        let isMember = occupancy.affiliation.isMember
+        let capabilities = RoomInfo.capabilities(
+          of: room, occupants: occupancy.count, isMember: isMember, owners: owners.map(\.party.address),
+          features: turn.session.house.table.advertised[.room] ?? [])
+        turn.reply { Disco.write(capabilities, node: nil, into: &$0) }
+      }
+    }
+  }
+
+  /// 6.5: by nick; of a closed room its own people only.
+  static func occupants(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    if query["node"] != nil { throw StanzaError(.itemNotFound, "there is no such node") }
+    turn.occupancy { (room, occupancy) in
+      turn.reply { writer in
+        writer.open(.discoItems)
+        for occupant in occupancy.occupants.sorted(by: { $0.nick < $1.nick }).prefix(Dialogs.Limits.shownOccupantsMax) {
+          writer.open(.discoItem)
+          writer.attribute("jid", Outbound.address(room.address, occupant.nick))
+          writer.attribute("name", occupant.nick)
+          writer.close()
+        }
+        writer.close()
+      }
+    }
+  }
+}
+
+extension Turn {
+  /// The room that is addressed.
+  var room: BareJID { to?.bare ?? party.address }
+
+  /// Who is there, as far as it concerns the asker; refused where the room is not
+  /// theirs to know.
+  func occupancy(_ then: @escaping (Room, Occupancy) throws(StanzaError) -> Void) {
+    postToRoom(.occupants(.address(room))) { [self] receipt in
+      guard let room = receipt.room, let occupancy = receipt.value as? Occupancy else {
+        return fail(StanzaError(.internalServerError))
+      }
+      do throws(StanzaError) { try then(room, occupancy) } catch { fail(error) }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import Dialogs
+import XMPP
+
+/// The conditions XEP-0045 names for what the core refuses in a room. What is
+/// not here has its usual face.
+extension StanzaError {
+  init(inRoom problem: Problem) {
+    switch problem.code {
+    case Problem.roomUnknown.code, Problem.roomLocked.code: self.init(.itemNotFound, problem.text)  // 7.2.4, 10.1
+    case Problem.roomDestroyed.code: self.init(.gone, problem.text)  // 10.9
+    case Problem.roomBanned.code: self.init(.forbidden, problem.text, type: .auth)  // 7.2.7
+    case Problem.roomMembersOnly.code: self.init(.registrationRequired, problem.text, type: .auth)  // 7.2.6
+    case Problem.roomPassword.code: self.init(.notAuthorized, problem.text, type: .auth)  // 7.2.5
+    case Problem.nickTaken.code: self.init(.conflict, problem.text)  // 7.2.8
+    case Problem.roomFull.code: self.init(.serviceUnavailable, problem.text, type: .wait)  // 7.2.9
+    case Problem.nickMissing.code, Problem.nickInvalid.code: self.init(.jidMalformed, problem.text)  // 7.2.1
+    case Problem.notOccupant.code: self.init(.notAcceptable, problem.text)  // 7.4
+    case Problem.noVoice.code: self.init(.forbidden, problem.text, type: .auth)  // 7.4
+    case Problem.notModerator.code, Problem.notAdmin.code, Problem.notOwner.code:
+      self.init(.forbidden, problem.text, type: .auth)  // 8.1, 9.5, 10.2
+    case Problem.outranked.code: self.init(.notAllowed, problem.text)  // 8.2, 9.7
+    case Problem.lastOwner.code: self.init(.conflict, problem.text)  // 10.4
+    case Problem.occupantUnknown.code: self.init(.itemNotFound, problem.text)  // 7.5
+    case Problem.noWhispers.code: self.init(.notAcceptable, problem.text)  // 7.5
+    case Problem.unreachable.code: self.init(.itemNotFound, problem.text)
+    default: self.init(problem)
+    }
+  }
+}
+
+extension Turn {
+  func fail(inRoom problem: Problem) { fail(StanzaError(inRoom: problem)) }
+
+  /// A post about a room, whose refusal goes back as the XEP says.
+  func postToRoom(_ intent: RoomIntent, numbered: Bool = false, then: @escaping (Receipt) -> Void = { _ in }) {
+    session.post(.room(intent), numbered: numbered) { [self] result in
+      switch result {
+      case .success(let receipt): then(receipt)
+      case .failure(let problem): fail(inRoom: problem)
+      }
+    }
+  }
+}

@@ -1,0 +1,303 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// Stanzas that a client sends to a room -> posts (XEP-0045 7 to 10).
+enum RoomInbound {
+  /// Of presence: what only rooms say, and what is meant for the room alone.
+  static func isStripped(_ child: Element) -> Bool {
+    child.is(.mucJoin) || child.is(.mucUser) || child.is(.occupantID) || child.is(.hats)
+  }
+
+  // MARK: Presence
+
+  static func presence(_ turn: Turn, _ to: JID, isAvailable: Bool) throws(StanzaError) {
+    let session = turn.session
+    let address = to.bare
+    guard address.local != nil else { throw StanzaError(.serviceUnavailable) }
+    guard isAvailable else { return exit(turn, address) }
+    guard let nick = to.resource else { throw StanzaError(inRoom: .nickMissing) }
+    let request = turn.stanza.element.first(.mucJoin).map { JoinElement($0) }
+    session.afterPosts {
+      if request == nil, session.rooms[address] == nil {
+        // The client takes itself for an occupant: it is told that it is none.
+        return kicked(turn, address, nick)
+      }
+      let presence: Presence
+      do throws(StanzaError) {
+        presence = try Inbound.typed(turn, isAvailable: true, inRoom: true)
+      } catch {
+        return turn.fail(error)
+      }
+      let entering = Entering(
+        session: session.handle, nick: nick, password: request?.password, presence: presence, isJoin: request != nil)
+      turn.postToRoom(.enter(.address(address), entering)) { receipt in
+        if let entrance = receipt.value as? Entrance { entered(entrance, request?.history, session) }
+      }
+    }
+  }
+
+  /// Others, oneself, history, topic, and then what came since: in this order
+  /// (7.2.2).
+  private static func entered(_ entrance: Entrance, _ history: HistoryRequest?, _ session: XMPPSession) {
+    let room = entrance.room
+    let isLease = room.id == DialogID(0)
+    session.rooms.entered(entrance, isLease: isLease)
+    let seesAll = room.settings.showsAddresses || entrance.own.role == .moderator
+    for other in entrance.others { RoomOutbound.presence(other, seesAll ? .roomOpen : .room, to: session) }
+    RoomOutbound.presence(entrance.own, .roomOwn, to: session)
+    let request = history ?? HistoryRequest()
+    guard !isLease else { return RoomOutbound.topic(room, to: session) }
+    guard request.limit > 0 else {
+      RoomOutbound.topic(room, to: session)
+      return readOn(room.address, through: entrance.position, isFull: false, session)
+    }
+    let now = session.parley.clock.now
+    var query = ArchiveQuery(limit: request.limit)
+    query.before = entrance.position.next
+    query.after = entrance.visibleAfter
+    query.backwards = true
+    query.start = request.earliest(now: now)
+    let (position, asked) = (entrance.position, query)
+    session.fetch({ try $0.archive(of: room.id, asked).entries }) { result in
+      if case .success(let entries) = result {
+        // The topic comes last, once, whatever stands in the history.
+        let said = entries.filter { if case .message = $0.fact { true } else { false } }
+        let count = request.select(
+          said.reversed().lazy.map { ($0.time, RoomOutbound.byteCount(of: $0, for: session)) }, now: now)
+        for entry in said.suffix(count) { RoomOutbound.entry(entry, delayed: true, to: session) }
+      }
+      RoomOutbound.topic(room, to: session)
+      readOn(room.address, through: position, isFull: false, session)
+    }
+  }
+
+  /// What came while the history was read.
+  private static func readOn(_ address: BareJID, through position: Position, isFull: Bool, _ session: XMPPSession) {
+    guard let next = session.rooms.caughtUp(address, through: position, isFull: isFull),
+      let room = session.rooms[address]?.room
+    else { return }
+    var query = ArchiveQuery(limit: Limits.feedPageMax)
+    query.after = next
+    let asked = query
+    session.fetch({ try $0.archive(of: room.dialog, asked).entries }) { result in
+      guard case .success(let entries) = result else { return }
+      for entry in entries { RoomOutbound.entry(entry, delayed: false, to: session) }
+      guard let last = entries.last else {
+        _ = session.rooms.caughtUp(address, through: .end, isFull: false)
+        return
+      }
+      readOn(address, through: last.position, isFull: entries.count == Limits.feedPageMax, session)
+    }
+  }
+
+  private static func exit(_ turn: Turn, _ address: BareJID) {
+    let session = turn.session
+    session.afterPosts {
+      guard let seat = session.rooms[address] else { return }
+      let presence = try? Inbound.typed(turn, isAvailable: false, inRoom: true)
+      turn.session.post(.room(.exit(.address(address), presence))) { _ in
+        // A room that was only being set up says nothing.
+        if seat.room == nil { session.rooms.left(address) }
+      }
+    }
+  }
+
+  static func leaveAll(_ session: XMPPSession) {
+    for address in session.rooms.seats.keys { session.post(.room(.exit(.address(address), nil)), then: nil) }
+    session.rooms.leaveAll()
+  }
+
+  /// 110, 307, 333: removed for a technical reason (9.2.1 of what a room cannot
+  /// know any more).
+  private static func kicked(_ turn: Turn, _ address: BareJID, _ nick: String) {
+    turn.session.send { writer in
+      writer.open(.presence)
+      writer.attribute("from", Outbound.address(address, nick))
+      writer.attribute("to", turn.session.jid.description)
+      writer.attribute("type", "unavailable" as StaticString)
+      writer.open(.mucUser)
+      writer.open("item")
+      writer.attribute("affiliation", "none" as StaticString)
+      writer.attribute("role", "none" as StaticString)
+      writer.close()
+      for code: StaticString in ["110", "307", "333"] {
+        writer.open("status")
+        writer.attribute("code", code)
+        writer.close()
+      }
+      writer.close()
+      writer.close()
+    }
+  }
+
+  // MARK: Messages
+
+  static func message(_ turn: Turn, _ to: JID) throws(StanzaError) {
+    let (session, stanza) = (turn.session, turn.stanza)
+    guard to.local != nil else {
+      session.management.handledUnlessPost()
+      if stanza.messageType == .error { return }
+      throw StanzaError(.serviceUnavailable)
+    }
+    switch stanza.messageType {
+    case .error:
+      // 18.? An occupant whose client refuses what it is sent keeps its seat: its session would end.
+      session.management.handledUnlessPost()
+    case .groupchat:
+      guard to.isBare else {
+        session.management.handledUnlessPost()
+        throw StanzaError(.badRequest, "what is said to everybody is addressed to the room (XEP-0045 7.4)")
+      }
+      try say(turn, to.bare)
+    case .chat, .normal, .headline:
+      session.management.handledUnlessPost()
+      if let nick = to.resource { return try whisper(turn, to.bare, nick) }
+      try toRoom(turn, to.bare)
+    }
+  }
+
+  private static func say(_ turn: Turn, _ address: BareJID) throws(StanzaError) {
+    let (session, stanza) = (turn.session, turn.stanza)
+    var draft = Draft()
+    var subject: String?
+    for child in stanza.element.children {
+      if child.is(.body) {
+        if draft.body == nil || child.language == nil { draft.body = child.text }
+      } else {
+        if child.is(.subject), subject == nil { subject = child.text }
+        try session.house.table.read(child, into: &draft)
+      }
+    }
+    let room = RoomReference.address(address)
+    // 8.1: a subject and neither body nor thread sets the topic.
+    let isTopic = subject != nil && draft.body == nil && stanza.element.first(Name("thread", NS.client)) == nil
+    let isSaid = draft.body != nil || draft.kind == .encrypted || (draft.isKept && !isTopic)
+    let extras = Inbound.extras(of: stanza, session)
+    let envelope = Envelope(
+      type: .groupchat, fromResource: session.jid.resource, id: stanza.id, language: stanza.language)
+    var traits: Message.Traits = draft.isTransient ? [.transient] : [.archived]
+    if draft.isMarkable { traits.insert(.markable) }
+
+    if isTopic, let subject {
+      let said = RoomMessageDraft(
+        content: Content(kind: .none, extras: extras), envelope: envelope, traits: traits, key: nil)
+      return turn.postToRoom(.topic(room, text: subject, stanza: said), numbered: true)
+    }
+    if let marker = draft.marker, !isSaid {
+      let said = RoomMessageDraft(
+        content: Content(kind: .none, extras: extras), envelope: envelope, traits: traits, key: nil)
+      guard let id = PublicID(marker.id), marker.kind == .displayed else { return overhear(turn, room, draft, extras) }
+      return turn.postToRoom(
+        .marker(room, RoomMarkerDraft(kind: marker.kind, target: id, stanza: said)), numbered: true)
+    }
+    guard isSaid, !draft.isUnstored else { return overhear(turn, room, draft, extras) }
+
+    let hasText = !(draft.body ?? "").isEmpty
+    let kind: Content.Kind = draft.kind == .encrypted ? .encrypted : hasText ? .text : .none
+    if kind != .none { traits.insert(.counts) }
+    var key: RepeatKey?
+    if let id = draft.originID ?? stanza.id, id.utf8.count <= StanzaIDs.idBytesMax {
+      var digest = Digest64()
+      extras.withUnsafeBytes { digest.combine($0) }
+      key = RepeatKey(rule: .xmpp, id: id, bodyHash: digest.finish())
+    }
+    let said = RoomMessageDraft(
+      content: Content(kind: kind, text: draft.body ?? "", extras: extras), envelope: envelope, traits: traits, key: key,
+      reference: draft.reference)
+    turn.postToRoom(.say(room, said), numbered: true)
+  }
+
+  /// Chat states and whatever else is not kept.
+  private static func overhear(_ turn: Turn, _ room: RoomReference, _ draft: Draft, _ extras: [UInt8]) {
+    turn.postToRoom(.signal(room, relayed(turn, .message(.groupchat), draft, extras)), numbered: true)
+  }
+
+  private static func relayed(
+    _ turn: Turn, _ name: RelayedStanza.Name, _ draft: Draft, _ extras: [UInt8]
+  ) -> RelayedStanza {
+    RelayedStanza(
+      name: name, from: turn.party, fromResource: turn.jid.resource, to: turn.party.address, toResource: nil,
+      id: turn.stanza.id, language: turn.stanza.language, extras: extras, typing: draft.typing,
+      isPrivate: draft.isUncopied)
+  }
+
+  /// 7.5.
+  private static func whisper(_ turn: Turn, _ address: BareJID, _ nick: String) throws(StanzaError) {
+    var draft = Draft()
+    for child in turn.stanza.element.children where !child.is(.body) {
+      try turn.session.house.table.read(child, into: &draft)
+    }
+    var writer = turn.session.wheel.takeWriter()
+    let domain = turn.jid.bare.domain
+    writer.children(of: turn.stanza.element) { StanzaIDs.isStripped($0, domain: domain) || $0.is(.mucUser) }
+    // A receiver tells by this that it is no user's address (7.5).
+    writer.open(.mucUser)
+    writer.close()
+    let extras = Array(writer.buffer.readableBytesView)
+    turn.session.wheel.give(writer)
+    let type: Envelope.MessageType = turn.stanza.messageType == .normal ? .normal : .chat
+    turn.postToRoom(.whisper(.address(address), nick: nick, relayed(turn, .message(type), draft, extras)))
+  }
+
+  /// Not to the occupants but to the room: invitations, declines, voice.
+  private static func toRoom(_ turn: Turn, _ address: BareJID) throws(StanzaError) {
+    let room = RoomReference.address(address)
+    if let element = turn.stanza.element.first(.mucUser) {
+      switch try UserElement.read(element) {
+      case .invite(let people):
+        for asked in people { turn.postToRoom(.invite(room, to: asked.to.bare, reason: asked.reason)) }
+      case .decline(let declined):
+        turn.postToRoom(.decline(room, to: declined.to.bare, reason: declined.reason))
+      case nil: throw StanzaError(.badRequest, "a message to a room is of type groupchat (XEP-0045 7.4)")
+      }
+      return
+    }
+    if let element = turn.stanza.element.first(.dataForm) {
+      switch try VoiceRequest.read(DataForm(element)) {
+      case .request: turn.postToRoom(.askForVoice(room))
+      case .answer(let nick, isGranted: true):
+        turn.postToRoom(.roles(room, [RoleDraft(nick: nick, role: .participant, reason: nil)]))
+      // Declined, or cancelled: nothing happens.
+      case .answer, nil: break
+      }
+      return
+    }
+    throw StanzaError(.badRequest, "a message to a room is of type groupchat (XEP-0045 7.4)")
+  }
+
+  // MARK: IQs to occupants
+
+  static func iq(_ turn: Turn, _ to: JID, _ type: IQType) throws(StanzaError) {
+    let session = turn.session
+    let address = to.bare
+    guard let nick = to.resource, address.local != nil else {
+      if type.isRequest { throw StanzaError(.serviceUnavailable) }
+      return
+    }
+    session.afterPosts {
+      guard let seat = session.rooms[address] else {
+        // XEP-0410 3: "not an occupant", in the words that say so.
+        if type.isRequest { turn.fail(inRoom: .notOccupant) }
+        return
+      }
+      // XEP-0410 3.3: the room answers for the client that pings itself.
+      if type == .get, nick == seat.nick, turn.stanza.payload?.is(.ping) == true { return turn.reply() }
+      pass(turn, address, nick, type)
+    }
+  }
+
+  /// Between clients of occupants (17.4 of the days before: vCards, versions).
+  private static func pass(_ turn: Turn, _ address: BareJID, _ nick: String, _ type: IQType) {
+    let session = turn.session
+    let extras = Inbound.extras(of: turn.stanza, session)
+    let stanza = relayed(turn, .iq(String(describing: type.text)), Draft(), extras)
+    if type.isRequest {
+      turn.postToRoom(.whisper(.address(address), nick: nick, stanza))
+    } else {
+      session.post(.room(.whisper(.address(address), nick: nick, stanza)), then: nil)
+    }
+  }
+}

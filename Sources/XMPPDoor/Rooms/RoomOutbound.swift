@@ -1,0 +1,196 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// What a room says -> stanzas for one session. A message to a room is encoded
+/// once, behind its `to`, however many occupants hear it.
+enum RoomOutbound {
+  /// A message of a room behind `<message to='…'` and before `</message>`.
+  private final class Tail: Sendable {
+    let bytes: ByteBuffer
+    init(_ bytes: ByteBuffer) { self.bytes = bytes }
+  }
+
+  private static let start: StaticString = "<message"
+  private static let end: StaticString = "</message>"
+
+  // MARK: Entries
+
+  static func entry(_ entry: Entry, delayed: Bool, to session: XMPPSession) {
+    guard let tail = tail(of: entry, session.parley) else { return }
+    session.send(as: .entry(entry, .room)) { writer in
+      writer.raw(session.messageStart)
+      write(tail, entry, delayed: delayed, into: &writer)
+    }
+  }
+
+  static func bytes(of entry: Entry, for session: XMPPSession) -> [UInt8] {
+    guard let tail = tail(of: entry, session.parley) else { return [] }
+    var writer = StreamFraming.document.writer()
+    writer.raw(session.messageStart)
+    write(tail, entry, delayed: true, into: &writer)
+    return Array(writer.buffer.readableBytesView)
+  }
+
+  /// As the archive shows it (XEP-0313 5.1.2), without `to`.
+  ///
+  /// - Parameter withAddress: the viewer may see who it was.
+  static func forwarded(
+    _ entry: Entry, withAddress: Bool, _ parley: Parley, into writer: inout ElementWriter
+  ) {
+    guard let tail = tail(of: entry, parley) else { return }
+    writer.raw("<message xmlns='jabber:client'" as StaticString)
+    writer.raw(tail.bytes)
+    if withAddress {
+      var inner = ElementWriter()
+      inner.open(Name("x", NS.mucUser))
+      inner.open("item")
+      inner.attribute("jid", entry.author.address.description)
+      inner.close()
+      inner.close()
+      writer.raw(inner.buffer)
+    }
+    writer.raw(end)
+  }
+
+  private static func write(_ tail: Tail, _ entry: Entry, delayed: Bool, into writer: inout ElementWriter) {
+    writer.raw(tail.bytes)
+    if delayed {
+      var inner = ElementWriter()
+      // XEP-0045 7.2.13: the room kept it.
+      Delay.write(entry.time, by: entry.addressee.description, into: &inner)
+      writer.raw(inner.buffer)
+    }
+    writer.raw(end)
+  }
+
+  /// nil: nothing that XMPP is told in a message.
+  private static func tail(of entry: Entry, _ parley: Parley) -> Tail? {
+    guard let room = entry.room else { return nil }
+    switch entry.fact {
+    case .message(let message):
+      return entry.forms.form(for: .xmpp) { encode(message, entry, room, parley) }
+    case .room(let change):
+      guard case .topic(let topic) = change.change else { return nil }
+      return entry.forms.form(for: .xmpp) { encode(topic, change.stanza, entry, room, parley) }
+    case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation: return nil
+    }
+  }
+
+  private static func encode(_ message: Message, _ entry: Entry, _ room: RoomName, _ parley: Parley) -> Tail {
+    let envelope = message.envelope
+    let isApp = message.traits.contains(.fromApp)
+    if let reference = message.reference, case .moderation(let reason) = reference.kind {
+      return encode(entry, room, parley, nick: nil, id: nil, language: nil) {
+        Moderation.write(
+          reference, reason: reason, by: room, parley.occupantID(of: entry.author.id, in: room), into: &$0)
+        writeStanzaID(entry, room, into: &$0)
+      }
+    }
+    return encode(
+      entry, room, parley, nick: envelope.fromResource, id: isApp ? nil : envelope.id, language: envelope.language
+    ) {
+      if let retraction = entry.state?.retraction {
+        Retractions.writeTombstone(retraction, in: room, { parley.occupantID(of: $0, in: $1) }, into: &$0)
+      } else if message.content.extras.isEmpty {
+        Outbound.content(of: message, inRoom: true, into: &$0)
+        $0.open(.originID)
+        $0.attribute("id", entry.id.description)
+        $0.close()
+        if message.traits.contains(.markable) { Markers.writeMarkable(into: &$0) }
+      } else {
+        $0.raw(message.content.extras)
+      }
+      if message.traits.contains(.archived) { writeStanzaID(entry, room, into: &$0) }
+    }
+  }
+
+  private static func encode(
+    _ topic: Topic, _ stanza: Message?, _ entry: Entry, _ room: RoomName, _ parley: Parley
+  ) -> Tail {
+    encode(entry, room, parley, nick: topic.nick, id: stanza?.envelope.id, language: stanza?.envelope.language) {
+      if let extras = stanza?.content.extras, !extras.isEmpty {
+        $0.raw(extras)
+      } else {
+        $0.open(.subject)
+        $0.text(topic.text)
+        $0.close()
+      }
+      writeStanzaID(entry, room, into: &$0)
+    }
+  }
+
+  private static func encode(
+    _ entry: Entry, _ room: RoomName, _ parley: Parley, nick: String?, id: String?, language: String?,
+    _ content: (inout ElementWriter) -> Void
+  ) -> Tail {
+    var writer = ElementWriter()
+    writer.open(.message)
+    writer.attribute("from", Outbound.address(room.address, nick))
+    writer.attribute("type", "groupchat" as StaticString)
+    writer.attribute("id", id ?? entry.id.description)
+    if let language { writer.attribute("xml:lang", language) }
+    content(&writer)
+    // What the room itself says is nobody's.
+    if nick != nil {
+      writer.open(.occupantID)
+      writer.attribute("id", parley.occupantID(of: entry.author.id, in: room))
+      writer.close()
+    }
+    writer.close()
+    var bytes = writer.buffer
+    bytes.moveReaderIndex(forwardBy: start.utf8CodeUnitCount)
+    bytes.moveWriterIndex(to: bytes.writerIndex - end.utf8CodeUnitCount)
+    return Tail(bytes)
+  }
+
+  private static func writeStanzaID(_ entry: Entry, _ room: RoomName, into writer: inout ElementWriter) {
+    writer.open(.stanzaID)
+    writer.attribute("id", entry.id.description)
+    writer.attribute("by", room.address.description)
+    writer.close()
+  }
+
+  // MARK: What is not kept
+
+  static func presence(_ presence: OccupantPresence, _ form: Form, to session: XMPPSession) {
+    session.send { writer in
+      if form == .roomOwn {
+        return OccupantWriter.write(presence, dress: .own, to: session.jid.description, into: &writer)
+      }
+      writer.open(.presence)
+      writer.attribute("to", session.jid.description)
+      writer.close(with: OccupantWriter.shared(presence, isModerator: form == .roomOpen))
+    }
+  }
+
+  static func notice(_ notice: RoomNotice, _ form: Form, to session: XMPPSession) {
+    session.send {
+      RoomMessages.write(
+        notice, showsAddresses: form == .roomOpen, to: session.jid.description, id: House.randomID(), into: &$0)
+    }
+  }
+
+  static func invitation(_ invitation: Invitation, _ entry: Entry, to session: XMPPSession) {
+    guard session.isAvailable else { return }
+    session.send {
+      RoomMessages.write(invitation, to: session.jid.description, id: entry.id.description, into: &$0)
+    }
+  }
+
+  /// 7.2.15: also of a room without one.
+  static func topic(_ room: Room, to session: XMPPSession) {
+    session.send {
+      RoomMessages.writeSubject(
+        room.topic, of: room.name, isDelayed: true, to: session.jid.description, id: nil, into: &$0)
+    }
+  }
+
+  /// Of the whole stanza.
+  static func byteCount(of entry: Entry, for session: XMPPSession) -> Int {
+    (tail(of: entry, session.parley)?.bytes.readableBytes ?? 0) + session.messageStart.readableBytes
+      + end.utf8CodeUnitCount
+  }
+}

@@ -1,0 +1,80 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// Setting a room up, changing what it is meant to be, and ending it
+/// (XEP-0045 10).
+enum RoomOwnership {
+  /// What a room is where its creator says no more: as the other servers have it,
+  /// open to who knows its address, and not listed.
+  static let instant: RoomSettings = {
+    var settings = RoomSettings.open
+    settings.isListed = false
+    return settings
+  }()
+
+  static func form(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    _ = try OwnerQuery(get: query)
+    current(turn) { (settings, owners, admins) in
+      let form = ConfigurationForm.form(of: settings, owners: owners, admins: admins)
+      turn.reply { writer in
+        writer.open(.mucOwner)
+        form.write(into: &writer)
+        writer.close()
+      }
+    }
+  }
+
+  static func change(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    let room = RoomReference.address(turn.room)
+    switch try OwnerQuery(set: query) {
+    case .form: throw StanzaError(.badRequest)
+    case .cancel:
+      turn.postToRoom(.abandon(room)) { _ in
+        if turn.session.rooms[turn.room]?.room == nil { turn.session.rooms.left(turn.room) }
+        turn.reply()
+      }
+    case .destroy(let destruction):
+      turn.postToRoom(.destroy(room, reason: destruction.reason, alternate: destruction.alternate)) { _ in
+        turn.reply()
+      }
+    case .submit(let form):
+      current(turn) { (settings, owners, admins) throws(StanzaError) in
+        let isNew = turn.session.rooms[turn.room]?.room == nil
+        var draft = try ConfigurationForm.read(form, of: settings, owners: owners, admins: admins)
+        if isNew {
+          let change = draft.apply
+          draft.apply = { settings in
+            settings = instant
+            change(&settings)
+          }
+        }
+        turn.postToRoom(.configure(room, draft)) { receipt in
+          if isNew, let room = receipt.room { turn.session.rooms.founded(room.name, at: receipt.position) }
+          turn.reply()
+        }
+      }
+    }
+  }
+
+  /// As the room is; of one that is being set up, as it begins.
+  private static func current(
+    _ turn: Turn, _ then: @escaping (RoomSettings, [BareJID], [BareJID]) throws(StanzaError) -> Void
+  ) {
+    if let seat = turn.session.rooms[turn.room], seat.room == nil {
+      do throws(StanzaError) { try then(instant, [turn.party.address], []) } catch { turn.fail(error) }
+      return
+    }
+    turn.occupancy { (room, occupancy) throws(StanzaError) in
+      guard occupancy.affiliation == .owner else { throw StanzaError(inRoom: .notOwner) }
+      turn.fetch { reader in
+        try reader.members(of: room.id, among: [.owner, .admin], after: nil, limit: Dialogs.Limits.membersMax)
+      } reply: { (members) throws(StanzaError) in
+        try then(
+          room.settings, members.filter { $0.affiliation == .owner }.map(\.party.address),
+          members.filter { $0.affiliation == .admin }.map(\.party.address))
+      }
+    }
+  }
+}

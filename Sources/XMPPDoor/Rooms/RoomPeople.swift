@@ -1,0 +1,59 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// Lists of people and changes to them (XEP-0045 8.2 to 8.5, 9, 10.3 to 10.8).
+enum RoomPeople {
+  static func list(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    let request = try AdminQuery(get: query)
+    turn.occupancy { (room, occupancy) throws(StanzaError) in
+      let isAdmin = occupancy.affiliation >= .admin
+      let isModerator = isAdmin || occupancy.role == .moderator
+      switch request {
+      case .role(let role):
+        // 8.5, 9.7: by moderators, of moderators by admins.
+        guard isModerator, role != .moderator || isAdmin else { throw StanzaError(inRoom: .notModerator) }
+        let found = occupancy.occupants.filter { $0.role == role }.sorted { $0.nick < $1.nick }
+        turn.reply { AdminQuery.write(found, showsAddresses: true, into: &$0) }
+      case .affiliation(let affiliation):
+        // Who belongs to a room where everybody is known may know who else does: OMEMO needs it.
+        let belongs = occupancy.affiliation.isMember || (occupancy.role > .none && !room.settings.isMembersOnly)
+        guard isAdmin || (affiliation >= .member && belongs && room.settings.showsAddresses) else {
+          throw StanzaError(inRoom: .notAdmin)
+        }
+        let among: Set<Affiliation> = affiliation == .member ? [.member, .watcher] : [affiliation]
+        turn.fetch {
+          try $0.members(of: room.id, among: among, after: nil, limit: Dialogs.Limits.membersMax)
+        } reply: { (members) throws(StanzaError) in
+          turn.reply { AdminQuery.write(members, showsAddresses: true, into: &$0) }
+        }
+      case .changeAffiliations, .changeRoles: throw StanzaError(.badRequest)
+      }
+    }
+  }
+
+  static func change(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    let room = RoomReference.address(turn.room)
+    switch try AdminQuery(set: query) {
+    case .changeRoles(let roles): turn.postToRoom(.roles(room, roles)) { _ in turn.reply() }
+    case .changeAffiliations(let changes):
+      turn.occupancy { (_, occupancy) throws(StanzaError) in
+        var drafts: [MemberDraft] = []
+        for change in changes {
+          switch change.person {
+          case .address(let address): drafts.append(change.draft(of: address))
+          case .occupant(let nick):
+            let key = try? Precis.nicknameKey(nick)
+            guard let occupant = occupancy.occupants.first(where: { (try? Precis.nicknameKey($0.nick)) == key }) else {
+              throw StanzaError(inRoom: .occupantUnknown)
+            }
+            drafts.append(change.draft(of: occupant.party.address))
+          }
+        }
+        turn.postToRoom(.members(room, drafts)) { _ in turn.reply() }
+      }
+    case .affiliation, .role: throw StanzaError(.badRequest)
+    }
+  }
+}

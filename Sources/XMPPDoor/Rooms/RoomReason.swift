@@ -1,0 +1,28 @@
+import Dialogs
+import XMLStream
+
+/// The words that go with a kick, a ban, an invitation: passed on as they are, never longer than `Limits.reasonBytesMax`.
+enum RoomReason {
+  /// The text of a child; nil when there is none or it is empty.
+  static func read(_ name: Name, of element: Element) -> String? {
+    guard let text = element.first(name)?.text, !text.isEmpty else { return nil }
+    return cut(text)
+  }
+
+  /// Cut to what fits, never within a character's bytes.
+  static func cut(_ text: String) -> String {
+    let bytes = text.utf8
+    guard bytes.count > Dialogs.Limits.reasonBytesMax else { return text }
+    var end = bytes.index(bytes.startIndex, offsetBy: Dialogs.Limits.reasonBytesMax)
+    while end > bytes.startIndex, UTF8.isContinuation(bytes[end]) { end = bytes.index(before: end) }
+    return String(text[..<end])
+  }
+
+  /// Writes `<reason/>` into an open element of its namespace.
+  static func write(_ reason: String?, into writer: inout ElementWriter) {
+    guard let reason else { return }
+    writer.open("reason")
+    writer.text(reason)
+    writer.close()
+  }
+}

@@ -1,0 +1,37 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// Entering the member list of an open room, and claiming a nick (XEP-0045 7.10).
+enum RoomRegistration {
+  static func offer(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    turn.occupancy { (room, occupancy) throws(StanzaError) in
+      if occupancy.affiliation == .outcast { throw StanzaError(.notAllowed) }
+      let isMember = occupancy.affiliation.isMember
+      // 7.10: where members are made by others.
+      if !isMember, room.settings.isMembersOnly { throw StanzaError(.notAllowed, "members are made by the room's admins") }
+      let own = occupancy.occupants.first { $0.party == turn.party }?.nick
+      let user = turn.party.id
+      turn.fetch { try $0.member(user, of: room.id)?.nick } reply: { (nick) throws(StanzaError) in
+        turn.reply { writer in
+          if isMember {
+            RegistrationForm.write(registered: nick, into: &writer)
+          } else {
+            RegistrationForm.write(suggesting: own, into: &writer)
+          }
+        }
+      }
+    }
+  }
+
+  static func register(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    let room = RoomReference.address(turn.room)
+    switch try RegistrationForm.read(query) {
+    case .cancel: turn.reply()
+    case .register(let nick): turn.postToRoom(.register(room, nick: nick)) { _ in turn.reply() }
+    case .remove:
+      let own = MemberDraft(address: turn.party.address, affiliation: Affiliation.none)
+      turn.postToRoom(.members(room, [own])) { _ in turn.reply() }
+    }
+  }
+}

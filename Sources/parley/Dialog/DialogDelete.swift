@@ -1,0 +1,33 @@
+import ArgumentParser
+import ParleyServer
+
+struct DialogDelete: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delete",
+    abstract: "Deletes a dialog for everybody, for good. Its address is never given out again.",
+    discussion: """
+      On a terminal you are asked first.
+
+      Examples:
+        parley dialog delete team@conference.localhost
+        parley dialog delete team --yes --reason "The project is over"
+      """)
+
+  @Argument(help: "The dialog.") var dialog: String
+  @Flag(name: .long, help: "Does not ask.") var yes = false
+  @Option(name: .long, help: "For those who were in it.") var reason: String?
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var options: ConfigurationOptions
+
+  func run() async throws {
+    if !yes, Terminal.inputIsTerminal {
+      Terminal.note("Delete \(dialog) for everybody? Type yes to go on.")
+      guard Terminal.readLine() == "yes" else { throw Refusal("nothing was deleted") }
+    }
+    try await options.withAdministration { administration, _ in
+      let gone = try await administration.call(
+        DeleteDialog.self, DeleteDialog.Input(dialog: dialog, reason: reason))
+      try output.print(gone, "Deleted \(gone.jid).")
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import ArgumentParser
+import ParleyServer
+
+struct DialogRemove: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove",
+    abstract: "Takes a user out of a dialog, or lifts their ban.",
+    discussion: """
+      Examples:
+        parley dialog remove team@conference.localhost bob@localhost
+        parley dialog remove team bob --reason "Left the company"
+      """)
+
+  @Argument(help: "The dialog.") var dialog: String
+  @Argument(help: "The user's address.") var jid: String
+  @Option(name: .long, help: "For those who are told.") var reason: String?
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var options: ConfigurationOptions
+
+  func run() async throws {
+    try await options.withAdministration { administration, settings in
+      let user = options.address(jid, settings)
+      _ = try await administration.call(
+        RemoveDialogMember.self, RemoveDialogMember.Input(dialog: dialog, jid: user, reason: reason))
+      try output.print(["dialog": dialog, "jid": user], "\(user) is not in \(dialog) any more.")
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import ArgumentParser
+import ParleyServer
+
+struct DialogRoleChange: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "role",
+    abstract: "Changes what a member is to a dialog, or bans a user from it.",
+    discussion: """
+      Owners may do everything; admins look after members and what the dialog is called; watchers read and do not \
+      write. A dialog keeps one owner at least. Somebody who is banned comes back by parley dialog remove, which \
+      lifts the ban.
+
+      Examples:
+        parley dialog role team@conference.localhost bob@localhost admin
+        parley dialog role team bob banned --reason "Spam"
+      """)
+
+  @Argument(help: "The dialog.") var dialog: String
+  @Argument(help: "The user's address.") var jid: String
+  @Argument(help: "What the user becomes.") var role: DialogRole
+  @Option(name: .long, help: "For those who are told.") var reason: String?
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var options: ConfigurationOptions
+
+  func run() async throws {
+    try await options.withAdministration { administration, settings in
+      let member = try await administration.call(
+        SetDialogRole.self,
+        SetDialogRole.Input(dialog: dialog, jid: options.address(jid, settings), role: role, reason: reason))
+      try output.print(member, "\(member.jid) is \(member.role) in \(dialog).")
+    }
+  }
+}

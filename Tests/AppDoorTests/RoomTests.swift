@@ -1,0 +1,207 @@
+import Addresses
+import AppProtocol
+import Dialogs
+import Testing
+
+@testable import AppDoor
+
+@Suite struct SystemContentTests {
+  private static func party(_ number: Int64, _ name: String) -> Party {
+    Party(id: UserID(number), realm: RealmID(1), address: BareJID(parsing: "\(name)@localhost")!)  // constants
+  }
+  private static let juliet = party(1, "juliet")
+  private static let romeo = party(2, "romeo")
+
+  private func json(_ change: RoomChange.Change, by author: Party = juliet) throws -> String {
+    let content = SystemContent.of(change, by: author)
+    var writer = JSONWriter()
+    content.write(to: &writer)
+    // It is JSON, and no member comes twice.
+    _ = try JSONValue(parsing: writer.text)
+    return writer.text
+  }
+
+  private static func settings(_ change: (inout RoomSettings) -> Void) -> RoomChange.Change {
+    var now = RoomSettings.group
+    change(&now)
+    return .settings(now, was: .group)
+  }
+
+  private static func member(
+    _ was: Affiliation, _ now: Affiliation, _ party: Party = romeo, nick: String? = nil, reason: String? = nil
+  ) -> RoomChange.Change {
+    .member(MemberChange(party: party, was: was, now: now, nick: nick, reason: reason))
+  }
+
+  private static let time = Timestamp(milliseconds: 0)
+
+  @Test(
+    arguments: [
+      (.created, #"{"type":"system","text":"juliet created the dialog","kind":"created"}"#),
+      (
+        settings { $0.name = "Verona" },
+        #"{"type":"system","text":"juliet named the dialog \"Verona\"","kind":"named","name":"Verona"}"#
+      ),
+      (
+        settings { $0.become(.isPublic) },
+        #"{"type":"system","text":"juliet changed the dialog's settings","kind":"settings","dialogType":"public"}"#
+      ),
+      (
+        settings {
+          $0.history = .sinceJoin
+          $0.about = "A"
+        },
+        #"{"type":"system","text":"juliet changed the dialog's settings","kind":"settings","about":"A","historyVisibility":"sinceJoin"}"#
+      ),
+      (
+        .topic(Topic(text: "Love", nick: "J", time: time)),
+        #"{"type":"system","text":"juliet set the topic: Love","kind":"topic","topic":"Love"}"#
+      ),
+      (
+        .topic(Topic(text: "", nick: nil, time: time)),
+        #"{"type":"system","text":"juliet removed the topic","kind":"topic"}"#
+      ),
+      (
+        member(.none, .member, nick: "R"),
+        #"{"type":"system","text":"juliet added romeo","kind":"added","userId":"romeo","role":"member","nick":"R"}"#
+      ),
+      (
+        member(.none, .member, juliet),
+        #"{"type":"system","text":"juliet joined","kind":"joined","userId":"juliet","role":"member"}"#
+      ),
+      (
+        member(.watcher, .none, juliet),
+        #"{"type":"system","text":"juliet left","kind":"left","userId":"juliet","role":"none"}"#
+      ),
+      (
+        member(.member, .none, reason: "why"),
+        #"{"type":"system","text":"juliet removed romeo","kind":"removed","userId":"romeo","role":"none","reason":"why"}"#
+      ),
+      (
+        member(.member, .outcast),
+        #"{"type":"system","text":"juliet banned romeo","kind":"banned","userId":"romeo","role":"banned"}"#
+      ),
+      (
+        member(.none, .outcast),
+        #"{"type":"system","text":"juliet banned romeo","kind":"banned","userId":"romeo","role":"banned"}"#
+      ),
+      (
+        member(.outcast, .none),
+        #"{"type":"system","text":"juliet lifted the ban on romeo","kind":"role","userId":"romeo","role":"none"}"#
+      ),
+      (
+        member(.outcast, .member),
+        #"{"type":"system","text":"juliet added romeo","kind":"added","userId":"romeo","role":"member"}"#
+      ),
+      (
+        member(.member, .admin),
+        #"{"type":"system","text":"juliet made romeo an admin","kind":"role","userId":"romeo","role":"admin"}"#
+      ),
+      (
+        member(.owner, .watcher, juliet),
+        #"{"type":"system","text":"juliet is a watcher now","kind":"role","userId":"juliet","role":"watcher"}"#
+      ),
+      (
+        member(.member, .member, nick: "Mon"),
+        #"{"type":"system","text":"romeo is called Mon here","kind":"role","userId":"romeo","role":"member","nick":"Mon"}"#
+      ),
+      (
+        .destroyed(reason: "over", alternate: nil),
+        #"{"type":"system","text":"juliet deleted the dialog","kind":"destroyed","reason":"over"}"#
+      ),
+    ] as [(RoomChange.Change, String)])
+  func whatIsNoted(change: RoomChange.Change, expected: String) throws {
+    #expect(try json(change) == expected)
+  }
+
+  /// Whatever somebody is called, the notice is one JSON object.
+  @Test func namesAreQuoted() throws {
+    let text = try json(Self.settings { $0.name = "\"},\n\\" })
+    #expect(try JSONValue(parsing: text)["name"] == .string("\"},\n\\"))
+  }
+}
+
+@Suite struct RoomSightTests {
+  private static let name = RoomName(
+    dialog: DialogID(7), realm: RealmID(1), address: BareJID(parsing: "g@conference.localhost")!)  // a constant
+  private static let party = Party(
+    id: UserID(1), realm: RealmID(1), address: BareJID(parsing: "romeo@localhost")!)  // a constant
+
+  private func sight(isMember: Bool, _ settings: RoomSettings = .group) -> RoomSight {
+    RoomSight(
+      room: Room(name: Self.name, externalID: nil, createdAt: Timestamp(milliseconds: 0), settings: settings),
+      member: isMember
+        ? Member(
+          room: Self.name.dialog, party: Self.party, affiliation: .member, nick: "R", since: Position(9),
+          joinedAt: Timestamp(milliseconds: 0), version: Position(9)) : nil)
+  }
+
+  /// Who may not know of a dialog is told what anybody is told who makes up an id.
+  @Test(arguments: [Problem.notAdmin, .roomBanned, .roomUnknown, .roomDestroyed, .lastOwner])
+  func strangersLearnNothing(problem: Problem) {
+    #expect(RoomSight.told(problem, nil) == DialogBook.unknown)
+    #expect(problem.isTelling)
+  }
+
+  @Test func membersLearnWhy() {
+    #expect(RoomSight.told(.notAdmin, sight(isMember: true)) == .notAdmin)
+    #expect(RoomSight.told(.roomUnknown, sight(isMember: true)) == .roomUnknown)
+  }
+
+  @Test func whoSeesAListedDialogIsToldToJoin() {
+    #expect(RoomSight.told(.roomUnknown, sight(isMember: false, .open)).code == "dialog-not-joined")
+    #expect(RoomSight.told(.roomBanned, sight(isMember: false, .open)) == .roomBanned)
+  }
+
+  @Test func theServersOwnTroublesTellNothing() {
+    #expect(!Problem.overloaded.isTelling)
+    #expect(!Problem.storage.isTelling)
+  }
+
+  @Test func historyBeginsWhereTheDialogSays() throws {
+    var settings = RoomSettings.group
+    let member = try #require(sight(isMember: true).member)
+    #expect(RoomSight.horizon(of: member, in: sight(isMember: true, settings).room) == .zero)
+    settings.history = .sinceJoin
+    #expect(RoomSight.horizon(of: member, in: sight(isMember: true, settings).room) == Position(9))
+  }
+}
+
+@Suite struct RoomWordTests {
+  @Test func rolesAreAffiliations() throws {
+    for role in MemberBody.Role.allCases { #expect(Affiliation(role).wire == role.rawValue) }
+    #expect(Affiliation.none.wire == MemberBody.gone)
+    #expect(try Checks.role("banned") == .outcast)
+    for bad in ["none", "outcast", "Owner", ""] {
+      #expect { try Checks.role(bad) } throws: { ($0 as? Problem)?.code == "role-unknown" }
+    }
+  }
+
+  @Test func typesAreSettings() {
+    var settings = RoomSettings.group
+    settings.name = "N"
+    #expect(settings.wireType == .group)
+    settings.become(.isPublic)
+    #expect(settings.wireType == .isPublic && settings.isListed && !settings.showsAddresses)
+    settings.become(.group)
+    #expect(settings.wireType == .group && !settings.isListed && settings.showsAddresses)
+    #expect(settings.name == "N")
+  }
+
+  @Test func historyHasTwoWords() throws {
+    #expect(try Checks.history("all") == .all)
+    #expect(try Checks.history("sinceJoin").wire == .sinceJoin)
+    #expect { try Checks.history("none") } throws: { ($0 as? Problem)?.code == "history-visibility-unknown" }
+  }
+
+  @Test func changesOfADialogAreAbsentNullOrThere() throws {
+    let input = try InputDecoder.decode(
+      UpdateDialogInput.self, from: JSONValue(parsing: #"{"name":"N","topic":null,"slowModeSeconds":3}"#),
+      parameters: ["dialogId": "d"])
+    #expect(
+      input == UpdateDialogInput(dialogId: "d", name: .set("N"), topic: .clear, slowModeSeconds: 3))
+    let deletion = try InputDecoder.decode(
+      DeleteDialogInput.self, from: .object([]), parameters: ["dialogId": "d", "for": "everyone"])
+    #expect(deletion == DeleteDialogInput(dialogId: "d", whom: "everyone"))
+  }
+}

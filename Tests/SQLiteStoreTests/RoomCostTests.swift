@@ -1,0 +1,66 @@
+import Addresses
+import Dialogs
+import GRDB
+import Testing
+
+@testable import SQLiteStore
+
+/// What a message to a room writes: pages are what a commit costs.
+@Suite struct RoomCostTests {
+  private func rows(_ store: SQLiteStore) throws -> [String: Int] {
+    try store.pool.read { database in
+      let tables = try String.fetchAll(
+        database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+      return try Dictionary(
+        uniqueKeysWithValues: tables.map { ($0, try Int.fetchOne(database, sql: "SELECT count(*) FROM \($0)") ?? 0) })
+    }
+  }
+
+  @Test(arguments: [2, 100]) func aMessageCostsTheSameWhateverTheNumberOfMembers(_ members: Int) throws {
+    let folder = try Folder()
+    let store = try folder.open()
+    let verona = try Verona(store)
+    let time = Timestamp(milliseconds: 1)
+    let room = try store.write { writer in
+      let room = try writer.insertRoom(
+        localpart: "orchard", in: verona.romeo.realm, externalID: nil, settings: .group, createdAt: time)
+      for index in 0..<members {
+        let user = try writer.insertUser(
+          BareJID("guest\(index)@verona.example"), in: verona.romeo.realm, profile: Profile(), createdAt: time)
+        let party = Party(id: user.id, realm: user.realm, address: user.address)
+        try writer.put(
+          Member(
+            room: room.id, party: index == 0 ? verona.romeo : party, affiliation: .member, nick: "\(index)",
+            since: .zero, joinedAt: time, version: .zero),
+          ordinal: 0)
+      }
+      return room
+    }
+    let before = try rows(store)
+    try store.write { writer in
+      let changed = writer as? Writer
+      let start = changed?.connection.database.totalChangesCount ?? 0
+      try writer.insert(
+        Entry(
+          position: Position(1), time: time, dialog: room.id, author: verona.romeo, place: .room(room.name),
+          fact: .message(
+            Message(
+              sequence: 1, content: Content(kind: .text, text: "rose"), envelope: Envelope(type: .groupchat, id: "m"),
+              traits: [.counts, .archived])),
+          id: PublicID(high: 0, low: 0)),
+        feeds: [], key: RepeatKey(rule: .xmpp, id: "m", bodyHash: 1))
+      var room = room
+      room.sequence = 1
+      room.ordinal = 1
+      room.last = Position(1)
+      try writer.updateCounters(of: room)
+      try writer.put(Mark(dialog: room.id, user: verona.romeo.id, own: 1), superseded: .zero)
+      // Payload, entry, origin, counters, the author's count.
+      #expect((changed?.connection.database.totalChangesCount ?? 0) - start == 5)
+    }
+    let added = try rows(store).filter { before[$0.key] != $0.value }
+    #expect(Set(added.keys) == ["payloads", "entries", "origins"])
+    #expect(try store.read { try $0.unread(of: UserID(verona.romeo.id.number + 3)) } == 1)
+    try store.close()
+  }
+}
