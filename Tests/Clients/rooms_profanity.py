@@ -6,7 +6,7 @@ import logging
 import shutil
 import threading
 
-from harness import PATIENCE, Failure, Server, expect
+from harness import PATIENCE, Failure, Server, expect, until
 from profanity_client import Profanity, log_in
 from rooms_slixmpp import Guest, codes, room_of, topic_of
 
@@ -36,6 +36,16 @@ class Others:
 
         return self(act())
 
+    def close(self):
+        async def cancel():
+            tasks = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+        self(cancel())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+
 
 def converse(checks, server, others, romeo):
     juliet, paris = others.guest(server, "juliet"), others.guest(server, "paris")
@@ -64,6 +74,7 @@ def converse(checks, server, others, romeo):
         info = others(others_info(juliet, GARDEN))
         expect("muc_open" in info["features"] and any(i[3] == "The garden" for i in info["identities"]), f"{info}")
     with checks.check("rooms in profanity: finds the room in the directory"):
+        romeo.type("/win 1")
         romeo.type("/rooms service conference.localhost")
         romeo.shows(GARDEN, "The garden")
     with checks.check("rooms in profanity: sees who comes, and who they are"):
@@ -87,7 +98,9 @@ def converse(checks, server, others, romeo):
     with checks.check("rooms in profanity: another nick"):
         romeo.type("/nick Montague")
         others(juliet.presence(GARDEN, "Montague"))
-        romeo.shows("You are now known as Montague")
+        # profanity 0.13 says so in the list of occupants only.
+        until("the new nick among the moderators", lambda: any(
+            line.rstrip().endswith("  Montague") for line in romeo.screen().splitlines()))
         romeo.type("/nick Romeo")
         others(juliet.presence(GARDEN, "Romeo"))
     with checks.check("rooms in profanity: whispers, and hears whispers"):
@@ -106,13 +119,13 @@ def converse(checks, server, others, romeo):
         others(paris.enter(GARDEN, "Paris"))
         romeo.shows("Paris has joined the room")
     with checks.check("rooms in profanity: takes voice and gives it back"):
-        romeo.type("/role set Paris visitor")
+        romeo.type("/role set visitor Paris")
         others(paris.presence(GARDEN, "Paris", lambda p: p["muc"]["role"] == "visitor"))
         romeo.shows("visitor")
-        romeo.type("/role set Paris participant")
+        romeo.type("/role set participant Paris")
         others(paris.presence(GARDEN, "Paris", lambda p: p["muc"]["role"] == "participant"))
     with checks.check("rooms in profanity: makes a moderator and an admin, and lists them"):
-        romeo.type("/role set Juliet moderator")
+        romeo.type("/role set moderator Juliet")
         others(juliet.presence(GARDEN, "Juliet", lambda p: p["muc"]["role"] == "moderator"))
         romeo.type("/affiliation set admin juliet@localhost")
         others(juliet.presence(GARDEN, "Juliet", lambda p: p["muc"]["affiliation"] == "admin"))
@@ -182,8 +195,9 @@ def run(checks):
     with Server() as server:
         server.start()
         server.add_users("romeo", "juliet", "paris")
-        romeo = Profanity(server.folder)
+        romeo, others = Profanity(server.folder), Others()
         try:
-            converse(checks, server, Others(), romeo)
+            converse(checks, server, others, romeo)
         finally:
             romeo.close()
+            others.close()

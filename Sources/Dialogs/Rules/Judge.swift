@@ -25,6 +25,8 @@ struct Judge {
   private var handled: [StreamNonce: UInt32] = [:]
   private var written: Position
   var rooms = RoomBook()
+  /// Sessions that came with this batch: the hub hears of them after it.
+  private var arriving: [Attendance] = []
 
   struct CachedUser { let party: Party; let state: User.State }
   struct Pair: Hashable { let low: UserID; let high: UserID }
@@ -90,6 +92,7 @@ struct Judge {
     dialogs = [:]
     dirty = []
     handled = [:]
+    arriving = []
     rooms.rollBack()
   }
 
@@ -98,6 +101,7 @@ struct Judge {
     if blocks.count > Limits.cachedUsersMax { blocks = [:] }
     if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
     rooms.settled()
+    arriving.removeAll(keepingCapacity: true)
     defer { news = [] }
     return news
   }
@@ -159,6 +163,12 @@ struct Judge {
   }
 
   // MARK: What the rules share
+
+  /// The user's app sessions, as all earlier posts left it.
+  func appSessions(of user: UserID) -> [Attendance] {
+    let here = hub.attendances(of: user).filter { $0.door == .app }
+    return here + arriving.filter { $0.door == .app && $0.session.party.id == user }
+  }
 
   func session(of post: Post) -> SessionID? {
     guard case .session(let session, _) = post.completion else { return nil }
@@ -297,8 +307,12 @@ struct Judge {
       contacts: Dictionary(writer.contacts(of: user.id).map { ($0.address, $0) }, uniquingKeysWith: { $1 }),
       blocks: writer.blocks(of: user.id), rosterVersion: writer.rosterVersion(of: user.id))
     tell(.arrived(attendance, card))
+    arriving.append(attendance)
     if attendance.door == .app {
-      for (room, _) in try writer.memberships(of: user.id) { tell(.followed(room.dialog, attendance.session)) }
+      for (room, _) in try writer.memberships(of: user.id) {
+        tell(.followed(room.dialog, attendance.session))
+        try come(attendance, to: room.dialog, writer)
+      }
     }
     var receipt = Receipt(position: head)
     receipt.card = card

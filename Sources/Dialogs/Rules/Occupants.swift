@@ -18,6 +18,8 @@ struct Occupants: Equatable, Sendable {
   struct Seat: Equatable, Sendable {
     let session: any LiveSession
     var presence: Presence
+    /// Hears the room as a follower, and no presences or private messages.
+    var isApp = false
     static func == (a: Seat, b: Seat) -> Bool { a.session.id == b.session.id && a.presence === b.presence }
   }
 
@@ -55,7 +57,7 @@ struct Occupants: Equatable, Sendable {
     keys[seat.session.id] = key
     if var occupant = byKey[key] {
       occupant.seats.removeAll { $0.session.id == seat.session.id }
-      occupant.seats.append(seat)
+      occupant.seats.insert(seat, at: seat.isApp ? 0 : occupant.seats.endIndex)
       byKey[key] = occupant
       return occupant
     }
@@ -126,7 +128,8 @@ struct Occupants: Equatable, Sendable {
     guard let key = keys.removeValue(forKey: old), var occupant = byKey[key],
       let index = occupant.seats.firstIndex(where: { $0.session.id == old })
     else { return false }
-    occupant.seats[index] = Seat(session: session, presence: occupant.seats[index].presence)
+    occupant.seats[index] = Seat(
+      session: session, presence: occupant.seats[index].presence, isApp: occupant.seats[index].isApp)
     byKey[key] = occupant
     keys[session.id] = key
     return true

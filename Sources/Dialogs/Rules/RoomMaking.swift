@@ -96,9 +96,10 @@ extension Judge {
         room: state.room.id, party: author, affiliation: .owner, nick: nick, since: created.position.previous,
         joinedAt: time, version: created.position),
       in: state, writer)
-    for attendance in hub.attendances(of: author.id) where attendance.door == .app {
+    for attendance in appSessions(of: author.id) {
       tell(.followed(state.room.id, attendance.session))
     }
+    try comeAll(author, to: state.room.id, writer)
   }
 
   // MARK: Settings

@@ -130,6 +130,7 @@ extension Judge {
     state.room.version = entry.position
     rooms.changed(state)
     follow(party, was: before, now: after, entry, post)
+    if after.isMember, !before.isMember { try comeAll(party, to: state.room.id, writer) }
     try changeOccupant(party, from: before, to: member, nick: shownNick, reason: reason, by: post, in: state, writer)
     if after.isMember, !before.isMember, party.id != post.author.id {
       try tellInvitation(to: party, in: state.room, by: post.author, reason: reason, writer)
@@ -137,12 +138,19 @@ extension Judge {
     return entry
   }
 
+  /// A new member's app sessions are there at once.
+  mutating func comeAll(_ party: Party, to room: DialogID, _ writer: any StoreWriter) throws {
+    for attendance in appSessions(of: party.id) {
+      try come(attendance, to: room, writer)
+    }
+  }
+
   /// The entry itself reaches who comes and who goes: it stands in their feed.
   private mutating func follow(_ party: Party, was: Affiliation, now: Affiliation, _ entry: Entry, _ post: Post) {
     let comes = now.isMember && !was.isMember
     let goes = !now.isMember && was.isMember
     if comes {
-      for attendance in hub.attendances(of: party.id) where attendance.door == .app {
+      for attendance in appSessions(of: party.id) {
         tell(.followed(entry.dialog, attendance.session))
       }
     }

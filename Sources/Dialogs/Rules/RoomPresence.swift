@@ -146,6 +146,29 @@ extension Judge {
     }
   }
 
+  // MARK: App sessions
+
+  /// An app session of a member: there as long as it is connected, without
+  /// having to enter.
+  mutating func come(_ attendance: Attendance, to room: DialogID, _ writer: any StoreWriter) throws {
+    guard let state = try lookUp(.dialog(room), for: attendance.session.party, writer), !state.room.isDestroyed,
+      let member = try member(attendance.session.party.id, in: state, writer), member.affiliation.isMember
+    else { return }
+    let companion = rooms.occupants(of: room)?.occupant(of: member.party.id)
+    let nick = try companion?.nick ?? reservedNick(of: member, in: state, writer)
+    guard let key = try? Self.nick(nick).key else { return }
+    let presence = Presence(
+      from: member.party, resource: attendance.resource, availability: .online, time: time)
+    let occupant = rooms.occupy(room) {
+      $0.enter(
+        Occupants.Seat(session: attendance.session, presence: presence, isApp: true), party: member.party, nick: nick,
+        key: key, affiliation: member.affiliation,
+        role: member.affiliation.role(isModerated: state.room.settings.isModerated))
+    }
+    rooms.seat(attendance.session.id, in: room, true)
+    if companion == nil, occupant.isShown { tell(.occupant(occupantPresence(of: occupant, in: state.room), except: nil)) }
+  }
+
   // MARK: An address without a room
 
   /// XEP-0045 10.1: whoever comes first sets the room up. Nothing is stored

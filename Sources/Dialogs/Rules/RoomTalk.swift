@@ -213,6 +213,10 @@ extension Judge {
     guard let (_, key) = try? Self.nick(nick), let target = rooms.occupants(of: state.room.id)?.byKey[key] else {
       throw Problem.occupantUnknown
     }
+    // An app's session takes no private messages, and answers no client.
+    let seats = target.seats.filter { !$0.isApp }.map(\.session)
+    let isRequest = if case .iq = stanza.name { true } else { false }
+    if seats.isEmpty { throw Problem.noWhispers }
     if case .message(let type) = stanza.name, type != .error {
       let isAllowed =
         switch state.room.settings.whispers {
@@ -228,9 +232,7 @@ extension Judge {
       if try isBlocked(post.author, resource: stanza.fromResource, by: target.party, writer) { return settle(post) }
     }
     let heard = heard(stanza, as: try self.nick(of: speaker, post, in: state, writer), in: state.room.name)
-    let seats: [any LiveSession]
-    if case .iq = stanza.name { seats = target.seats.suffix(1).map(\.session) } else { seats = target.seats.map(\.session) }
-    tell(.whisper(heard, to: seats))
+    tell(.whisper(heard, to: isRequest ? Array(seats.suffix(1)) : seats))
     settle(post)
   }
 
