@@ -14,8 +14,8 @@ import Addresses
 //
 // The committer decides with this value, inside a batch; when the batch fails, the former value is put back.
 
-struct Occupants: Equatable, Sendable {
-  struct Seat: Equatable, Sendable {
+struct Occupants: Equatable {
+  struct Seat: Equatable {
     let session: any LiveSession
     var presence: Presence
     /// Hears the room as a follower, and no presences or private messages.
@@ -23,15 +23,35 @@ struct Occupants: Equatable, Sendable {
     static func == (a: Seat, b: Seat) -> Bool { a.session.id == b.session.id && a.presence === b.presence }
   }
 
-  struct Occupant: Equatable, Sendable {
+  struct Occupant: Equatable {
     let party: Party
-    var nick: String
-    var affiliation: Affiliation
-    var role: Role
+    var nick: String { didSet { memo = Memo() } }
+    var affiliation: Affiliation { didSet { memo = Memo() } }
+    var role: Role { didSet { memo = Memo() } }
     /// The one that spoke for the occupant last is last. Never empty.
-    var seats: [Seat]
+    var seats: [Seat] { didSet { memo = Memo() } }
     /// The others have been told of it.
     var isShown: Bool
+    /// Its presence as it is, made once for all who come.
+    private(set) var memo = Memo()
+
+    init(party: Party, nick: String, affiliation: Affiliation, role: Role, seats: [Seat], isShown: Bool) {
+      self.party = party
+      self.nick = nick
+      self.affiliation = affiliation
+      self.role = role
+      self.seats = seats
+      self.isShown = isShown
+    }
+
+    static func == (a: Self, b: Self) -> Bool {
+      a.party == b.party && a.nick == b.nick && a.affiliation == b.affiliation && a.role == b.role
+        && a.seats == b.seats && a.isShown == b.isShown
+    }
+  }
+
+  final class Memo {
+    var presence: OccupantPresence?
   }
 
   /// By comparison key of the nick (RFC 8266 2.4).

@@ -50,7 +50,7 @@ extension Judge {
     if nick != entering.nick { codes.append(210) }
     let own = occupantPresence(of: occupant, in: state.room, ownCodes: codes)
     tell(.seated(entering.session, isModerator: role == .moderator, state.room.id))
-    if occupant.isShown { tell(.occupant(occupantPresence(of: occupant, in: state.room), except: session)) }
+    if occupant.isShown { tell(.occupant(plainPresence(of: occupant, in: state.room), except: session)) }
     settle(post, entrance(state.room, others: others, own: own, member: member, isJoin: true))
   }
 
@@ -70,7 +70,7 @@ extension Judge {
   /// Those the room shows to somebody who comes.
   private func shown(in room: Room, without user: UserID) -> [OccupantPresence] {
     guard let occupants = rooms.occupants(of: room.id) else { return [] }
-    return occupants.byKey.values.filter { $0.isShown && $0.party.id != user }.map { occupantPresence(of: $0, in: room) }
+    return occupants.byKey.values.filter { $0.isShown && $0.party.id != user }.map { plainPresence(of: $0, in: room) }
   }
 
   /// XEP-0045 7.2.4 to 7.2.10.

@@ -193,6 +193,15 @@ extension Judge {
       showsAddress: room.settings.showsAddresses)
   }
 
+  /// As the occupant is, without what happened: shared, so that it is encoded once
+  /// for everybody who comes.
+  func plainPresence(of occupant: Occupants.Occupant, in room: Room) -> OccupantPresence {
+    if let known = occupant.memo.presence, known.showsAddress == room.settings.showsAddresses { return known }
+    let presence = occupantPresence(of: occupant, in: room)
+    occupant.memo.presence = presence
+    return presence
+  }
+
   func unavailable(_ party: Party, _ resource: String?) -> Presence {
     Presence(from: party, resource: resource ?? "", availability: .offline, time: time)
   }
