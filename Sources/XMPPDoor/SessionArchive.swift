@@ -26,6 +26,8 @@ enum SessionArchive {
     var wantsRoster: Bool
     var wantsBlocks: Bool
     var presence: KeptPresence?
+    /// Occupants it was: `room@service/nick`. Absent in what an earlier release wrote.
+    var occupants: [String]?
     struct KeptPresence: Codable {
       var availability: UInt8
       var status: String?
@@ -50,7 +52,7 @@ enum SessionArchive {
         Kept.KeptPresence(
           availability: $0.availability.rawValue, status: $0.status, priority: $0.priority, extras: Data($0.extras),
           time: $0.time.milliseconds)
-      })
+      }, occupants: state.rooms.seats.map { Outbound.address($0.key, $0.value.nick) })
     guard let data = try? JSONEncoder().encode(kept) else { return nil }
     return SuspendedSession(
       user: session.party.id, stream: state.nonce,
@@ -109,5 +111,7 @@ enum SessionArchive {
     session.suspend()
     handle.stands(session)
     session.attend(as: attendance)
+    // Rooms are empty after a restart: the client learns that it is in none, and enters again.
+    for occupant in kept.occupants ?? [] { RoomOutbound.shutDown(occupant, session) }
   }
 }

@@ -366,7 +366,7 @@ async def nicks(checks, romeo, juliet, paris):
         await juliet.exit(verona, "Giulietta")
         expect(await juliet.ping_room(verona, "Giulietta") == PingStatus.DISCONNECTED, "joined, though it left")
         await romeo.presence(verona, "Giulietta", lambda p: p["type"] == "unavailable")
-    with checks.check("rooms: an occupant id is the same after coming again, under any nick, and differs between rooms (XEP-0421)"):
+    with checks.check("rooms: an occupant id is the same whenever one comes, under any nick, and differs between rooms (XEP-0421)"):
         own, *_ = await juliet.enter(verona, "Capulet")
         expect(occupant_id(own) == before, f"{own}")
         other = room_of("elsewhere")
@@ -400,12 +400,11 @@ async def sessions(checks, server, romeo, juliet, paris):
         await juliet.presence(verona, "Giulietta", lambda p: 110 in codes(p))
         expect(await juliet.ping_room(verona, "Giulietta") == PingStatus.JOINED, "the other session has lost its place")
     with checks.check("rooms: one session leaves, the occupant stays; the last one takes it along (7.14)"):
+        romeo.order.clear()
         await chamber.exit(verona, "Giulietta")
         juliet.say(verona, "still here")
         await romeo.message(verona, "still here")
-        gone = [p for p in romeo.order if p.name == "presence" and p["from"] == f"{verona}/Giulietta" and p["type"] == "unavailable"
-                and 303 not in codes(p)]
-        gone = gone[1:]  # the one of before, when Juliet tried that nick
+        gone = [p for p in romeo.order if p.name == "presence" and p["type"] == "unavailable"]
         expect(not gone, f"{gone}")
         await chamber.leave()
     with checks.check("rooms: a connection that is lost keeps its place until it is resumed, and hears what was said (XEP-0198)"):
@@ -429,7 +428,7 @@ async def sessions(checks, server, romeo, juliet, paris):
 
 async def archive(checks, romeo, juliet):
     verona = room_of("verona")
-    with checks.check("rooms: the room's archive has what was said, in order, in pages, under the ids it was told with (XEP-0313)"):
+    with checks.check("rooms: the room's archive has what was said, in order, in pages, under its ids (XEP-0313)"):
         await juliet.enter(verona, "Juliet")
         ids = []
         for number in range(25):
@@ -598,8 +597,9 @@ async def moderate(checks, romeo, juliet, paris):
         await refused("forbidden", paris.muc.destroy(street, timeout=PATIENCE))
         await romeo.muc.destroy(street, "The Prince has spoken", room_of("mantua"), timeout=PATIENCE)
         for guest, nick in ((romeo, "Romeo"), (juliet, "Juliet"), (paris, "Paris")):
-            gone = await guest.presence(street, nick, lambda p: p["type"] == "unavailable" and p["muc"].xml.find(f"{{{USER}}}destroy") is not None)
+            gone = await guest.presence(street, nick, lambda p: p["muc"].xml.find(f"{{{USER}}}destroy") is not None)
             end = gone["muc"].xml.find(f"{{{USER}}}destroy")
+            expect(gone["type"] == "unavailable", f"{gone}")
             expect(end.get("jid") == room_of("mantua"), f"{gone}")
             expect(end.findtext(f"{{{USER}}}reason") == "The Prince has spoken", f"{gone}")
             expect((gone["muc"]["affiliation"], gone["muc"]["role"]) == ("none", "none"), f"{gone}")
@@ -648,12 +648,13 @@ async def doors(checks, romeo, juliet, paris):
         expect("muc_passwordprotected" in info["features"], f"{info}")
         romeo.muc.invite(cell, "juliet@localhost", "The word is inside")
         got = await juliet.saw("groupchat_invite", lambda m: m["from"] == cell)
-        expect(got["muc"]["invite"]["password"] == "cauldron" or got["muc"].xml.findtext(f"{{{USER}}}password") == "cauldron", f"{got}")
+        expect(got.xml.findtext(f"{{{USER}}}x/{{{USER}}}password") == "cauldron", f"{got}")
         await juliet.enter(cell, "Juliet", password="cauldron")
     with checks.check("rooms: members only: who is none, and a hidden one is not there for strangers (7.2.6, 6.4)"):
         await romeo.configure(cell, membersonly=True, publicroom=False)
         await juliet.presence(cell, "Juliet", lambda p: 322 in codes(p))
-        expect(await refused("registration-required", paris.enter(cell, "Paris", password="cauldron")) == "auth", "the type is not auth")
+        kind = await refused("registration-required", paris.enter(cell, "Paris", password="cauldron"))
+        expect(kind == "auth", f"the type is {kind}")
         await refused("item-not-found", paris.plugin["xep_0030"].get_info(cell, timeout=PATIENCE))
         await romeo.muc.set_affiliation(cell, "member", jid="paris@localhost", timeout=PATIENCE)
         await refused("not-authorized", paris.enter(cell, "Paris"))
@@ -791,7 +792,7 @@ class Crowd:
             expect(there == ["romeo"], f"{there}")
             expect(self.ids.setdefault("romeo", occupant_id(own)) == occupant_id(own), "another occupant id")
         romeo = self.guests["romeo"]
-        with checks.check(f"rooms: after kill {number}: what anybody heard is in the archive once, under that id ({len(self.told)})"):
+        with checks.check(f"rooms: after kill {number}: what was heard is in the archive once, under that id ({len(self.told)})"):
             entries = [e for e in await romeo.archive(self.ROOM) if e[2]]
             bodies = [e[2] for e in entries]
             twice = {body for body in bodies if bodies.count(body) > 1} if len(set(bodies)) != len(bodies) else set()

@@ -23,7 +23,7 @@ enum RoomInbound {
     session.afterPosts {
       if request == nil, session.rooms[address] == nil {
         // The client takes itself for an occupant: it is told that it is none.
-        return kicked(turn, address, nick)
+        return RoomOutbound.absent(Outbound.address(address, nick), codes: [110, 307, 333], session)
       }
       let presence: Presence
       do throws(StanzaError) {
@@ -108,29 +108,6 @@ enum RoomInbound {
   static func leaveAll(_ session: XMPPSession) {
     for address in session.rooms.seats.keys { session.post(.room(.exit(.address(address), nil)), then: nil) }
     session.rooms.leaveAll()
-  }
-
-  /// 110, 307, 333: removed for a technical reason (9.2.1 of what a room cannot
-  /// know any more).
-  private static func kicked(_ turn: Turn, _ address: BareJID, _ nick: String) {
-    turn.session.send { writer in
-      writer.open(.presence)
-      writer.attribute("from", Outbound.address(address, nick))
-      writer.attribute("to", turn.session.jid.description)
-      writer.attribute("type", "unavailable" as StaticString)
-      writer.open(.mucUser)
-      writer.open("item")
-      writer.attribute("affiliation", "none" as StaticString)
-      writer.attribute("role", "none" as StaticString)
-      writer.close()
-      for code: StaticString in ["110", "307", "333"] {
-        writer.open("status")
-        writer.attribute("code", code)
-        writer.close()
-      }
-      writer.close()
-      writer.close()
-    }
   }
 
   // MARK: Messages

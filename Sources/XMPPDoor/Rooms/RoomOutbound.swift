@@ -166,6 +166,30 @@ enum RoomOutbound {
     }
   }
 
+  /// The client takes itself for an occupant, and is none (307, 333: removed for a
+  /// technical reason).
+  static func absent(_ occupant: String, codes: [UInt16], _ session: XMPPSession) {
+    session.send { writer in
+      writer.open(.presence)
+      writer.attribute("from", occupant)
+      writer.attribute("to", session.jid.description)
+      writer.attribute("type", "unavailable" as StaticString)
+      writer.open(.mucUser)
+      writer.open("item")
+      writer.attribute("affiliation", "none" as StaticString)
+      writer.attribute("role", "none" as StaticString)
+      writer.close()
+      for code in codes { OccupantWriter.writeStatus(code, into: &writer) }
+      writer.close()
+      writer.close()
+    }
+  }
+
+  /// 332: the service has shut down since (16.6.2).
+  static func shutDown(_ occupant: String, _ session: XMPPSession) {
+    absent(occupant, codes: [110, 332], session)
+  }
+
   static func notice(_ notice: RoomNotice, _ form: Form, to session: XMPPSession) {
     session.send {
       RoomMessages.write(
