@@ -361,7 +361,7 @@ async def nicks(checks, romeo, juliet, paris):
         expect(not any(str(s["body"]) == "psst" for s in paris.order if s.name == "message"), "Paris heard it too")
     with checks.check("rooms: what is whispered has the occupant id too (XEP-0421 4: every message)"):
         expect(occupant_id(whispered) != before, f"{whispered} has the receiver's")
-    with checks.check("rooms: self-ping: there, not there, there under another nick (XEP-0410)"):
+    with checks.check("rooms: self-ping: there, and not there (XEP-0410)"):
         expect(await juliet.ping_room(verona, "Giulietta") == PingStatus.JOINED, "not joined")
         await juliet.exit(verona, "Giulietta")
         expect(await juliet.ping_room(verona, "Giulietta") == PingStatus.DISCONNECTED, "joined, though it left")

@@ -272,7 +272,8 @@ extension Judge {
     let occupants = rooms.occupants(of: state.room.id)
     let own = occupants?.occupant(of: post.author.id)
     let belongs = affiliation.isMember || own != nil
-    if !belongs, affiliation == .outcast || (!state.room.settings.isListed && state.room.settings.isMembersOnly) {
+    if affiliation == .outcast { throw Problem.roomBanned }
+    if !belongs, !state.room.settings.isListed, state.room.settings.isMembersOnly {
       throw Problem.roomUnknown
     }
     var receipt = Receipt(position: head)

@@ -1,4 +1,6 @@
+import Addresses
 import Dialogs
+import XMLStream
 import XMPP
 
 /// The conditions XEP-0045 names for what the core refuses in a room. What is
@@ -29,7 +31,18 @@ extension StanzaError {
 }
 
 extension Turn {
-  func fail(inRoom problem: Problem) { fail(StanzaError(inRoom: problem)) }
+  func fail(inRoom problem: Problem) {
+    let error = StanzaError(inRoom: problem)
+    guard stanza.kind == .presence, stanza.mayBeAnswered else { return fail(error) }
+    // 7.2.5 to 7.2.10: by `<x/>` clients tell that it is the room that refuses.
+    session.send { writer in
+      stanza.openReply(type: "error", into: &writer, to: session.jid.description)
+      writer.open(.mucJoin)
+      writer.close()
+      error.write(into: &writer)
+      writer.close()
+    }
+  }
 
   /// A post about a room, whose refusal goes back as the XEP says.
   func postToRoom(_ intent: RoomIntent, numbered: Bool = false, then: @escaping (Receipt) -> Void = { _ in }) {

@@ -18,7 +18,7 @@ enum RoomInbound {
     let address = to.bare
     guard address.local != nil else { throw StanzaError(.serviceUnavailable) }
     guard isAvailable else { return exit(turn, address) }
-    guard let nick = to.resource else { throw StanzaError(inRoom: .nickMissing) }
+    guard let nick = to.resource else { return turn.fail(inRoom: .nickMissing) }
     let request = turn.stanza.element.first(.mucJoin).map { JoinElement($0) }
     session.afterPosts {
       if request == nil, session.rooms[address] == nil {

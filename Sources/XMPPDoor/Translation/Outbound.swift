@@ -237,7 +237,8 @@ enum Outbound {
       switch form {
       case .direct, .feed: write(stanza, to: addressee(of: stanza), into: &writer)
       // What a room passes on is for this session.
-      case .room, .roomOpen, .roomOwn: write(stanza, to: session.jid.description, into: &writer)
+      case .room, .roomOpen, .roomOwn:
+        write(stanza, to: session.jid.description, session.parley, into: &writer)
       case .carbonReceived, .carbonSent:
         guard case .message(let type) = stanza.name else { return }
         Carbons.open(
@@ -253,7 +254,9 @@ enum Outbound {
     stanza.toResource.map { "\(stanza.to.description)/\($0)" } ?? stanza.to.description
   }
 
-  private static func write(_ stanza: RelayedStanza, to: String, into writer: inout ElementWriter) {
+  private static func write(
+    _ stanza: RelayedStanza, to: String, _ parley: Parley? = nil, into writer: inout ElementWriter
+  ) {
     switch stanza.name {
     case .message(let type):
       writer.open(.message)
@@ -266,6 +269,12 @@ enum Outbound {
     writer.attribute("to", to)
     if let id = stanza.id { writer.attribute("id", id) }
     if let language = stanza.language { writer.attribute("xml:lang", language) }
+    // XEP-0421 4: on every message of a room.
+    if let room = stanza.room, let parley, case .message = stanza.name {
+      writer.open(.occupantID)
+      writer.attribute("id", parley.occupantID(of: stanza.from.id, in: room))
+      writer.close()
+    }
     if stanza.extras.isEmpty {
       if let typing = stanza.typing { ChatStates.write(isTyping: typing, into: &writer) }
     } else {
