@@ -46,6 +46,8 @@ public protocol StoreReader {
   // The log
   /// The last position given out, and the time of the last entry.
   func head() throws -> (position: Position, time: Timestamp)
+  /// The last entry before this time that is still there; `.zero`: none.
+  func position(before time: Timestamp) throws -> Position
   func dialog(_ id: DialogID) throws -> Dialog?
   /// The private dialog of two users, or the self dialog where they are the same.
   func dialog(between a: UserID, and b: UserID) throws -> Dialog?

@@ -10,6 +10,21 @@ extension Reader {
     return (Position(max(noted.0, last.0)), Timestamp(milliseconds: max(noted.1, last.1)))
   }
 
+  /// Time never decreases with position: some twenty looks find any time among a
+  /// million entries, without an index.
+  func position(before time: Timestamp) throws -> Position {
+    func nearest(_ position: Int64) throws -> (position: Int64, time: Int64)? {
+      try connection(.payloadUpTo).bind(1, position).first { ($0.int(0), $0.int(1)) }
+    }
+    var low: Int64 = 0
+    var high = try head().position.number
+    while low < high {
+      let middle = low + (high - low + 1) / 2
+      if let found = try nearest(middle), found.time >= time.milliseconds { high = middle - 1 } else { low = middle }
+    }
+    return Position(try nearest(low)?.position ?? 0)
+  }
+
   // MARK: Dialogs and marks
 
   func dialog(_ id: DialogID) throws -> Dialog? {
@@ -144,6 +159,8 @@ struct EntryFlags: OptionSet {
 
 extension Query {
   fileprivate static let notedHead = Query("SELECT position, time FROM log")
+  fileprivate static let payloadUpTo = Query(
+    "SELECT position, time FROM payloads WHERE position <= ?1 ORDER BY position DESC LIMIT 1")
   fileprivate static let lastPayload = Query("SELECT position, time FROM payloads ORDER BY position DESC LIMIT 1")
 
   private static let dialogColumns = "d.id, d.kind, d.first, d.second, d.sequence, d.ordinal, d.last, d.created"

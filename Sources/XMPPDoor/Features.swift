@@ -41,6 +41,7 @@ enum Features {
     RoomVCard.self,
     Moderation.self,
     SlowMode.self,
+    RoomActivity.self,
   ]
 
   static func table() -> FeatureTable {

@@ -19,6 +19,26 @@ extension StoreConformance {
       try scene.write { try scene.say("3", by: scene.romeo, to: scene.juliet, $0) }
       try equal(try scene.read { try $0.head().position }, Position(3))
     },
+    Case(name: "a time is found in the log, whatever was erased") { scene in
+      var entries: [Entry] = []
+      try scene.write { writer in
+        for text in ["1", "2", "3", "4", "5", "6", "7"] {
+          entries.append(try scene.say(text, by: scene.romeo, to: scene.juliet, writer))
+        }
+      }
+      for gone in [1, 2, 5] {
+        try scene.write { try $0.erase(entries[gone].position, in: entries[gone].dialog) }
+      }
+      let left = [0, 3, 4, 6].map { entries[$0] }
+      for entry in entries {
+        for offset: Int64 in [-1, 0, 1] {
+          let time = Timestamp(milliseconds: entry.time.milliseconds + offset)
+          let expected = left.last { $0.time < time }?.position ?? .zero
+          try equal(try scene.read { try $0.position(before: time) }, expected)
+        }
+      }
+      try equal(try scene.read { try $0.position(before: Timestamp(milliseconds: 0)) }, .zero)
+    },
     Case(name: "a message comes back as it was said") { scene in
       let extras = Array("<body xmlns='jabber:client'>h\u{f6}</body>".utf8) + [0, 255]
       let contents = [

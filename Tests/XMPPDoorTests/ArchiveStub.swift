@@ -40,6 +40,7 @@ struct ArchiveStub: StoreReader {
   func rosterVersion(of owner: UserID) throws -> Position { throw NotAsked() }
   func blocks(of owner: UserID) throws -> [BlockPattern] { throw NotAsked() }
   func head() throws -> (position: Position, time: Timestamp) { throw NotAsked() }
+  func position(before time: Dialogs.Timestamp) throws -> Position { throw NotAsked() }
   func dialog(_ id: DialogID) throws -> Dialog? { throw NotAsked() }
   func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView] { throw NotAsked() }
   func mark(_ user: UserID, in dialog: DialogID) throws -> Mark? { throw NotAsked() }

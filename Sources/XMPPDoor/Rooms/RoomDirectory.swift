@@ -41,14 +41,14 @@ enum RoomDirectory {
   /// 6.4, and the reserved nick (7.12).
   static func info(_ turn: Turn, _ query: Element) throws(StanzaError) {
     let node = query["node"]
-    let user = turn.party.id
+    let (user, now) = (turn.party.id, turn.parley.clock.now)
     turn.occupancy { (room, occupancy) in
       turn.fetch { reader in
         (
           try reader.members(of: room.id, among: [.owner], after: nil, limit: Dialogs.Limits.pageMax),
-          try reader.member(user, of: room.id)?.nick
+          try reader.member(user, of: room.id)?.nick, try RoomActivity.perHour(of: room, now: now, reader)
         )
-      } reply: { (owners, nick) throws(StanzaError) in
+      } reply: { (owners, nick, activity) throws(StanzaError) in
         if let node {
           guard node == "x-roomuser-item" else { throw StanzaError(.itemNotFound, "there is no such node") }
           return turn.reply { writer in
@@ -64,6 +64,7 @@ enum RoomDirectory {
         let isMember = occupancy.affiliation.isMember
         let capabilities = RoomInfo.capabilities(
           of: room, occupants: occupancy.count, isMember: isMember, owners: owners.map(\.party.address),
+          activity: activity,
           features: turn.session.house.table.advertised[.room] ?? [])
         turn.reply { Disco.write(capabilities, node: nil, into: &$0) }
       }

@@ -11,16 +11,17 @@ enum RoomInfo {
   ///   - isMember: whether the viewer belongs to the room. Others learn of a room that is not open to them neither what it
   ///     talks about nor whose it is.
   ///   - owners: to be asked about the room; members see them.
+  ///   - activity: messages per hour.
   ///   - features: what further protocols the room speaks; each is said once.
   static func capabilities(
-    of room: Room, occupants: Int, isMember: Bool, owners: [BareJID], features: [String] = []
+    of room: Room, occupants: Int, isMember: Bool, owners: [BareJID], activity: Double? = nil, features: [String] = []
   ) -> Capabilities {
     var seen: Set<String> = []
     return Capabilities(
       identities: [Capabilities.Identity(category: "conference", type: "text", name: room.settings.name)],
       // XEP-0115 5.4: nothing is said twice.
       features: (common + traits(of: room.settings) + features).filter { seen.insert($0).inserted },
-      forms: [form(of: room, occupants: occupants, isMember: isMember, owners: owners)])
+      forms: [form(of: room, occupants: occupants, isMember: isMember, owners: owners, activity: activity)])
   }
 
   /// What every room speaks. Occupant ids are in all of them (XEP-0421 4), ids of messages are kept (16.3), and the picture
@@ -42,7 +43,9 @@ enum RoomInfo {
     ]
   }
 
-  private static func form(of room: Room, occupants: Int, isMember: Bool, owners: [BareJID]) -> DataForm {
+  private static func form(
+    of room: Room, occupants: Int, isMember: Bool, owners: [BareJID], activity: Double?
+  ) -> DataForm {
     let settings = room.settings
     var fields: [DataForm.Field] = []
     func say(_ key: String, _ value: String?, _ kind: DataForm.FieldKind = .textSingle, label: String) {
@@ -70,6 +73,10 @@ enum RoomInfo {
       label: "Who may write to one person in the room")
     say("muc#maxhistoryfetch", "\(DoorLimits.historyMax)", label: "Most messages of history")
     say("muc#roominfo_slow_mode_duration", "\(settings.slowModeSeconds)", label: "Slow mode")
+    // Only of public rooms (XEP-0502 4).
+    if room.settings.isListed {
+      say(RoomActivity.field, activity.map { RoomActivity.text($0) }, label: "Messages per hour")
+    }
     // Absent where there is none (XEP-0486 4).
     say("muc#roominfo_avatarhash", settings.avatarHash, .textMulti, label: "Hash of the picture")
     return DataForm(.result, formType: "\(NS.mucRoomInfo)", fields: fields)
