@@ -48,8 +48,8 @@ public enum Limits {
   public static let nickBytesMax = 256
   /// Octets of a reason for a kick, a ban, an invitation; longer is cut.
   public static let reasonBytesMax = 1_024
-  /// People with an affiliation in one room, banned ones included; the next is
-  /// refused with `too-large`.
+  /// Members of one room, and as many who are banned; the next is refused with
+  /// `too-large`.
   public static let membersMax = 10_000
   /// People in one change of affiliations or roles; more is `too-large`: a post
   /// must not hold up the log.
@@ -70,6 +70,8 @@ public enum Limits {
   /// Unconfigured rooms at a time, over all users; the next is refused, and each
   /// ends with its creator's session.
   public static let leasesMax = 10_000
+  /// Of those one user's, so that nobody takes them all.
+  public static let leasesPerUserMax = 32
   public static let slowModeSecondsMax = 86_400
 
   // Sessions.
@@ -87,6 +89,8 @@ public enum Limits {
   // Caches of the committer, in entries; at the bound the cache starts anew.
   public static let cachedUsersMax = 100_000
   public static let cachedDialogsMax = 50_000
+  /// People and their marks, over all rooms that are cached.
+  public static let cachedMembersMax = 200_000
 
   // Pages.
   public static let pageDefault = 50

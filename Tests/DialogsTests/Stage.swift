@@ -84,14 +84,30 @@ final class RecordingSession: LiveSession {
   let lane: Lane
   private let heard = Mutex<[Delivery]>([])
   private let tokens = Mutex<UInt64>(0)
+  private let outcomes = Mutex<[UInt64: Result<Receipt, Problem>]>([:])
+  private let waiting = Mutex<[UInt64: CheckedContinuation<Void, Never>]>([:])
 
   init(_ party: Party) {
     self.party = party
     lane = Lane { $0() }
   }
 
-  func receive(_ delivery: Delivery) { heard.withLock { $0.append(delivery) } }
+  func receive(_ delivery: Delivery) {
+    heard.withLock { $0.append(delivery) }
+    guard case .outcome(let token, let result) = delivery else { return }
+    outcomes.withLock { $0[token] = result }
+    waiting.withLock { $0.removeValue(forKey: token) }?.resume()
+  }
   func batchEnded() {}
+  func outcome(of token: UInt64) -> Result<Receipt, Problem>? { outcomes.withLock { $0[token] } }
+  /// Returns once there is one.
+  func waitForOutcome(of token: UInt64) async {
+    await withCheckedContinuation { continuation in
+      waiting.withLock { $0[token] = continuation }
+      // It may have come before anybody waited.
+      if outcome(of: token) != nil { waiting.withLock { $0.removeValue(forKey: token) }?.resume() }
+    }
+  }
   func nextToken() -> UInt64 {
     tokens.withLock {
       $0 += 1

@@ -33,9 +33,9 @@ enum Sync: ServedOperation {
       let waiter = SyncWaiter(party: caller.user, door: call.door)
       // From here on nothing is missed: what was committed before is in the
       // next page, what comes behind wakes the waiter.
-      let receipt = try await call.parley.post(
-        .attend(Attendance(session: waiter, door: .app, resource: waiter.resource)), by: caller.user)
-      _ = receipt
+      var attendance = Attendance(session: waiter, door: .app, resource: waiter.resource)
+      attendance.isUnseen = true
+      try await call.parley.post(.attend(attendance), by: caller.user)
       do throws(Problem) {
         page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
         if page.events.isEmpty {

@@ -42,6 +42,8 @@ public struct Attendance: Sendable {
   public let session: any LiveSession
   public let door: Door
   public let resource: String
+  /// Only waits for news (a long poll): it is in no room, and nobody sees it come.
+  public var isUnseen = false
   /// nil before initial presence; never an unavailable one.
   public var presence: Presence?
   /// Carbons are enabled (XEP-0280). Not meaningful for app sessions.

@@ -21,6 +21,8 @@ public enum ChangeRefusal: Error, Hashable, Sendable {
   case outranked
   /// The room would have no owner: `conflict`.
   case lastOwner
+  /// Who may ban does not ban themselves (XEP-0045 9.1): `conflict`.
+  case oneself
 }
 
 extension Affiliation {
@@ -47,22 +49,27 @@ extension Affiliation {
 
   /// Whether somebody may change their own affiliation so: only give it up.
   public func mayBecome(_ now: Affiliation) throws(ChangeRefusal) {
+    if now == .outcast, self >= .admin { throw .oneself }
     // Who is banned stays banned.
     guard now < self, now >= .none else { throw .powerless }
   }
 }
 
 extension Role {
-  /// Whether a moderator may change an occupant's role so (XEP-0045 8.2 to 8.5, 9.6, 9.7): never of somebody whose
-  /// affiliation is above the actor's, never an admin's or owner's; and only admins make moderators and unmake them.
+  /// Whether a moderator may change an occupant's role so (XEP-0045 5.1.3, 8.2 to 8.5, 9.6, 9.7). Giving is free, but for
+  /// moderation, which only admins give and take. Taking is never from somebody whose affiliation is above the actor's; of
+  /// equals a moderator kicks, and does not silence; admins and owners are put out, and are moderators while there.
   public func mayChange(
     _ was: Role, to now: Role, actor: Affiliation, target: Affiliation
   ) throws(ChangeRefusal) {
     guard self == .moderator || actor >= .admin else { throw .powerless }
-    if target > actor || (target >= .admin && now < .moderator) { throw .outranked }
-    if (now == .moderator || was == .moderator), actor < .admin {
-      // A moderator by grant may still kick a participant, not another moderator.
-      throw now == .moderator ? .powerless : .outranked
+    if actor < .admin {
+      if now == .moderator { throw .powerless }
+      if was == .moderator { throw .outranked }
     }
+    if now >= was { return }
+    if target > actor { throw .outranked }
+    if now == .none { return }
+    if target >= .admin || (now == .visitor && actor < .admin && target == actor) { throw .outranked }
   }
 }

@@ -146,6 +146,8 @@ struct Judge {
       settle(post)
     case .work(let work):
       var receipt = Receipt(position: head)
+      // Work finds what is stored as the posts before it left it.
+      try rooms.finish(writer)
       do {
         receipt.value = try work.body(writer)
       } catch let problem as Problem {
@@ -156,7 +158,6 @@ struct Judge {
       // Work may have changed anything that is cached.
       users = [:]
       blocks = [:]
-      try rooms.finish(writer)
       rooms.forget()
       settle(post, receipt)
     }

@@ -32,6 +32,8 @@ struct Occupants: Equatable {
     var seats: [Seat] { didSet { memo = Memo() } }
     /// The others have been told of it.
     var isShown: Bool
+    /// Those of its sessions that hear presences and private messages.
+    var listeners: [any LiveSession] { seats.filter { !$0.isApp }.map(\.session) }
     /// Its presence as it is, made once for all who come.
     private(set) var memo = Memo()
 

@@ -10,8 +10,8 @@ struct RoomBook {
     var members: [UserID: Member?] = [:]
     var marks: [UserID: Mark] = [:]
     var dirtyMarks: Set<UserID> = []
-    /// When somebody last wrote, where the room is slow (XEP-0500).
-    var lastSaid: [UserID: Timestamp] = [:]
+    /// How many are banned; nil: not counted yet.
+    var outcasts: Int?
     var hasCounted = false
     var hasChanged = false
     init(_ room: Room) { self.room = room }
@@ -25,6 +25,13 @@ struct RoomBook {
     let presence: Presence
   }
 
+  /// When people last wrote in a slow room (XEP-0500). Nowhere else, so no cache.
+  private struct Pace {
+    var said: [UserID: Timestamp] = [:]
+    /// At so many, those who need not wait any more are forgotten.
+    var full = 64
+  }
+
   private(set) var states: [DialogID: State] = [:]
   private(set) var numbers: [BareJID: DialogID] = [:]
   private var dirty: [State] = []
@@ -32,10 +39,15 @@ struct RoomBook {
   private var present: [DialogID: Occupants] = [:]
   private var seats: [SessionID: Set<DialogID>] = [:]
   private(set) var leases: [BareJID: Lease] = [:]
+  private var leased: [UserID: Set<BareJID>] = [:]
+  private var paces: [DialogID: Pace] = [:]
+  /// Members and marks that `states` hold.
+  private var cachedRows = 0
 
   private var formerly: [DialogID: Occupants] = [:]
   private var formerSeats: [SessionID: Set<DialogID>] = [:]
   private var formerLeases: [BareJID: Lease?] = [:]
+  private var formerlySaid: [(room: DialogID, user: UserID, time: Timestamp?)] = []
 
   // MARK: Rooms
 
@@ -58,8 +70,18 @@ struct RoomBook {
 
   mutating func set(_ mark: Mark, in state: State) {
     counted(state)
-    state.marks[mark.user] = mark
+    remember(mark, in: state)
     state.dirtyMarks.insert(mark.user)
+  }
+
+  mutating func remember(_ mark: Mark, in state: State) {
+    if state.marks.updateValue(mark, forKey: mark.user) == nil { cachedRows += 1 }
+  }
+
+  /// nil: there is no row.
+  mutating func remember(_ member: Member?, of user: UserID, in state: State) {
+    if state.members[user] == nil { cachedRows += 1 }
+    state.members[user] = .some(member)
   }
 
   mutating func finish(_ writer: any StoreWriter) throws {
@@ -100,7 +122,36 @@ struct RoomBook {
 
   mutating func lease(_ address: BareJID, _ lease: Lease?) {
     if formerLeases[address] == nil { formerLeases[address] = .some(leases[address]) }
+    put(lease, at: address)
+  }
+
+  func leases(of user: UserID) -> Set<BareJID> { leased[user] ?? [] }
+
+  private mutating func put(_ lease: Lease?, at address: BareJID) {
+    if let before = leases[address]?.party.id {
+      leased[before]?.remove(address)
+      if leased[before]?.isEmpty == true { leased[before] = nil }
+    }
     leases[address] = lease
+    if let lease { leased[lease.party.id, default: []].insert(address) }
+  }
+
+  // MARK: Slow rooms
+
+  func lastSaid(_ user: UserID, in room: DialogID) -> Timestamp? { paces[room]?.said[user] }
+
+  mutating func said(_ user: UserID, in room: DialogID, at time: Timestamp, seconds: Int) {
+    formerlySaid.append((room, user, lastSaid(user, in: room)))
+    paces[room, default: Pace()].said[user] = time
+    guard let pace = paces[room], pace.said.count >= pace.full else { return }
+    let waiting = pace.said.filter { time < $0.value + .seconds(seconds) }
+    paces[room] = Pace(said: waiting, full: max(64, 2 * waiting.count))
+  }
+
+  /// The room is not slow any more, or not at all.
+  mutating func hurry(_ room: DialogID) {
+    guard let pace = paces.removeValue(forKey: room) else { return }
+    for (user, time) in pace.said { formerlySaid.append((room, user, time)) }
   }
 
   // MARK: The batch
@@ -110,26 +161,27 @@ struct RoomBook {
     formerly.removeAll(keepingCapacity: true)
     formerSeats.removeAll(keepingCapacity: true)
     formerLeases.removeAll(keepingCapacity: true)
-    guard states.count > Limits.cachedDialogsMax else { return }
-    states = [:]
-    numbers = [:]
+    formerlySaid.removeAll(keepingCapacity: true)
+    if states.count > Limits.cachedDialogsMax || cachedRows > Limits.cachedMembersMax { forget() }
   }
 
   mutating func rollBack() {
     for (room, occupants) in formerly { present[room] = occupants.isEmpty ? nil : occupants }
     for (session, rooms) in formerSeats { seats[session] = rooms.isEmpty ? nil : rooms }
-    for (address, lease) in formerLeases { leases[address] = lease }
+    for (address, lease) in formerLeases { put(lease, at: address) }
+    for (room, user, time) in formerlySaid.reversed() { paces[room, default: Pace()].said[user] = time }
     formerly = [:]
     formerSeats = [:]
     formerLeases = [:]
-    states = [:]
-    numbers = [:]
+    formerlySaid = []
     dirty = []
+    forget()
   }
 
   /// Work may have changed anything that is stored.
   mutating func forget() {
     states = [:]
     numbers = [:]
+    cachedRows = 0
   }
 }

@@ -25,35 +25,19 @@ extension Judge {
         return settle(post, receipt)
       }
     }
-    if draft.members.count > Limits.memberChangesMax {
-      throw Problem(
-        .tooLarge, "too-many-members", "At most \(Limits.memberChangesMax) people at a time.", field: "memberIds")
-    }
     try check(draft.settings)
     if let topic = draft.topic, topic.utf8.count > Limits.topicBytesMax {
       throw Problem(.tooLarge, "topic-too-long", "A topic has at most \(Limits.topicBytesMax) bytes.", field: "topic")
     }
-    var members: [(draft: MemberDraft, party: Party)] = []
-    for member in draft.members where member.address != author.address {
-      guard let user = try user(member.address, writer), user.state == .active, user.party.realm == author.realm else {
-        throw Problem(.missing, "user-unknown", "There is no user \(member.address).", field: "memberIds")
-      }
-      if try isBlocked(author, resource: nil, by: user.party, writer) { throw Problem.unreachable }
-      if let nick = member.nick { _ = try Self.nick(nick) }
-      members.append((member, user.party))
-    }
+    let members = try firstMembers(draft.members.filter { $0.address != author.address }, by: author, writer)
     let state = try make(
-      post, localpart: draft.localpart ?? Self.randomLocalpart(), externalID: draft.externalID,
+      post, localpart: draft.localpart ?? Self.randomName(), externalID: draft.externalID,
       settings: draft.settings, nick: nil, writer)
     state.room.memberCount = 1
     let created = try note(.created, by: author, in: state, writer)
     try own(state, by: author, nick: nil, created, writer)
     tell(.entry(created, author: session(of: post)))
-    for member in members {
-      var draft = member.draft
-      draft.affiliation = draft.affiliation ?? .member
-      try apply(draft, to: member.party, was: nil, by: post, in: state, writer)
-    }
+    for member in members { try apply(member.draft, to: member.party, was: nil, by: post, in: state, writer) }
     if let topic = draft.topic, !topic.isEmpty {
       let topic = Topic(text: topic, nick: try member(author.id, in: state, writer)?.nick, time: time)
       state.room.topic = topic
@@ -66,8 +50,30 @@ extension Judge {
     settle(post, receipt)
   }
 
-  private static func randomLocalpart() -> String {
-    PublicID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).description
+  /// Who is there from the beginning, checked before there is a room.
+  private mutating func firstMembers(
+    _ drafts: [MemberDraft], by author: Party, _ writer: any StoreWriter
+  ) throws -> [MemberWish] {
+    if drafts.count > Limits.memberChangesMax {
+      throw Problem(
+        .tooLarge, "too-many-members", "At most \(Limits.memberChangesMax) people at a time.", field: "memberIds")
+    }
+    try checkRooms(of: author, for: author, writer)
+    var named: Set<UserID> = []
+    var wishes: [MemberWish] = []
+    for var draft in drafts {
+      guard let user = try user(draft.address, writer), user.state == .active, user.party.realm == author.realm,
+        try !isBlocked(author, resource: nil, by: user.party, writer)
+      else { throw Problem.userUnknown(draft.address, field: "memberIds") }
+      if !named.insert(user.party.id).inserted { throw Problem.personNamedTwice }
+      if let nick = draft.nick { _ = try Self.nick(nick) }
+      let affiliation = draft.affiliation ?? .member
+      if affiliation == .none, user.party != author { continue }
+      if affiliation.isMember, user.party != author { try checkRooms(of: user.party, for: author, writer) }
+      draft.affiliation = affiliation
+      wishes.append(MemberWish(draft: draft, party: user.party, was: nil))
+    }
+    return wishes
   }
 
   private mutating func make(
@@ -128,7 +134,8 @@ extension Judge {
       settings.avatarHash = avatar?.hash
     }
     try check(settings)
-    if !draft.members.isEmpty { try changeMembers(post, state, draft.members, writer) }
+    let changes = try changes(draft.members, by: post.author, as: affiliation, in: state, writer)
+    for change in changes { try apply(change.draft, to: change.party, was: change.was, by: post, in: state, writer) }
     if let avatar = draft.avatar { try set(avatar, in: state, writer) }
     var receipt = Receipt(position: head)
     receipt.room = state.room
@@ -140,6 +147,7 @@ extension Judge {
     rooms.changed(state)
     let entry = try note(.settings(settings, was: was), by: post.author, in: state, writer)
     tell(.entry(entry, author: session(of: post)))
+    if settings.slowModeSeconds == 0 { rooms.hurry(state.room.id) }
     try settingsChanged(from: was, in: state, writer)
     receipt.entry = entry
     receipt.position = head
@@ -151,25 +159,6 @@ extension Judge {
   private func refusal(_ state: RoomBook.State, _ post: Post) throws -> Problem {
     rooms.occupants(of: state.room.id)?.occupant(of: post.author.id) != nil || !state.room.settings.isMembersOnly
       ? Problem.notOwner : Problem.roomUnknown
-  }
-
-  private mutating func changeMembers(
-    _ post: Post, _ state: RoomBook.State, _ drafts: [MemberDraft], _ writer: any StoreWriter
-  ) throws {
-    if drafts.count > Limits.memberChangesMax {
-      throw Problem(.tooLarge, "too-many-changes", "At most \(Limits.memberChangesMax) people change at a time.")
-    }
-    var changes: [(MemberDraft, Party, Member?)] = []
-    for draft in drafts {
-      guard let user = try user(draft.address, writer), user.party.realm == state.room.name.realm else {
-        throw Problem(.missing, "user-unknown", "There is no user \(draft.address).", field: "userId")
-      }
-      changes.append((draft, user.party, try member(user.party.id, in: state, writer)))
-    }
-    let owners = try writer.members(of: state.room.id, among: [.owner], after: nil, limit: Limits.memberChangesMax)
-    let staying = owners.contains { owner in !changes.contains { $0.1 == owner.party && $0.0.affiliation != .owner } }
-    guard staying || changes.contains(where: { $0.0.affiliation == .owner }) else { throw Problem.lastOwner }
-    for (draft, party, was) in changes { try apply(draft, to: party, was: was, by: post, in: state, writer) }
   }
 
   private static func differOnlyInLook(_ a: RoomSettings, _ b: RoomSettings) -> Bool {
@@ -235,6 +224,12 @@ extension Judge {
     draft.apply(&settings)
     try check(settings)
     guard let local = address.local else { throw Problem.roomUnknown }
+    let members = try firstMembers(draft.members, by: post.author, writer)
+    if members.contains(where: { $0.party == post.author && $0.draft.affiliation != .owner }),
+      !members.contains(where: { $0.draft.affiliation == .owner })
+    {
+      throw Problem.lastOwner
+    }
     rooms.lease(address, nil)
     let state: RoomBook.State
     do {
@@ -258,7 +253,10 @@ extension Judge {
     // Under the occupant id that lasts.
     tell(.shown(occupantPresence(of: occupant, in: state.room), to: [lease.session], own: true))
     tell(.entry(created, author: session(of: post)))
-    if !draft.members.isEmpty { try changeMembers(post, state, draft.members, writer) }
+    for wish in members {
+      let was = try member(wish.party.id, in: state, writer)
+      try apply(wish.draft, to: wish.party, was: was, by: post, in: state, writer)
+    }
     var receipt = Receipt(position: head)
     receipt.room = state.room
     receipt.entry = created
@@ -309,6 +307,7 @@ extension Judge {
     }
     tell(.entry(entry, author: session(of: post)))
     tell(.closed(state.room.id))
+    rooms.hurry(state.room.id)
     var receipt = Receipt(position: head)
     receipt.entry = entry
     receipt.room = state.room

@@ -7,29 +7,9 @@ extension Judge {
     _ post: Post, _ reference: RoomReference, _ drafts: [MemberDraft], _ writer: any StoreWriter
   ) throws {
     if drafts.isEmpty { throw Problem(.malformed, "nothing-to-change", "Name at least one person.") }
-    if drafts.count > Limits.memberChangesMax {
-      throw Problem(.tooLarge, "too-many-changes", "At most \(Limits.memberChangesMax) people change at a time.")
-    }
     let state = try find(reference, for: post.author, writer)
     let actor = try affiliation(of: post.author.id, in: state, writer)
-    var changes: [(draft: MemberDraft, party: Party, was: Member?)] = []
-    // All is checked before anything is written.
-    var owners: [UserID: Bool] = [:]
-    var nicks: Set<String> = []
-    for draft in drafts {
-      if let nick = draft.nick, !nick.isEmpty, !nicks.insert(try Self.nick(nick).key).inserted { throw Problem.nickTaken }
-      guard let party = try target(draft.address, in: state, writer) else {
-        throw Problem(.missing, "user-unknown", "There is no user \(draft.address).", field: "userId")
-      }
-      let was = try member(party.id, in: state, writer)
-      try check(draft, of: party, was: was, actor: actor, by: post.author, in: state, writer)
-      if let affiliation = draft.affiliation { owners[party.id] = affiliation == .owner }
-      if changes.contains(where: { $0.party == party }) {
-        throw Problem(.malformed, "person-named-twice", "\(draft.address) is named twice.")
-      }
-      changes.append((draft, party, was))
-    }
-    try checkOwners(owners, in: state, writer)
+    let changes = try changes(drafts, by: post.author, as: actor, in: state, writer)
     var last: Entry?
     for change in changes {
       last = try apply(change.draft, to: change.party, was: change.was, by: post, in: state, writer) ?? last
@@ -41,19 +21,52 @@ extension Judge {
     settle(post, receipt)
   }
 
-  /// A local user of the room's realm, also one who is disabled: they can be put out.
-  private mutating func target(
-    _ address: BareJID, in state: RoomBook.State, _ writer: any StoreWriter
-  ) throws -> Party? {
-    guard let user = try user(address, writer), user.party.realm == state.room.name.realm, user.state != .deleted
-    else { return nil }
-    return user.party
+  struct MemberWish {
+    let draft: MemberDraft
+    let party: Party
+    let was: Member?
   }
 
+  /// Who is to become what. All is checked here, before anything is written.
+  mutating func changes(
+    _ drafts: [MemberDraft], by author: Party, as actor: Affiliation, in state: RoomBook.State,
+    _ writer: any StoreWriter
+  ) throws -> [MemberWish] {
+    if drafts.count > Limits.memberChangesMax {
+      throw Problem(.tooLarge, "too-many-changes", "At most \(Limits.memberChangesMax) people change at a time.")
+    }
+    var changes: [MemberWish] = []
+    var named: Set<UserID> = []
+    var owners: [UserID: Bool] = [:]
+    var nicks: Set<String> = []
+    var count = state.room.memberCount
+    for draft in drafts {
+      // Who has no power here learns nothing of who there is.
+      if actor < .admin, draft.address != author.address { throw Problem.notAdmin }
+      if let nick = draft.nick, !nick.isEmpty, !nicks.insert(try Self.nick(nick).key).inserted { throw Problem.nickTaken }
+      // Also one who is disabled: they can be put out.
+      guard let user = try user(draft.address, writer), user.party.realm == state.room.name.realm, user.state != .deleted
+      else { throw Problem.userUnknown(draft.address) }
+      if !named.insert(user.party.id).inserted { throw Problem.personNamedTwice }
+      let was = try member(user.party.id, in: state, writer)
+      try check(draft, of: user, was: was, actor: actor, by: author, in: state, count: count, writer)
+      if let affiliation = draft.affiliation {
+        owners[user.party.id] = affiliation == .owner
+        if affiliation.isMember, was?.affiliation.isMember != true { count += 1 }
+      }
+      changes.append(MemberWish(draft: draft, party: user.party, was: was))
+    }
+    try checkOwners(owners, in: state, writer)
+    try checkBans(changes, in: state, writer)
+    return changes
+  }
+
+  /// `count`: members, with those the drafts before this one make.
   private mutating func check(
-    _ draft: MemberDraft, of party: Party, was: Member?, actor: Affiliation, by author: Party,
-    in state: RoomBook.State, _ writer: any StoreWriter
+    _ draft: MemberDraft, of user: CachedUser, was: Member?, actor: Affiliation, by author: Party,
+    in state: RoomBook.State, count: Int, _ writer: any StoreWriter
   ) throws {
+    let party = user.party
     let before = was?.affiliation ?? .none
     let after = draft.affiliation ?? before
     do throws(ChangeRefusal) {
@@ -65,7 +78,6 @@ extension Judge {
         try actor.mayChange(from: before, to: after)
       }
     } catch {
-      // Who is nobody here learns nothing of who is somebody.
       throw Problem(error)
     }
     if let nick = draft.nick, !nick.isEmpty {
@@ -74,11 +86,37 @@ extension Judge {
       guard try isFree(key: key, for: party.id, in: state, writer) else { throw Problem.nickTaken }
     }
     if after.isMember, !before.isMember {
-      if state.room.memberCount >= Limits.membersMax {
-        throw Problem(.tooLarge, "member-list-full", "A room has at most \(Limits.membersMax) members.")
+      if count >= Limits.membersMax { throw Problem.memberListFull }
+      // Who blocks the author is not there for them (XEP-0191 3.3).
+      guard user.state == .active, try !isBlocked(author, resource: nil, by: party, writer) else {
+        throw Problem.userUnknown(draft.address)
       }
-      if try isBlocked(author, resource: nil, by: party, writer) { throw Problem.unreachable }
+      try checkRooms(of: party, for: author, writer)
     }
+  }
+
+  /// Nobody is in more rooms than anybody can list.
+  mutating func checkRooms(of party: Party, for author: Party, _ writer: any StoreWriter) throws {
+    guard try writer.memberships(of: party.id).count >= Limits.roomsPerUserMax else { return }
+    throw party == author ? Problem.noRoomsLeft : Problem.roomsOfUserFull
+  }
+
+  private mutating func checkBans(
+    _ changes: [MemberWish], in state: RoomBook.State, _ writer: any StoreWriter
+  ) throws {
+    let bans = changes.count { $0.draft.affiliation == .outcast && $0.was?.affiliation != .outcast }
+    if bans == 0 { return }
+    if state.outcasts == nil {
+      var count = 0
+      var after: UserID?
+      repeat {
+        let page = try writer.members(of: state.room.id, among: [.outcast], after: after, limit: Limits.feedPageMax)
+        count += page.count
+        after = page.count < Limits.feedPageMax ? nil : page.last?.party.id
+      } while after != nil
+      state.outcasts = count
+    }
+    if let outcasts = state.outcasts, outcasts + bans > Limits.membersMax { throw Problem.memberListFull }
   }
 
   /// Somebody must be able to look after the room.
@@ -113,6 +151,9 @@ extension Judge {
     if after.isMember != before.isMember { feeds.append(FeedRow(user: party.id, traits: [.inbound])) }
     if after.isMember && !before.isMember { state.room.memberCount += 1 }
     if !after.isMember && before.isMember { state.room.memberCount -= 1 }
+    if let outcasts = state.outcasts {
+      state.outcasts = outcasts + (after == .outcast ? 1 : 0) - (before == .outcast ? 1 : 0)
+    }
     var kept: String?
     if after.isMember, !isFreed {
       kept = try nick ?? was?.nick ?? rooms.occupants(of: state.room.id)?.occupant(of: party.id)?.nick
@@ -130,8 +171,12 @@ extension Judge {
     state.room.version = entry.position
     rooms.changed(state)
     follow(party, was: before, now: after, entry, post)
+    let wasThere = rooms.occupants(of: state.room.id)?.key(of: party.id) != nil
     if after.isMember, !before.isMember { try comeAll(party, to: state.room.id, writer) }
-    try changeOccupant(party, from: before, to: member, nick: shownNick, reason: reason, by: post, in: state, writer)
+    // Who has come just now has been shown as what they are.
+    if wasThere || rooms.occupants(of: state.room.id)?.key(of: party.id) == nil {
+      try changeOccupant(party, from: before, to: member, nick: shownNick, reason: reason, by: post, in: state, writer)
+    }
     if after.isMember, !before.isMember, party.id != post.author.id {
       try tellInvitation(to: party, in: state.room, by: post.author, reason: reason, writer)
     }
@@ -166,6 +211,11 @@ extension Judge {
   ) throws {
     let after = member.affiliation
     let room = state.room
+    let isPutOut = after == .outcast || (room.settings.isMembersOnly && !after.isMember)
+    if !after.isMember, !isPutOut, let present = rooms.occupants(of: room.id)?.occupant(of: party.id) {
+      // The app shows rooms to members: its sessions are there no more.
+      for seat in present.seats where seat.isApp { _ = leave(room, seat.session.id, nil, isHeard: false) }
+    }
     guard let key = rooms.occupants(of: room.id)?.key(of: party.id) else {
       if after != before {
         tell(
@@ -178,7 +228,7 @@ extension Judge {
       return
     }
     let actor = rooms.occupants(of: room.id)?.occupant(of: post.author.id)?.nick
-    if after == .outcast || (room.settings.isMembersOnly && !after.isMember) {
+    if isPutOut {
       // 9.1; 9.4.
       return expel(
         key, from: room, affiliation: after, codes: after == .outcast ? [301] : [321], actor: actor, reason: reason)
@@ -189,15 +239,28 @@ extension Judge {
       let leaving = occupantPresence(
         of: present, in: room, presence: unavailable(party, present.seats.last?.presence.resource), codes: [303],
         newNick: nick)
-      tell(.occupant(leaving, except: nil))
+      tell(leaving, of: present)
       _ = rooms.occupy(room.id) { $0.rename(from: key, to: newKey, nick: nick) }
     }
     guard let now = rooms.occupants(of: room.id)?.key(of: party.id) else { return }
-    let role = after.role(isModerated: room.settings.isModerated)
-    guard let occupant = rooms.occupy(room.id, { $0.set(affiliation: after, role: role, isShown: true, key: now) })
+    // Another nick is no other role: who was silenced stays so.
+    let changes = after != before
+    let role = changes ? after.role(isModerated: room.settings.isModerated) : nil
+    guard
+      let occupant = rooms.occupy(
+        room.id, { $0.set(affiliation: after, role: role, isShown: changes ? true : nil, key: now) })
     else { return }
-    tell(.moderates(role == .moderator, party.id, room.id))
-    tell(.occupant(occupantPresence(of: occupant, in: room, actor: actor, reason: reason), except: nil))
+    if changes { tell(.moderates(occupant.role == .moderator, party.id, room.id)) }
+    tell(occupantPresence(of: occupant, in: room, actor: actor, reason: reason), of: occupant)
+  }
+
+  /// To everybody; of somebody who is not shown to their own seats only.
+  mutating func tell(_ presence: OccupantPresence, of occupant: Occupants.Occupant) {
+    if occupant.isShown {
+      tell(.occupant(presence, except: nil))
+    } else {
+      tell(.shown(presence, to: occupant.listeners, own: true))
+    }
   }
 
   /// All seats of an occupant at once.
@@ -211,7 +274,7 @@ extension Judge {
       role: Role.none, affiliation: affiliation, codes: codes, actor: actor, reason: reason, destroyed: destroyed)
     if destroyed != nil || !occupant.isShown {
       // 10.9: each occupant hears of the end from themselves only.
-      tell(.shown(presence, to: occupant.seats.map(\.session), own: true))
+      tell(.shown(presence, to: occupant.listeners, own: true))
     } else {
       tell(.occupant(presence, except: nil))
     }
@@ -260,7 +323,7 @@ extension Judge {
         if occupant.isShown {
           tell(.occupant(presence, except: nil))
         } else {
-          tell(.shown(presence, to: occupant.seats.map(\.session), own: true))
+          tell(.shown(presence, to: occupant.listeners, own: true))
         }
       }
     }
@@ -298,9 +361,8 @@ extension Judge {
       guard affiliation >= .admin || (affiliation >= .member && state.room.settings.membersInvite) else {
         throw Problem.notAdmin
       }
-      if state.room.memberCount >= Limits.membersMax {
-        throw Problem(.tooLarge, "member-list-full", "A room has at most \(Limits.membersMax) members.")
-      }
+      if state.room.memberCount >= Limits.membersMax { throw Problem.memberListFull }
+      try checkRooms(of: invited, for: post.author, writer)
       try apply(
         MemberDraft(address: address, affiliation: .member, reason: reason), to: invited, was: was, by: post,
         in: state, writer)
@@ -327,13 +389,14 @@ extension Judge {
   ) throws {
     let state = try find(reference, for: post.author, writer)
     // Only to somebody who is there: nobody can use a room to reach others.
-    guard let inviter = try target(address, in: state, writer),
-      let occupant = rooms.occupants(of: state.room.id)?.occupant(of: inviter.id)
+    guard let inviter = try user(address, writer)?.party,
+      let occupant = rooms.occupants(of: state.room.id)?.occupant(of: inviter.id),
+      try !isBlocked(post.author, resource: nil, by: inviter, writer)
     else { return settle(post) }
     tell(
       .told(
         RoomNotice(room: state.room.name, kind: .declined(by: post.author.address, reason: Self.cut(reason))),
-        to: occupant.seats.map(\.session)))
+        to: occupant.listeners))
     settle(post)
   }
 
@@ -346,8 +409,13 @@ extension Judge {
     let was = try member(post.author.id, in: state, writer)
     if was?.affiliation == .outcast { throw Problem.roomBanned }
     if was?.affiliation.isMember != true, state.room.settings.isMembersOnly { throw Problem.roomCannotRegister }
-    if state.room.memberCount >= Limits.membersMax, was?.affiliation.isMember != true {
-      throw Problem(.tooLarge, "member-list-full", "A room has at most \(Limits.membersMax) members.")
+    if was?.affiliation.isMember != true {
+      // Members read along: who does not know the password is none.
+      if state.room.settings.password != nil, rooms.occupants(of: state.room.id)?.key(of: post.author.id) == nil {
+        throw Problem.roomPassword
+      }
+      if state.room.memberCount >= Limits.membersMax { throw Problem.memberListFull }
+      try checkRooms(of: post.author, for: post.author, writer)
     }
     if let nick {
       let (_, key) = try Self.nick(nick)

@@ -130,7 +130,7 @@ extension Judge {
     if present.isShown {
       tell(.occupant(leaving, except: nil))
     } else {
-      tell(.shown(leaving, to: present.seats.map(\.session), own: true))
+      tell(.shown(leaving, to: present.listeners, own: true))
     }
     broadcast(occupant, in: state.room)
     settle(post)
@@ -142,7 +142,7 @@ extension Judge {
     if occupant.isShown {
       tell(.occupant(presence, except: nil))
     } else {
-      tell(.shown(presence, to: occupant.seats.map(\.session), own: true))
+      tell(.shown(presence, to: occupant.listeners, own: true))
     }
   }
 
@@ -151,7 +151,8 @@ extension Judge {
   /// An app session of a member: there as long as it is connected, without
   /// having to enter.
   mutating func come(_ attendance: Attendance, to room: DialogID, _ writer: any StoreWriter) throws {
-    guard let state = try lookUp(.dialog(room), for: attendance.session.party, writer), !state.room.isDestroyed,
+    guard !attendance.isUnseen,
+      let state = try lookUp(.dialog(room), for: attendance.session.party, writer), !state.room.isDestroyed,
       let member = try member(attendance.session.party.id, in: state, writer), member.affiliation.isMember
     else { return }
     let companion = rooms.occupants(of: room)?.occupant(of: member.party.id)
@@ -180,7 +181,11 @@ extension Judge {
     else { throw Problem.roomUnknown }
     let (nick, _) = try Self.nick(entering.nick)
     if let lease = rooms.leases[address], lease.session.id != entering.session.id { throw Problem.roomLocked }
-    if rooms.leases.count >= Limits.leasesMax { throw Problem.noRoomsLeft }
+    if rooms.leases[address] == nil,
+      rooms.leases.count >= Limits.leasesMax || rooms.leases(of: post.author.id).count >= Limits.leasesPerUserMax
+    {
+      throw Problem.noRoomsLeft
+    }
     rooms.lease(
       address,
       RoomBook.Lease(session: entering.session, party: post.author, nick: nick, presence: entering.presence))
@@ -215,18 +220,18 @@ extension Judge {
   mutating func exit(
     _ post: Post, _ reference: RoomReference, _ presence: Presence?, _ writer: any StoreWriter
   ) throws {
-    guard let session = session(of: post) else { throw Problem.notOccupant }
-    if case .address(let address) = reference, rooms.leases[address]?.session.id == session {
+    let session = session(of: post)
+    if case .address(let address) = reference, let lease = rooms.leases[address], lease.session.id == session {
       rooms.lease(address, nil)
       return settle(post)
     }
     let state = try find(reference, for: post.author, writer)
-    guard leave(state.room, session, presence, isHeard: true) else { throw Problem.notOccupant }
+    guard let session, leave(state.room, session, presence, isHeard: true) else { throw Problem.notOccupant }
     settle(post)
   }
 
   /// `isHeard`: the session is still there to be told.
-  private mutating func leave(_ room: Room, _ session: SessionID, _ presence: Presence?, isHeard: Bool) -> Bool {
+  mutating func leave(_ room: Room, _ session: SessionID, _ presence: Presence?, isHeard: Bool) -> Bool {
     guard let (before, after) = rooms.occupy(room.id, { $0.exit(session) }) else { return false }
     rooms.seat(session, in: room.id, false)
     let seat = before.seats.first { $0.session.id == session }
@@ -235,9 +240,13 @@ extension Judge {
     if !isHeard { tell(.unseated(session, room.id)) }
     if let after {
       if isHeard, let seat { tell(.shown(left, to: [seat.session], own: true)) }
-      // What the others see of the occupant may have been the presence of this seat.
+      // What the others see of the occupant may have been the presence of this
+      // seat; whoever has left hears no more.
+      if isHeard { tell(.unseated(session, room.id)) }
       if before.seats.last?.session.id == session { broadcast(after, in: room) }
-    } else if before.isShown {
+      return true
+    }
+    if before.isShown {
       tell(.occupant(left, except: nil))
     } else if isHeard, let seat {
       tell(.shown(left, to: [seat.session], own: true))
@@ -251,7 +260,9 @@ extension Judge {
       guard let room = try rooms.states[id]?.room ?? writer.room(id) else { continue }
       _ = leave(room, session, nil, isHeard: false)
     }
-    for (address, lease) in rooms.leases where lease.session.id == session { rooms.lease(address, nil) }
+    for address in rooms.leases(of: post.author.id) where rooms.leases[address]?.session.id == session {
+      rooms.lease(address, nil)
+    }
     tell(.vacated(session))
     settle(post)
   }
@@ -263,19 +274,26 @@ extension Judge {
       rooms.seat(session.id, in: id, true)
       tell(.reseated(old, session, id))
     }
+    for address in rooms.leases(of: post.author.id) {
+      guard let lease = rooms.leases[address], lease.session.id == old else { continue }
+      rooms.lease(
+        address, RoomBook.Lease(session: session, party: lease.party, nick: lease.nick, presence: lease.presence))
+    }
     settle(post)
   }
 
   mutating func occupants(_ post: Post, _ reference: RoomReference, _ writer: any StoreWriter) throws {
+    // Who is banned has been told so, and is told again.
+    if let state = try lookUp(reference, for: post.author, writer), !state.room.isDestroyed,
+      try affiliation(of: post.author.id, in: state, writer) == .outcast
+    {
+      throw Problem.roomBanned
+    }
     let state = try find(reference, for: post.author, writer)
     let affiliation = try affiliation(of: post.author.id, in: state, writer)
     let occupants = rooms.occupants(of: state.room.id)
     let own = occupants?.occupant(of: post.author.id)
     let belongs = affiliation.isMember || own != nil
-    if affiliation == .outcast { throw Problem.roomBanned }
-    if !belongs, !state.room.settings.isListed, state.room.settings.isMembersOnly {
-      throw Problem.roomUnknown
-    }
     var receipt = Receipt(position: head)
     receipt.room = state.room
     let isShown = belongs || !state.room.settings.isMembersOnly

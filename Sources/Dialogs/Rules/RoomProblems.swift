@@ -1,3 +1,5 @@
+import Addresses
+
 /// Why a room refuses. One list: the doors map the codes to what their protocol
 /// says (XEP-0045 names a stanza error for each).
 extension Problem {
@@ -28,6 +30,7 @@ extension Problem {
     .forbidden, "outranked", "You may not do this to somebody of this affiliation.")
   public static let lastOwner = Problem(
     .conflict, "last-owner", "A room has at least one owner. Make somebody else owner first.")
+  public static let selfBan = Problem(.conflict, "self-ban", "Nobody bans themselves. Leave instead.")
   public static let occupantUnknown = Problem(
     .missing, "occupant-unknown", "Nobody of this nickname is in this room.", field: "nick")
   public static let noWhispers = Problem(.forbidden, "no-whispers", "This room allows no private messages.")
@@ -35,6 +38,18 @@ extension Problem {
     .forbidden, "room-members-only", "Members of this room are made by its admins.")
   public static let noRoomsLeft = Problem(
     .overloaded, "too-many-rooms", "No further room can be entered or made. Leave one first.")
+
+  static let roomsOfUserFull = Problem(
+    .tooLarge, "too-many-rooms", "This user is a member of \(Limits.roomsPerUserMax) rooms, and of no more.",
+    field: "userId")
+  static let memberListFull = Problem(
+    .tooLarge, "member-list-full", "A room has at most \(Limits.membersMax) members, and bans as many.")
+  static let personNamedTwice = Problem(.malformed, "person-named-twice", "Somebody is named twice.")
+
+  /// Also who cannot be told of: who is disabled, and who blocks whoever asks.
+  static func userUnknown(_ address: BareJID, field: String = "userId") -> Problem {
+    Problem(.missing, "user-unknown", "There is no user \(address).", field: field)
+  }
 
   static func slow(_ seconds: Int) -> Problem {
     Problem(.tooFast, "slow-mode", "This room lets you write again in \(seconds) seconds.", retryAfter: seconds)
@@ -45,6 +60,7 @@ extension Problem {
     case .powerless: self = .notAdmin
     case .outranked: self = .outranked
     case .lastOwner: self = .lastOwner
+    case .oneself: self = .selfBan
     }
   }
 }

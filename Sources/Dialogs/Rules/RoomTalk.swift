@@ -118,19 +118,19 @@ extension Judge {
   mutating func mark(of user: UserID, in state: RoomBook.State, _ writer: any StoreWriter) throws -> Mark? {
     if let known = state.marks[user] { return known }
     let found = try writer.mark(user, in: state.room.id)
-    if let found { state.marks[user] = found }
+    if let found { rooms.remember(found, in: state) }
     return found
   }
 
   /// XEP-0500: participants wait between two messages, moderators do not.
-  private func slow(_ author: Party, _ role: Role, in state: RoomBook.State) throws(Problem) {
+  private mutating func slow(_ author: Party, _ role: Role, in state: RoomBook.State) throws(Problem) {
     let seconds = state.room.settings.slowModeSeconds
     guard seconds > 0, role < .moderator else { return }
-    if let last = state.lastSaid[author.id] {
+    if let last = rooms.lastSaid(author.id, in: state.room.id) {
       let next = last + .seconds(seconds)
       if time < next { throw Problem.slow(Int((next.milliseconds - time.milliseconds + 999) / 1_000)) }
     }
-    state.lastSaid[author.id] = time
+    rooms.said(author.id, in: state.room.id, at: time, seconds: seconds)
   }
 
   /// Whoever speaks appears: presence precedes the first message of an author
@@ -214,7 +214,7 @@ extension Judge {
       throw Problem.occupantUnknown
     }
     // An app's session takes no private messages, and answers no client.
-    let seats = target.seats.filter { !$0.isApp }.map(\.session)
+    let seats = target.listeners
     let isRequest = if case .iq = stanza.name { true } else { false }
     if seats.isEmpty { throw Problem.noWhispers }
     if case .message(let type) = stanza.name, type != .error {
@@ -246,14 +246,18 @@ extension Judge {
     let told = !draft.isPrivate && state.room.memberCount <= Limits.markersToldMax
     if let stanza = draft.stanza, told, session(of: post) != nil {
       try checkSeat(post, in: state, isXMPP: true)
-      // As it came, to those who are there: it is not in the archive.
-      let nick = try nick(of: speaker(post, in: state, writer), post, in: state, writer)
-      tell(
-        .signal(
-          RelayedStanza(
-            name: .message(.groupchat), from: reader, fromResource: nick, room: state.room.name,
-            to: state.room.address, toResource: nil, id: stanza.envelope.id, extras: stanza.content.extras),
-          state.room.id))
+      // As it came, to those who are there: it is not in the archive. It may say
+      // anything, so it takes voice.
+      let speaker = try speaker(post, in: state, writer)
+      if speaker.role >= .participant {
+        let nick = try nick(of: speaker, post, in: state, writer)
+        tell(
+          .signal(
+            RelayedStanza(
+              name: .message(.groupchat), from: reader, fromResource: nick, room: state.room.name,
+              to: state.room.address, toResource: nil, id: stanza.envelope.id, extras: stanza.content.extras),
+            state.room.id))
+      }
     }
     var receipt = Receipt(position: head)
     receipt.room = state.room
@@ -287,7 +291,7 @@ extension Judge {
           kind: draft.kind, mark: mark, target: target.position, targetID: target.id, targetStanzaID: nil,
           stanza: nil, told: told, asked: false)),
       by: reader, in: state, feeds: told ? [] : [FeedRow(user: reader.id, traits: [.mark])], writer)
-    state.marks[reader.id] = mark
+    rooms.remember(mark, in: state)
     try writer.put(mark, superseded: superseded)
     tell(.entry(entry, author: session(of: post)))
     receipt.position = head

@@ -38,9 +38,22 @@ extension Judge {
   mutating func find(
     _ reference: RoomReference, for author: Party, _ writer: any StoreWriter
   ) throws -> RoomBook.State {
-    guard let state = try lookUp(reference, for: author, writer) else { throw Problem.roomUnknown }
+    guard let state = try lookUp(reference, for: author, writer), try mayKnow(author, of: state, writer) else {
+      throw Problem.roomUnknown
+    }
     if state.room.isDestroyed { throw Problem.roomDestroyed }
     return state
+  }
+
+  /// A closed room that nobody lists is there for those only who belong to it.
+  /// (Whoever tries to enter learns of it all the same: XEP-0045 7.2.6.)
+  private mutating func mayKnow(
+    _ author: Party, of state: RoomBook.State, _ writer: any StoreWriter
+  ) throws -> Bool {
+    let settings = state.room.settings
+    if settings.isListed || !settings.isMembersOnly { return true }
+    if rooms.occupants(of: state.room.id)?.key(of: author.id) != nil { return true }
+    return try affiliation(of: author.id, in: state, writer).isMember
   }
 
   mutating func lookUp(
@@ -65,7 +78,7 @@ extension Judge {
   ) throws -> Member? {
     if let known = state.members[user] { return known }
     let found = try writer.member(user, of: state.room.id)
-    state.members[user] = .some(found)
+    rooms.remember(found, of: user, in: state)
     return found
   }
 
@@ -113,16 +126,22 @@ extension Judge {
   mutating func freeNick(
     for party: Party, wish: String?, in state: RoomBook.State, _ writer: any StoreWriter
   ) throws -> String {
-    let names = [wish, try writer.user(party.id)?.profile.displayName, party.name]
-    guard let (base, key) = names.lazy.compactMap({ $0 }).compactMap({ try? Self.nick($0) }).first else {
-      return party.name
-    }
-    if try isFree(key: key, for: party.id, in: state, writer) { return base }
-    for number in 2...Limits.membersMax + 2 {
-      guard let (nick, key) = try? Self.nick("\(base) \(number)") else { break }
+    let names = [wish, try writer.user(party.id)?.profile.displayName, party.name, Self.cut(party.name, Limits.nickBytesMax)]
+    let base = names.lazy.compactMap { $0 }.compactMap { try? Self.nick($0) }.first
+    if let base, try isFree(key: base.key, for: party.id, in: state, writer) { return base.nick }
+    // A few looks only: a thousand people may have the same name.
+    let stem = base.map { Self.cut($0.nick, Limits.nickBytesMax - 16) } ?? "Guest"
+    let numbers = Array(2...9) + (1...12).map { Int.random(in: 10...Int(1e3) * $0 * $0 * $0) }
+    for number in numbers {
+      guard let (nick, key) = try? Self.nick("\(stem) \(number)") else { continue }
       if try isFree(key: key, for: party.id, in: state, writer) { return nick }
     }
-    return party.name
+    return Self.randomName()
+  }
+
+  /// 128 random bits: nobody else has them.
+  static func randomName() -> String {
+    PublicID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).description
   }
 
   /// The nick a member writes under, reserved from now on where none was.
@@ -143,7 +162,7 @@ extension Judge {
 
   mutating func store(_ member: Member, in state: RoomBook.State, _ writer: any StoreWriter) throws {
     try writer.put(member, ordinal: state.room.ordinal)
-    state.members[member.party.id] = .some(member.affiliation == .none ? nil : member)
+    rooms.remember(member.affiliation == .none ? nil : member, of: member.party.id, in: state)
     if !member.affiliation.isMember { state.marks[member.party.id] = nil }
   }
 
@@ -208,10 +227,14 @@ extension Judge {
 
   static func cut(_ reason: String?) -> String? {
     guard let reason, !reason.isEmpty else { return nil }
-    if reason.utf8.count <= Limits.reasonBytesMax { return reason }
+    return cut(reason, Limits.reasonBytesMax)
+  }
+
+  static func cut(_ text: String, _ bytes: Int) -> String {
+    if text.utf8.count <= bytes { return text }
     var cut = ""
-    for character in reason {
-      if cut.utf8.count + character.utf8.count > Limits.reasonBytesMax { break }
+    for character in text {
+      if cut.utf8.count + character.utf8.count > bytes { break }
       cut.append(character)
     }
     return cut

@@ -1,0 +1,217 @@
+import Addresses
+import Testing
+
+@testable import Dialogs
+
+/// Who is in a room, as a value: each way in has a way back to the same value.
+@Suite struct OccupantsTests {
+  private let romeo = Person("romeo", 1)
+  private let juliet = Person("juliet", 2)
+
+  struct Person {
+    let party: Party
+    let sessions: [RecordingSession]
+
+    init(_ name: String, _ number: Int64) {
+      let address = try? BareJID("\(name)@localhost")
+      party = Party(id: UserID(number), realm: RealmID(1), address: address ?? .nowhere)
+      let party = party
+      sessions = (0..<3).map { _ in RecordingSession(party) }
+    }
+
+    func seat(_ index: Int, _ availability: Presence.Availability = .online) -> Occupants.Seat {
+      Occupants.Seat(
+        session: sessions[index],
+        presence: Presence(
+          from: party, resource: "r\(index)", availability: availability, time: Timestamp(milliseconds: 0)))
+    }
+  }
+
+  private func enter(
+    _ occupants: inout Occupants, _ person: Person, _ seat: Occupants.Seat, _ nick: String? = nil,
+    role: Role = .participant
+  ) -> Occupants.Occupant {
+    let nick = nick ?? person.party.name
+    return occupants.enter(
+      seat, party: person.party, nick: nick, key: nick.lowercased(), affiliation: .member, role: role)
+  }
+
+  @Test func whoEntersAndLeavesWasNeverThere() {
+    var occupants = Occupants()
+    let occupant = enter(&occupants, romeo, romeo.seat(0))
+    #expect(occupant.seats.count == 1)
+    #expect(occupants.count == 1)
+    #expect(occupants.key(of: romeo.sessions[0].id) == "romeo")
+    #expect(occupants.key(of: romeo.party.id) == "romeo")
+    let gone = occupants.exit(romeo.sessions[0].id)
+    #expect(gone?.before == occupant)
+    #expect(gone?.after == nil)
+    #expect(occupants == Occupants())
+    let again = occupants.exit(romeo.sessions[0].id)
+    #expect(again == nil)
+  }
+
+  @Test func theLastOfSeveralSeatsEndsTheOccupant() {
+    var occupants = Occupants()
+    _ = enter(&occupants, romeo, romeo.seat(0))
+    let one = occupants
+    _ = enter(&occupants, romeo, romeo.seat(1))
+    #expect(occupants.count == 1)
+    #expect(Set(occupants.sessions) == [romeo.sessions[0].id, romeo.sessions[1].id])
+    let gone = occupants.exit(romeo.sessions[1].id)
+    // The seats are different values: each made a presence of its own.
+    #expect(gone?.after?.seats.map(\.session.id) == [romeo.sessions[0].id])
+    #expect(occupants == one)
+    _ = occupants.exit(romeo.sessions[0].id)
+    #expect(occupants == Occupants())
+  }
+
+  @Test func theSeatThatSpokeLastSpeaksForTheOccupant() {
+    var occupants = Occupants()
+    let seats = [romeo.seat(0), romeo.seat(1), romeo.seat(2)]
+    for seat in seats { _ = enter(&occupants, romeo, seat) }
+    let away = romeo.seat(0, .away).presence
+    let shown = occupants.show(away, by: romeo.sessions[0].id)
+    #expect(shown?.seats.map(\.session.id) == [1, 2, 0].map { romeo.sessions[$0].id })
+    #expect(shown?.seats.last?.presence === away)
+    // Entering again with the same session is no further seat.
+    _ = enter(&occupants, romeo, seats[1])
+    #expect(occupants.occupant(of: romeo.party.id)?.seats.map(\.session.id) == [2, 0, 1].map { romeo.sessions[$0].id })
+    let stranger = occupants.show(away, by: juliet.sessions[0].id)
+    #expect(stranger == nil)
+  }
+
+  @Test func aNickIsChangedForAllSeatsThereAndBack() {
+    var occupants = Occupants()
+    _ = enter(&occupants, romeo, romeo.seat(0))
+    _ = enter(&occupants, romeo, romeo.seat(1))
+    _ = enter(&occupants, juliet, juliet.seat(0))
+    let before = occupants
+    let renamed = occupants.rename(from: "romeo", to: "montague", nick: "Montague")
+    #expect(renamed?.nick == "Montague")
+    #expect(occupants.byKey["romeo"] == nil)
+    for session in [0, 1] { #expect(occupants.occupant(of: romeo.sessions[session].id)?.nick == "Montague") }
+    #expect(occupants.occupant(of: romeo.party.id)?.nick == "Montague")
+    _ = occupants.rename(from: "montague", to: "romeo", nick: "romeo")
+    #expect(occupants == before)
+    let nobody = occupants.rename(from: "nobody", to: "x", nick: "x")
+    #expect(nobody == nil)
+    #expect(occupants == before)
+  }
+
+  @Test func anotherSpellingOfANickIsTheSamePlace() {
+    var occupants = Occupants()
+    _ = enter(&occupants, romeo, romeo.seat(0))
+    _ = occupants.rename(from: "romeo", to: "romeo", nick: "ROMEO")
+    #expect(occupants.count == 1)
+    #expect(occupants.occupant(of: romeo.sessions[0].id)?.nick == "ROMEO")
+  }
+
+  @Test func whoIsKickedGoesWithAllSeats() {
+    var occupants = Occupants()
+    _ = enter(&occupants, juliet, juliet.seat(0))
+    let before = occupants
+    for seat in 0..<3 { _ = enter(&occupants, romeo, romeo.seat(seat)) }
+    let gone = occupants.remove(key: "romeo")
+    #expect(gone?.seats.count == 3)
+    #expect(occupants == before)
+    let again = occupants.remove(key: "romeo")
+    #expect(again == nil)
+    for session in romeo.sessions { #expect(occupants.key(of: session.id) == nil) }
+  }
+
+  @Test func aResumedSessionHasTheSeatOfItsFormerSelf() {
+    var occupants = Occupants()
+    let seat = romeo.seat(0)
+    _ = enter(&occupants, romeo, seat)
+    _ = enter(&occupants, romeo, romeo.seat(1))
+    let before = occupants
+    let heir = RecordingSession(romeo.party)
+    let moved = occupants.reseat(from: romeo.sessions[0].id, to: heir)
+    #expect(moved)
+    #expect(occupants.key(of: romeo.sessions[0].id) == nil)
+    // In its place, and with what it had said.
+    #expect(occupants.occupant(of: heir.id)?.seats.first?.session.id == heir.id)
+    #expect(occupants.occupant(of: heir.id)?.seats.first?.presence === seat.presence)
+    let again = occupants.reseat(from: romeo.sessions[0].id, to: heir)
+    #expect(!again)
+    let back = occupants.reseat(from: heir.id, to: romeo.sessions[0])
+    #expect(back)
+    #expect(occupants == before)
+  }
+
+  @Test func affiliationRoleAndBeingShownChangeByThemselves() {
+    var occupants = Occupants()
+    let was = enter(&occupants, romeo, romeo.seat(0))
+    var expected = was
+    expected.role = .moderator
+    let moderator = occupants.set(role: .moderator, key: "romeo")
+    #expect(moderator == expected)
+    expected.affiliation = .admin
+    let admin = occupants.set(affiliation: .admin, key: "romeo")
+    #expect(admin == expected)
+    expected.isShown = false
+    let hidden = occupants.set(isShown: false, key: "romeo")
+    #expect(hidden == expected)
+    let nobody = occupants.set(role: .visitor, key: "nobody")
+    #expect(nobody == nil)
+    let restored = occupants.set(affiliation: .member, role: .participant, isShown: true, key: "romeo")
+    #expect(restored == was)
+  }
+
+  @Test func aboveTheBoundOnlyModeratorsAreShown() {
+    var occupants = Occupants()
+    let crowd = (1...Limits.shownOccupantsMax).map { Person("extra\($0)", Int64($0)) }
+    for person in crowd {
+      let occupant = enter(&occupants, person, person.seat(0))
+      #expect(occupant.isShown)
+    }
+    let (late, prince) = (Person("late", 10_001), Person("prince", 10_002))
+    let hidden = enter(&occupants, late, late.seat(0))
+    #expect(!hidden.isShown)
+    let moderator = enter(&occupants, prince, prince.seat(0), role: .moderator)
+    #expect(moderator.isShown)
+    // A further seat shows nobody who was not, and hides nobody who was.
+    let further = enter(&occupants, late, late.seat(1))
+    #expect(!further.isShown)
+    let seated = enter(&occupants, crowd[0], crowd[0].seat(1))
+    #expect(seated.isShown)
+    // Room is made again.
+    _ = occupants.exit(crowd[1].sessions[0].id)
+    _ = occupants.exit(crowd[2].sessions[0].id)
+    _ = occupants.exit(crowd[3].sessions[0].id)
+    let next = Person("next", 10_003)
+    let shown = enter(&occupants, next, next.seat(0))
+    #expect(shown.isShown)
+  }
+
+  /// Whatever happens: a session is in one place, a user under one nick, and nobody without a seat.
+  @Test func itsIndexesAgreeAfterAnyWalk() {
+    var generator = Seeded(7)
+    let people = (1...6).map { Person("p\($0)", Int64($0)) }
+    var occupants = Occupants()
+    for step in 0..<4_000 {
+      let person = people.randomElement(using: &generator) ?? people[0]
+      let session = person.sessions.randomElement(using: &generator) ?? person.sessions[0]
+      let own = occupants.key(of: person.party.id)
+      switch Int.random(in: 0..<6, using: &generator) {
+      case 0, 1:
+        let nick = occupants.occupant(of: person.party.id)?.nick ?? "\(person.party.name)-\(step)"
+        _ = enter(&occupants, person, person.seat(person.sessions.firstIndex { $0.id == session.id } ?? 0), nick)
+      case 2: _ = occupants.exit(session.id)
+      case 3: if let own { _ = occupants.rename(from: own, to: "\(person.party.name)-\(step)", nick: "\(person.party.name)-\(step)") }
+      case 4: _ = occupants.show(person.seat(0).presence, by: session.id)
+      default: if Bool.random(using: &generator), let own { _ = occupants.remove(key: own) }
+      }
+      var seats: [SessionID: String] = [:]
+      for (key, occupant) in occupants.byKey {
+        #expect(!occupant.seats.isEmpty)
+        #expect(occupants.key(of: occupant.party.id) == key)
+        for seat in occupant.seats { #expect(seats.updateValue(key, forKey: seat.session.id) == nil) }
+      }
+      #expect(Set(occupants.sessions) == Set(seats.keys))
+      for (session, key) in seats { #expect(occupants.key(of: session) == key) }
+      #expect(Set(occupants.byKey.values.map(\.party.id)).count == occupants.count)
+    }
+  }
+}

@@ -1,0 +1,412 @@
+import Addresses
+import Dialogs
+import Testing
+
+/// Who belongs to a room, under which nick, and what others may do to them.
+@Suite struct RoomPeopleTests {
+  private func cast(_ stage: Stage) async throws -> (romeo: Party, juliet: Party, paris: Party) {
+    (try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris"))
+  }
+
+  // MARK: Affiliations
+
+  @Test func whoIsAddedIsToldAndFollowsWhoIsPutOutIsToldAndFollowsNoMore() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo)
+    let orchard = try await stage.seats(room, romeo)[0]
+    let phone = try await stage.session(juliet, "phone", door: .app)
+    try await stage.affiliate(juliet, .member, in: room, by: romeo)
+    let joined = MemberChange(party: juliet, was: .none, now: .member, nick: "juliet", reason: nil)
+    #expect(phone.news() == [.noted(.member(joined)), .invited(room.address.description)])
+    // Whose app is connected is there, and shown so once.
+    #expect(orchard.news() == [.noted(.member(joined)), .occupant("juliet", .participant, codes: [], .roomOpen)])
+    try await stage.say("hi", in: room, by: orchard)
+    #expect(phone.news() == [.said("hi", .feed)])
+
+    try await stage.affiliate(juliet, .none, in: room, by: romeo)
+    let left = MemberChange(party: juliet, was: .member, now: .none, nick: "juliet", reason: nil)
+    #expect(phone.news() == [.noted(.member(left))])
+    try await stage.say("ho", in: room, by: orchard)
+    #expect(phone.news() == [])
+    #expect(try await problem { try await stage.say("x", in: room, by: juliet) } == .roomUnknown)
+    #expect(try await stage.stored(room).memberCount == 1)
+    // The nick is free again.
+    #expect(try await stage.parley.read { try $0.member(nickKey: "juliet", of: room.dialog) } == nil)
+  }
+
+  @Test func whoIsAwayIsToldOfInANotice() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open)
+    let orchard = try await stage.seats(room, romeo)[0]
+    for (was, now) in [(Affiliation.none, Affiliation.member), (.member, .admin), (.admin, .none), (.none, .outcast)] {
+      try await stage.affiliate(juliet, now, in: room, by: romeo)
+      let nick = was == .none && now == .outcast ? nil : "juliet"
+      let change = MemberChange(party: juliet, was: was, now: now, nick: nick, reason: nil)
+      #expect(orchard.news() == [.noted(.member(change)), .notice(.member(change))])
+    }
+  }
+
+  /// The app shows rooms to members: whoever leaves is not there any more, and does not speak.
+  @Test func whoLeavesAnOpenRoomInTheAppIsGone() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open)
+    let orchard = try await stage.seats(room, romeo)[0]
+    let phone = try await stage.session(juliet, "phone", door: .app)
+    try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet)
+    #expect(try await stage.nicks(room, for: romeo) == ["romeo", "juliet"])
+    _ = orchard.taken()
+    try await stage.affiliate(juliet, .none, in: room, by: juliet)
+    #expect(orchard.news().contains(.occupant("juliet", .none, codes: [], .roomOpen)))
+    #expect(try await stage.nicks(room, for: romeo) == ["romeo"])
+    #expect(try await problem { try await stage.say("x", in: room, by: juliet) } == .roomUnknown)
+    // With an XMPP client there she stays, as a visitor of it.
+    try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet)
+    let balcony = RecordingSession(juliet)
+    try await stage.enter(room, balcony)
+    try await stage.affiliate(juliet, .none, in: room, by: juliet)
+    #expect(try await stage.occupancy(room, for: romeo).occupants.first { $0.nick == "juliet" }?.resources == ["r"])
+    try await stage.act(.exit(.address(room.address), nil), by: balcony)
+    #expect(try await stage.nicks(room, for: romeo) == ["romeo"])
+    _ = phone.taken()
+  }
+
+  @Test func whoIsPutOutOfAClosedRoomLosesAllSeats() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    let all = try await stage.seats(room, romeo, juliet, juliet)
+    for session in all { _ = session.taken() }
+    try await stage.affiliate(juliet, .none, in: room, by: romeo)
+    for session in all.dropFirst() { #expect(session.news().last == .occupant("juliet", .none, codes: [321], .roomOwn)) }
+    #expect(all[0].news().last == .occupant("juliet", .none, codes: [321], .roomOpen))
+    for session in all.dropFirst() {
+      #expect(try await problem { try await stage.say("x", in: room, by: session) } == .roomUnknown)
+    }
+  }
+
+  @Test func whoIsBannedGoesWith301AndHasNoNickAndDoesNotComeBack() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open, with: [(juliet, .member)])
+    let all = try await stage.seats(room, romeo, juliet, paris)
+    for session in all { _ = session.taken() }
+    for party in [juliet, paris] { try await stage.affiliate(party, .outcast, in: room, by: romeo) }
+    #expect(all[1].news().last == .occupant("juliet", .none, codes: [301], .roomOwn))
+    #expect(all[2].news().last == .occupant("paris", .none, codes: [301], .roomOwn))
+    for party in [juliet, paris] {
+      #expect(try await stage.member(party, of: room)?.nick == nil)
+      #expect(try await problem { try await stage.enter(room, RecordingSession(party)) } == .roomBanned)
+      #expect(try await problem { try await stage.act(.register(.dialog(room.dialog), nick: nil), by: party) } == .roomBanned)
+      #expect(try await problem { try await stage.affiliate(party, .none, in: room, by: party) }?.kind == .forbidden)
+      // Nobody is invited behind an admin's back.
+      #expect(try await problem { try await stage.act(.invite(.dialog(room.dialog), to: party.address, reason: nil), by: romeo) } == .outranked)
+    }
+    #expect(try await stage.stored(room).memberCount == 1)
+    try await stage.affiliate(paris, .none, in: room, by: romeo)
+    try await stage.enter(room, all[2])
+  }
+
+  @Test func nobodyWhoMayBanBansThemselves() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, with: [(juliet, .admin), (paris, .member)])
+    for party in [romeo, juliet] {
+      #expect(try await problem { try await stage.affiliate(party, .outcast, in: room, by: party) }?.kind == .conflict)
+    }
+    #expect(try await problem { try await stage.affiliate(paris, .outcast, in: room, by: paris) }?.kind == .forbidden)
+  }
+
+  @Test func theLastOwnerStaysUntilThereIsAnother() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, with: [(juliet, .admin), (paris, .member)])
+    let members = RoomReference.dialog(room.dialog)
+    func drafts(_ changes: (Party, Affiliation)...) -> [MemberDraft] {
+      changes.map { MemberDraft(address: $0.0.address, affiliation: $0.1) }
+    }
+    for affiliation in [Affiliation.none, .watcher, .member, .admin] {
+      #expect(try await problem { try await stage.affiliate(romeo, affiliation, in: room, by: romeo) } == .lastOwner)
+      let form = SettingsDraft(members: drafts((romeo, affiliation))) { $0.about = "x" }
+      #expect(try await problem { try await stage.act(.configure(members, form), by: romeo) } == .lastOwner)
+    }
+    #expect(try await stage.stored(room).settings.about == nil)
+    // All or none: also what would have been allowed by itself.
+    #expect(try await problem { try await stage.act(.members(members, drafts((paris, .admin), (romeo, .none))), by: romeo) } == .lastOwner)
+    #expect(try await stage.member(paris, of: room)?.affiliation == .member)
+    // Handed on in one change.
+    try await stage.act(.members(members, drafts((romeo, .member), (juliet, .owner))), by: romeo)
+    #expect(try await stage.member(romeo, of: room)?.affiliation == .member)
+    #expect(try await problem { try await stage.affiliate(juliet, .none, in: room, by: juliet) } == .lastOwner)
+    // Both of two owners at once: neither.
+    try await stage.affiliate(romeo, .owner, in: room, by: juliet)
+    #expect(try await problem { try await stage.act(.members(members, drafts((romeo, .admin), (juliet, .admin))), by: juliet) } == .lastOwner)
+    try await stage.affiliate(juliet, .none, in: room, by: juliet)
+    #expect(try await stage.stored(room).memberCount == 2)
+  }
+
+  /// In one batch the second sees what the first did.
+  @Test func twoOwnersWhoLeaveInOneBatchAreNotBothGone() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, with: [(juliet, .owner)])
+    let sessions = [RecordingSession(romeo), RecordingSession(juliet)]
+    var tokens: [UInt64] = []
+    try await stage.together(romeo) {
+      for session in sessions {
+        let draft = MemberDraft(address: session.party.address, affiliation: Affiliation.none)
+        tokens.append(stage.submit(.members(.dialog(room.dialog), [draft]), by: session))
+      }
+    }
+    #expect(throws: Never.self) { try sessions[0].outcome(of: tokens[0])?.get() }
+    #expect(throws: Problem.lastOwner) { try sessions[1].outcome(of: tokens[1])?.get() }
+  }
+
+  @Test func membershipInAnOpenRoomIsTakenAndGivenUp() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open)
+    let all = try await stage.seats(room, romeo, juliet)
+    // Entering makes no member.
+    #expect(try await stage.member(juliet, of: room) == nil)
+    #expect(try await stage.act(.register(.dialog(room.dialog), nick: "Capulet"), by: juliet).isRepeat == false)
+    #expect(try await stage.member(juliet, of: room)?.nick == "Capulet")
+    #expect(
+      all[0].news().filter { if case .noted = $0 { false } else { true } } == [
+        .occupant("juliet", .none, codes: [303], .roomOpen), .occupant("Capulet", .participant, codes: [], .roomOpen),
+      ])
+    #expect(try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet).isRepeat)
+    try await stage.affiliate(juliet, .none, in: room, by: juliet)
+    #expect(try await stage.member(juliet, of: room) == nil)
+    // She is still there: it is open.
+    #expect(try await stage.nicks(room, for: romeo) == ["romeo", "Capulet"])
+  }
+
+  /// A member reads along in the app: who does not know the password must not become one.
+  @Test func aRoomWithAPasswordIsNotJoinedAroundIt() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open.with { $0.password = "cauldron" })
+    #expect(try await problem { try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet) } == .roomPassword)
+    #expect(try await stage.member(juliet, of: room) == nil)
+    try await stage.enter(room, RecordingSession(juliet), password: "cauldron")
+    try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet)
+    try await stage.say("hi", in: room, by: juliet)
+  }
+
+  @Test func aMemberInvitesWhereTheRoomSaysSo() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    let street = try await stage.session(paris, "street")
+    let invite = RoomIntent.invite(.dialog(room.dialog), to: paris.address, reason: "Come up")
+    #expect(try await problem { try await stage.act(invite, by: juliet) } == .notAdmin)
+    #expect(try await problem { try await stage.act(invite, by: paris) } == .roomUnknown)
+    try await stage.act(.configure(.dialog(room.dialog), .change { $0.membersInvite = true }), by: romeo)
+    try await stage.act(invite, by: juliet)
+    #expect(street.news() == [.invited(room.address.description)])
+    #expect(try await stage.member(paris, of: room)?.affiliation == .member)
+    #expect(try await problem { try await stage.act(.invite(.dialog(room.dialog), to: BareJID("nobody@localhost"), reason: nil), by: romeo) } == .unreachable)
+  }
+
+  // MARK: Nicks
+
+  @Test func aNickIsOnePersonsAlsoWhileTheyAreAway() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open, with: [(juliet, .member)])
+    let street = RecordingSession(paris)
+    // Juliet is away; spelling is no difference (RFC 8266).
+    for nick in ["juliet", "JULIET", " Juliet ", "ｊｕｌｉｅｔ"] {
+      #expect(try await problem { try await stage.enter(room, street, nick) } == .nickTaken)
+    }
+    try await stage.enter(room, street, "Count")
+    #expect(try await problem { try await stage.enter(room, street, "Juliet", isJoin: false) } == .nickTaken)
+    #expect(try await problem { try await stage.act(.register(.dialog(room.dialog), nick: "romeo"), by: paris) } == .nickTaken)
+    // The nick of somebody who is only visiting cannot be reserved by others.
+    #expect(try await problem { try await stage.act(.register(.dialog(room.dialog), nick: "count"), by: juliet) } == .nickTaken)
+    // Hers is hers under whatever name she comes.
+    let entrance = try #require(try await stage.enter(room, RecordingSession(juliet), "Capulet"))
+    #expect(entrance.own.nick == "juliet")
+    #expect(entrance.own.ownCodes == [210])
+    let hall = RecordingSession(try await stage.user("tybalt"))
+    for nick in ["", " ", "\u{0}", String(repeating: "x", count: Limits.nickBytesMax + 1)] {
+      #expect(try await problem { try await stage.enter(room, hall, nick) } == .nickInvalid)
+    }
+    try await stage.enter(room, hall, String(repeating: "x", count: Limits.nickBytesMax))
+  }
+
+  @Test func anotherNickIsToldAsGoingAndComing() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open)
+    let all = try await stage.seats(room, romeo, juliet)
+    try await stage.enter(room, all[1], "Capulet", isJoin: false)
+    #expect(
+      all[0].news() == [
+        .occupant("juliet", .none, codes: [303], .roomOpen), .occupant("Capulet", .participant, codes: [], .roomOpen),
+      ])
+    #expect(
+      all[1].news() == [
+        .occupant("juliet", .none, codes: [303], .roomOwn), .occupant("Capulet", .participant, codes: [], .roomOwn),
+      ])
+    // The old one is free.
+    try await stage.enter(room, RecordingSession(try await stage.user("nurse")), "Juliet")
+  }
+
+  @Test func twoWishesForOneNickAreRefusedTogether() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo)
+    let drafts = [
+      MemberDraft(address: juliet.address, affiliation: .member, nick: "Sun"),
+      MemberDraft(address: paris.address, affiliation: .member, nick: "SUN"),
+    ]
+    #expect(try await problem { try await stage.act(.members(.dialog(room.dialog), drafts), by: romeo) } == .nickTaken)
+    #expect(try await stage.stored(room).memberCount == 1)
+    // Where the room is new, the second gets another.
+    let chapel = try #require(
+      try await stage.act(.create(RoomDraft(localpart: "chapel", settings: .group, members: drafts)), by: romeo).room)
+    #expect(try await stage.member(juliet, of: chapel.name)?.nick == "Sun")
+    #expect(try await stage.member(paris, of: chapel.name)?.nick == "SUN 2")
+  }
+
+  /// Whatever people are called: everybody gets a nick with which they can enter.
+  @Test func whoIsCalledLikeEverybodyOrHasNoNameGetsANickToo() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let namesakes = try await stage.crowd(40, "smith", displayName: "John Smith")
+    let long = try await stage.crowd(2, String(repeating: "w", count: 600))
+    let wide = try await stage.crowd(3, "wide", displayName: String(repeating: "ä", count: Limits.displayNameBytesMax / 2))
+    let room = try await stage.room(by: romeo, with: (namesakes + long + wide).map { ($0, .member) })
+    var nicks: Set<String> = []
+    for party in namesakes + long + wide {
+      let nick = try #require(try await stage.member(party, of: room)?.nick)
+      nicks.insert(nick)
+      #expect(nick.utf8.count <= Limits.nickBytesMax)
+      #expect(try await stage.enter(room, RecordingSession(party), "me")?.own.nick == nick)
+    }
+    #expect(nicks.count == 45)
+  }
+
+  // MARK: Roles
+
+  @Test func whoIsKickedGoesWith307AndMayComeBack() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open)
+    let all = try await stage.seats(room, romeo, juliet, paris)
+    for session in all { _ = session.taken() }
+    #expect(try await problem { try await stage.role("paris", .none, in: room, by: all[1]) } == .notModerator)
+    #expect(try await problem { try await stage.role("nobody", .none, in: room, by: all[0]) } == .occupantUnknown)
+    try await stage.role("juliet", .none, in: room, by: all[0])
+    #expect(all[1].news() == [.occupant("juliet", .none, codes: [307], .roomOwn)])
+    #expect(all[2].news() == [.occupant("juliet", .none, codes: [307], .room)])
+    #expect(try await problem { try await stage.say("x", in: room, by: all[1]) } == .notOccupant)
+    try await stage.enter(room, all[1])
+  }
+
+  @Test func anOwnerKicksAnAdminNobodyKicksAnOwner() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, with: [(juliet, .admin), (paris, .member)])
+    let all = try await stage.seats(room, romeo, juliet, paris)
+    #expect(try await problem { try await stage.role("romeo", .none, in: room, by: all[1]) } == .outranked)
+    for role in [Role.visitor, .participant] {
+      #expect(try await problem { try await stage.role("juliet", role, in: room, by: all[0]) } == .outranked)
+    }
+    try await stage.role("paris", .moderator, in: room, by: all[1])
+    #expect(try await problem { try await stage.role("juliet", .none, in: room, by: all[2]) } == .outranked)
+    try await stage.role("juliet", .none, in: room, by: all[0])
+    #expect(try await stage.nicks(room, for: romeo) == ["romeo", "paris"])
+  }
+
+  @Test func oneRefusalLeavesAllRolesAsTheyWere() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open, with: [(paris, .owner)])
+    let all = try await stage.seats(room, romeo, juliet, paris)
+    for session in all { _ = session.taken() }
+    let drafts = [RoleDraft(nick: "juliet", role: .none, reason: nil), RoleDraft(nick: "paris", role: .visitor, reason: nil)]
+    #expect(try await problem { try await stage.act(.roles(.address(room.address), drafts), by: all[0]) } == .outranked)
+    for session in all { #expect(session.news() == []) }
+    #expect(try await stage.nicks(room, for: romeo).count == 3)
+  }
+
+  // MARK: Settings
+
+  @Test func aRoomThatClosesPutsOutWhoIsNoMember() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open, with: [(juliet, .member)])
+    let all = try await stage.seats(room, romeo, juliet, paris)
+    for session in all { _ = session.taken() }
+    try await stage.act(.configure(.dialog(room.dialog), .change { $0 = .group }), by: romeo)
+    #expect(all[2].news().last == .occupant("paris", .none, codes: [322], .roomOwn))
+    let told = all[1].news()
+    #expect(told.contains(.occupant("paris", .none, codes: [322], .roomOpen)))
+    #expect(told.last == .notice(.settings(codes: [104, 172])))
+    #expect(try await stage.nicks(room, for: romeo) == ["romeo", "juliet"])
+    // Nothing changes: nobody is told.
+    #expect(try await stage.act(.configure(.dialog(room.dialog), .change { _ in }), by: romeo).isRepeat)
+    #expect(all[1].news() == [])
+  }
+
+  @Test func adminsNameARoomOwnersSayWhoGetsIn() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, with: [(juliet, .admin), (paris, .member)])
+    let reference = RoomReference.dialog(room.dialog)
+    try await stage.act(.configure(reference, .change { $0.name = "Verona" }), by: juliet)
+    #expect(try await problem { try await stage.act(.configure(reference, .change { $0.isListed = true }), by: juliet) } == .notOwner)
+    let form = SettingsDraft(members: [MemberDraft(address: juliet.address, affiliation: .owner)]) { _ in }
+    #expect(try await problem { try await stage.act(.configure(reference, form), by: juliet) } == .notOwner)
+    #expect(try await problem { try await stage.act(.configure(reference, .change { $0.name = "x" }), by: paris) } == .notOwner)
+    #expect(try await stage.stored(room).settings.name == "Verona")
+    // Two who change different fields at once both succeed.
+    let sessions = [RecordingSession(romeo), RecordingSession(juliet)]
+    try await stage.together(romeo) {
+      stage.submit(.configure(reference, .change { $0.password = "cauldron" }), by: sessions[0])
+      stage.submit(.configure(reference, .change { $0.about = "Two households" }), by: sessions[1])
+    }
+    let settings = try await stage.stored(room).settings
+    #expect(settings.password == "cauldron")
+    #expect(settings.about == "Two households")
+  }
+
+  @Test func aFormNamesOwnersAndAdminsByTheSameRules() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    try await stage.parley.setState(of: paris.id, .deleted)
+    func form(_ drafts: (Party, Affiliation)...) -> RoomIntent {
+      .configure(
+        .dialog(room.dialog),
+        SettingsDraft(members: drafts.map { MemberDraft(address: $0.0.address, affiliation: $0.1) }) { $0.about = "x" })
+    }
+    // Who is gone cannot own a room in the stead of who is there.
+    #expect(try await problem { try await stage.act(form((paris, .owner), (romeo, .none)), by: romeo) }?.code == "user-unknown")
+    #expect(try await stage.stored(room).memberCount == 2)
+    try await stage.act(form((juliet, .owner), (romeo, .admin)), by: romeo)
+    #expect(try await stage.member(romeo, of: room)?.affiliation == .admin)
+    #expect(try await stage.stored(room).memberCount == 2)
+    #expect(try await stage.stored(room).settings.about == "x")
+  }
+
+  @Test func aDeletedUserIsAMemberNowhere() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open, with: [(juliet, .member), (paris, .admin)])
+    let all = try await stage.seats(room, romeo, juliet)
+    try await stage.parley.setState(of: juliet.id, .deleted)
+    #expect(try await stage.stored(room).memberCount == 2)
+    #expect(try await stage.member(juliet, of: room) == nil)
+    // A room is not left without an owner.
+    try await stage.parley.setState(of: romeo.id, .deleted)
+    #expect(try await stage.member(paris, of: room)?.affiliation == .owner)
+    #expect(try await stage.stored(room).memberCount == 1)
+    for session in all { try await stage.act(.vacate(session.id), by: session.party) }
+  }
+}

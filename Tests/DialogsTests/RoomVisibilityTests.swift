@@ -1,0 +1,149 @@
+import Addresses
+import Dialogs
+import Testing
+
+/// A closed room that nobody lists is not there for whom it does not concern.
+@Suite struct RoomVisibilityTests {
+  /// Everything a stranger could try of a room by its address or number. The switch
+  /// has no default: who adds an intent says here what strangers learn by it.
+  private static func isAboutARoom(_ intent: RoomIntent) -> Bool {
+    switch intent {
+    case .enter, .show, .exit, .say, .signal, .whisper, .marker, .members, .roles, .configure, .abandon, .topic, .invite,
+      .decline, .askForVoice, .register, .destroy, .occupants:
+      true
+    // Of a room that is not there yet; of a session.
+    case .create, .vacate, .reseat: false
+    }
+  }
+
+  private func intents(
+    _ stage: Stage, _ room: RoomReference, by session: RecordingSession, about owner: Party, _ entry: PublicID
+  ) throws -> [RoomIntent] {
+    let stranger = session.party
+    let stanza = RelayedStanza(
+      name: .message(.groupchat), from: stranger, fromResource: "r", to: stranger.address, toResource: nil, id: nil, extras: [])
+    let marked = RoomMessageDraft(content: Content(kind: .none), envelope: Envelope(), traits: [], key: nil)
+    let nobody = try BareJID("nobody@localhost")
+    var intents: [RoomIntent] = [
+      .show(room, stage.presence(session)), .exit(room, nil), .say(room, stage.draft("x")),
+      .say(room, stage.draft("x", app: true)), .signal(room, stanza), .whisper(room, nick: "romeo", stanza),
+      .whisper(room, nick: "nobody", stanza), .marker(room, RoomMarkerDraft(kind: .displayed, target: entry)),
+      .marker(room, RoomMarkerDraft(kind: .displayed, target: entry, stanza: marked)),
+      .roles(room, [RoleDraft(nick: "romeo", role: .none, reason: nil)]), .roles(room, []),
+      .configure(room, .change { _ in }), .configure(room, .change { $0.name = "x" }),
+      .configure(room, .change { $0.slowModeSeconds = -1 }), .abandon(room),
+      .topic(room, text: "x", stanza: nil), .topic(room, text: "x", stanza: stage.draft("")),
+      .topic(room, text: String(repeating: "x", count: Limits.topicBytesMax + 1), stanza: nil),
+      .askForVoice(room), .register(room, nick: nil), .register(room, nick: "romeo"), .register(room, nick: ""),
+      .destroy(room, reason: nil, alternate: nil), .occupants(room),
+    ]
+    for address in [stranger.address, owner.address, nobody] {
+      intents += [
+        .members(room, [MemberDraft(address: address, affiliation: .member)]),
+        .members(room, [MemberDraft(address: address, affiliation: Affiliation.none)]),
+        .members(room, [MemberDraft(address: address, affiliation: nil, nick: "romeo")]),
+        .invite(room, to: address, reason: nil), .decline(room, to: address, reason: nil),
+      ]
+    }
+    #expect(intents.allSatisfy { Self.isAboutARoom($0) })
+    return intents
+  }
+
+  @Test(arguments: ["stranger", "banned", "former"])
+  func whatIsHiddenAndClosedLooksLikeNothing(_ kind: String) async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: romeo)
+    let entry = try #require(try await stage.say("secret", in: room, by: romeo).entry).id
+    switch kind {
+    case "banned": try await stage.affiliate(juliet, .outcast, in: room, by: romeo)
+    case "former":
+      try await stage.affiliate(juliet, .member, in: room, by: romeo)
+      try await stage.affiliate(juliet, .none, in: room, by: romeo)
+    default: break
+    }
+    let all = try await stage.seats(room, romeo)
+    let balcony = RecordingSession(juliet)
+    let before = try await stage.stored(room)
+    let nowhere = try BareJID("nowhere@conference.localhost")
+    // Who is banned was told so; asking who is there, they are told again.
+    func expected(_ intent: RoomIntent) -> Problem {
+      if case .occupants = intent, kind == "banned" { .roomBanned } else { .roomUnknown }
+    }
+    for reference in [RoomReference.address(room.address), .dialog(room.dialog)] {
+      let there = try intents(stage, reference, by: balcony, about: romeo, entry)
+      // What is asked of a room that never was is answered in the same words.
+      let absent = try intents(
+        stage, reference == .dialog(room.dialog) ? .dialog(DialogID(999)) : .address(nowhere), by: balcony, about: romeo,
+        entry)
+      for (intent, elsewhere) in zip(there, absent) {
+        #expect(try await problem { try await stage.act(intent, by: balcony) } == expected(intent), "\(intent)")
+        #expect(try await problem { try await stage.act(elsewhere, by: balcony) } == .roomUnknown, "\(intent)")
+        // By the app, that has no seat.
+        #expect(try await problem { try await stage.act(intent, by: juliet) } == expected(intent), "\(intent)")
+      }
+    }
+    #expect(all[0].news() == [])
+    #expect(balcony.news() == [])
+    #expect(try await stage.stored(room) == before)
+    // XEP-0045 7.2.6 and 7.2.7: who tries to enter is told why not.
+    #expect(
+      try await problem { try await stage.enter(room, balcony) } == (kind == "banned" ? .roomBanned : .roomMembersOnly))
+
+    // Nor does its end show that it was.
+    try await stage.act(.destroy(.dialog(room.dialog), reason: nil, alternate: nil), by: romeo)
+    for intent in try intents(stage, .dialog(room.dialog), by: balcony, about: romeo, entry) {
+      #expect(try await problem { try await stage.act(intent, by: balcony) } == .roomUnknown, "\(intent)")
+    }
+  }
+
+  /// Its own people are told what is the matter.
+  @Test func whoBelongsToAHiddenRoomIsToldWhatIsRefused() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: romeo, with: [(juliet, .watcher)])
+    let entry = try #require(try await stage.say("secret", in: room, by: romeo).entry).id
+    let balcony = RecordingSession(juliet)
+    for intent in try intents(stage, .address(room.address), by: balcony, about: romeo, entry) {
+      // Leaving is the end of it: at last.
+      if case .members(_, let drafts) = intent, drafts[0].address == juliet.address { continue }
+      #expect(try await problem { try await stage.act(intent, by: balcony) } != .roomUnknown, "\(intent)")
+    }
+  }
+
+  @Test func aRoomThatIsListedShowsWhoIsThereWhereAnybodyMayEnter() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: romeo, .open)
+    _ = try await stage.seats(room, romeo)
+    #expect(try await stage.nicks(room, for: juliet) == ["romeo"])
+    try await stage.act(.configure(.dialog(room.dialog), .change { $0.isMembersOnly = true }), by: romeo)
+    let occupancy = try await stage.occupancy(room, for: juliet)
+    #expect(occupancy.occupants.isEmpty)
+    #expect(occupancy.count == 1)
+    try await stage.affiliate(juliet, .outcast, in: room, by: romeo)
+    #expect(try await problem { _ = try await stage.occupancy(room, for: juliet) } == .roomBanned)
+  }
+
+  /// Who has no power in a room does not find out by it who has an account.
+  @Test func whoMayChangeNobodyLearnsOfNobody() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: romeo, .open, with: [(juliet, .member)])
+    _ = try await stage.user("paris")
+    for name in ["romeo", "paris", "nobody"] {
+      let draft = MemberDraft(address: try BareJID("\(name)@localhost"), affiliation: .member)
+      #expect(try await problem { try await stage.act(.members(.dialog(room.dialog), [draft]), by: juliet) } == .notAdmin)
+    }
+  }
+
+  @Test func aRoomOfAnotherRealmIsNotThere() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let room = try await stage.room(by: romeo, .open)
+    let foreigner = Party(id: romeo.id, realm: RealmID(77), address: romeo.address)
+    for reference in [RoomReference.dialog(room.dialog), .address(room.address)] {
+      #expect(try await problem { try await stage.act(.occupants(reference), by: foreigner) } == .roomUnknown)
+    }
+  }
+}
