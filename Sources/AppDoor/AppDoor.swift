@@ -42,8 +42,8 @@ public final class AppDoor: Sendable {
 
   /// What the server can do beyond the first protocol version's ground.
   static let features = [
-    "contacts", "blocks", "groups", "markers", "typing", "presence", "sync", "content.location", "content.contact",
-    "content.sticker", "content.custom",
+    "contacts", "blocks", "groups", "markers", "typing", "presence", "sync", "edits", "deletions", "reactions",
+    "replies", "content.location", "content.contact", "content.sticker", "content.custom",
   ]
 
   /// - Parameters:

@@ -56,6 +56,32 @@ enum Checks {
     return text
   }
 
+  /// What somebody reacts with; the same twice counts once.
+  static func emoji(_ emoji: [String]) throws(Problem) -> [String] {
+    var kept: [String] = []
+    for each in emoji where !kept.contains(each) {
+      try text(each, field: "emoji")
+      guard (1...Limits.emojiBytesMax).contains(each.utf8.count) else {
+        throw Problem(
+          .malformed, "emoji-malformed", "An emoji has 1 to \(Limits.emojiBytesMax) bytes.", field: "emoji")
+      }
+      kept.append(each)
+    }
+    guard kept.count <= Limits.reactionsMax else {
+      throw Problem(
+        .tooLarge, "too-many-emoji", "One message takes at most \(Limits.reactionsMax) emoji of each.", field: "emoji")
+    }
+    return kept
+  }
+
+  /// The id of a message, as far as it can be one.
+  static func message(_ id: String, field: String) throws(Problem) -> PublicID {
+    guard let id = PublicID(id) else {
+      throw Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: field)
+    }
+    return id
+  }
+
   static func role(_ text: String, field: String = "role") throws(Problem) -> Affiliation {
     guard let role = MemberBody.Role(rawValue: text) else {
       let words = MemberBody.Role.allCases.map(\.rawValue).joined(separator: ", ")
@@ -121,7 +147,7 @@ enum Checks {
     case .image, .video, .audio, .file:
       throw Problem(
         .unsupported, "attachments-unsupported", "This server has no attachments yet.", field: "content.type")
-    case .encrypted, .system, .call:
+    case .encrypted, .system, .call, .deleted:
       throw Problem(
         .forbidden, "content-type-reserved", "Messages of type \(type.rawValue) cannot be sent this way.",
         field: "content.type")

@@ -9,7 +9,8 @@ final class EventForm: Sendable {
   /// The frame without its last member and its closing brace; nil: the entry is
   /// no event (a stanza that only XMPP knows what to do with).
   let head: ByteBuffer?
-  /// For a message: the `Message` alone, what its author is answered.
+  /// For a message: the `Message` alone, what its author is answered. For a change of
+  /// one: the changed one.
   let message: ByteBuffer?
   let cursor: String
 
@@ -19,27 +20,23 @@ final class EventForm: Sendable {
     self.cursor = cursor
   }
 
-  /// `rooms`: those of the page that the entry was read with; one that came live
+  /// `subjects`: those of the page that the entry was read with; one that came live
   /// brings its own.
-  static func of(_ entry: Entry, _ rendering: Rendering, rooms: [DialogID: Room] = [:]) -> EventForm {
-    entry.forms.form(for: .app) { make(entry, rendering, rooms) }
+  static func of(
+    _ entry: Entry, _ rendering: Rendering, _ subjects: FeedPage.Subjects = FeedPage.Subjects()
+  ) -> EventForm {
+    entry.forms.form(for: .app) { make(entry, rendering, subjects) }
   }
 
-  private static func make(_ entry: Entry, _ rendering: Rendering, _ rooms: [DialogID: Room]) -> EventForm {
+  private static func make(_ entry: Entry, _ rendering: Rendering, _ subjects: FeedPage.Subjects) -> EventForm {
     let cursor = rendering.cursor(entry.position)
     let domain = entry.author.address.domain
     switch entry.fact {
-    case .message:
-      guard let message = rendering.message(entry) else { return EventForm(head: nil, message: nil, cursor: cursor) }
-      var alone = JSONWriter(capacity: 512)
-      message.write(to: &alone)
-      var writer = JSONWriter(capacity: alone.bytes.count + 160)
-      open(.messageCreated, entry, cursor, &writer)
-      writer.beginObject()
-      writer.name("message")
-      writer.raw(alone.bytes[...])
-      writer.endObject()
-      return EventForm(head: ByteBuffer(bytes: writer.bytes), message: ByteBuffer(bytes: alone.bytes), cursor: cursor)
+    case .message(let message):
+      if let reference = message.reference, reference.changes {
+        return form(of: reference, entry, cursor, rendering, reference.outcome ?? subjects.targets[reference.target])
+      }
+      return form(.messageCreated, entry, cursor, rendering.message(entry))
     case .marker(let marker):
       return form(.markerUpdated, entry, cursor, rendering.marker(marker.mark, of: entry.author))
     case .contact(let change):
@@ -59,14 +56,45 @@ final class EventForm: Sendable {
       return form(.dialogCreated, entry, cursor, DialogCreatedBody(dialog: dialog))
     case .room(let change):
       guard let name = entry.room else { return EventForm(head: nil, message: nil, cursor: cursor) }
-      return form(of: change, in: name, entry, cursor, rendering, rooms[entry.dialog])
+      return form(of: change, in: name, entry, cursor, rendering, subjects.rooms[entry.dialog])
     case .invitation(let invitation):
       return form(
         .dialogInvited, entry, cursor,
         DialogInvitedBody(
           dialogId: rendering.id(invitation.room.dialog), jid: invitation.room.address.description,
-          name: invitation.name ?? rooms[invitation.room.dialog]?.settings.name, inviterId: invitation.inviter.name,
-          reason: invitation.reason))
+          name: invitation.name ?? subjects.rooms[invitation.room.dialog]?.settings.name,
+          inviterId: invitation.inviter.name, reason: invitation.reason))
+    }
+  }
+
+  /// An event with a whole message.
+  private static func form(_ name: EventName, _ entry: Entry, _ cursor: String, _ message: MessageBody?) -> EventForm {
+    guard let message else { return EventForm(head: nil, message: nil, cursor: cursor) }
+    var alone = JSONWriter(capacity: 512)
+    message.write(to: &alone)
+    var writer = JSONWriter(capacity: alone.bytes.count + 160)
+    open(name, entry, cursor, &writer)
+    writer.beginObject()
+    writer.name("message")
+    writer.raw(alone.bytes[...])
+    writer.endObject()
+    return EventForm(head: ByteBuffer(bytes: writer.bytes), message: ByteBuffer(bytes: alone.bytes), cursor: cursor)
+  }
+
+  /// nil as `target`: it is gone, or not the viewer's to read.
+  private static func form(
+    of reference: Reference, _ entry: Entry, _ cursor: String, _ rendering: Rendering, _ target: Entry?
+  ) -> EventForm {
+    switch reference.kind {
+    case .reply: return EventForm(head: nil, message: nil, cursor: cursor)
+    case .correction, .reactions: return form(.messageUpdated, entry, cursor, target.flatMap { rendering.message($0) })
+    case .retraction(let reason), .moderation(let reason):
+      guard target != nil else { return EventForm(head: nil, message: nil, cursor: cursor) }
+      return form(
+        .messageDeleted, entry, cursor,
+        MessageDeletedBody(
+          dialogId: rendering.id(entry.dialog), messageId: reference.targetID.description, by: entry.author.name,
+          reason: reason))
     }
   }
 

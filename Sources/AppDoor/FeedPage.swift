@@ -3,11 +3,18 @@ import Dialogs
 /// One page of what a user's clients follow, read at one moment: what concerns the
 /// user, and what is said in the groups that they are in.
 struct FeedPage: Sendable {
+  /// What an entry is about besides itself, as it is now. One that came live brings its own.
+  struct Subjects: Sendable {
+    var rooms: [DialogID: Room] = [:]
+    /// Messages that others have changed, as far as the user may read them.
+    var targets: [Position: Entry] = [:]
+  }
+
   /// Ascending.
   let entries: [Entry]
-  /// Dialogs as they are now, where an entry is about one: entries that come live
-  /// bring their own.
-  let rooms: [DialogID: Room]
+  let subjects: Subjects
+  /// The groups that the user is in, and behind which position they follow each.
+  let memberships: [DialogID: Position]
 
   /// Blocks: for `Parley.read`.
   static func read(
@@ -15,16 +22,30 @@ struct FeedPage: Sendable {
   ) throws -> FeedPage {
     let memberships = try reader.memberships(of: user).map { (room: $0.room.dialog, since: $0.since) }
     let entries = try reader.feed(of: user, rooms: memberships, after: after, limit: limit)
-    var rooms: [DialogID: Room] = [:]
-    for entry in entries {
-      let wanted: DialogID
-      switch entry.fact {
-      case .room(let change) where change.room == nil: wanted = entry.dialog
-      case .invitation(let invitation) where invitation.name == nil: wanted = invitation.room.dialog
-      case .message, .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation: continue
-      }
-      if rooms[wanted] == nil { rooms[wanted] = try reader.room(wanted) }
+    let since = Dictionary(memberships.map { ($0.room, $0.since) }) { $1 }
+    var subjects = Subjects()
+    func room(_ id: DialogID) throws -> Room? {
+      if let known = subjects.rooms[id] { return known }
+      subjects.rooms[id] = try reader.room(id)
+      return subjects.rooms[id]
     }
-    return FeedPage(entries: entries, rooms: rooms)
+    for entry in entries {
+      switch entry.fact {
+      case .room(let change) where change.room == nil: _ = try room(entry.dialog)
+      case .invitation(let invitation) where invitation.name == nil: _ = try room(invitation.room.dialog)
+      case .message(let message):
+        guard let reference = message.reference, reference.changes, subjects.targets[reference.target] == nil else {
+          continue
+        }
+        if entry.room != nil, try room(entry.dialog)?.settings.history == .sinceJoin,
+          reference.target <= since[entry.dialog] ?? .end
+        {
+          continue
+        }
+        subjects.targets[reference.target] = try reader.entry(reference.target, in: entry.dialog)
+      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation: continue
+      }
+    }
+    return FeedPage(entries: entries, subjects: subjects, memberships: since)
   }
 }

@@ -92,22 +92,63 @@ struct Rendering: Sendable {
   func message(_ entry: Entry) -> MessageBody? {
     if case .room(let change) = entry.fact { return notice(entry, change) }
     guard case .message(let message) = entry.fact, message.sequence > 0,
-      let (content, metadata) = content(message.content)
+      let (content, metadata) = content(message.content, entry.state)
     else { return nil }
-    return MessageBody(
+    var body = MessageBody(
       id: entry.id.description, seq: message.sequence, dialogId: id(entry.dialog), senderId: entry.author.name,
       clientId: message.traits.contains(.fromApp) ? message.envelope.id : nil, sentAt: WireTime(entry.time),
       content: content, metadata: metadata)
+    if let reference = message.reference, reference.kind == .reply, entry.state?.retraction == nil {
+      body.replyTo = reference.targetID.description
+    }
+    if let state = entry.state {
+      body.editedAt = state.editedAt.map { WireTime($0) }
+      body.deletedAt = (state.retraction?.at).map { WireTime($0) }
+      body.deletedBy = state.retraction?.by.name
+      body.reactions = reactions(state.reactions)
+      body.version = state.revision
+    }
+    return body
   }
 
-  private func content(_ content: Content) -> (ContentBody, metadata: RawObject?)? {
+  /// By emoji, which the core has by person.
+  private func reactions(_ reactions: [MessageState.Reaction]) -> ReactionsBody? {
+    if reactions.isEmpty { return nil }
+    var lines: [ReactionsBody.Line] = []
+    var places: [String: Int] = [:]
+    for reaction in reactions {
+      for emoji in reaction.emoji {
+        if let place = places[emoji] {
+          lines[place].userIds.append(reaction.user.name)
+        } else {
+          places[emoji] = lines.count
+          lines.append(ReactionsBody.Line(emoji: emoji, userIds: [reaction.user.name]))
+        }
+      }
+    }
+    return ReactionsBody(lines: lines)
+  }
+
+  private func content(_ content: Content, _ state: MessageState?) -> (ContentBody, metadata: RawObject?)? {
+    // As it happens what was said still stands beside the retraction: none of it is told any more.
+    if let retraction = state?.retraction { return (deleted(retraction), nil) }
     guard let kind = content.kind.wire else { return nil }
     var metadata: RawObject?
     var fields = RawObject.empty
     if let stored = content.fields {
       (fields, metadata) = StoredFields.split(RawObject(trusted: stored))
     }
-    return (ContentBody(type: kind.rawValue, text: content.text, fields: fields), metadata)
+    return (ContentBody(type: kind.rawValue, text: state?.text ?? content.text, fields: fields), metadata)
+  }
+
+  private func deleted(_ retraction: MessageState.Retraction) -> ContentBody {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("reason", retraction.reason)
+    writer.endObject()
+    return ContentBody(
+      type: ContentBody.Kind.deleted.rawValue, text: "This message was deleted.",
+      fields: RawObject(trusted: writer.text))
   }
 }
 

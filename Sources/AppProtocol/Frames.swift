@@ -23,6 +23,8 @@ public enum EventName: String, Sendable, CaseIterable {
   case caughtUp = "caught_up"
   case resync
   case messageCreated = "message.created"
+  case messageUpdated = "message.updated"
+  case messageDeleted = "message.deleted"
   case markerUpdated = "marker.updated"
   case contactUpdated = "contact.updated"
   case blockUpdated = "block.updated"
@@ -42,8 +44,8 @@ public enum EventName: String, Sendable, CaseIterable {
   /// `user.updated` is both: one's own change is, a contact's is not.
   public var isDurable: Bool {
     switch self {
-    case .messageCreated, .markerUpdated, .contactUpdated, .blockUpdated, .userUpdated, .dialogCreated,
-      .dialogUpdated, .dialogDeleted, .dialogInvited, .memberUpdated:
+    case .messageCreated, .messageUpdated, .messageDeleted, .markerUpdated, .contactUpdated, .blockUpdated,
+      .userUpdated, .dialogCreated, .dialogUpdated, .dialogDeleted, .dialogInvited, .memberUpdated:
       true
     case .ready, .caughtUp, .resync, .typingUpdated, .presenceUpdated, .unreadUpdated, .sessionRevoked, .goAway:
       false

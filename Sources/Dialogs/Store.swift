@@ -148,7 +148,8 @@ public protocol StoreWriter: StoreReader {
   func setVault(_ room: DialogID, node: String, item: String, _ bytes: [UInt8]?) throws
 
   /// What became of a message. With a retraction what was said is overwritten: text, fields, extras;
-  /// envelope, time and sequence stay.
+  /// envelope, time and sequence stay. What its corrections said goes too: each becomes a tombstone
+  /// of the same retraction.
   func put(_ state: MessageState, of position: Position, in dialog: DialogID) throws
 
   /// Gives out a position without an entry (a mark that nobody archives).

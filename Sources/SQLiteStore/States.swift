@@ -15,9 +15,9 @@ extension Reader {
   func state(of position: Position) throws -> MessageState? {
     try connection(.state).bind(1, position.number).first { row in
       var state = MessageState(
-        version: Position(row.int(0)), text: row.textOrNil(1),
-        editedAt: row.intOrNil(2).map { Timestamp(milliseconds: $0) })
-      try FactCoding.decode(row.bytes(3), into: &state) { try known($0) }
+        version: Position(row.int(0)), revision: row.int(1), text: row.textOrNil(2),
+        editedAt: row.intOrNil(3).map { Timestamp(milliseconds: $0) })
+      try FactCoding.decode(row.bytes(4), into: &state) { try known($0) }
       return state
     }
   }
@@ -25,9 +25,18 @@ extension Reader {
 
 extension Writer {
   func put(_ state: MessageState, of position: Position, in dialog: DialogID) throws {
-    try connection(.putState).bind(1, position.number).bind(2, state.version.number).bind(3, state.text)
-      .bind(4, state.editedAt?.milliseconds).bind(5, FactCoding.encode(state)).run()
+    try connection(.putState).bind(1, position.number).bind(2, state.version.number).bind(3, state.revision)
+      .bind(4, state.text).bind(5, state.editedAt?.milliseconds).bind(6, FactCoding.encode(state)).run()
     try connection(state.retraction == nil ? .markChanged : .blank).bind(1, position.number).bind(2, dialog.number).run()
+    guard state.retraction != nil else { return }
+    for correction in try connection(.corrections).bind(1, position.number).all({ Position($0.int(0)) }) {
+      try put(state, of: correction, in: dialog)
+    }
+    try connection(.deleteCorrections).bind(1, position.number).run()
+  }
+
+  func insertCorrection(_ position: Position, of target: Position) throws {
+    try connection(.insertCorrection).bind(1, target.number).bind(2, position.number).run()
   }
 }
 
@@ -105,9 +114,17 @@ extension FactCoding {
 }
 
 extension Query {
-  fileprivate static let state = Query("SELECT version, text, edited, detail FROM states WHERE position = ?1")
+  fileprivate static let state = Query("SELECT version, revision, text, edited, detail FROM states WHERE position = ?1")
   fileprivate static let putState = Query(
-    "INSERT OR REPLACE INTO states (position, version, text, edited, detail) VALUES (?1, ?2, ?3, ?4, ?5)")
+    """
+    INSERT OR REPLACE INTO states (position, version, revision, text, edited, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    """)
+  fileprivate static let corrections = Query(
+    """
+    SELECT c.position FROM corrections c CROSS JOIN payloads p ON p.position = c.position WHERE c.target = ?1
+    """)
+  fileprivate static let insertCorrection = Query("INSERT INTO corrections (target, position) VALUES (?1, ?2)")
+  fileprivate static let deleteCorrections = Query("DELETE FROM corrections WHERE target = ?1")
   fileprivate static let markChanged = Query(
     """
     UPDATE payloads SET traits = traits | \(StoredTraits.changed)

@@ -12,6 +12,9 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
     case .message(let message):
       try insertEntry(entry, feeds, isShown: message.sequence > 0, counts: message.traits.contains(.counts))
       if let key { try insertOrigins(entry, key, stanzaID: message.envelope.id) }
+      if let reference = message.reference, reference.kind == .correction {
+        try insertCorrection(entry.position, of: reference.target)
+      }
     case .marker(let marker):
       // Members of a room follow its entries: what only the reader is to see is not there.
       if entry.room == nil || feeds.isEmpty { try insertEntry(entry, feeds, isShown: false, counts: false) }

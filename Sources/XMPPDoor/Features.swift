@@ -31,6 +31,7 @@ enum Features {
     Corrections.self,
     Reactions.self,
     Replies.self,
+    Fallbacks.self,
     Retractions.self,
     // Rooms
     MultiUserChat.self,

@@ -38,7 +38,10 @@ enum Samples {
     type: "custom", text: "hi 😀", fields: RawObject(trusted: #"{"kind":"poll","payload":{"a":[1,true,null]}}"#))
   static let message = MessageBody(
     id: "m", seq: 3, dialogId: "d", senderId: "romeo", clientId: "c", sentAt: time, content: content,
-    metadata: RawObject(trusted: #"{"k":"v"}"#))
+    metadata: RawObject(trusted: #"{"k":"v"}"#), replyTo: "m0", editedAt: time, deletedAt: time, deletedBy: "juliet",
+    reactions: ReactionsBody(lines: [
+      .init(emoji: "👍\"\\", userIds: ["romeo", "nurse"]), .init(emoji: "🌹", userIds: ["romeo"]),
+    ]), version: 7)
   static let marker = MarkerBody(dialogId: "d", userId: "romeo", delivered: "m2", read: "m1")
   static let contact = ContactBody(
     userId: "romeo", jid: "romeo@localhost", name: "R", groups: ["a", "b"], state: .mutual)
@@ -115,6 +118,9 @@ enum Samples {
     }
     return [
       try durable(.messageCreated, MessageCreatedBody(message: message)),
+      try durable(.messageUpdated, MessageUpdatedBody(message: message)),
+      try durable(
+        .messageDeleted, MessageDeletedBody(dialogId: "d", messageId: "m", by: "juliet", reason: "Too loud")),
       try durable(.markerUpdated, marker),
       try durable(.contactUpdated, ContactUpdatedBody(contact: contact, removed: true)),
       try durable(.blockUpdated, BlockUpdatedBody(blocks: [block], blocked: true)),

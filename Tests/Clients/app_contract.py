@@ -467,8 +467,31 @@ def conversation(juliet, romeo, js, rs):
     rs.event("marker.updated", lambda data: data.get("read") == last["id"])
     check([f for f in js.settled() if f["type"] == "marker.updated" and f["data"].get("read") == last["id"]] == [], "a private read was told")
 
+    # What becomes of a message.
+    one = f"{path}/messages/{last['id']}"
+    edited = juliet.call("PATCH", one, {"text": "Good night, good night"})
+    check(edited == {**last, "content": {"type": "text", "text": "Good night, good night"}, "editedAt": edited["editedAt"], "version": 1}, f"edited {edited}")
+    check(rs.event("message.updated")["data"]["message"] == edited, "romeo was told something else")
+    check(juliet.call("PATCH", one, {"content": edited["content"]}) == edited, "an edit that changes nothing changed something")
+    reacted = romeo.call("PUT", one + "/reactions", {"emoji": ["🌙", "👍"]})
+    check(reacted["reactions"] == {"🌙": [romeo.name], "👍": [romeo.name]} and reacted["version"] == 2, f"reacted {reacted}")
+    check(js.event("message.updated", lambda data: data["message"]["version"] == 2)["data"]["message"] == reacted, "juliet was told something else")
+    answer = romeo.call("POST", path + "/messages", {"clientId": "answer", "content": {"type": "text", "text": "Sleep well"}, "replyTo": last["id"]}, 201)
+    check(answer["replyTo"] == last["id"], f"answered {answer}")
+    romeo.call("PATCH", one, {"text": "x"}, 403, "message-foreign")
+    romeo.call("DELETE", one + "?for=everyone", status=403, code="message-foreign")
+    juliet.call("DELETE", one, status=400)
+    juliet.call("PATCH", one, {"text": "x" * 10_001}, 413, "text-too-long")
+    juliet.call("PUT", one + "/reactions", {"emoji": [str(n) for n in range(21)]}, 413, "too-many-emoji")
+    for _ in range(2):
+        juliet.call("DELETE", one + "?for=everyone&reason=late", status=204)
+    check(rs.event("message.deleted")["data"] == {"dialogId": dialog["id"], "messageId": last["id"], "by": juliet.name, "reason": "late"}, "deleted")
+    gone = romeo.call("GET", path + "/messages?limit=2")["items"][1]
+    check(gone["id"] == last["id"] and gone["content"] == {"type": "deleted", "text": gone["content"]["text"], "reason": "late"}, f"left is {gone}")
+    check("Good night" not in str(gone) and gone["version"] == 3 and gone["deletedBy"] == juliet.name, f"left is {gone}")
+
     listed = juliet.call("GET", "/v1/dialogs?limit=1")
-    check(listed["items"][0]["id"] == dialog["id"] and listed["items"][0]["lastMessage"]["id"] == last["id"], f"dialogs {listed}")
+    check(listed["items"][0]["id"] == dialog["id"] and listed["items"][0]["lastMessage"]["id"] == answer["id"], f"dialogs {listed}")
     note = juliet.call("POST", "/v1/dialogs", {"type": "private", "userId": juliet.name}, 200)  # where profile and contacts are kept
     juliet.call("POST", f"/v1/dialogs/{note['id']}/messages", {"clientId": "n", "content": {"type": "text", "text": "Note"}}, 201)
     page = juliet.call("GET", "/v1/dialogs?limit=1")

@@ -273,10 +273,12 @@ def readme(checks, book):
             expect(json.loads(second) == first, f"sent again: {second}, not {first}")
             texts = sorted(item["content"]["text"] for item in json.loads(page)["items"])
             expect(texts == sorted([first["content"]["text"], message.split(" ", 2)[2]]), f"{texts}")
-        with checks.check("docs: the app protocol, groups"):
+        with checks.check("docs: the app protocol, groups and changes"):
             (block,) = book.take("docs/app-protocol.md", "Groups")
-            output = machine.shell(block, JULIET_PASSWORD=passwords["juliet"], ROMEO_PASSWORD=passwords["romeo"])
-            for text in ["I am here", '"name":"Orchard"', '"topic":"The moon"', '"role":"admin"', "Market square"]:
+            (changes,) = book.take("docs/app-protocol.md", "Editing, deleting, reacting")
+            output = machine.shell(block + "\n" + changes, JULIET_PASSWORD=passwords["juliet"], ROMEO_PASSWORD=passwords["romeo"])
+            for text in ["I am here", '"name":"Orchard"', '"topic":"The moon"', '"role":"admin"', "Market square", "Good night",
+                         '"reactions":', '"replyTo":', '"type":"deleted"']:
                 expect(text in output, f"\"{text}\" is not in\n{output}")
         with checks.check("docs: README, the commands"):
             (block,) = book.take("README.md", "Look after it")

@@ -27,6 +27,11 @@ enum SendMessage: PostingOperation {
     digest.combine("\(content.kind.rawValue)")
     digest.combine(content.text)
     digest.combine(content.fields ?? "")
+    var reference: ReferenceDraft?
+    if let id = input.replyTo {
+      reference = ReferenceDraft(kind: .reply, target: .entry(try Checks.message(id, field: "replyTo")))
+      digest.combine(id)
+    }
     let key = RepeatKey(rule: .app, id: input.clientId, bodyHash: digest.finish())
     switch place {
     case .peer(_, let peer):
@@ -35,7 +40,7 @@ enum SendMessage: PostingOperation {
           MessageDraft(
             to: peer.address, content: content,
             envelope: Envelope(type: .chat, fromResource: resource, id: input.clientId),
-            traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp], key: key))
+            traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp], key: key, reference: reference))
       ]
     case .room(let room):
       // Nobody confirms to a whole group that a message has come (XEP-0184 5.3).
@@ -45,7 +50,7 @@ enum SendMessage: PostingOperation {
             .dialog(room.dialog),
             RoomMessageDraft(
               content: content, envelope: Envelope(type: .groupchat, fromResource: resource, id: input.clientId),
-              traits: [.counts, .archived, .markable, .fromApp], key: key)))
+              traits: [.counts, .archived, .markable, .fromApp], key: key, reference: reference)))
       ]
     }
   }

@@ -61,7 +61,7 @@ enum Sync: ServedOperation {
       var last = cursor
       var bytes = 0
       for entry in page.entries {
-        let form = EventForm.of(entry, rendering, rooms: page.rooms)
+        let form = EventForm.of(entry, rendering, page.subjects)
         guard let frame = form.frame(after: last) else { continue }
         events.append(RawObject(trusted: String(buffer: frame)))
         last = form.cursor

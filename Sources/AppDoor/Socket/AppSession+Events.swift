@@ -12,6 +12,7 @@ extension AppSession {
       if let session = open { settle(token, result, session) }
     case .entry(let entry, _):
       guard let session = open else { return }
+      noteMembership(entry, session)
       if session.follower.deliver(entry) { tell(entry, session) }
     case .signal(let signal, _):
       if let session = open { receive(signal, session) } else if case .closed(let reason) = signal { revoke(reason) }
@@ -20,19 +21,43 @@ extension AppSession {
 
   // MARK: The feed
 
-  /// `rooms`: those of the page that the entry was read with.
-  private func tell(_ entry: Entry, rooms: [DialogID: Room] = [:], _ session: OpenSession) {
+  /// `subjects`: those of the page that the entry was read with.
+  private func tell(
+    _ entry: Entry, subjects: FeedPage.Subjects = FeedPage.Subjects(), _ session: OpenSession
+  ) {
     noteUnread(entry, session)
-    if case .message = entry.fact,
+    if case .message(let message) = entry.fact, message.reference?.changes != true,
       let end = session.typers.removeValue(forKey: OpenSession.Typer(dialog: entry.dialog, party: entry.author))
     {
       end.cancel()
       tellTyping(in: entry.dialog, session)
     }
-    let form = EventForm.of(entry, session.rendering, rooms: rooms)
+    if isHidden(entry, session) { return }
+    let form = EventForm.of(entry, session.rendering, subjects)
     guard let frame = form.frame(after: session.cursor) else { return }
     write(frame)
     session.cursor = form.cursor
+  }
+
+  /// A change of a message that was said before the user came, where that is not
+  /// theirs to read. One that was read from the log brings no message then.
+  private func isHidden(_ entry: Entry, _ session: OpenSession) -> Bool {
+    guard case .message(let message) = entry.fact, let reference = message.reference, reference.isSinceJoin,
+      reference.outcome != nil
+    else { return false }
+    return reference.target <= session.memberships[entry.dialog] ?? .end
+  }
+
+  /// Behind which position the user follows a group.
+  private func noteMembership(_ entry: Entry, _ session: OpenSession) {
+    guard case .room(let change) = entry.fact else { return }
+    let user = session.caller.user.id
+    switch change.change {
+    case .created where entry.author.id == user: session.memberships[entry.dialog] = entry.position.previous
+    case .member(let member) where member.party.id == user && member.was.isMember != member.now.isMember:
+      session.memberships[entry.dialog] = member.now.isMember ? entry.position : nil
+    case .created, .member, .settings, .topic, .destroyed: break
+    }
   }
 
   func go(_ next: FeedFollower.Next, totalUnread: Int64? = nil, _ session: OpenSession) {
@@ -77,9 +102,11 @@ extension AppSession {
         // Without its feed the session is worth nothing; the client comes again.
         me.close(.tryAgainLater, problem)
       case .success(let page):
+        // What came live meanwhile is newer than the page.
+        session.memberships.merge(page.feed.memberships) { max($0, $1) }
         let (entries, next) = session.follower.page(
           page.feed.entries, head: page.head, isLast: page.isLast)
-        for entry in entries { me.tell(entry, rooms: page.feed.rooms, session) }
+        for entry in entries { me.tell(entry, subjects: page.feed.subjects, session) }
         // What was written may have made the channel unwritable; the next page
         // then waits, as nothing more can be told.
         me.flush()

@@ -49,6 +49,8 @@ final class OpenSession {
   /// In which dialogs this session is typing, and since when.
   var typing: [DialogID: (place: DialogPlace, since: Timestamp)] = [:]
 
+  /// The groups that the user is in, and behind which position they follow each.
+  var memberships: [DialogID: Position] = [:]
   var unreadDialogs: Set<DialogID> = []
   var unreadTimer: Scheduled<Void>?
   /// What the client acknowledged, and what of it is committed.

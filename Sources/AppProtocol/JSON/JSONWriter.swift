@@ -52,6 +52,14 @@ public struct JSONWriter: Sendable {
     needsComma = false
   }
 
+  /// A member's name that is anybody's text.
+  public mutating func name(text name: String) {
+    comma()
+    quoted(name)
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
   private mutating func comma() {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
   }
@@ -126,10 +134,7 @@ public struct JSONWriter: Sendable {
     case .object(let members):
       beginObject()
       for member in members {
-        comma()
-        quoted(member.name)
-        bytes.append(UInt8(ascii: ":"))
-        needsComma = false
+        name(text: member.name)
         self.value(member.value)
       }
       endObject()

@@ -3,11 +3,12 @@
 public struct ContentBody: Codable, Hashable, Sendable, JSONWritable {
   /// The types that a client may meet. Only the first five may be sent: those of
   /// the second line need attachments, which come later; those of the third are
-  /// other clients' or the server's.
+  /// other clients' or the server's; of `deleted` ones nothing else is left.
   public enum Kind: String, Codable, Sendable, CaseIterable {
     case text, location, contact, sticker, custom
     case image, video, audio, file
     case encrypted, system, call
+    case deleted
   }
 
   public var type: String

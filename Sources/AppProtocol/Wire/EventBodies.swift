@@ -12,6 +12,41 @@ public struct MessageCreatedBody: Codable, Hashable, Sendable, JSONWritable {
   }
 }
 
+/// `message.updated`, durable: it was edited, or somebody reacted to it.
+public struct MessageUpdatedBody: Codable, Hashable, Sendable, JSONWritable {
+  /// After the change, or later: apply it whole.
+  public var message: MessageBody
+  public init(message: MessageBody) { self.message = message }
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("message", message)
+    writer.endObject()
+  }
+}
+
+/// `message.deleted`, durable: for everybody, and for good.
+public struct MessageDeletedBody: Codable, Hashable, Sendable, JSONWritable {
+  public var dialogId: String
+  public var messageId: String
+  /// Its sender or, in a group, an admin.
+  public var by: String
+  public var reason: String?
+  public init(dialogId: String, messageId: String, by: String, reason: String?) {
+    self.dialogId = dialogId
+    self.messageId = messageId
+    self.by = by
+    self.reason = reason
+  }
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("dialogId", dialogId)
+    writer.member("messageId", messageId)
+    writer.member("by", by)
+    writer.member("reason", reason)
+    writer.endObject()
+  }
+}
+
 /// `contact.updated`, durable.
 public struct ContactUpdatedBody: Codable, Hashable, Sendable, JSONWritable {
   /// The contact after the change; where it was removed, as it was before.

@@ -336,11 +336,66 @@ public struct SendMessageInput: Codable, Hashable, Sendable {
   public var clientId: String
   public var content: ContentBody
   public var metadata: RawObject?
-  public init(dialogId: String, clientId: String, content: ContentBody, metadata: RawObject? = nil) {
+  /// The id of the message that this one answers.
+  public var replyTo: String?
+  public init(
+    dialogId: String, clientId: String, content: ContentBody, metadata: RawObject? = nil, replyTo: String? = nil
+  ) {
     self.dialogId = dialogId
     self.clientId = clientId
     self.content = content
     self.metadata = metadata
+    self.replyTo = replyTo
+  }
+}
+
+public struct EditMessageInput: Codable, Hashable, Sendable {
+  public var dialogId: String
+  public var messageId: String
+  /// What it says from now on; the same as `content` of type `text`.
+  public var text: String?
+  public var content: ContentBody?
+  /// Names the edit, as that of `SendMessageInput` names a message.
+  public var clientId: String?
+  public init(
+    dialogId: String, messageId: String, text: String? = nil, content: ContentBody? = nil, clientId: String? = nil
+  ) {
+    self.dialogId = dialogId
+    self.messageId = messageId
+    self.text = text
+    self.content = content
+    self.clientId = clientId
+  }
+}
+
+public struct DeleteMessageInput: Codable, Hashable, Sendable {
+  public var dialogId: String
+  public var messageId: String
+  /// `everyone`: nobody has it any more.
+  public var whom: String
+  /// For those who had it.
+  public var reason: String?
+  public init(dialogId: String, messageId: String, whom: String, reason: String? = nil) {
+    self.dialogId = dialogId
+    self.messageId = messageId
+    self.whom = whom
+    self.reason = reason
+  }
+  private enum CodingKeys: String, CodingKey {
+    case dialogId, messageId, reason
+    case whom = "for"
+  }
+}
+
+public struct SetReactionsInput: Codable, Hashable, Sendable {
+  public var dialogId: String
+  public var messageId: String
+  /// All of the caller's; none takes them back.
+  public var emoji: [String]
+  public init(dialogId: String, messageId: String, emoji: [String]) {
+    self.dialogId = dialogId
+    self.messageId = messageId
+    self.emoji = emoji
   }
 }
 

@@ -1,4 +1,4 @@
-/// A message, the same for every viewer.
+/// A message as it is now, the same for every viewer.
 public struct MessageBody: Codable, Hashable, Sendable, JSONWritable {
   /// XEP-0359's stanza-id and XEP-0313's archive id of the same message.
   public var id: String
@@ -11,10 +11,23 @@ public struct MessageBody: Codable, Hashable, Sendable, JSONWritable {
   public var sentAt: WireTime
   public var content: ContentBody
   public var metadata: RawObject?
+  /// The message that this one answers.
+  public var replyTo: String?
+  /// Of the last edit.
+  public var editedAt: WireTime?
+  /// Then the content is of type `deleted`.
+  public var deletedAt: WireTime?
+  /// Its sender or, in a group, an admin.
+  public var deletedBy: String?
+  public var reactions: ReactionsBody?
+  /// How often it has changed; absent: never. Of two copies the one with the greater
+  /// number is the later.
+  public var version: Int64?
 
   public init(
     id: String, seq: Int64, dialogId: String, senderId: String, clientId: String?, sentAt: WireTime,
-    content: ContentBody, metadata: RawObject?
+    content: ContentBody, metadata: RawObject?, replyTo: String? = nil, editedAt: WireTime? = nil,
+    deletedAt: WireTime? = nil, deletedBy: String? = nil, reactions: ReactionsBody? = nil, version: Int64? = nil
   ) {
     self.id = id
     self.seq = seq
@@ -24,6 +37,12 @@ public struct MessageBody: Codable, Hashable, Sendable, JSONWritable {
     self.sentAt = sentAt
     self.content = content
     self.metadata = metadata
+    self.replyTo = replyTo
+    self.editedAt = editedAt
+    self.deletedAt = deletedAt
+    self.deletedBy = deletedBy
+    self.reactions = reactions
+    self.version = version
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -36,6 +55,53 @@ public struct MessageBody: Codable, Hashable, Sendable, JSONWritable {
     writer.member("sentAt", sentAt)
     writer.member("content", content)
     writer.member("metadata", metadata)
+    writer.member("replyTo", replyTo)
+    writer.member("editedAt", editedAt)
+    writer.member("deletedAt", deletedAt)
+    writer.member("deletedBy", deletedBy)
+    writer.member("reactions", reactions)
+    writer.member("version", version)
     writer.endObject()
+  }
+}
+
+/// `{"👍":["romeo","nurse"]}`: who reacted how. Emoji in the order in which they
+/// were first used, and so the people of each.
+public struct ReactionsBody: Hashable, Sendable, JSONWritable {
+  public struct Line: Hashable, Sendable {
+    public var emoji: String
+    public var userIds: [String]
+    public init(emoji: String, userIds: [String]) {
+      self.emoji = emoji
+      self.userIds = userIds
+    }
+  }
+  public var lines: [Line]
+  public init(lines: [Line]) { self.lines = lines }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    for line in lines {
+      writer.name(text: line.emoji)
+      writer.beginArray()
+      for id in line.userIds { writer.string(id) }
+      writer.endArray()
+    }
+    writer.endObject()
+  }
+}
+
+extension ReactionsBody: Codable {
+  /// What decodes may have lost the order of members.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: AnyKey.self)
+    lines = try container.allKeys.map {
+      Line(emoji: $0.stringValue, userIds: try container.decode([String].self, forKey: $0))
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: AnyKey.self)
+    for line in lines { try container.encode(line.userIds, forKey: AnyKey(line.emoji)) }
   }
 }

@@ -25,13 +25,20 @@ public struct Reference: Sendable {
   /// The target as it is with this; nil where the entry was read from the log: who
   /// needs it reads the target.
   public let outcome: Entry?
+  /// With `outcome`: members who came behind the target may not read it
+  /// (`RoomSettings.history`).
+  public let isSinceJoin: Bool
 
-  public init(kind: Kind, target: Position, targetID: PublicID, targetStanzaID: String?, outcome: Entry? = nil) {
+  public init(
+    kind: Kind, target: Position, targetID: PublicID, targetStanzaID: String?, outcome: Entry? = nil,
+    isSinceJoin: Bool = false
+  ) {
     self.kind = kind
     self.target = target
     self.targetID = targetID
     self.targetStanzaID = targetStanzaID
     self.outcome = outcome
+    self.isSinceJoin = isSinceJoin
   }
 }
 
@@ -61,7 +68,7 @@ public struct MessageState: Hashable, Sendable {
   public struct Retraction: Hashable, Sendable {
     public let by: Party
     public let at: Timestamp
-    /// Of the stanza that took it back, as its author gave it (XEP-0424 5).
+    /// Of the stanza that took it back, as clients see it (XEP-0424 4).
     public let id: String?
     public let reason: String?
     /// By a moderator.
@@ -83,8 +90,11 @@ public struct MessageState: Hashable, Sendable {
     }
   }
 
-  /// Of the last change: who has seen a later one knows better.
+  /// Where the last change stands in the log.
   public var version: Position
+  /// How many changes there were: of two states of one message the one with more is
+  /// the later, and unlike a position it tells nothing of the rest of the log.
+  public var revision: Int64
   /// What it says now; nil: as it was said.
   public var text: String?
   public var editedAt: Timestamp?
@@ -94,10 +104,11 @@ public struct MessageState: Hashable, Sendable {
   public var reactions: [Reaction]
 
   public init(
-    version: Position, text: String? = nil, editedAt: Timestamp? = nil, retraction: Retraction? = nil,
-    reactions: [Reaction] = []
+    version: Position, revision: Int64 = 0, text: String? = nil, editedAt: Timestamp? = nil,
+    retraction: Retraction? = nil, reactions: [Reaction] = []
   ) {
     self.version = version
+    self.revision = revision
     self.text = text
     self.editedAt = editedAt
     self.retraction = retraction

@@ -32,6 +32,7 @@ extension MessageState {
     if state?.retraction != nil { throw .gone }
     var next = state ?? MessageState(version: position)
     next.version = position
+    next.revision += 1
     switch kind {
     case .reply: return nil
     case .correction:
@@ -54,11 +55,13 @@ extension MessageState {
     case .retraction(let reason):
       guard target.author == actor else { throw .foreign }
       next = MessageState(
-        version: position, retraction: Retraction(by: actor, at: time, id: id, reason: reason, isModeration: false))
+        version: position, revision: next.revision,
+        retraction: Retraction(by: actor, at: time, id: id, reason: reason, isModeration: false))
     case .moderation(let reason):
       guard mayModerate else { throw .foreign }
       next = MessageState(
-        version: position, retraction: Retraction(by: actor, at: time, id: id, reason: reason, isModeration: true))
+        version: position, revision: next.revision,
+        retraction: Retraction(by: actor, at: time, id: id, reason: reason, isModeration: true))
     }
     return next
   }
@@ -77,8 +80,9 @@ extension Judge {
   /// position, and the target's new state; nil: it has no effect.
   func resolve(
     _ draft: ReferenceDraft, text: String, id: String?, by actor: Party, others: [Party], in dialog: DialogID, realm: RealmID,
-    mayModerate: Bool, isApp: Bool, _ writer: any StoreWriter
+    mayModerate: Bool, isApp: Bool, isSinceJoin: Bool = false, _ writer: any StoreWriter
   ) throws -> (reference: Reference, state: MessageState?)? {
+    let kind = Self.cut(draft.kind)
     guard var target = try find(draft.target, by: actor, others, in: dialog, realm: realm, draft.kind, writer) else {
       if isApp { throw Problem(.missing, "message-unknown", "There is no such message in this dialog.") }
       return nil
@@ -89,26 +93,45 @@ extension Judge {
     {
       target = first
     }
-    guard case .message(let message) = target.fact else { return nil }
+    // Notices are nobody's to change, and nothing to answer.
+    guard case .message(let message) = target.fact else {
+      if isApp { throw Self.unsuitable }
+      return nil
+    }
+    // What the stanza will have: what has no id of its own has the entry's (XEP-0424 4).
+    let id = (isApp ? nil : id) ?? realms.entryID(head.next, in: realm).description
     let state: MessageState?
     do throws(ReferenceRefusal) {
       state = try MessageState.folding(
-        draft.kind, text: text, by: actor, mayModerate: mayModerate, into: target.state, of: target, at: head.next, id: id,
+        kind, text: text, by: actor, mayModerate: mayModerate, into: target.state, of: target, at: head.next, id: id,
         time: time)
     } catch {
       guard isApp else { return nil }
       switch error {
       case .foreign: throw Problem(.forbidden, "message-foreign", "Only its author may do this to a message.")
       case .gone: throw Problem(.missing, "message-deleted", "This message was deleted.")
-      case .unsuitable: throw Problem(.malformed, "message-unsuitable", "This cannot be done to this message.")
+      case .unsuitable: throw Self.unsuitable
       }
     }
     let reference = Reference(
-      kind: draft.kind, target: target.position, targetID: target.id,
+      kind: kind, target: target.position, targetID: target.id,
       // The app's messages have one id everywhere; the envelope has the client's.
       targetStanzaID: message.traits.contains(.fromApp) ? nil : message.envelope.id,
-      outcome: state.map { target.with($0) })
+      // Where nothing has changed, it is told as it is: live and from the log the same.
+      outcome: kind == .reply ? nil : state.map { target.with($0) } ?? target, isSinceJoin: isSinceJoin)
     return (reference, state)
+  }
+
+  private static let unsuitable = Problem(
+    .malformed, "message-unsuitable", "This cannot be done to this message.")
+
+  /// What is kept twice, in the log and in the state, must not be long.
+  private static func cut(_ kind: Reference.Kind) -> Reference.Kind {
+    switch kind {
+    case .retraction(let reason): .retraction(reason: cut(reason))
+    case .moderation(let reason): .moderation(reason: cut(reason))
+    case .reply, .correction, .reactions: kind
+    }
   }
 
   /// XEP-0308 names the author's own id; in rooms the others name the room's id,

@@ -72,7 +72,8 @@ extension Judge {
     let found = try draft.reference.flatMap {
       try resolve(
         $0, text: draft.content.text, id: draft.envelope.id, by: author, others: [], in: state.room.id, realm: author.realm,
-        mayModerate: speaker.role == .moderator || speaker.affiliation >= .admin, isApp: !isXMPP, writer)
+        mayModerate: speaker.role == .moderator || speaker.affiliation >= .admin, isApp: !isXMPP,
+        isSinceJoin: state.room.settings.history == .sinceJoin, writer)
     }
     // What changes a message is not a further one.
     if found?.reference.changes != true { try slow(author, speaker.role, in: state) }

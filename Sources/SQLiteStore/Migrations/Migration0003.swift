@@ -1,16 +1,23 @@
 extension Migration {
   /// What became of messages: a row for each that was corrected, reacted to or
   /// taken back. Of those `payloads.traits` has a bit, so that reading the others
-  /// costs nothing.
+  /// costs nothing. Corrections are found by what they correct, for what they say
+  /// goes with it.
   static let states = Migration(
     number: 3, name: "states",
     sql: """
       CREATE TABLE states (
         position INTEGER PRIMARY KEY,
         version INTEGER NOT NULL,
+        revision INTEGER NOT NULL,
         text TEXT,
         edited INTEGER,
         detail BLOB NOT NULL
       ) STRICT;
+      CREATE TABLE corrections (
+        target INTEGER NOT NULL,
+        position INTEGER NOT NULL,
+        PRIMARY KEY (target, position)
+      ) STRICT, WITHOUT ROWID;
       """)
 }

@@ -172,8 +172,8 @@ enum RoomInbound {
     }
     guard isSaid, !draft.isUnstored else { return overhear(turn, room, draft, extras) }
 
-    let hasText = !(draft.body ?? "").isEmpty
-    let kind: Content.Kind = draft.kind == .encrypted ? .encrypted : hasText ? .text : .none
+    let text = draft.text
+    let kind: Content.Kind = draft.kind == .encrypted ? .encrypted : text.isEmpty ? .none : .text
     if kind != .none { traits.insert(.counts) }
     var key: RepeatKey?
     if let id = draft.originID ?? stanza.id, id.utf8.count <= StanzaIDs.idBytesMax {
@@ -182,7 +182,7 @@ enum RoomInbound {
       key = RepeatKey(rule: .xmpp, id: id, bodyHash: digest.finish())
     }
     let said = RoomMessageDraft(
-      content: Content(kind: kind, text: draft.body ?? "", extras: extras), envelope: envelope, traits: traits, key: key,
+      content: Content(kind: kind, text: text, extras: extras), envelope: envelope, traits: traits, key: key,
       reference: draft.reference)
     turn.postToRoom(.say(room, said), numbered: true)
   }

@@ -7,6 +7,9 @@ import XMPP
 struct Draft {
   /// The text of `<body/>` in the stanza's own language, if there is one.
   var body: String?
+  /// What of the body is there only for clients that do not know the XEP it stands in
+  /// for (XEP-0428), in characters of XEP-0426: code points.
+  var fallbacks: [Range<Int>] = []
   /// What it is to the log when no child says otherwise.
   var kind = Content.Kind.none
   /// Kept although it has no body (`<store/>`, or a child of the named list:
@@ -32,4 +35,16 @@ struct Draft {
   var originID: String?
   /// The number of children that no reader and no rule above accounts for.
   var otherChildren = 0
+}
+
+extension Draft {
+  /// What an app shows: the body without its fallbacks. One that is all fallback is
+  /// shown whole, so that nothing said is lost where it stands in for nothing.
+  var text: String {
+    guard let body, !fallbacks.isEmpty else { return body ?? "" }
+    var text = ""
+    for (place, character) in body.unicodeScalars.enumerated()
+    where !fallbacks.contains(where: { $0.contains(place) }) { text.unicodeScalars.append(character) }
+    return text.allSatisfy(\.isWhitespace) ? body : text
+  }
 }

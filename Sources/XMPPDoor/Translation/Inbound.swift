@@ -62,10 +62,10 @@ enum Inbound {
     if draft.isUncopied { traits.insert(.uncopied) }
     if draft.isMarkable { traits.insert(.markable) }
     if draft.wantsReceipt { traits.insert(.receipted) }
-    let hasText = !(draft.body ?? "").isEmpty
-    let kind: Content.Kind = draft.kind == .encrypted ? .encrypted : hasText ? .text : .none
+    let text = draft.text
+    let kind: Content.Kind = draft.kind == .encrypted ? .encrypted : text.isEmpty ? .none : .text
     if kind != .none { traits.formUnion([.counts, .replayed]) }
-    let content = Content(kind: kind, text: draft.body ?? "", extras: extras)
+    let content = Content(kind: kind, text: text, extras: extras)
 
     if let marker = draft.marker, !isSaid {
       if marker.kind == .delivered { traits.remove(.archived) }

@@ -1,0 +1,88 @@
+import AppProtocol
+import Dialogs
+
+/// What the operations share that change a message which is there: finding it as
+/// the caller sees it, saying the change, and showing what came of it.
+struct MessageChange: Sendable {
+  let place: DialogPlace
+  let target: Entry
+  let caller: Party
+  private let call: Call
+
+  static let unknown = Problem(
+    .missing, "message-unknown", "There is no such message in this dialog.", field: "messageId")
+
+  /// Throws where there is no such message, or it is not the caller's to read.
+  init(_ messageID: String, in dialogID: String, _ call: Call) async throws(Problem) {
+    self.call = call
+    caller = try call.user().user
+    place = try await call.door.dialogs.place(dialogID, for: caller)
+    let id = PublicID(messageID)
+    target = try await Self.read(id, place, caller, call)
+  }
+
+  private static func read(
+    _ id: PublicID?, _ place: DialogPlace, _ caller: Party, _ call: Call
+  ) async throws(Problem) -> Entry {
+    let position = id.flatMap { call.parley.position(of: $0, in: caller.realm) }
+    let found = try await call.parley.read { reader -> Entry? in
+      var horizon = Position.zero
+      if case .room(let room) = place {
+        let (room, member) = try RoomSight.asMember(of: room.dialog, caller, reader)
+        horizon = RoomSight.horizon(of: member, in: room)
+      }
+      guard let position, position > horizon else { return nil }
+      return try reader.entry(position, in: place.id)
+    }
+    // Stanzas that only XMPP knows what to do with, and changes themselves, are no messages here.
+    guard let found, call.rendering.message(found) != nil else { throw unknown }
+    return found
+  }
+
+  var state: MessageState? { target.state }
+  /// nil: the server's own notice.
+  var message: Message? { if case .message(let message) = target.fact { message } else { nil } }
+  /// What the message says now; nil: it was deleted.
+  var text: String? { state?.retraction == nil ? state?.text ?? message?.content.text : nil }
+
+  func shown(_ entry: Entry? = nil) throws(Problem) -> MessageBody {
+    guard let body = call.rendering.message(entry ?? target) else {
+      throw Problem(.internal, "outcome-missing", "The change was stored, but it cannot be shown.")
+    }
+    return body
+  }
+
+  /// Says it, and returns the message after it.
+  func post(
+    _ kind: Reference.Kind, _ content: Content = Content(kind: .none), key: RepeatKey? = nil
+  ) async throws(Problem) -> Entry {
+    let reference = ReferenceDraft(kind: kind, target: .entry(target.id))
+    let intent: Intent
+    switch place {
+    case .peer(_, let peer):
+      var traits: Message.Traits = [.archived, .fromApp]
+      // A client without archive must learn it too when it comes back.
+      if case .reactions = kind {} else { traits.insert(.replayed) }
+      intent = .message(
+        MessageDraft(
+          to: peer.address, content: content, envelope: Envelope(type: .chat, id: key?.id), traits: traits, key: key,
+          reference: reference))
+    case .room(let room):
+      intent = .room(
+        .say(
+          .dialog(room.dialog),
+          RoomMessageDraft(
+            content: content, envelope: Envelope(type: .groupchat, id: key?.id), traits: [.archived, .fromApp],
+            key: key, reference: reference)))
+    }
+    let receipt: Receipt
+    do throws(Problem) { receipt = try await call.parley.post(intent, by: caller) } catch {
+      throw await call.parley.told(error, of: place, to: caller)
+    }
+    if !receipt.isRepeat, case .message(let said) = receipt.entry?.fact, let outcome = said.reference?.outcome {
+      return outcome
+    }
+    // A repeat: as it has become since.
+    return try await Self.read(target.id, place, caller, call)
+  }
+}

@@ -1,0 +1,49 @@
+import AppProtocol
+import Dialogs
+
+/// Says a text message of the caller's own anew. What it says already is answered
+/// with how it stands, and nobody is told; a `clientId` keeps a late repeat from undoing
+/// a newer edit.
+enum EditMessage: ServedOperation {
+  typealias Input = EditMessageInput
+  typealias Output = MessageBody
+  static let name = "message.edit"
+  static let method = Method.patch
+  static let path = "/v1/dialogs/{dialogId}/messages/{messageId}"
+
+  static func perform(_ input: EditMessageInput, _ call: Call) async throws(Problem) -> Outcome<MessageBody> {
+    let change = try await MessageChange(input.messageId, in: input.dialogId, call)
+    let content = try Self.content(input)
+    var key: RepeatKey?
+    if let id = input.clientId {
+      try Checks.clientID(id)
+      var digest = Digest64()
+      digest.combine("edit")
+      digest.combine(input.messageId)
+      digest.combine(content.text)
+      key = RepeatKey(rule: .app, id: id, bodyHash: digest.finish())
+    }
+    if let message = change.message, message.content.kind != .text {
+      throw Problem(.malformed, "message-unsuitable", "Only texts can be edited.", field: "messageId")
+    }
+    // Whether the caller may, the core says.
+    if key == nil, change.text == content.text, change.target.author.id == change.caller.id {
+      return .ok(try change.shown())
+    }
+    return .ok(try change.shown(try await change.post(.correction, content, key: key)))
+  }
+
+  private static func content(_ input: EditMessageInput) throws(Problem) -> Content {
+    let body: ContentBody
+    switch (input.text, input.content) {
+    case (let text?, nil): body = ContentBody(type: ContentBody.Kind.text.rawValue, text: text)
+    case (nil, let content?): body = content
+    case (nil, nil), (.some, .some):
+      throw Problem(.malformed, "input-malformed", "Give text or content.", field: "text")
+    }
+    guard body.type == ContentBody.Kind.text.rawValue else {
+      throw Problem(.malformed, "content-type-unsuitable", "A text stays a text.", field: "content.type")
+    }
+    return try Checks.content(body, metadata: nil)
+  }
+}

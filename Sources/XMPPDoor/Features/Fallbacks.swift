@@ -1,0 +1,34 @@
+import XMLStream
+import XMPP
+
+/// XEP-0428: what of a body is there for clients that do not know a XEP. Apps know
+/// what answers what, so they are shown an answer without its quote; XMPP clients get
+/// it as it was sent.
+struct Fallbacks: Feature {
+  static let xep = XEP(428, "0.2.1", "Fallback Indication", note: "quotes of replies, which apps are not shown")
+
+  private static let fallback = Name("fallback", NS.fallback)
+  private static let body = Name("body", NS.fallback)
+  /// Of one message; further ones are shown.
+  private static let rangesMax = 16
+
+  func register(in table: inout FeatureTable) {
+    table.read(Self.fallback) { element, draft in
+      guard element.has("for", equalTo: NS.reply) else { return }
+      for child in element.children where child.is(Self.body) && draft.fallbacks.count < Self.rangesMax {
+        // Without bounds it is the whole body, which then says nothing else.
+        guard let start = child["start"].flatMap({ Int($0) }), let end = child["end"].flatMap({ Int($0) }),
+          start >= 0, start < end
+        else { continue }
+        draft.fallbacks.append(start..<end)
+      }
+    }
+  }
+
+  /// The whole body stands in for what the XEP of this namespace says.
+  static func write(for namespace: StaticString, into writer: inout ElementWriter) {
+    writer.open(fallback)
+    writer.attribute("for", namespace)
+    writer.close()
+  }
+}
