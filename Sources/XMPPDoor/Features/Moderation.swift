@@ -1,0 +1,60 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0425: a moderator takes a message away. The room says so, not the moderator.
+struct Moderation: Feature {
+  static let xep = XEP(425, "0.3.0", "Moderated Message Retraction")
+
+  private static let moderate = Name("moderate", NS.moderation)
+  private static let moderated = Name("moderated", NS.moderation)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.moderation)", on: [.room])
+    table.iq(.set, Self.moderate, to: [.room]) { (turn, request) throws(StanzaError) in
+      guard request.first(Retractions.retract) != nil else {
+        throw StanzaError(.badRequest, "<moderate/> holds <retract/> (XEP-0425 3)")
+      }
+      guard let id = request["id"].flatMap({ PublicID($0) }) else {
+        throw StanzaError(.itemNotFound, "there is no such message in this room")
+      }
+      let reason = request.first(Name("reason", NS.moderation))?.text
+      turn.postToRoom(
+        .say(
+          .address(turn.room),
+          RoomMessageDraft(
+            content: Content(kind: .none), envelope: Envelope(type: .groupchat), traits: [.archived, .fromApp],
+            key: nil, reference: ReferenceDraft(kind: .moderation(reason: reason), target: .entry(id))))
+      ) { _ in turn.reply() }
+    }
+  }
+
+  /// What the room says (3.1).
+  static func write(
+    _ reference: Reference, reason: String?, by room: RoomName, _ occupantID: String, into writer: inout ElementWriter
+  ) {
+    writer.open(Retractions.retract)
+    writer.attribute("id", reference.targetID.description)
+    writeModerated(room, occupantID, into: &writer)
+    if let reason { write(reason: reason, into: &writer) }
+    writer.close()
+    Hints.writeStore(into: &writer)
+  }
+
+  /// Who it was only the occupant id says: nicks change.
+  static func writeModerated(_ room: RoomName, _ occupantID: String, into writer: inout ElementWriter) {
+    writer.open(moderated)
+    writer.attribute("by", room.address.description)
+    writer.open(.occupantID)
+    writer.attribute("id", occupantID)
+    writer.close()
+    writer.close()
+  }
+
+  static func write(reason: String, into writer: inout ElementWriter) {
+    writer.open("reason")
+    writer.text(reason)
+    writer.close()
+  }
+}

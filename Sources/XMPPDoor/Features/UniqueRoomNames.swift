@@ -1,0 +1,19 @@
+import XMLStream
+import XMPP
+
+/// XEP-0307: a name for a room that nobody has. Any random one will do: 128 bits
+/// are nobody else's, and nothing need be reserved.
+struct UniqueRoomNames: Feature {
+  static let xep = XEP(307, "0.1", "Unique Room Names for Multi-User Chat")
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.mucUnique)", on: [.rooms])
+    table.iq(.get, .mucUnique, to: [.rooms]) { turn, _ in
+      turn.reply { writer in
+        writer.open(.mucUnique)
+        writer.text(House.randomID())
+        writer.close()
+      }
+    }
+  }
+}
