@@ -64,6 +64,8 @@ final class EventForm: Sendable {
           dialogId: rendering.id(invitation.room.dialog), jid: invitation.room.address.description,
           name: invitation.name ?? subjects.rooms[invitation.room.dialog]?.settings.name,
           inviterId: invitation.inviter.name, reason: invitation.reason))
+    // What XMPP clients publish, apps see in the profile, or not at all.
+    case .node: return EventForm(head: nil, message: nil, cursor: cursor)
     }
   }
 

@@ -74,6 +74,28 @@ public enum Limits {
   public static let leasesPerUserMax = 32
   public static let slowModeSecondsMax = 86_400
 
+  // What users publish (XEP-0163, XEP-0049).
+  /// A node per device and kind is what OMEMO needs, and nobody tidies up; the
+  /// next is refused with `max-nodes-exceeded`.
+  public static let nodesPerUserMax = 512
+  /// Longer is refused with `not-acceptable`: names are namespaces.
+  public static let nodeNameBytesMax = 1_023
+  /// What `max` means, as many as a user has rooms. At the bound the node's
+  /// `publish_node_full` decides: the oldest goes, or the new one is refused.
+  public static let itemsPerNodeMax = roomsPerUserMax
+  /// A whole address fits (RFC 7622 3.1); longer is refused with `not-acceptable`.
+  public static let itemIDBytesMax = 3_071
+  /// An avatar of `avatarBytesMax` in base 64 fits; larger is refused with
+  /// `payload-too-big`.
+  public static let itemBytesMax = 196_608
+  /// Of all items of one user together; the next is refused with
+  /// `policy-violation`. The bounds above would let one account fill a disk.
+  public static let publishedBytesMax = 33_554_432
+  /// Elements of private data that one user keeps, and bytes of each; beyond it
+  /// `policy-violation`. Clients have two or three of a kilobyte.
+  public static let keepsakesMax = 100
+  public static let keepsakeBytesMax = 65_536
+
   // Sessions.
   /// Of one user over both doors; the next is refused with `resource-constraint`.
   public static let sessionsPerUserMax = 32

@@ -32,6 +32,18 @@ public protocol StoreReader {
   func userCount(in realm: RealmID) throws -> Int
   func credentials(of user: UserID) throws -> [SCRAMKeys]
   func vault(_ user: UserID, node: String, item: String) throws -> [UInt8]?
+  /// How many items of the vault stand under `node`.
+  func vaultCount(_ user: UserID, node: String) throws -> Int
+
+  // What users publish
+  func node(_ name: String, of owner: UserID) throws -> Node?
+  /// By name.
+  func nodes(of owner: UserID) throws -> [Node]
+  /// How many nodes somebody has, and the bytes of all their items.
+  func published(by owner: UserID) throws -> (nodes: Int, bytes: Int)
+  func item(_ id: String, in node: String, of owner: UserID) throws -> NodeItem?
+  /// The newest of them, or the oldest; either way in the order of publication.
+  func items(in node: String, of owner: UserID, newest: Bool, limit: Int) throws -> [NodeItem]
 
   // Contacts and blocks
   func contact(of owner: UserID, _ address: BareJID) throws -> Contact?
@@ -169,7 +181,17 @@ public protocol StoreWriter: StoreReader {
   func setCredentials(_ keys: [SCRAMKeys], for user: UserID) throws
   /// nil deletes the item.
   func setVault(_ user: UserID, node: String, item: String, _ bytes: [UInt8]?) throws
-  /// Contacts, blocks, credentials, grants, vault of a deleted user.
+  // What users publish
+  /// Inserts, or replaces configuration and counts.
+  func put(_ node: Node) throws
+  /// Inserts or replaces.
+  func put(_ item: NodeItem, in node: String, of owner: UserID) throws
+  func removeItem(_ id: String, in node: String, of owner: UserID) throws
+  func removeItems(in node: String, of owner: UserID) throws
+  /// With its items.
+  func removeNode(_ name: String, of owner: UserID) throws
+
+  /// Contacts, blocks, credentials, grants, vault and nodes of a deleted user.
   func erasePersonal(_ user: UserID) throws
 
   func put(_ contact: Contact) throws

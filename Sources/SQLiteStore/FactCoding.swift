@@ -11,7 +11,7 @@ enum FactCoding {
     var out = ByteWriter()
     switch fact {
     case .message, .dialogOpened: return nil
-    case .marker, .contact, .blocks, .profile, .room, .invitation: out.write(version)
+    case .marker, .contact, .blocks, .profile, .room, .invitation, .node: out.write(version)
     }
     switch fact {
     case .message, .dialogOpened: return nil
@@ -27,6 +27,7 @@ enum FactCoding {
       out.write(profile.metadata) { $0.write($1) }
     case .room(let change): write(change, &out)
     case .invitation(let invitation): write(invitation, &out)
+    case .node(let change): write(change, &out)
     }
     return out.bytes
   }
@@ -40,7 +41,7 @@ enum FactCoding {
     switch kind {
     case .message: return .message(try stanza())
     case .dialogOpened: return .dialogOpened
-    case .marker, .contact, .blocks, .profile, .room, .invitation: break
+    case .marker, .contact, .blocks, .profile, .room, .invitation, .node: break
     }
     var from = ByteReader(detail)
     guard try from.int() == version else { throw damaged }
@@ -62,6 +63,7 @@ enum FactCoding {
           avatarHash: try from.optional(text), metadata: try from.optional(text)))
     case .room: return .room(try roomChange(&from, stanza: stanza, party: party))
     case .invitation: return .invitation(try invitation(&from, party: party, room: room))
+    case .node: return .node(try nodeChange(&from))
     }
   }
 

@@ -26,7 +26,7 @@ extension Reader {
       switch kind {
       case .message:
         .message(try Self.message(row, reference: row.isNull(17) ? nil : FactCoding.decode(reference: row.bytes(17)) { seal.seal($0.number) }))
-      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation:
+      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node:
         try FactCoding.decode(
           kind, row.bytes(17), in: dialog, stanza: { () throws(StoreFailure) in try Self.message(row) },
           seal: { seal.seal($0.number) }, party: { try known($0) }, room: { try known($0) })
@@ -71,7 +71,7 @@ extension Writer {
     case .room(let change):
       try bind(change.stanza, key, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
-    case .contact, .blocks, .profile, .dialogOpened, .invitation:
+    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node:
       try bind(nil, nil, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
     }

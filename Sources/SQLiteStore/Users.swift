@@ -46,6 +46,10 @@ extension Reader {
   func vault(_ user: UserID, node: String, item: String) throws -> [UInt8]? {
     try connection(.vaultItem).bind(1, user.number).bind(2, node).bind(3, item).first { $0.bytes(0) }
   }
+
+  func vaultCount(_ user: UserID, node: String) throws -> Int {
+    try connection(.vaultCount).bind(1, user.number).bind(2, node).first { Int($0.int(0)) } ?? 0
+  }
 }
 
 extension Writer {
@@ -112,6 +116,8 @@ extension Writer {
   func erasePersonal(_ user: UserID) throws {
     for query in [
       Query.deleteCredentials, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants, .deleteSuspended,
+      .deleteAllItems,
+      .deleteNodes,
       // The marks last: the rooms are found by them.
       .endMemberships, .deleteRoomMarks,
     ] {
@@ -170,6 +176,7 @@ extension Query {
     """)
 
   fileprivate static let vaultItem = Query("SELECT bytes FROM vault WHERE user = ?1 AND node = ?2 AND item = ?3")
+  fileprivate static let vaultCount = Query("SELECT count(*) FROM vault WHERE user = ?1 AND node = ?2")
   fileprivate static let putVault = Query(
     """
     INSERT INTO vault (user, node, item, bytes) VALUES (?1, ?2, ?3, ?4)

@@ -46,6 +46,28 @@ enum DoorLimits {
   /// What a result weighs beside its payload.
   static let archiveResultBytes = 512
 
+  // Publish-subscribe (XEP-0060) and entity capabilities (XEP-0115).
+  /// Items that one request names; more is refused with `policy-violation`.
+  static let itemsNamedMax = 256
+  /// Bytes of one answer, half of what stream management may hold unacknowledged
+  /// (1 MiB): of more items the newest are given, and that there are others is
+  /// said (6.5.4). The last items that are told at once stay below it, too.
+  static let itemsBytesMax = 512 * 1024
+  /// What an item weighs beside its payload.
+  static let itemOverheadBytes = 128
+  /// Capability hashes whose interests are known, of the whole server; at the
+  /// bound the list begins anew, and clients are asked again. Each costs a
+  /// kilobyte or two; a busy server meets some hundred kinds of clients.
+  static let knownCapabilitiesMax = 1_000
+  /// Nodes that one client is interested in; the rest is ignored. Clients name
+  /// about ten.
+  static let interestsMax = 64
+  /// Bytes of a capabilities node with its hash; longer is ignored.
+  static let capabilitiesNodeBytesMax = 1_024
+  /// Questions of the server that one client has not answered; at the bound the
+  /// oldest is given up.
+  static let questionsMax = 8
+
   // Rooms (XEP-0045).
   /// Messages of history for who enters and names no number: a screen. Most
   /// clients read the archive and ask for none.

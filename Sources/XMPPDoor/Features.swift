@@ -20,6 +20,12 @@ enum Features {
     AvatarHash.self,
     Archive.self,
     Carbons.self,
+    // What the user publishes
+    PEP.self,
+    Bookmarks.self,
+    BookmarkStorage.self,
+    BookmarkConversion.self,
+    PrivateStorage.self,
     // Messages
     StanzaIDs.self,
     Delay.self,
@@ -76,9 +82,14 @@ enum Features {
     XEP(0, "", "RFC 7622: addresses (PRECIS)"),
     XEP(4, "2.13.2", "Data Forms"),
     XEP(59, "1.0", "Result Set Management", note: "without counts and indexes"),
+    XEP(
+      60, "1.30.0", "Publish-Subscribe",
+      note: "what XEP-0163 needs of it; no subscriptions by request, no pages of items"),
     XEP(82, "", "XMPP Date and Time Profiles", note: "DateTime"),
     XEP(106, "1.1.1", "JID Escaping"),
     XEP(198, "1.6.3", "Stream Management", note: "acknowledgement and resumption, also over a graceful restart"),
+    XEP(222, "1.0", "Persistent Storage of Public Data via PubSub"),
+    XEP(223, "1.1.1", "Persistent Storage of Private Data via PubSub"),
     XEP(297, "1.0", "Stanza Forwarding", note: "in carbons and archive results"),
     XEP(368, "1.1.0", "SRV records for XMPP over TLS", note: "direct TLS; the records are the operator's"),
     XEP(478, "0.2.0", "Stream Limits Advertisement"),
@@ -86,14 +97,12 @@ enum Features {
 
   /// What compliant servers have and this one does not yet.
   static let pending: [XEP] = [
-    XEP(60, "", "Publish-Subscribe"),
     XEP(77, "", "In-Band Registration"),
     XEP(84, "", "User Avatar"),
     XEP(114, "", "Jabber Component Protocol"),
     XEP(124, "", "BOSH"),
     XEP(156, "", "Discovering Alternative XMPP Connection Methods"),
     XEP(157, "", "Contact Addresses for XMPP Services"),
-    XEP(163, "", "Personal Eventing Protocol"),
     XEP(206, "", "XMPP Over BOSH"),
     XEP(215, "", "External Service Discovery"),
     XEP(220, "", "Server Dialback", note: "no federation"),
@@ -103,7 +112,6 @@ enum Features {
     XEP(372, "", "References", note: "mentions"),
     XEP(386, "", "Bind 2"),
     XEP(388, "", "Extensible SASL Profile"),
-    XEP(402, "", "PEP Native Bookmarks"),
     XEP(433, "", "Extended Channel Search"),
     XEP(441, "", "Message Archive Management Preferences"),
     XEP(463, "", "MUC Affiliations Versioning"),

@@ -37,6 +37,7 @@ public final class House: Sendable {
   let binding = BindPolicy(resourcesMax: Dialogs.Limits.sessionsPerUserMax)
   let suspended = SuspendedSessions()
   let failures = LoginFailures()
+  let capabilities = ClientCapabilities()
 
   public init(parley: Parley, options: Options, logger: Logger) {
     self.parley = parley

@@ -25,6 +25,8 @@ enum SessionArchive {
     var carbons: Bool
     var wantsRoster: Bool
     var wantsBlocks: Bool
+    /// nil: written before there were any.
+    var interests: [String]?
     var presence: KeptPresence?
     /// Occupants it was: `room@service/nick`. Absent in what an earlier release wrote.
     var occupants: [String]?
@@ -48,6 +50,7 @@ enum SessionArchive {
       hasReplayed: state.hasReplayed, missed: state.missed?.number, toldUpTo: state.toldUpTo.number,
       confirmedUpTo: state.confirmedUpTo.number, carbons: attendance?.carbons ?? false,
       wantsRoster: attendance?.wantsRoster ?? false, wantsBlocks: attendance?.wantsBlocks ?? false,
+      interests: attendance.map { Array($0.interests) },
       presence: state.presence.map {
         Kept.KeptPresence(
           availability: $0.availability.rawValue, status: $0.status, priority: $0.priority, extras: Data($0.extras),
@@ -108,6 +111,7 @@ enum SessionArchive {
     attendance.carbons = kept.carbons
     attendance.wantsRoster = kept.wantsRoster
     attendance.wantsBlocks = kept.wantsBlocks
+    attendance.interests = Set(kept.interests ?? [])
     session.suspend()
     handle.stands(session)
     session.attend(as: attendance)

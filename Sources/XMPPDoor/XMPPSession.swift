@@ -54,6 +54,8 @@ final class XMPPSession {
   private var toldUpTo = Position.zero
   private var confirmedUpTo = Position.zero
   private var pinged: (id: String, upTo: Position)?
+  /// What the server has asked the client, oldest first.
+  private var questions: [(id: String, answered: (XMPPSession, Stanza) -> Void)] = []
 
   private struct InFlight {
     let token: UInt64
@@ -312,6 +314,7 @@ final class XMPPSession {
       RoomOutbound.presence(presence, form, to: self)
       if form == .roomOwn { rooms.told(presence) }
     case .notice(let notice): RoomOutbound.notice(notice, form, to: self)
+    case .node(let event): NodeWriter.send(event, to: self)
     case .closed(let reason): close(reason)
     }
   }
@@ -427,7 +430,7 @@ final class XMPPSession {
       }
       message = stanza
     case .contact, .blocks, .profile, .invitation: return .direct
-    case .dialogOpened, .room: return nil
+    case .dialogOpened, .room, .node: return nil
     }
     let copies = carbons && !message.traits.contains(.uncopied)
     if entry.author.id == party.id, entry.peer != party {
@@ -467,15 +470,35 @@ final class XMPPSession {
     _ = parley.submit(Post(author: party, intent: .confirm(confirmedUpTo), completion: .none))
   }
 
-  /// An IQ result or error from the client to the server: the answer to our
-  /// ping, which stood behind messages (a client without stream management
-  /// confirms in no other way).
-  func answered(_ id: String) {
+  /// An IQ result or error from the client to the server: the answer to a
+  /// question, or to our ping, which stood behind messages (a client without
+  /// stream management confirms in no other way).
+  func answered(_ stanza: Stanza) {
+    guard let id = stanza.id else { return }
+    if let index = questions.firstIndex(where: { $0.id == id }) {
+      return questions.remove(at: index).answered(self, stanza)
+    }
     guard let pinged, pinged.id == id else { return }
     self.pinged = nil
     confirmed(pinged.upTo)
     if pace.waits { ping() }
     postConfirmation()
+  }
+
+  /// Asks the client something. What it does not answer is forgotten in time.
+  func ask(_ content: (inout ElementWriter) -> Void, then: @escaping (XMPPSession, Stanza) -> Void) {
+    let id = House.randomID()
+    if questions.count >= DoorLimits.questionsMax { questions.removeFirst() }
+    questions.append((id, then))
+    send { writer in
+      writer.open(.iq)
+      writer.attribute("type", IQType.get.text)
+      writer.attribute("id", id)
+      writer.attribute("from", jid.bare.domain)
+      writer.attribute("to", jid.description)
+      content(&writer)
+      writer.close()
+    }
   }
 
   func askForSign() {
@@ -666,6 +689,7 @@ final class XMPPSession {
     handle.ended()
     inFlight = []
     waiting = []
+    questions = []
     slots = [:]
   }
 }

@@ -142,6 +142,8 @@ enum Heard: Equatable {
   case invited(String)
   case occupant(String, Role, codes: [UInt16], Form)
   case notice(RoomNotice.Kind)
+  case recorded(NodeChange)
+  case event(String, String, NodeEvent.Kind)
   case done(UInt64)
   case refused(UInt64, Problem.Kind)
 
@@ -162,6 +164,7 @@ enum Heard: Equatable {
       case .dialogOpened: self = .dialog
       case .room(let change): self = .noted(change.change)
       case .invitation(let invitation): self = .invited(invitation.room.address.description)
+      case .node(let change): self = .recorded(change)
       }
     case .signal(let signal, let form):
       switch signal {
@@ -172,6 +175,7 @@ enum Heard: Equatable {
       case .occupant(let presence):
         self = .occupant(presence.nick, presence.role, codes: presence.codes, form)
       case .notice(let notice): self = .notice(notice.kind)
+      case .node(let event): self = .event(event.owner.name, event.node, event.kind)
       }
     case .outcome(let token, let result):
       switch result {

@@ -34,6 +34,12 @@ struct ArchiveStub: StoreReader {
   func userCount(in realm: RealmID) throws -> Int { throw NotAsked() }
   func credentials(of user: UserID) throws -> [SCRAMKeys] { throw NotAsked() }
   func vault(_ user: UserID, node: String, item: String) throws -> [UInt8]? { throw NotAsked() }
+  func vaultCount(_ user: UserID, node: String) throws -> Int { throw NotAsked() }
+  func node(_ name: String, of owner: UserID) throws -> Node? { throw NotAsked() }
+  func nodes(of owner: UserID) throws -> [Node] { throw NotAsked() }
+  func published(by owner: UserID) throws -> (nodes: Int, bytes: Int) { throw NotAsked() }
+  func item(_ id: String, in node: String, of owner: UserID) throws -> NodeItem? { throw NotAsked() }
+  func items(in node: String, of owner: UserID, newest: Bool, limit: Int) throws -> [NodeItem] { throw NotAsked() }
   func contact(of owner: UserID, _ address: BareJID) throws -> Contact? { throw NotAsked() }
   func contacts(of owner: UserID) throws -> [Contact] { throw NotAsked() }
   func contactChanges(of owner: UserID, after version: Position) throws -> [ContactChange] { throw NotAsked() }

@@ -21,7 +21,11 @@ struct TableTests {
   @Test func serverSaysWhatItIs() throws {
     let info = table.capabilities(of: .server)
     #expect(info.isWellFormed)
-    #expect(info.identities == [.init(category: "server", type: "im", name: "Parley")])
+    // XEP-0223 5: older clients look for PEP here.
+    #expect(
+      info.identities == [
+        .init(category: "server", type: "im", name: "Parley"), .init(category: "pubsub", type: "pep"),
+      ])
     for feature in [
       "http://jabber.org/protocol/disco#info", "http://jabber.org/protocol/disco#items", "urn:xmpp:ping",
       "jabber:iq:version", "urn:xmpp:time", "jabber:iq:last", "vcard-temp", "urn:xmpp:blocking", "urn:xmpp:carbons:2",
@@ -33,8 +37,13 @@ struct TableTests {
   @Test func accountSaysWhatItIs() {
     let info = table.capabilities(of: .account)
     #expect(info.isWellFormed)
-    #expect(info.identities == [.init(category: "account", type: "registered")])
-    for feature in ["urn:xmpp:mam:2", "urn:xmpp:mam:2#extended", "urn:xmpp:sid:0", "vcard-temp"] {
+    #expect(
+      info.identities == [.init(category: "account", type: "registered"), .init(category: "pubsub", type: "pep")])
+    for feature in [
+      "http://jabber.org/protocol/pubsub#publish-options", "http://jabber.org/protocol/pubsub#persistent-items",
+      "urn:xmpp:bookmarks:1#compat", "urn:xmpp:bookmarks-conversion:0", "urn:xmpp:mam:2", "urn:xmpp:mam:2#extended",
+      "urn:xmpp:sid:0", "vcard-temp",
+    ] {
       #expect(info.features.contains(feature), "\(feature)")
     }
   }

@@ -183,7 +183,7 @@ extension AppSession {
       if party.id == session.caller.user.id || !isWritable { return }
       tell(.userUpdated, UserUpdatedBody(user: session.rendering.user(party, profile)))
     // Who is in a room now is XMPP's question; an app asks for the members.
-    case .occupant, .notice: break
+    case .occupant, .notice, .node: break
     case .closed(let reason): revoke(reason)
     }
   }
@@ -270,7 +270,7 @@ extension AppSession {
       if isMine || !message.traits.contains(.counts) { return }
     case .marker(let marker):
       if !isMine || marker.kind != .displayed { return }
-    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation: return
+    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node: return
     }
     if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(entry.dialog) }
     scheduleUnread(session)

@@ -103,6 +103,7 @@ public final class Hub: Sendable {
       now.carbons = was.carbons
       now.wantsRoster = was.wantsRoster
       now.wantsBlocks = was.wantsBlocks
+      now.interests = was.interests
       now.directed = was.directed
       users[old.party.id]!.attendances[index] = now
       return true

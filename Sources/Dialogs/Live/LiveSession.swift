@@ -52,6 +52,9 @@ public struct Attendance: Sendable {
   public var wantsRoster = false
   /// Has fetched the block list: gets pushes (XEP-0191 3.2).
   public var wantsBlocks = false
+  /// The nodes whose changes the client wants to be told of (XEP-0060 9.2), by
+  /// name. One copy for all sessions that want the same.
+  public var interests: Set<String> = []
   /// Whom directed presence was sent to (RFC 6121 4.6): told when it ends. At
   /// most `Limits.directedMax`; at the bound the oldest is forgotten.
   public internal(set) var directed: [BareJID] = []

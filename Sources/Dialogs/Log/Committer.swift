@@ -128,6 +128,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         lanes = LaneBatch()
         hub.showPresence(of: user, to: viewer, available: available, time: judge.time)
       case .room(let news): tell(news, into: &lanes)
+      case .node(let event, let card): hub.route(event, card: card, into: &lanes)
       case .followed(let room, let session): audiences.follow(room, by: session)
       case .vacated(let session): audiences.forget(session)
       case .closed(let user, let reason):
@@ -186,6 +187,8 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         case .xmpp: if attendance.isAvailable { lanes.add(.entry(entry, .direct), to: attendance.session) }
         }
       }
+    // Whoever is interested gets an event (`News.node`).
+    case .node: break
     }
   }
 
@@ -279,6 +282,8 @@ enum News {
   case presence(of: UserID, to: UserID, available: Bool)
   case closed(UserID, CloseReason)
   case room(RoomNews)
+  /// `card`: the owner's, where they were not online.
+  case node(NodeEvent, Card?)
   /// An app session hears a room of which its user is a member.
   case followed(DialogID, any LiveSession)
   /// A session has ended.

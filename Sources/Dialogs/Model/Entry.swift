@@ -74,6 +74,8 @@ public enum Fact: Sendable {
   case room(RoomChange)
   /// Somebody was asked into a room (in the invited user's `self` dialog).
   case invitation(Invitation)
+  /// An item that the user publishes changed (in the owner's `self` dialog).
+  case node(NodeChange)
 
   /// Stored with the entry: never renumber. 1 to 9 are what people say,
   /// 10 and up what the server notes.
@@ -86,6 +88,7 @@ public enum Fact: Sendable {
     case dialogOpened = 14
     case room = 15
     case invitation = 16
+    case node = 17
   }
 
   public var kind: Kind {
@@ -98,6 +101,7 @@ public enum Fact: Sendable {
     case .dialogOpened: .dialogOpened
     case .room: .room
     case .invitation: .invitation
+    case .node: .node
     }
   }
 }

@@ -70,6 +70,10 @@ public enum Intent: Sendable {
   case openDialog(BareJID)
   /// Anything about a group or public dialog.
   case room(RoomIntent)
+  /// Anything about what the author publishes. `Receipt.isRepeat`: nothing changed.
+  case node(NodeIntent)
+  /// What the author's clients keep for themselves, all or none of it.
+  case keep([KeepsakeDraft])
   /// A session arrives: it is registered with the hub at one exact position.
   case attend(Attendance)
   /// A signal that rides behind its sender's posts, in order.

@@ -12,6 +12,8 @@ public enum Signal: Sendable {
   case occupant(OccupantPresence)
   /// What a room says to those who are there.
   case notice(RoomNotice)
+  /// A node that the client is interested in has changed (XEP-0163).
+  case node(NodeEvent)
   /// The session must end.
   case closed(CloseReason)
 }

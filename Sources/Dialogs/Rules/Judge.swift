@@ -27,6 +27,8 @@ struct Judge {
   var rooms = RoomBook()
   /// Sessions that came with this batch: the hub hears of them after it.
   private var arriving: [Attendance] = []
+  /// Several bookmarks change at once: the list is told of when all have.
+  var isGathering = false
 
   struct CachedUser { let party: Party; let state: User.State }
   struct Pair: Hashable { let low: UserID; let high: UserID }
@@ -94,6 +96,7 @@ struct Judge {
     handled = [:]
     arriving = []
     rooms.rollBack()
+    isGathering = false
   }
 
   mutating func take() -> [News] {
@@ -134,6 +137,8 @@ struct Judge {
     case .profile(let draft): try profile(post, draft, writer)
     case .openDialog(let address): try openDialog(post, address, writer)
     case .room(let intent): try room(post, intent, writer)
+    case .node(let intent): try node(post, intent, writer)
+    case .keep(let drafts): try keep(post, drafts, writer)
     case .attend(let attendance): try attend(post, attendance, writer)
     case .signal(let signal, let target):
       news.append(.signal(signal, session(of: post), post.author, target))

@@ -283,15 +283,16 @@ extension Judge {
     guard affiliation == .owner else { throw Problem.notOwner }
     let reason = Self.cut(reason)
     // Nobody follows the room any more: its end stands in the feed of everybody who did.
-    var feeds: [FeedRow] = []
+    var members: [Party] = []
     var after: UserID?
     while true {
       let page = try writer.members(
         of: state.room.id, among: [.watcher, .member, .admin, .owner], after: after, limit: Limits.feedPageMax)
-      feeds += page.map { FeedRow(user: $0.party.id, traits: [.inbound]) }
+      members += page.map(\.party)
       guard page.count == Limits.feedPageMax else { break }
       after = page.last?.party.id
     }
+    let feeds = members.map { FeedRow(user: $0.id, traits: [.inbound]) }
     state.room.isDestroyed = true
     rooms.changed(state)
     let entry = try note(
@@ -308,6 +309,7 @@ extension Judge {
     tell(.entry(entry, author: session(of: post)))
     tell(.closed(state.room.id))
     rooms.hurry(state.room.id)
+    for member in members { try unbookmark(state.room, for: member, writer) }
     var receipt = Receipt(position: head)
     receipt.entry = entry
     receipt.room = state.room

@@ -178,7 +178,10 @@ extension Judge {
       try changeOccupant(party, from: before, to: member, nick: shownNick, reason: reason, by: post, in: state, writer)
     }
     if after.isMember, !before.isMember, party.id != post.author.id {
+      try bookmark(state.room, for: party, nick: member.nick, writer)
       try tellInvitation(to: party, in: state.room, by: post.author, reason: reason, writer)
+    } else if !after.isMember, before.isMember {
+      try unbookmark(state.room, for: party, writer)
     }
     return entry
   }

@@ -319,6 +319,10 @@ public enum Vault {
   public static let avatar = "avatar"
   public static let bytes = "bytes"
   public static let mediaType = "type"
+  /// What clients keep for themselves (XEP-0049), by name.
+  public static let keepsakes = "private"
+  /// What a list of bookmarks holds beside rooms, under `bytes`.
+  public static let bookmarks = "bookmarks"
 }
 
 extension ContactChange {

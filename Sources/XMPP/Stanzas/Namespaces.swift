@@ -22,6 +22,8 @@ public enum NS {
   public static let bookmarks: StaticString = "urn:xmpp:bookmarks:1"
   /// XEP-0402 as an old bookmark storage (XEP-0048) sees it.
   public static let bookmarksCompatibility: StaticString = "urn:xmpp:bookmarks:1#compat"
+  /// XEP-0402, as the PEP node of XEP-0048 sees it.
+  public static let bookmarksPEPCompatibility: StaticString = "urn:xmpp:bookmarks:1#compat-pep"
   /// XEP-0411.
   public static let bookmarksConversion: StaticString = "urn:xmpp:bookmarks-conversion:0"
   /// XEP-0469.

@@ -23,6 +23,7 @@ struct Disco: Feature {
       try Self.reply(turn, query, .rooms)
     }
     table.iq(.get, .discoInfo, to: [.account]) { (turn, query) throws(StanzaError) in
+      if let node = query["node"] { return PEP.info(turn, node) }
       try Self.reply(turn, query, .account)
     }
     table.iq(.get, .discoInfo, to: [.session]) { (turn, query) throws(StanzaError) in
@@ -41,8 +42,9 @@ struct Disco: Feature {
   ) throws(StanzaError) {
     let node = query["node"]
     let capabilities = turn.session.house.table.capabilities(of: target)
-    // The only nodes are those of entity capabilities (XEP-0115 6.2).
-    if let node, target == .account || node != EntityCapabilities.node(of: capabilities) {
+    // The only nodes are those of entity capabilities (XEP-0115 6.2); an account
+    // has nodes of its own (`PEP.info`).
+    if let node, node != EntityCapabilities.node(of: capabilities) {
       throw StanzaError(.itemNotFound, "there is no such node")
     }
     turn.reply { write(capabilities, node: node, into: &$0) }
@@ -50,6 +52,7 @@ struct Disco: Feature {
 
   private static func infoOfUser(_ turn: Turn, _ query: Element) throws(StanzaError) {
     guard let address = turn.to?.bare else { throw StanzaError(.badRequest) }
+    if let node = query["node"] { return PEP.info(turn, node) }
     let (viewer, jid) = (turn.party, turn.jid)
     turn.fetch { try PresenceAccess.to(address, for: viewer, at: jid, $0) } reply: { (access) throws(StanzaError) in
       // 8: unknown and unshared accounts look alike.
@@ -68,27 +71,40 @@ struct Disco: Feature {
 
   // MARK: Items
 
-  /// The server has its rooms; an account has its available resources (4.2).
+  /// The server has its rooms; an account has its available resources (4.2) and
+  /// its nodes (XEP-0060 5.2), as far as whoever asks may see them.
   private static func ownItems(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    if turn.to?.isDomain != true { return itemsOfAccount(turn, query) }
     if query["node"] != nil { throw StanzaError(.itemNotFound, "there is no such node") }
-    let isAccount = turn.to.map { !$0.isDomain } ?? true
     let rooms = turn.parley.realm(domain: turn.to?.domain ?? turn.party.address.domain)?.rooms
-    let items = isAccount ? resources(of: turn.party, turn.parley.hub) : rooms.map { [$0] } ?? []
-    turn.reply { writeItems(items, into: &$0) }
+    turn.reply { writeItems(rooms.map { [$0] } ?? [], into: &$0) }
   }
 
-  private static func itemsOfUser(_ turn: Turn, _ query: Element) throws(StanzaError) {
-    guard let address = turn.to?.bare else { throw StanzaError(.badRequest) }
-    let hasNode = query["node"] != nil
+  private static func itemsOfUser(_ turn: Turn, _ query: Element) throws(StanzaError) { itemsOfAccount(turn, query) }
+
+  private static func itemsOfAccount(_ turn: Turn, _ query: Element) {
+    if let node = query["node"] { return PEP.itemNames(turn, node) }
+    let address = turn.to?.bare ?? turn.party.address
     let (viewer, jid) = (turn.party, turn.jid)
-    turn.fetch { try PresenceAccess.to(address, for: viewer, at: jid, $0) } reply: { (access) throws(StanzaError) in
-      switch access {
+    turn.fetch { reader in
+      (try PresenceAccess.to(address, for: viewer, at: jid, reader), try PEP.nodes(of: address, for: viewer, at: jid, reader))
+    } reply: { (access, nodes) in
       // 8: an empty result for whom it does not concern.
-      case .absent, .denied: turn.reply { writeItems([], into: &$0) }
-      case .granted(let user):
-        if hasNode { throw StanzaError(.itemNotFound, "there is no such node") }
+      var resources: [String] = []
+      if case .granted(let user) = access {
         let party = Party(id: user.id, realm: user.realm, address: user.address)
-        turn.reply { writeItems(resources(of: party, turn.parley.hub), into: &$0) }
+        resources = Self.resources(of: party, turn.parley.hub)
+      }
+      turn.reply { writer in
+        writeItems(resources, into: &writer) { writer in
+          for node in nodes {
+            writer.open(.discoItem)
+            writer.attribute("jid", address.description)
+            writer.attribute("node", node.name)
+            writer.attribute("name", node.configuration.title)
+            writer.close()
+          }
+        }
       }
     }
   }
@@ -97,13 +113,16 @@ struct Disco: Feature {
     hub.attendances(of: party.id).filter(\.isAvailable).map { Outbound.address(party, $0.resource) }
   }
 
-  private static func writeItems(_ items: [String], into writer: inout ElementWriter) {
+  private static func writeItems(
+    _ items: [String], into writer: inout ElementWriter, _ more: (inout ElementWriter) -> Void = { _ in }
+  ) {
     writer.open(.discoItems)
     for item in items {
       writer.open(.discoItem)
       writer.attribute("jid", item)
       writer.close()
     }
+    more(&writer)
     writer.close()
   }
 }

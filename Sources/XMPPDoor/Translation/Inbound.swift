@@ -181,7 +181,9 @@ enum Inbound {
           // XEP-0045 7.14: who goes offline is in no room.
           if !presence.isAvailable { RoomInbound.leaveAll(session) }
           session.parley.hub.setPresence(presence, of: session.handle)
+          if isFirst || !presence.isAvailable { PEP.became(isAvailable: presence.isAvailable, session) }
           if presence.isAvailable {
+            EntityCapabilities.announced(stanza.element, by: session)
             if isFirst { requests(session) }
             session.becameAvailable()
           }
@@ -292,8 +294,7 @@ enum Inbound {
       target = .account
     }
     guard type.isRequest else {
-      if let id = stanza.id { session.answered(id) }
-      return
+      return session.answered(stanza)
     }
     guard let payload = stanza.payload,
       let handler = session.house.table.iqHandler(payload, isSet: type == .set, target: target)

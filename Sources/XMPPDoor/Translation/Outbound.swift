@@ -26,7 +26,7 @@ enum Outbound {
     case .blocks(let change): Blocking.push(change, to: session)
     case .profile(let profile): AvatarHash.changed(profile, session)
     case .invitation(let invitation): RoomOutbound.invitation(invitation, entry, to: session)
-    case .dialogOpened, .room: break
+    case .dialogOpened, .room, .node: break
     }
   }
 
@@ -44,7 +44,7 @@ enum Outbound {
     switch entry.fact {
     case .message(let said): message = said
     case .marker(let marker): message = marker.stanza ?? rendered(marker, of: entry)
-    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation: return []
+    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node: return []
     }
     var writer = StreamFraming.document.writer()
     write(entry, message, form, delayed: true, for: session, into: &writer)

@@ -1,0 +1,333 @@
+import Addresses
+
+/// What a user publishes (XEP-0163, XEP-0060 6 to 8). Theory:
+///
+/// A node is its author's own: intents name no owner, so that nobody can write
+/// to somebody else's. Who may read is the node's configuration; the doors ask
+/// it (`NodeConfiguration.denial`) for who comes to read, the hub for who is told.
+///
+/// An item is a row that is overwritten, and an entry in the self dialog that
+/// says when. The entry of an item that is overwritten or goes is erased, like
+/// that of a superseded mark: the log holds one entry per item that is there,
+/// and one for each that was taken away. A node that keeps no items leaves
+/// nothing: its publications are signals.
+extension Judge {
+  mutating func node(_ post: Post, _ intent: NodeIntent, _ writer: any StoreWriter) throws {
+    switch intent {
+    case .publish(let draft): try publish(post, draft, writer)
+    case .retract(let node, let item, let notifies):
+      try retract(post, item, from: node, notifies: notifies, writer)
+    case .purge(let node): try purge(post, node, writer)
+    case .delete(let node): try delete(post, node, writer)
+    case .create(let node, let options): try create(post, node, options, writer)
+    case .configure(let node, let options): try configure(post, node, options, writer)
+    case .bookmarks(let draft): try setBookmarks(post, draft, writer)
+    }
+  }
+
+  // MARK: Items
+
+  private mutating func publish(_ post: Post, _ draft: NodePublication, _ writer: any StoreWriter) throws {
+    let owner = post.author
+    var node: Node
+    if let known = try writer.node(try Self.name(draft.node), of: owner.id) {
+      guard draft.conditions.allSatisfy({ $0.isMet(by: known.configuration) }) else {
+        throw Problem.preconditionNotMet
+      }
+      node = known
+    } else {
+      node = try newNode(draft.node, of: owner, draft.conditions, writer)
+    }
+    if let item = draft.item {
+      try put(item, in: &node, of: owner, writer)
+    } else if node.configuration.persistsItems {
+      throw Problem.itemRequired
+    } else {
+      try writer.put(node)
+      try tell(.published(nil), of: node, by: owner, writer)
+    }
+    settle(post)
+  }
+
+  /// One item becomes what it is to be, and whoever is interested is told.
+  /// Refuses before it writes.
+  mutating func put(
+    _ item: NodePublication.Item, in node: inout Node, of owner: Party, _ writer: any StoreWriter
+  ) throws {
+    try check(item, in: node)
+    let configuration = node.configuration
+    guard configuration.persistsItems else {
+      try writer.put(node)
+      let event = NodeItem(id: item.id, content: item.content, position: head, time: time)
+      return try tell(.published(event), of: node, by: owner, writer)
+    }
+    let old = try writer.item(item.id, in: node.name, of: owner.id)
+    let surplus = old == nil ? max(0, node.itemCount + 1 - configuration.capacity) : 0
+    if surplus > 0, configuration.whenFull == .reject { throw Problem.nodeFull }
+    let oldest =
+      surplus > 0 ? try writer.items(in: node.name, of: owner.id, newest: false, limit: surplus) : []
+    let freed = (old?.content.byteCount ?? 0) + oldest.reduce(0) { $0 + $1.content.byteCount }
+    let growth = item.content.byteCount - freed
+    if growth > 0, try writer.published(by: owner.id).bytes + growth > Limits.publishedBytesMax {
+      throw Problem.publishedTooMuch
+    }
+
+    if let old { try erase(old, of: owner, writer) }
+    for item in oldest {
+      try writer.removeItem(item.id, in: node.name, of: owner.id)
+      try erase(item, of: owner, writer)
+    }
+    let entry = try insertOwn(
+      .node(NodeChange(node: node.name, item: item.id, act: .published)), of: owner, at: nextPosition(), writer)
+    let stored = NodeItem(id: item.id, content: item.content, position: entry.position, time: entry.time)
+    try writer.put(stored, in: node.name, of: owner.id)
+    node.itemCount += (old == nil ? 1 : 0) - oldest.count
+    node.byteCount += growth
+    try writer.put(node)
+    tell(.entry(entry, author: nil))
+    try tell(.published(stored), of: node, by: owner, writer)
+    if configuration.whenFull == .retractOldest, configuration.notifiesRetract {
+      for item in oldest { try tell(.retracted(item.id), of: node, by: owner, writer) }
+    }
+  }
+
+  private func check(_ item: NodePublication.Item, in node: Node) throws(Problem) {
+    guard !item.id.isEmpty, item.id.utf8.count <= Limits.itemIDBytesMax else {
+      throw Problem(.malformed, "item-id-invalid", "An item's id has 1 to \(Limits.itemIDBytesMax) bytes.")
+    }
+    guard item.content.byteCount <= Limits.itemBytesMax else { throw Problem.payloadTooBig }
+    switch item.content {
+    case .opaque: if node.name == Bookmark.node { throw Problem.payloadInvalid }
+    case .bookmark(let bookmark):
+      guard node.name == Bookmark.node, bookmark.address.description == item.id else { throw Problem.payloadInvalid }
+    case .bookmarks: throw Problem.payloadInvalid
+    }
+  }
+
+  private mutating func retract(
+    _ post: Post, _ id: String, from name: String, notifies: Bool, _ writer: any StoreWriter
+  ) throws {
+    var node = try find(name, of: post.author, writer)
+    guard node.configuration.persistsItems else { throw Problem.nodeTransient }
+    guard let item = try writer.item(id, in: name, of: post.author.id) else { throw Problem.itemUnknown }
+    try remove(item, from: &node, of: post.author, notifies: notifies, writer)
+    settle(post)
+  }
+
+  mutating func remove(
+    _ item: NodeItem, from node: inout Node, of owner: Party, notifies: Bool, _ writer: any StoreWriter
+  ) throws {
+    try writer.removeItem(item.id, in: node.name, of: owner.id)
+    try erase(item, of: owner, writer)
+    node.itemCount -= 1
+    node.byteCount -= item.content.byteCount
+    try writer.put(node)
+    let entry = try insertOwn(
+      .node(NodeChange(node: node.name, item: item.id, act: .retracted)), of: owner, at: nextPosition(), writer)
+    tell(.entry(entry, author: nil))
+    // 7.2.2.1; 16.4.4 `notify_retract`.
+    if notifies || node.configuration.notifiesRetract {
+      try tell(.retracted(item.id), of: node, by: owner, writer)
+    } else {
+      try tellList(of: node, by: owner, writer)
+    }
+  }
+
+  /// The entry that published it.
+  private mutating func erase(_ item: NodeItem, of owner: Party, _ writer: any StoreWriter) throws {
+    try writer.erase(item.position, in: dialog(of: owner, and: owner, writer).state.dialog.id)
+  }
+
+  private mutating func purge(_ post: Post, _ name: String, _ writer: any StoreWriter) throws {
+    var node = try find(name, of: post.author, writer)
+    guard node.configuration.persistsItems else { throw Problem.nodeTransient }
+    try clear(&node, of: post.author, writer)
+    try writer.put(node)
+    try record(NodeChange(node: name, item: nil, act: .purged), of: post.author, writer)
+    try tell(.purged, of: node, by: post.author, writer)
+    settle(post)
+  }
+
+  private mutating func clear(_ node: inout Node, of owner: Party, _ writer: any StoreWriter) throws {
+    for item in try writer.items(in: node.name, of: owner.id, newest: true, limit: Limits.itemsPerNodeMax) {
+      try erase(item, of: owner, writer)
+    }
+    try writer.removeItems(in: node.name, of: owner.id)
+    node.itemCount = 0
+    node.byteCount = 0
+  }
+
+  private mutating func record(_ change: NodeChange, of owner: Party, _ writer: any StoreWriter) throws {
+    tell(.entry(try insertOwn(.node(change), of: owner, at: nextPosition(), writer), author: nil))
+  }
+
+  // MARK: Nodes
+
+  private mutating func create(
+    _ post: Post, _ name: String, _ options: [NodeOption], _ writer: any StoreWriter
+  ) throws {
+    if try writer.node(try Self.name(name), of: post.author.id) != nil { throw Problem.nodeTaken }
+    try writer.put(newNode(name, of: post.author, options, writer))
+    settle(post)
+  }
+
+  private mutating func configure(
+    _ post: Post, _ name: String, _ options: [NodeOption], _ writer: any StoreWriter
+  ) throws {
+    var node = try find(name, of: post.author, writer)
+    let was = node.configuration
+    for option in options { option.apply(to: &node.configuration) }
+    try check(node)
+    var receipt = Receipt(position: head)
+    receipt.isRepeat = node.configuration == was
+    if receipt.isRepeat { return settle(post, receipt) }
+    let surplus = node.itemCount - node.configuration.capacity
+    if surplus > 0 {
+      for item in try writer.items(in: name, of: post.author.id, newest: false, limit: surplus) {
+        try writer.removeItem(item.id, in: name, of: post.author.id)
+        try erase(item, of: post.author, writer)
+        node.itemCount -= 1
+        node.byteCount -= item.content.byteCount
+      }
+    }
+    try writer.put(node)
+    if node.configuration.notifiesConfiguration { try tell(.configured, of: node, by: post.author, writer) }
+    settle(post, receipt)
+  }
+
+  private mutating func delete(_ post: Post, _ name: String, _ writer: any StoreWriter) throws {
+    var node = try find(name, of: post.author, writer)
+    try clear(&node, of: post.author, writer)
+    try writer.removeNode(name, of: post.author.id)
+    try record(NodeChange(node: name, item: nil, act: .deleted), of: post.author, writer)
+    if node.configuration.notifiesDelete {
+      try tell(.deleted, of: node, by: post.author, writer)
+    } else {
+      try tellList(of: node, by: post.author, writer)
+    }
+    settle(post)
+  }
+
+  private func find(_ name: String, of owner: Party, _ writer: any StoreWriter) throws -> Node {
+    guard let node = try writer.node(try Self.name(name), of: owner.id) else { throw Problem.nodeUnknown }
+    return node
+  }
+
+  /// A node that is not there yet, and is not stored by this.
+  func newNode(
+    _ name: String, of owner: Party, _ options: [NodeOption], _ writer: any StoreWriter
+  ) throws -> Node {
+    var configuration = NodeConfiguration.standard(for: name)
+    for option in options { option.apply(to: &configuration) }
+    let node = Node(owner: owner.id, name: name, configuration: configuration, createdAt: time)
+    try check(node)
+    if try writer.published(by: owner.id).nodes >= Limits.nodesPerUserMax {
+      throw Problem(.tooLarge, "too-many-nodes", "One user has at most \(Limits.nodesPerUserMax) nodes.")
+    }
+    return node
+  }
+
+  /// The name of a node that can be written to.
+  private static func name(_ name: String) throws(Problem) -> String {
+    guard !name.isEmpty, name.utf8.count <= Limits.nodeNameBytesMax else {
+      throw Problem(.malformed, "node-name-invalid", "A node's name has 1 to \(Limits.nodeNameBytesMax) bytes.")
+    }
+    if name == Bookmark.listNode {
+      throw Problem(.forbidden, "node-is-view", "This node only shows what stands in \(Bookmark.node).")
+    }
+    return name
+  }
+
+  private func check(_ node: Node) throws(Problem) {
+    let configuration = node.configuration
+    // Which rooms somebody is in is theirs to know.
+    if node.name == Bookmark.node, configuration.access != .whitelist || !configuration.persistsItems {
+      throw Problem(.malformed, "option-invalid", "Bookmarks are kept, and their owner's alone.")
+    }
+    if let max = configuration.itemsMax, max < 1 {
+      throw Problem(.malformed, "option-invalid", "A node has at least one item, or keeps none.")
+    }
+    guard configuration.groups.count <= Limits.groupsPerContactMax,
+      configuration.groups.allSatisfy({ $0.utf8.count <= Limits.groupBytesMax })
+    else { throw Problem(.malformed, "option-invalid", "These are too many or too long groups.") }
+    for text in [configuration.title, configuration.about, configuration.type] {
+      if let text, text.utf8.count > Limits.statusBytesMax {
+        throw Problem(.malformed, "option-invalid", "A text has at most \(Limits.statusBytesMax) bytes.")
+      }
+    }
+  }
+
+  // MARK: Telling
+
+  private mutating func tell(
+    _ kind: NodeEvent.Kind, of node: Node, by owner: Party, _ writer: any StoreWriter
+  ) throws {
+    if node.configuration.notifies {
+      let event = NodeEvent(owner: owner, node: node.name, kind: kind, configuration: node.configuration)
+      tell(.node(event, try card(of: owner, for: node.configuration, writer)))
+    }
+    try tellList(of: node, by: owner, writer)
+  }
+
+  /// Who is told of what somebody publishes while they are away.
+  private func card(
+    of owner: Party, for configuration: NodeConfiguration, _ writer: any StoreWriter
+  ) throws -> Card? {
+    guard configuration.access != .whitelist, hub.card(of: owner.id) == nil, let user = try writer.user(owner.id)
+    else { return nil }
+    let contacts = try writer.contacts(of: owner.id).map { ($0.address, $0) }
+    return Card(
+      user: user, contacts: Dictionary(contacts, uniquingKeysWith: { $1 }), blocks: try writer.blocks(of: owner.id),
+      rosterVersion: .zero)
+  }
+
+  /// Bookmarks are also told of as a whole (XEP-0048 3.2), to clients that know
+  /// them so.
+  private mutating func tellList(of node: Node, by owner: Party, _ writer: any StoreWriter) throws {
+    guard node.name == Bookmark.node else { return }
+    try tellBookmarks(of: owner, writer)
+  }
+
+  // MARK: Keepsakes
+
+  mutating func keep(_ post: Post, _ drafts: [KeepsakeDraft], _ writer: any StoreWriter) throws {
+    let owner = post.author.id
+    var count = try writer.vaultCount(owner, node: Vault.keepsakes)
+    var named: Set<String> = []
+    for draft in drafts where named.insert(draft.name).inserted {
+      guard draft.name.utf8.count <= Limits.nodeNameBytesMax else {
+        throw Problem(.malformed, "name-too-long", "A name has at most \(Limits.nodeNameBytesMax) bytes.")
+      }
+      guard draft.bytes?.count ?? 0 <= Limits.keepsakeBytesMax else {
+        throw Problem(.tooLarge, "private-data-too-large", "This has at most \(Limits.keepsakeBytesMax) bytes.")
+      }
+      let isThere = try writer.vault(owner, node: Vault.keepsakes, item: draft.name) != nil
+      if draft.bytes != nil, !isThere { count += 1 }
+      if draft.bytes == nil, isThere { count -= 1 }
+    }
+    guard count <= Limits.keepsakesMax else {
+      throw Problem(.tooLarge, "too-much-private-data", "At most \(Limits.keepsakesMax) elements are kept.")
+    }
+    for draft in drafts { try writer.setVault(owner, node: Vault.keepsakes, item: draft.name, draft.bytes) }
+    settle(post)
+  }
+}
+
+/// Why something is not published. One list: the door maps the codes to what
+/// XEP-0060 says.
+extension Problem {
+  public static let nodeUnknown = Problem(.missing, "node-unknown", "There is no such node.")
+  public static let itemUnknown = Problem(.missing, "item-unknown", "There is no such item.")
+  public static let nodeTaken = Problem(.conflict, "node-taken", "There is such a node already.")
+  public static let preconditionNotMet = Problem(
+    .conflict, "precondition-not-met", "The node is configured otherwise.")
+  public static let nodeFull = Problem(.conflict, "node-full", "The node has as many items as it takes.")
+  public static let nodeTransient = Problem(.unsupported, "node-transient", "The node keeps no items.")
+  public static let itemRequired = Problem(.malformed, "item-required", "The node keeps items: publish one.")
+  public static let payloadInvalid = Problem(
+    .malformed, "payload-invalid", "This is not what the items of this node look like.")
+  public static let publishedTooMuch = Problem(
+    .tooLarge, "published-too-much", "One user publishes at most \(Limits.publishedBytesMax) bytes altogether.")
+  public static let payloadTooBig = Problem(
+    .tooLarge, "payload-too-big", "An item has at most \(Limits.itemBytesMax) bytes.")
+}

@@ -1,0 +1,99 @@
+import Dialogs
+
+/// What users publish.
+extension Reader {
+  func node(_ name: String, of owner: UserID) throws -> Node? {
+    try connection(.node).bind(1, owner.number).bind(2, name).first { try Self.node($0, of: owner) }
+  }
+
+  func nodes(of owner: UserID) throws -> [Node] {
+    try connection(.nodes).bind(1, owner.number).all { try Self.node($0, of: owner) }
+  }
+
+  func published(by owner: UserID) throws -> (nodes: Int, bytes: Int) {
+    try connection(.published).bind(1, owner.number).first { (Int($0.int(0)), Int($0.int(1))) } ?? (0, 0)
+  }
+
+  private static func node(_ row: Prepared, of owner: UserID) throws -> Node {
+    Node(
+      owner: owner, name: row.text(0), configuration: try FactCoding.decode(configuration: row.bytes(1)),
+      createdAt: Timestamp(milliseconds: row.int(2)), itemCount: Int(row.int(3)), byteCount: Int(row.int(4)))
+  }
+
+  func item(_ id: String, in node: String, of owner: UserID) throws -> NodeItem? {
+    try connection(.item).bind(1, owner.number).bind(2, node).bind(3, id).first(Self.item)
+  }
+
+  func items(in node: String, of owner: UserID, newest: Bool, limit: Int) throws -> [NodeItem] {
+    let found = try connection(newest ? .newestItems : .oldestItems).bind(1, owner.number).bind(2, node)
+      .bind(3, bound(limit)).all(Self.item)
+    return newest ? found.reversed() : found
+  }
+
+  private static func item(_ row: Prepared) throws -> NodeItem {
+    NodeItem(
+      id: row.text(0), content: try FactCoding.decode(content: row.bytes(2), kind: row.int(1)),
+      position: Position(row.int(3)), time: Timestamp(milliseconds: row.int(4)))
+  }
+}
+
+extension Writer {
+  func put(_ node: Node) throws {
+    try connection(.putNode).bind(1, node.owner.number).bind(2, node.name)
+      .bind(3, FactCoding.encode(configuration: node.configuration)).bind(4, node.createdAt.milliseconds)
+      .bind(5, Int64(node.itemCount)).bind(6, Int64(node.byteCount)).run()
+  }
+
+  func put(_ item: NodeItem, in node: String, of owner: UserID) throws {
+    let (kind, payload) = try FactCoding.encode(content: item.content)
+    try connection(.putItem).bind(1, owner.number).bind(2, node).bind(3, item.id).bind(4, kind).bind(5, payload)
+      .bind(6, item.position.number).bind(7, item.time.milliseconds).run()
+  }
+
+  func removeItem(_ id: String, in node: String, of owner: UserID) throws {
+    try connection(.deleteItem).bind(1, owner.number).bind(2, node).bind(3, id).run()
+  }
+
+  func removeItems(in node: String, of owner: UserID) throws {
+    try connection(.deleteItems).bind(1, owner.number).bind(2, node).run()
+  }
+
+  func removeNode(_ name: String, of owner: UserID) throws {
+    try removeItems(in: name, of: owner)
+    try connection(.deleteNode).bind(1, owner.number).bind(2, name).run()
+  }
+}
+
+extension Query {
+  private static let nodeColumns = "node, configuration, created, item_count, byte_count"
+  fileprivate static let node = Query("SELECT \(nodeColumns) FROM nodes WHERE user = ?1 AND node = ?2")
+  fileprivate static let nodes = Query("SELECT \(nodeColumns) FROM nodes WHERE user = ?1 ORDER BY node")
+  fileprivate static let published = Query(
+    "SELECT count(*), coalesce(sum(byte_count), 0) FROM nodes WHERE user = ?1")
+  fileprivate static let putNode = Query(
+    """
+    INSERT INTO nodes (user, node, configuration, created, item_count, byte_count) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT (user, node) DO UPDATE SET
+      configuration = excluded.configuration, item_count = excluded.item_count, byte_count = excluded.byte_count
+    """)
+  fileprivate static let deleteNode = Query("DELETE FROM nodes WHERE user = ?1 AND node = ?2")
+  static let deleteNodes = Query("DELETE FROM nodes WHERE user = ?1")
+
+  private static let itemColumns = "item, kind, payload, position, time"
+  fileprivate static let item = Query(
+    "SELECT \(itemColumns) FROM items WHERE user = ?1 AND node = ?2 AND item = ?3")
+  private static func items(_ order: String) -> Query {
+    Query("SELECT \(itemColumns) FROM items WHERE user = ?1 AND node = ?2 ORDER BY position \(order) LIMIT ?3")
+  }
+  fileprivate static let oldestItems = items("ASC")
+  fileprivate static let newestItems = items("DESC")
+  fileprivate static let putItem = Query(
+    """
+    INSERT INTO items (user, node, item, kind, payload, position, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    ON CONFLICT (user, node, item) DO UPDATE SET
+      kind = excluded.kind, payload = excluded.payload, position = excluded.position, time = excluded.time
+    """)
+  fileprivate static let deleteItem = Query("DELETE FROM items WHERE user = ?1 AND node = ?2 AND item = ?3")
+  fileprivate static let deleteItems = Query("DELETE FROM items WHERE user = ?1 AND node = ?2")
+  static let deleteAllItems = Query("DELETE FROM items WHERE user = ?1")
+}

@@ -1,0 +1,86 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0049: elements that a client keeps at the server for itself, by their
+/// names. Bookmarks among them are a view (`Dialogs.Bookmark`).
+struct PrivateStorage: Feature {
+  static let xep = XEP(49, "1.2", "Private XML Storage")
+
+  private static let query = Name("query", NS.privateStorage)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.privateStorage)")
+    table.iq(.get, Self.query, to: [.account], Self.get)
+    table.iq(.set, Self.query, to: [.account], Self.set)
+    // 2.3: of other users.
+    let forbidden: FeatureTable.IQHandler = { (_, _) throws(StanzaError) in throw StanzaError(.forbidden) }
+    table.iq(.get, Self.query, to: [.user], forbidden)
+    table.iq(.set, Self.query, to: [.user], forbidden)
+  }
+
+  /// One element, of which nothing but the name counts.
+  private static func get(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    var children = query.children.makeIterator()
+    guard let wanted = children.next() else { throw StanzaError(.badRequest, "ask for an element") }
+    if children.next() != nil { throw StanzaError(.badRequest, "ask for one element at a time") }
+    let name = try name(of: wanted)
+    let owner = turn.party.id
+    if wanted.is(BookmarkElement.storage) {
+      return turn.fetch {
+        try Bookmark.list(of: owner, $0)
+      } reply: { list in
+        reply(turn) { writer in
+          if let list { NodeWriter.write(list.content, into: &writer) } else { writer.element(wanted) }
+        }
+      }
+    }
+    turn.fetch {
+      try $0.vault(owner, node: Vault.keepsakes, item: name)
+    } reply: { kept in
+      // What was never stored comes back as it was asked for: empty.
+      reply(turn) { writer in
+        if let kept { writer.raw(kept) } else { writer.element(wanted) }
+      }
+    }
+  }
+
+  private static func reply(_ turn: Turn, _ content: (inout ElementWriter) -> Void) {
+    turn.reply { writer in
+      writer.open(query)
+      content(&writer)
+      writer.close()
+    }
+  }
+
+  private static func set(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    var drafts: [KeepsakeDraft] = []
+    var bookmarks: BookmarksDraft?
+    for child in query.children {
+      if child.is(BookmarkElement.storage) {
+        bookmarks = try BookmarkElement.list(child)
+      } else {
+        drafts.append(KeepsakeDraft(name: try name(of: child), bytes: child.serialised(defaultNamespace: "")))
+      }
+      if drafts.count > Dialogs.Limits.keepsakesMax {
+        throw StanzaError(.policyViolation, "these are too many elements")
+      }
+    }
+    guard !drafts.isEmpty || bookmarks != nil else { throw StanzaError(.notAcceptable, "store an element") }
+    guard let bookmarks else { return turn.postAndReply(.keep(drafts)) }
+    if drafts.isEmpty { return turn.postToNode(.bookmarks(bookmarks)) }
+    turn.post(.keep(drafts)) { result in
+      if case .failure(let problem) = result { return turn.fail(problem) }
+      turn.postToNode(.bookmarks(bookmarks))
+    }
+  }
+
+  /// 2.3: an element has a namespace of its own.
+  private static func name(of element: Element) throws(StanzaError) -> String {
+    let namespace = element.namespace
+    guard !namespace.isEmpty, namespace != String(describing: NS.privateStorage) else {
+      throw StanzaError(.notAcceptable, "an element needs a namespace of its own")
+    }
+    return "\(namespace) \(element.local)"
+  }
+}

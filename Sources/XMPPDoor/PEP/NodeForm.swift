@@ -1,0 +1,221 @@
+import Dialogs
+import XMPP
+
+/// How a node is configured, as a form (XEP-0060 8.2, 16.4.4), and the same
+/// fields as conditions of a publication (7.1.5).
+///
+/// What cannot be otherwise here is shown with its one value, so that a client
+/// which insists on it is told the truth.
+enum NodeForm {
+  private enum Key {
+    static let access = "pubsub#access_model"
+    static let groups = "pubsub#roster_groups_allowed"
+    static let persistsItems = "pubsub#persist_items"
+    static let itemsMax = "pubsub#max_items"
+    static let whenFull = "pubsub#publish_node_full"
+    static let sendLast = "pubsub#send_last_published_item"
+    static let notifies = "pubsub#deliver_notifications"
+    static let deliversPayloads = "pubsub#deliver_payloads"
+    static let notifiesRetract = "pubsub#notify_retract"
+    static let notifiesDelete = "pubsub#notify_delete"
+    static let notifiesConfiguration = "pubsub#notify_config"
+    static let title = "pubsub#title"
+    static let about = "pubsub#description"
+    static let type = "pubsub#type"
+  }
+
+  static let formType = "http://jabber.org/protocol/pubsub#node_config"
+  private static let max = "max"
+
+  /// Fields of one value.
+  private static let fixed: [(key: String, values: [String], label: String)] = [
+    ("pubsub#node_type", ["leaf"], "Kind of node"),
+    // One publisher per node (XEP-0163 2.2).
+    ("pubsub#publish_model", ["publishers"], "Who may publish"),
+    ("pubsub#notification_type", ["headline"], "Kind of message that events are"),
+    ("pubsub#presence_based_delivery", ["1", "true"], "Only who is there is told"),
+    ("pubsub#purge_offline", ["0", "false"], "Items go with their publisher's presence"),
+    ("pubsub#notify_sub", ["0", "false"], "The owner is told of subscriptions"),
+    ("pubsub#item_expire", [max], "Seconds after which items go"),
+    ("pubsub#max_payload_size", ["\(Dialogs.Limits.itemBytesMax)"], "Most bytes of an item"),
+  ]
+
+  // MARK: Offering
+
+  static func form(of configuration: NodeConfiguration, _ kind: DataForm.Kind = .form) -> DataForm {
+    DataForm(
+      kind, formType: formType,
+      fields: [
+        list(Key.access, text(configuration.access), NodeConfiguration.Access.allCases.map(text), "Who may read"),
+        DataForm.Field(
+          Key.groups, .textMulti, label: "Groups of contacts, where only they may read", values: configuration.groups),
+        DataForm.Field(Key.persistsItems, configuration.persistsItems, label: "Items are kept"),
+        DataForm.Field(
+          Key.itemsMax, .textSingle, configuration.itemsMax.map { "\($0)" } ?? max, label: "Most items that are kept"),
+        list(
+          Key.whenFull, text(configuration.whenFull), NodeConfiguration.WhenFull.allCases.map(text),
+          "What happens to a full node"),
+        list(
+          Key.sendLast, text(configuration.sendLast), NodeConfiguration.SendLast.allCases.map(text),
+          "When the last item is told again"),
+        DataForm.Field(Key.notifies, configuration.notifies, label: "Changes are told of"),
+        DataForm.Field(Key.deliversPayloads, configuration.deliversPayloads, label: "With the items themselves"),
+        DataForm.Field(Key.notifiesRetract, configuration.notifiesRetract, label: "Also that items go"),
+        DataForm.Field(Key.notifiesDelete, configuration.notifiesDelete, label: "Also that the node goes"),
+        DataForm.Field(
+          Key.notifiesConfiguration, configuration.notifiesConfiguration, label: "Also that it is configured anew"),
+        single(Key.title, configuration.title, "Name"),
+        single(Key.about, configuration.about, "Description"),
+        single(Key.type, configuration.type, "Namespace of the items"),
+      ]
+        + fixed.map { field in
+          DataForm.Field(
+            field.key, field.values.count > 1 ? .boolean : .textSingle, label: field.label, values: [field.values[0]])
+        })
+  }
+
+  /// What anybody who may read the node may know of it (XEP-0060 5.4).
+  static func metadata(of node: Node, owner: String) -> DataForm {
+    DataForm(
+      .result, formType: "http://jabber.org/protocol/pubsub#meta-data",
+      fields: [
+        DataForm.Field("pubsub#creator", .jidSingle, owner),
+        DataForm.Field("pubsub#owner", .jidMulti, owner),
+        DataForm.Field(
+          "pubsub#creation_date", .textSingle, XMPP.Timestamp(milliseconds: node.createdAt.milliseconds).description),
+        DataForm.Field(Key.access, .listSingle, text(node.configuration.access)),
+        DataForm.Field("pubsub#publish_model", .listSingle, "publishers"),
+        DataForm.Field(Key.itemsMax, .textSingle, node.configuration.itemsMax.map { "\($0)" } ?? max),
+        single(Key.title, node.configuration.title, "Name"),
+        single(Key.about, node.configuration.about, "Description"),
+        single(Key.type, node.configuration.type, "Namespace of the items"),
+      ].filter { !$0.values.isEmpty })
+  }
+
+  private static func list(_ key: String, _ value: String, _ values: [String], _ label: String) -> DataForm.Field {
+    DataForm.Field(
+      key, .listSingle, label: label, values: [value], options: values.map { DataForm.Option($0) })
+  }
+
+  private static func single(_ key: String, _ value: String?, _ label: String) -> DataForm.Field {
+    DataForm.Field(key, .textSingle, label: label, values: value.map { [$0] } ?? [])
+  }
+
+  // MARK: Reading
+
+  /// What a filled-in form changes; what it leaves out stays (8.2.4). Fields of
+  /// other names are ignored.
+  ///
+  /// - Throws: `not-acceptable` (8.2.5.2) for what cannot be.
+  static func options(_ form: DataForm) throws(StanzaError) -> [NodeOption] {
+    if let type = form.formType, type != formType {
+      throw StanzaError(.badRequest, "the form is no configuration of a node")
+    }
+    for field in fixed {
+      if let value = form.value(field.key), !field.values.contains(value) {
+        throw StanzaError(.notAcceptable, "\(field.key) is \(field.values[0])")
+      }
+    }
+    return try known(form)
+  }
+
+  /// What must be so for a publication to succeed.
+  ///
+  /// - Throws: `conflict` with `<precondition-not-met/>` for what can never be,
+  ///   and for fields that are not known: what is not understood cannot be
+  ///   promised (7.1.5).
+  static func conditions(_ form: DataForm) throws(StanzaError) -> [NodeOption] {
+    guard form.formType == String(describing: NS.pubsubPublishOptions) else {
+      throw StanzaError(.badRequest, "the form holds no options of a publication")
+    }
+    for field in form.fields {
+      guard let name = field.name, name != "FORM_TYPE" else { continue }
+      if let fixed = fixed.first(where: { $0.key == name }) {
+        if let value = field.value, fixed.values.contains(value) { continue }
+        throw StanzaError(.conflict, pubsub: "precondition-not-met", "\(name) is \(fixed.values[0])")
+      }
+      if !names.contains(name) {
+        throw StanzaError(.conflict, pubsub: "precondition-not-met", "\(name) is not known here")
+      }
+    }
+    return try known(form)
+  }
+
+  private static let names: Set<String> = [
+    Key.access, Key.groups, Key.persistsItems, Key.itemsMax, Key.whenFull, Key.sendLast, Key.notifies,
+    Key.deliversPayloads, Key.notifiesRetract, Key.notifiesDelete, Key.notifiesConfiguration, Key.title, Key.about,
+    Key.type,
+  ]
+
+  private static func known(_ form: DataForm) throws(StanzaError) -> [NodeOption] {
+    var options: [NodeOption] = []
+    if let text = form.value(Key.access) {
+      guard let access = NodeConfiguration.Access.allCases.first(where: { self.text($0) == text }) else {
+        // 8.1.2.
+        throw StanzaError(.notAcceptable, pubsub: "unsupported-access-model")
+      }
+      options.append(.access(access))
+    }
+    if form[Key.groups] != nil { options.append(.groups(form.values(Key.groups))) }
+    if let value = try form.boolean(Key.persistsItems) { options.append(.persistsItems(value)) }
+    if let text = form.value(Key.itemsMax), !text.isEmpty {
+      options.append(.itemsMax(text == max ? nil : try form.integer(Key.itemsMax)))
+    }
+    if let value = try choice(form, Key.whenFull, NodeConfiguration.WhenFull.allCases, text) {
+      options.append(.whenFull(value))
+    }
+    if let value = try choice(form, Key.sendLast, NodeConfiguration.SendLast.allCases, text) {
+      options.append(.sendLast(value))
+    }
+    if let value = try form.boolean(Key.notifies) { options.append(.notifies(value)) }
+    if let value = try form.boolean(Key.deliversPayloads) { options.append(.deliversPayloads(value)) }
+    if let value = try form.boolean(Key.notifiesRetract) { options.append(.notifiesRetract(value)) }
+    if let value = try form.boolean(Key.notifiesDelete) { options.append(.notifiesDelete(value)) }
+    if let value = try form.boolean(Key.notifiesConfiguration) { options.append(.notifiesConfiguration(value)) }
+    if form[Key.title] != nil { options.append(.title(words(form, Key.title))) }
+    if form[Key.about] != nil { options.append(.about(words(form, Key.about))) }
+    if form[Key.type] != nil { options.append(.type(words(form, Key.type))) }
+    return options
+  }
+
+  private static func words(_ form: DataForm, _ key: String) -> String? {
+    form.value(key).flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  private static func choice<Value>(
+    _ form: DataForm, _ key: String, _ all: [Value], _ text: (Value) -> String
+  ) throws(StanzaError) -> Value? {
+    guard let said = form.value(key) else { return nil }
+    guard let value = all.first(where: { text($0) == said }) else {
+      throw StanzaError(.notAcceptable, "the field '\(key)' cannot be \(said)")
+    }
+    return value
+  }
+
+  // MARK: Words
+
+  static func text(_ access: NodeConfiguration.Access) -> String {
+    switch access {
+    case .presence: "presence"
+    case .open: "open"
+    case .whitelist: "whitelist"
+    case .roster: "roster"
+    }
+  }
+
+  private static func text(_ value: NodeConfiguration.WhenFull) -> String {
+    switch value {
+    case .retractOldest: "retract-oldest"
+    case .discardOldest: "discard-oldest"
+    case .reject: "reject"
+    }
+  }
+
+  private static func text(_ value: NodeConfiguration.SendLast) -> String {
+    switch value {
+    case .never: "never"
+    case .onSubscription: "on_sub"
+    case .onPresence: "on_sub_and_presence"
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// Items and events of nodes as XML (XEP-0060 6.5.2, 7.1.2).
+enum NodeWriter {
+  private static let event = Name("event", NS.pubsubEvent)
+  private static let start: StaticString = "<message"
+
+  /// `<item/>` in the namespace of the element that is open.
+  static func write(_ item: NodeItem, withPayload: Bool = true, into writer: inout ElementWriter) {
+    writer.open("item")
+    writer.attribute("id", item.id)
+    if withPayload { write(item.content, into: &writer) }
+    writer.close()
+  }
+
+  static func write(_ content: NodeContent, into writer: inout ElementWriter) {
+    switch content {
+    case .opaque(let bytes): if !bytes.isEmpty { writer.raw(bytes) }
+    case .bookmark(let bookmark): BookmarkElement.write(bookmark, into: &writer)
+    case .bookmarks(let bookmarks, let others): BookmarkElement.write(bookmarks, others: others, into: &writer)
+    }
+  }
+
+  // MARK: Events
+
+  /// An event behind `<message to='…'`, with the end tag: the same for everybody
+  /// who is told.
+  private final class Tail: Sendable {
+    let bytes: ByteBuffer
+    init(_ bytes: ByteBuffer) { self.bytes = bytes }
+  }
+
+  static func send(_ event: NodeEvent, to session: XMPPSession) {
+    let tail = event.forms.form(for: .xmpp) { encode(event) }
+    session.send { writer in
+      writer.raw(session.messageStart)
+      writer.raw(tail.bytes)
+    }
+  }
+
+  private static func encode(_ event: NodeEvent) -> Tail {
+    var writer = ElementWriter()
+    write(event, id: House.randomID(), into: &writer)
+    var bytes = writer.buffer
+    bytes.moveReaderIndex(forwardBy: start.utf8CodeUnitCount)
+    return Tail(bytes)
+  }
+
+  /// The message without `to`. It comes from the account (XEP-0163 4.3.1), and as
+  /// a headline, which nobody keeps (XEP-0060 12.6).
+  static func write(_ event: NodeEvent, id: String, into writer: inout ElementWriter) {
+    writer.open(.message)
+    writer.attribute("from", event.owner.address.description)
+    writer.attribute("type", "headline" as StaticString)
+    writer.attribute("id", id)
+    writer.open(self.event)
+    switch event.kind {
+    case .published(let item):
+      writer.open("items")
+      writer.attribute("node", event.node)
+      if let item { write(item, withPayload: event.configuration.deliversPayloads, into: &writer) }
+      writer.close()
+    case .retracted(let id):
+      writer.open("items")
+      writer.attribute("node", event.node)
+      writer.open("retract")
+      writer.attribute("id", id)
+      writer.close()
+      writer.close()
+    case .purged: writeEmpty("purge", event.node, into: &writer)
+    case .deleted: writeEmpty("delete", event.node, into: &writer)
+    case .configured:
+      writer.open("configuration")
+      writer.attribute("node", event.node)
+      if event.configuration.deliversPayloads { NodeForm.form(of: event.configuration, .result).write(into: &writer) }
+      writer.close()
+    }
+    writer.close()
+    // XEP-0163 4.3.4: it is not news.
+    if event.isLast, case .published(let item?) = event.kind { Delay.write(item.time, into: &writer) }
+    writer.close()
+  }
+
+  private static func writeEmpty(_ name: StaticString, _ node: String, into writer: inout ElementWriter) {
+    writer.open(name)
+    writer.attribute("node", node)
+    writer.close()
+  }
+}

@@ -1,0 +1,148 @@
+import Addresses
+import Dialogs
+
+extension StoreConformance {
+  static let nodes: [Case] = [
+    Case(name: "a node is kept whole and replaced") { scene in
+      var node = Node(
+        owner: scene.romeo.id, name: "http://jabber.org/protocol/tune", configuration: everyField,
+        createdAt: scene.time, itemCount: 3, byteCount: 70_000)
+      let other = Node(
+        owner: scene.romeo.id, name: "diary \u{e9}", configuration: NodeConfiguration(), createdAt: scene.time)
+      try scene.write {
+        try $0.put(node)
+        try $0.put(other)
+      }
+      try scene.read { reader in
+        try equal(try reader.node(node.name, of: scene.romeo.id), node)
+        try equal(try reader.nodes(of: scene.romeo.id), [other, node])
+        try equal(try reader.node(node.name, of: scene.juliet.id), nil)
+        try equal(try reader.nodes(of: scene.juliet.id), [])
+        try require(try reader.published(by: scene.romeo.id) == (2, 70_000), "what romeo publishes")
+        try require(try reader.published(by: scene.juliet.id) == (0, 0), "what juliet publishes")
+      }
+      node.configuration = NodeConfiguration()
+      node.itemCount = 0
+      node.byteCount = 0
+      try scene.write { try $0.put(node) }
+      try equal(try scene.read { try $0.node(node.name, of: scene.romeo.id) }, node)
+    },
+    Case(name: "items are overwritten in place, and ordered by when they were published") { scene in
+      func item(_ id: String, _ position: Int64, _ bytes: [UInt8]) -> NodeItem {
+        NodeItem(id: id, content: .opaque(bytes), position: Position(position), time: Timestamp(milliseconds: position))
+      }
+      let (a, b, c) = (item("a", 1, []), item("b", 2, [0, 255]), item("c", 3, [UInt8](repeating: 7, count: 70_000)))
+      try scene.write { writer in
+        for item in [a, b, c] { try writer.put(item, in: "n", of: scene.romeo.id) }
+        try writer.put(b, in: "other", of: scene.romeo.id)
+        try writer.put(a, in: "n", of: scene.juliet.id)
+      }
+      func ids(_ newest: Bool, _ limit: Int) throws -> [String] {
+        try scene.read { try $0.items(in: "n", of: scene.romeo.id, newest: newest, limit: limit).map(\.id) }
+      }
+      try equal(try ids(true, 9), ["a", "b", "c"])
+      try equal(try ids(true, 2), ["b", "c"])
+      try equal(try ids(false, 2), ["a", "b"])
+      try equal(try ids(false, 0), [])
+      try equal(try scene.read { try $0.item("c", in: "n", of: scene.romeo.id) }, c)
+      try equal(try scene.read { try $0.item("c", in: "other", of: scene.romeo.id) }, nil)
+
+      let again = item("a", 4, [9])
+      try scene.write { try $0.put(again, in: "n", of: scene.romeo.id) }
+      try equal(try ids(true, 9), ["b", "c", "a"])
+      try equal(try scene.read { try $0.item("a", in: "n", of: scene.romeo.id) }, again)
+      try equal(try scene.read { try $0.item("a", in: "n", of: scene.juliet.id) }, a)
+
+      try scene.write {
+        try $0.removeItem("b", in: "n", of: scene.romeo.id)
+        try $0.removeItem("never there", in: "n", of: scene.romeo.id)
+      }
+      try equal(try ids(true, 9), ["c", "a"])
+      try scene.write { try $0.removeItems(in: "n", of: scene.romeo.id) }
+      try equal(try ids(true, 9), [])
+      try equal(try scene.read { try $0.items(in: "other", of: scene.romeo.id, newest: true, limit: 9) }, [b])
+      try equal(try scene.read { try $0.items(in: "n", of: scene.juliet.id, newest: true, limit: 9) }, [a])
+    },
+    Case(name: "a bookmark keeps its fields") { scene in
+      let bare = Bookmark(address: try BareJID("orchard@rooms.verona.example"))
+      let full = Bookmark(
+        address: try BareJID("balcony@rooms.verona.example"), name: "B\u{e4}lcony", autojoins: true, nick: "",
+        password: "cauldron", extensions: [0x3c, 0], others: [1])
+      try scene.write { writer in
+        for (position, bookmark) in [bare, full].enumerated() {
+          let item = NodeItem(
+            id: bookmark.address.description, content: .bookmark(bookmark), position: Position(Int64(position + 1)),
+            time: scene.time)
+          try writer.put(item, in: Bookmark.node, of: scene.romeo.id)
+        }
+      }
+      try scene.reopen()
+      let kept = try scene.read { try $0.items(in: Bookmark.node, of: scene.romeo.id, newest: true, limit: 9) }
+      try equal(kept.map(\.content), [.bookmark(bare), .bookmark(full)])
+    },
+    Case(name: "a node goes with its items") { scene in
+      let node = Node(owner: scene.romeo.id, name: "n", configuration: NodeConfiguration(), createdAt: scene.time)
+      let item = NodeItem(id: "a", content: .opaque([1]), position: Position(1), time: scene.time)
+      try scene.write { writer in
+        for name in ["n", "m"] {
+          try writer.put(
+            Node(owner: scene.romeo.id, name: name, configuration: node.configuration, createdAt: scene.time))
+          try writer.put(item, in: name, of: scene.romeo.id)
+        }
+      }
+      try scene.write { try $0.removeNode("n", of: scene.romeo.id) }
+      try scene.read { reader in
+        try equal(try reader.nodes(of: scene.romeo.id).map(\.name), ["m"])
+        try equal(try reader.item("a", in: "n", of: scene.romeo.id), nil)
+        try equal(try reader.item("a", in: "m", of: scene.romeo.id), item)
+      }
+      try scene.write { try $0.erasePersonal(scene.romeo.id) }
+      try scene.read { reader in
+        try equal(try reader.nodes(of: scene.romeo.id), [])
+        try equal(try reader.item("a", in: "m", of: scene.romeo.id), nil)
+      }
+    },
+    Case(name: "what became of an item is an entry of the feed until it is erased") { scene in
+      let changes = [
+        NodeChange(node: "n", item: "a", act: .published), NodeChange(node: "n", item: "a", act: .retracted),
+        NodeChange(node: "n", item: nil, act: .purged), NodeChange(node: "n", item: nil, act: .deleted),
+      ]
+      let entries = try scene.write { writer in
+        try changes.map { try scene.note(.node($0), by: scene.romeo, writer) }
+      }
+      try equal(try scene.read { try $0.feed(of: scene.romeo.id, after: .zero, limit: 9) }, entries)
+      try scene.write { try $0.erase(entries[0].position, in: entries[0].dialog) }
+      try equal(try scene.read { try $0.feed(of: scene.romeo.id, after: .zero, limit: 9) }, Array(entries.dropFirst()))
+    },
+    Case(name: "items of the vault are counted by node") { scene in
+      try scene.write {
+        try $0.setVault(scene.romeo.id, node: "private", item: "a", [1])
+        try $0.setVault(scene.romeo.id, node: "private", item: "b", [])
+        try $0.setVault(scene.romeo.id, node: "other", item: "c", [1])
+      }
+      try scene.read { reader in
+        try equal(try reader.vaultCount(scene.romeo.id, node: "private"), 2)
+        try equal(try reader.vaultCount(scene.juliet.id, node: "private"), 0)
+      }
+    },
+  ]
+
+  private static let everyField: NodeConfiguration = {
+    var configuration = NodeConfiguration()
+    configuration.access = .roster
+    configuration.groups = ["Friends", "", "a,b\nc"]
+    configuration.persistsItems = false
+    configuration.itemsMax = nil
+    configuration.whenFull = .reject
+    configuration.sendLast = .never
+    configuration.notifies = false
+    configuration.deliversPayloads = false
+    configuration.notifiesRetract = true
+    configuration.notifiesDelete = false
+    configuration.notifiesConfiguration = true
+    configuration.title = "T\u{fc}ne"
+    configuration.about = ""
+    configuration.type = "urn:example"
+    return configuration
+  }()
+}

@@ -1,0 +1,297 @@
+import Addresses
+import Dialogs
+import Testing
+import XMLStream
+import XMPP
+
+@testable import XMPPDoor
+
+@Suite("Personal eventing")
+struct PEPTests {
+  private static let pubsub = "xmlns='http://jabber.org/protocol/pubsub'"
+  private static let optionsForm = "http://jabber.org/protocol/pubsub#publish-options"
+
+  private func request(_ content: String, isSet: Bool = true) throws -> PubsubRequest {
+    try PubsubRequest(try stanza("<pubsub \(Self.pubsub)>\(content)</pubsub>"), isSet: isSet)
+  }
+
+  private func form(_ type: String, _ fields: [(String, [String])]) -> DataForm {
+    DataForm(.submit, formType: type, fields: fields.map { DataForm.Field($0.0, values: $0.1) })
+  }
+
+  private func refusal(_ body: () throws -> Void) -> StanzaError? {
+    do {
+      try body()
+      return nil
+    } catch { return error as? StanzaError }
+  }
+
+  // MARK: Requests
+
+  @Test func aPublicationIsRead() throws {
+    guard
+      case .publish(let request) = try request(
+        """
+        <publish node='tune'><item id='a'><tune xmlns='urn:tune'/></item></publish><publish-options>\
+        <x xmlns='jabber:x:data' type='submit'><field var='FORM_TYPE'><value>\(Self.optionsForm)</value></field>\
+        <field var='pubsub#access_model'><value>open</value></field></x></publish-options>
+        """)
+    else { throw PlainError() }
+    #expect(request.node == "tune")
+    #expect(request.item?.id == "a")
+    #expect(request.item?.payload?.namespace == "urn:tune")
+    #expect(request.conditions == [.access(.open)])
+    guard case .publish(let bare) = try self.request("<publish node='bell'/>") else { throw PlainError() }
+    #expect(bare.item == nil)
+    #expect(bare.conditions == [])
+  }
+
+  @Test func whatIsMissingIsNamed() throws {
+    func condition(_ content: String, isSet: Bool = true) -> String? {
+      refusal { _ = try request(content, isSet: isSet) }?.application?.local
+    }
+    #expect(condition("<publish><item/></publish>") == "nodeid-required")
+    #expect(condition("<publish node='n'><item><a xmlns='x'/><b xmlns='x'/></item></publish>") == "invalid-payload")
+    #expect(condition("<publish node='n'><item><a xmlns=''/></item></publish>") == "invalid-payload")
+    #expect(condition("<retract node='n'/>") == "item-required")
+    #expect(condition("<retract node='n'><item/></retract>") == "item-required")
+    #expect(condition("<retract node='n'><item id='a'/><item id='b'/></retract>") == "item-required")
+    #expect(condition("<retract><item id='a'/></retract>") == "nodeid-required")
+    #expect(condition("<items/>", isSet: false) == "nodeid-required")
+    #expect(condition("<subscribe node='n' jid='a@b'/>") == "unsupported")
+    #expect(condition("<affiliations/>", isSet: false) == "unsupported")
+    #expect(refusal { _ = try request("<publish node='n'><item/><item/></publish>") }?.condition == .badRequest)
+    #expect(refusal { _ = try request("") }?.condition == .badRequest)
+    #expect(refusal { _ = try request("<items node='n' max_items='0'/>", isSet: false) }?.condition == .badRequest)
+    #expect(refusal { _ = try request("<create node='n'/><configure node='n'/>") }?.condition == .badRequest)
+  }
+
+  @Test func itemsAreAskedFor() throws {
+    guard
+      case .items(let request) = try request(
+        "<items node='n' max_items='2'><item id='a'/><item id='b'/><item id='a'/></items>", isSet: false)
+    else { throw PlainError() }
+    #expect(request.max == 2)
+    #expect(request.ids == ["a", "b"])
+    let many = (0...DoorLimits.itemsNamedMax).map { "<item id='\($0)'/>" }.joined()
+    #expect(
+      refusal { _ = try self.request("<items node='n'>\(many)</items>", isSet: false) }?.condition == .policyViolation)
+  }
+
+  @Test func ownersAskForMore() throws {
+    func owner(_ content: String, isSet: Bool) throws -> OwnerRequest {
+      try OwnerRequest(
+        try stanza("<pubsub xmlns='http://jabber.org/protocol/pubsub#owner'>\(content)</pubsub>"), isSet: isSet)
+    }
+    #expect(try owner("<configure node='n'/>", isSet: false) == .configuration(node: "n"))
+    #expect(try owner("<default/>", isSet: false) == .defaults)
+    #expect(try owner("<purge node='n'/>", isSet: true) == .purge(node: "n"))
+    #expect(try owner("<delete node='n'><redirect uri='x'/></delete>", isSet: true) == .delete(node: "n"))
+    #expect(
+      try owner("<configure node='n'><x xmlns='jabber:x:data' type='cancel'/></configure>", isSet: true)
+        == .cancel(node: "n"))
+    #expect(refusal { _ = try owner("<configure/>", isSet: false) }?.application?.local == "nodeid-required")
+    #expect(refusal { _ = try owner("<affiliations node='n'/>", isSet: true) }?.application?.local == "unsupported")
+  }
+
+  // MARK: Forms
+
+  @Test func whatAFormOffersIsWhatItTakes() throws {
+    var configuration = NodeConfiguration()
+    configuration.access = .roster
+    configuration.groups = ["Friends", "Servants"]
+    configuration.itemsMax = nil
+    configuration.whenFull = .reject
+    configuration.sendLast = .never
+    configuration.deliversPayloads = false
+    configuration.title = "Tunes"
+    var offered = NodeForm.form(of: configuration)
+    offered.kind = .submit
+    let written = try DataForm(try element { offered.write(into: &$0) })
+    var read = NodeConfiguration()
+    for option in try NodeForm.options(written) { option.apply(to: &read) }
+    #expect(read == configuration)
+  }
+
+  @Test func aFormChangesWhatItNames() throws {
+    let type = NodeForm.formType
+    #expect(try NodeForm.options(form(type, [])) == [])
+    #expect(try NodeForm.options(form(type, [("pubsub#max_items", ["max"])])) == [.itemsMax(nil)])
+    #expect(try NodeForm.options(form(type, [("pubsub#max_items", ["12"]), ("other", ["x"])])) == [.itemsMax(12)])
+    #expect(try NodeForm.options(form(type, [("pubsub#title", [""])])) == [.title(nil)])
+    #expect(try NodeForm.options(form(type, [("pubsub#publish_model", ["publishers"])])) == [])
+    for wrong in [
+      ("pubsub#max_items", "many"), ("pubsub#persist_items", "maybe"), ("pubsub#send_last_published_item", "often"),
+      ("pubsub#publish_model", "open"), ("pubsub#node_type", "collection"),
+    ] { #expect(refusal { _ = try NodeForm.options(form(type, [(wrong.0, [wrong.1])])) }?.condition == .notAcceptable) }
+    #expect(
+      refusal { _ = try NodeForm.options(form(type, [("pubsub#access_model", ["authorize"])])) }?.application?.local
+        == "unsupported-access-model")
+    #expect(refusal { _ = try NodeForm.options(form("urn:other", [])) }?.condition == .badRequest)
+  }
+
+  /// XEP-0060 7.1.5.
+  @Test func whatIsNotKnownIsNotPromised() throws {
+    let options = Self.optionsForm
+    #expect(
+      try NodeForm.conditions(
+        form(
+          options, [("pubsub#persist_items", ["true"]), ("pubsub#item_expire", ["max"]), ("pubsub#max_items", ["1"])]))
+        == [.persistsItems(true), .itemsMax(1)])
+    for field in [("pubsub#unheard_of", "1"), ("pubsub#publish_model", "open"), ("pubsub#item_expire", "60")] {
+      let error = refusal { _ = try NodeForm.conditions(form(options, [(field.0, [field.1])])) }
+      #expect(error?.condition == .conflict)
+      #expect(error?.application?.local == "precondition-not-met")
+    }
+    #expect(refusal { _ = try NodeForm.conditions(form(NodeForm.formType, [])) }?.condition == .badRequest)
+  }
+
+  // MARK: Events
+
+  private func event(
+    _ kind: NodeEvent.Kind, isLast: Bool = false, _ change: (inout NodeConfiguration) -> Void = { _ in }
+  ) throws -> String {
+    var configuration = NodeConfiguration()
+    change(&configuration)
+    let event = NodeEvent(
+      owner: try party(1, "juliet@capulet.lit"), node: "tune", kind: kind, configuration: configuration, isLast: isLast)
+    return written { NodeWriter.write(event, id: "e", into: &$0) }
+  }
+
+  @Test func eventsHaveTheFormOfTheXEP() throws {
+    let head =
+      "<message from='juliet@capulet.lit' type='headline' id='e'><event xmlns='http://jabber.org/protocol/pubsub#event'>"
+    let item = NodeItem(
+      id: "a", content: .opaque(Array("<tune xmlns='urn:tune'/>".utf8)), position: Position(1), time: someTime)
+    #expect(
+      try event(.published(item))
+        == head + "<items node='tune'><item id='a'><tune xmlns='urn:tune'/></item></items></event></message>")
+    #expect(
+      try event(.published(item)) { $0.deliversPayloads = false }
+        == head + "<items node='tune'><item id='a'/></items></event></message>")
+    #expect(
+      try event(.published(item), isLast: true)
+        == head
+        + "<items node='tune'><item id='a'><tune xmlns='urn:tune'/></item></items></event><delay xmlns='urn:xmpp:delay' stamp='2010-07-10T23:08:25.000Z'/></message>"
+    )
+    #expect(try event(.published(nil)) == head + "<items node='tune'/></event></message>")
+    #expect(try event(.retracted("a")) == head + "<items node='tune'><retract id='a'/></items></event></message>")
+    #expect(try event(.purged) == head + "<purge node='tune'/></event></message>")
+    #expect(try event(.deleted) == head + "<delete node='tune'/></event></message>")
+    #expect(
+      try event(.configured) { $0.deliversPayloads = false } == head + "<configuration node='tune'/></event></message>")
+  }
+
+  /// 6.5.4.
+  @Test func ofTooManyItemsTheNewestAreGiven() throws {
+    let items = (1...5).map {
+      NodeItem(
+        id: "\($0)", content: .opaque(Array("<a xmlns='x'>\(String(repeating: "x", count: 150_000))</a>".utf8)),
+        position: Position($0), time: someTime)
+    }
+    let node = Node(owner: UserID(1), name: "n", configuration: NodeConfiguration(), createdAt: someTime)
+    guard case .items(let request) = try request("<items node='n'/>", isSet: false) else { throw PlainError() }
+    let answer = written { PEP.write(items, of: node, request, into: &$0) }
+    #expect((1...5).filter { answer.contains("<item id='\($0)'>") } == [3, 4, 5])
+    #expect(
+      answer.hasSuffix(
+        "<set xmlns='http://jabber.org/protocol/rsm'><first>3</first><last>5</last><count>5</count></set></pubsub>"))
+    #expect(!written { PEP.write(Array(items.prefix(2)), of: node, request, into: &$0) }.contains("<set"))
+  }
+
+  // MARK: Bookmarks
+
+  @Test func aBookmarkIsReadAndWrittenWhole() throws {
+    let text =
+      "<conference xmlns='urn:xmpp:bookmarks:1' name='The Play' autojoin='true'><nick>JC</nick><password>p</password>"
+      + "<extensions><state xmlns='urn:state' minimized='true'/></extensions><minimize xmlns='bookmarks:gajim'>1</minimize></conference>"
+    let bookmark = try BookmarkElement.read(try stanza(text), id: "ThePlay@chat.shakespeare.lit")
+    #expect(bookmark.address == (try bare("theplay@chat.shakespeare.lit")))
+    #expect(bookmark.name == "The Play")
+    #expect(bookmark.autojoins)
+    #expect(bookmark.nick == "JC")
+    #expect(bookmark.password == "p")
+    #expect(try element { BookmarkElement.write(bookmark, into: &$0) } == stanza(text))
+
+    let least = try BookmarkElement.read(try stanza("<conference xmlns='urn:xmpp:bookmarks:1'/>"), id: "a@b")
+    #expect(least == Bookmark(address: try bare("a@b")))
+    for id in ["", "not an address@", "a@b/c"] {
+      #expect(
+        refusal { _ = try BookmarkElement.read(try stanza("<conference xmlns='urn:xmpp:bookmarks:1'/>"), id: id) }
+          != nil)
+    }
+    #expect(refusal { _ = try BookmarkElement.read(try stanza("<other xmlns='x'/>"), id: "a@b") } != nil)
+  }
+
+  /// XEP-0402 5.3.1: the old form of the same bookmarks, and back.
+  @Test func aListHoldsWhatItemsHold() throws {
+    let text =
+      "<storage xmlns='storage:bookmarks'><conference jid='a@b' name='A' autojoin='true'><nick>JC</nick>"
+      + "<minimize xmlns='bookmarks:gajim'>1</minimize></conference><conference jid='c@d'/><url name='W' url='http://w/'/>"
+      + "<conference jid='not an address@'/></storage>"
+    let draft = try BookmarkElement.list(try stanza(text))
+    #expect(draft.bookmarks.map(\.address.description) == ["a@b", "c@d"])
+    #expect(draft.bookmarks.map(\.autojoins) == [true, false])
+    let again = try element { BookmarkElement.write(draft.bookmarks, others: draft.others ?? [], into: &$0) }
+    #expect(try again == stanza(text))
+    #expect(refusal { _ = try BookmarkElement.list(try stanza("<storage xmlns='urn:other'/>")) } != nil)
+
+    let modern = try element { BookmarkElement.write(draft.bookmarks[0], into: &$0) }
+    #expect(modern.first(Name("nick", NS.bookmarks))?.text == "JC")
+    #expect(modern.first(Name("minimize", "bookmarks:gajim"))?.text == "1")
+  }
+
+  // MARK: Capabilities
+
+  private func claim(_ version: String, hash: String = "sha-1") throws -> CapabilitiesClaim {
+    try #require(
+      CapabilitiesClaim(
+        try stanza(
+          "<presence><c xmlns='http://jabber.org/protocol/caps' hash='\(hash)' node='urn:c' ver='\(version)'/></presence>"
+        )))
+  }
+
+  private func answer(_ features: [String]) throws -> Element {
+    try element { writer in
+      Disco.write(
+        Capabilities(identities: [.init(category: "client", type: "pc")], features: features), node: nil, into: &writer)
+    }
+  }
+
+  @Test func aProvenAnswerIsKnownOfAll() throws {
+    let capabilities = ClientCapabilities()
+    let features = ["urn:a+notify", "urn:b", "urn:c+notify", "+notify"]
+    let version = Capabilities(identities: [.init(category: "client", type: "pc")], features: features).verification
+    let claim = try claim(version)
+    #expect(claim.queried == "urn:c#\(version)")
+    #expect(capabilities.interests(of: claim) == nil)
+    // What does not fit the hash, and what could have been made to fit, speaks for one client.
+    #expect(capabilities.learn(try answer(["urn:x+notify"]), for: claim) == ["urn:x"])
+    #expect(capabilities.interests(of: claim) == nil)
+    #expect(capabilities.learn(try answer(features), for: claim) == ["urn:a", "urn:c"])
+    #expect(capabilities.interests(of: claim) == ["urn:a", "urn:c"])
+    #expect(capabilities.interests(of: try self.claim(version, hash: "sha-256")) == nil)
+    #expect(
+      capabilities.learn(
+        try stanza("<query xmlns='http://jabber.org/protocol/disco#info'><feature/></query>"), for: claim) == [])
+  }
+
+  @Test func aForgedAnswerIsNotKept() throws {
+    let capabilities = ClientCapabilities()
+    // "a<b<" is what the features "a" and "b" hash as.
+    let forged = Capabilities(identities: [.init(category: "client", type: "pc")], features: ["a<b+notify"])
+    let claim = try claim(forged.verification)
+    #expect(capabilities.learn(try answer(["a<b+notify"]), for: claim) == ["a<b"])
+    #expect(capabilities.interests(of: claim) == nil)
+  }
+
+  @Test func presenceWithoutAHashClaimsNothing() throws {
+    #expect(CapabilitiesClaim(try stanza("<presence/>")) == nil)
+    #expect(
+      CapabilitiesClaim(
+        try stanza("<presence><c xmlns='http://jabber.org/protocol/caps' node='n' ver='1.0'/></presence>"))
+        == nil)
+  }
+}
+
+private struct PlainError: Error {}
