@@ -50,9 +50,11 @@ WORKLOADS = dict([
              bars=[Bar("p99_ms", None, 1.5)]),
     workload("chat-2000", "chat --users 100 --rate 2000 --duration 10s --warmup 1s", TAIL),
     workload("muc200", "muc --rooms 1 --members 200 --senders 4 --window 2 --duration 4s --warmup 1s",
-             rate("deliveries", Metric("joins_per_s", 1)), warm=(("u", 0, 400),)),
+             rate("deliveries", Metric("joins_per_s", 1)), warm=(("u", 0, 400),),
+             bars=[Bar("deliveries_per_cpu_s", "volatile", 1.5)]),
     workload("muc20x20", "muc --rooms 20 --members 20 --senders 2 --window 2 --duration 4s --warmup 1s",
-             rate("deliveries", Metric("joins_per_s", 1)), warm=(("u", 0, 400),)),
+             rate("deliveries", Metric("joins_per_s", 1)), warm=(("u", 0, 400),),
+             bars=[Bar("deliveries_per_cpu_s", "volatile", 2)]),
     workload("presence", "presence --senders 10 --contacts 100 --window 2 --duration 4s --warmup 1s",
              rate("updates"), warm=(("c", 0, 100), ("b", 0, 10)), bars=[Bar("updates_per_cpu_s", "any", 1.5)]),
     workload("roster100", "roster --user r100 --duration 4s --warmup 1s", rate("gets"), warm=()),
@@ -79,7 +81,7 @@ WORKLOADS = dict([
 
 # What `run` measures without further words. Not in it: rooms (Parley has none
 # yet) and what varies only in a detail.
-DEFAULT = ["login", "roster1000", "presence", "chat", "chat-tls", "chat-300", "mam", "mam-random", "chat-real",
+DEFAULT = ["login", "roster1000", "presence", "muc200", "muc20x20", "chat", "chat-tls", "chat-300", "mam", "mam-random", "chat-real",
            "idle5000", "idle2000-tls", "idle-contacts"]
 
 
