@@ -58,6 +58,13 @@ public struct RoomSettings: Hashable, Sendable {
 
   public init() {}
 
+  /// As others may read them.
+  public var withoutPassword: RoomSettings {
+    var settings = self
+    settings.password = nil
+    return settings
+  }
+
   /// Closed, everybody known: the app's `group`.
   public static let group = RoomSettings()
   /// Open and listed, people shown under their nicks: the app's `public`.
@@ -176,7 +183,7 @@ public struct Member: Hashable, Sendable {
 public struct RoomChange: Sendable {
   public enum Change: Hashable, Sendable {
     case created
-    /// What it is meant to be from now on, and what it was.
+    /// What it is meant to be from now on, and what it was; without passwords.
     case settings(RoomSettings, was: RoomSettings)
     case topic(Topic)
     /// Somebody's affiliation or reserved nick.

@@ -145,7 +145,9 @@ extension Judge {
     }
     state.room.settings = settings
     rooms.changed(state)
-    let entry = try note(.settings(settings, was: was), by: post.author, in: state, writer)
+    // The log is for ever, and read by all: no password stands in it.
+    let entry = try note(
+      .settings(settings.withoutPassword, was: was.withoutPassword), by: post.author, in: state, writer)
     tell(.entry(entry, author: session(of: post)))
     if settings.slowModeSeconds == 0 { rooms.hurry(state.room.id) }
     try settingsChanged(from: was, in: state, writer)

@@ -79,8 +79,8 @@ WORKLOADS = dict([
              warm=(("k", 0, 1020),)),
 ])
 
-# What `run` measures without further words. Not in it: rooms (Parley has none
-# yet) and what varies only in a detail.
+# What `run` measures without further words. Not in it: what varies only in a
+# detail.
 DEFAULT = ["login", "roster1000", "presence", "muc200", "muc20x20", "chat", "chat-tls", "chat-300", "mam", "mam-random", "chat-real",
            "idle5000", "idle2000-tls", "idle-contacts"]
 
