@@ -413,7 +413,7 @@ final class XMPPSession {
   }
 
   /// What is missed is still behind `pace.missed`: the client comes back for it.
-  private func unreadable() {
+  func unreadable() {
     connection?.fail(StreamError(.internalServerError, "the archive could not be read"))
   }
 

@@ -106,19 +106,15 @@ public struct Entrance: Sendable {
   public let others: [OccupantPresence]
   /// The viewer as the others see them, with the codes of 7.2.2.
   public let own: OccupantPresence
-  /// nil: not a join, but a change of nick or presence.
-  public let isJoin: Bool
 
   public init(
-    room: Room, position: Position, visibleAfter: Position, others: [OccupantPresence], own: OccupantPresence,
-    isJoin: Bool
+    room: Room, position: Position, visibleAfter: Position, others: [OccupantPresence], own: OccupantPresence
   ) {
     self.room = room
     self.position = position
     self.visibleAfter = visibleAfter
     self.others = others
     self.own = own
-    self.isJoin = isJoin
   }
 }
 

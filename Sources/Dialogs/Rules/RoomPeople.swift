@@ -136,7 +136,7 @@ extension Judge {
   @discardableResult
   mutating func apply(
     _ draft: MemberDraft, to party: Party, was: Member?, by post: Post, in state: RoomBook.State,
-    isSelf: Bool = false, _ writer: any StoreWriter
+    _ writer: any StoreWriter
   ) throws -> Entry? {
     let before = was?.affiliation ?? .none
     let after = draft.affiliation ?? before
@@ -275,11 +275,11 @@ extension Judge {
     let presence = occupantPresence(
       of: occupant, in: room, presence: unavailable(occupant.party, occupant.seats.last?.presence.resource),
       role: Role.none, affiliation: affiliation, codes: codes, actor: actor, reason: reason, destroyed: destroyed)
-    if destroyed != nil || !occupant.isShown {
+    if destroyed != nil {
       // 10.9: each occupant hears of the end from themselves only.
       tell(.shown(presence, to: occupant.listeners, own: true))
     } else {
-      tell(.occupant(presence, except: nil))
+      tell(presence, of: occupant)
     }
     for seat in occupant.seats {
       rooms.seat(seat.session.id, in: room.id, false)
@@ -322,12 +322,7 @@ extension Judge {
         state.room.id, { $0.set(role: draft.role, isShown: draft.role == .moderator ? true : nil, key: key) })
       {
         tell(.moderates(draft.role == .moderator, occupant.party.id, state.room.id))
-        let presence = occupantPresence(of: occupant, in: state.room, actor: actor?.nick, reason: reason)
-        if occupant.isShown {
-          tell(.occupant(presence, except: nil))
-        } else {
-          tell(.shown(presence, to: occupant.listeners, own: true))
-        }
+        tell(occupantPresence(of: occupant, in: state.room, actor: actor?.nick, reason: reason), of: occupant)
       }
     }
     settle(post)

@@ -51,11 +51,11 @@ extension Judge {
     let own = occupantPresence(of: occupant, in: state.room, ownCodes: codes)
     tell(.seated(entering.session, isModerator: role == .moderator, state.room.id))
     if occupant.isShown { tell(.occupant(plainPresence(of: occupant, in: state.room), except: session)) }
-    settle(post, entrance(state.room, others: others, own: own, member: member, isJoin: true))
+    settle(post, entrance(state.room, others: others, own: own, member: member))
   }
 
   private func entrance(
-    _ room: Room, others: [OccupantPresence], own: OccupantPresence, member: Member?, isJoin: Bool
+    _ room: Room, others: [OccupantPresence], own: OccupantPresence, member: Member?
   ) -> Receipt {
     var receipt = Receipt(position: head)
     receipt.room = room
@@ -63,7 +63,7 @@ extension Judge {
     // Who is no member has no history to join to: from now on.
     let visibleAfter = hides ? member.map(\.since) ?? head : .zero
     receipt.value = Entrance(
-      room: room, position: head, visibleAfter: visibleAfter, others: others, own: own, isJoin: isJoin)
+      room: room, position: head, visibleAfter: visibleAfter, others: others, own: own)
     return receipt
   }
 
@@ -108,8 +108,7 @@ extension Judge {
         return settle(
           post,
           entrance(
-            state.room, others: shown(in: state.room, without: post.author.id), own: own, member: member,
-            isJoin: true))
+            state.room, others: shown(in: state.room, without: post.author.id), own: own, member: member))
       }
       broadcast(occupant, in: state.room)
       return settle(post)
@@ -127,23 +126,14 @@ extension Judge {
       _ = occupants.rename(from: key, to: wish.key, nick: wish.nick)
       return occupants.show(entering.presence, by: session)
     }) else { throw Problem.notOccupant }
-    if present.isShown {
-      tell(.occupant(leaving, except: nil))
-    } else {
-      tell(.shown(leaving, to: present.listeners, own: true))
-    }
+    tell(leaving, of: present)
     broadcast(occupant, in: state.room)
     settle(post)
   }
 
-  /// To everybody; of somebody who is not shown to their own seats only.
+  /// The occupant as they are now.
   mutating func broadcast(_ occupant: Occupants.Occupant, in room: Room) {
-    let presence = occupantPresence(of: occupant, in: room)
-    if occupant.isShown {
-      tell(.occupant(presence, except: nil))
-    } else {
-      tell(.shown(presence, to: occupant.listeners, own: true))
-    }
+    tell(occupantPresence(of: occupant, in: room), of: occupant)
   }
 
   // MARK: App sessions
@@ -199,7 +189,7 @@ extension Judge {
       role: .moderator, presence: entering.presence, ownCodes: codes,
       // An id of its own, which ends with the lease: the room has no number yet.
       occupantID: realms.occupantID(of: post.author.id, in: room.name), showsAddress: true)
-    settle(post, entrance(room, others: [], own: own, member: nil, isJoin: true))
+    settle(post, entrance(room, others: [], own: own, member: nil))
   }
 
   // MARK: Availability

@@ -108,22 +108,31 @@ struct Archive: Feature {
     }
   }
 
-  /// One result (4.2), whole.
+  /// One result of a user's archive (4.2), whole.
   static func write(
     _ entry: Entry, queryID: String?, for user: Party, to: String, into writer: inout ElementWriter
   ) {
     guard let message = entry.archived else { return }
+    write(entry, queryID: queryID, from: user.address, to: to, into: &writer) {
+      Outbound.writeStanza(
+        of: entry, message, to: Outbound.address(entry.addressee, message.envelope.toResource), withStanzaID: false,
+        isDelayed: false, viewer: user, into: &$0)
+    }
+  }
+
+  private static func write(
+    _ entry: Entry, queryID: String?, from archive: BareJID, to: String, into writer: inout ElementWriter,
+    _ stanza: (inout ElementWriter) -> Void
+  ) {
     writer.open(.message)
     writer.attribute("to", to)
-    writer.attribute("from", user.address.description)
+    writer.attribute("from", archive.description)
     writer.open(result)
     writer.attribute("queryid", queryID)
     writer.attribute("id", entry.id.description)
     writer.open(.forwarded)
     Delay.write(entry.time, into: &writer)
-    Outbound.writeStanza(
-      of: entry, message, to: Outbound.address(entry.addressee, message.envelope.toResource), withStanzaID: false,
-      isDelayed: false, viewer: user, into: &writer)
+    stanza(&writer)
     writer.close()
     writer.close()
     writer.close()
@@ -159,18 +168,9 @@ struct Archive: Feature {
         let (session, to, queryID) = (turn.session, turn.jid.description, request.queryID)
         for entry in request.isFlipped ? page.entries.reversed() : page.entries {
           session.send { writer in
-            writer.open(.message)
-            writer.attribute("to", to)
-            writer.attribute("from", room.address.description)
-            writer.open(result)
-            writer.attribute("queryid", queryID)
-            writer.attribute("id", entry.id.description)
-            writer.open(.forwarded)
-            Delay.write(entry.time, into: &writer)
-            RoomOutbound.forwarded(entry, withAddress: showsAddress, parley, into: &writer)
-            writer.close()
-            writer.close()
-            writer.close()
+            write(entry, queryID: queryID, from: room.address, to: to, into: &writer) {
+              RoomOutbound.forwarded(entry, withAddress: showsAddress, parley, into: &$0)
+            }
           }
         }
         writeEnd(of: page, turn)
@@ -326,75 +326,63 @@ struct ArchiveRequest: Sendable {
     return Dialogs.Timestamp(milliseconds: time.milliseconds)
   }
 
-  /// The page of a room's archive behind a position; nil: an id is not in it. On
-  /// a reader's thread.
+  /// The page of a room's archive behind a position, ascending; nil: an id is not
+  /// in it. On a reader's thread.
   func page(of room: DialogID, after floor: Position, _ reader: any StoreReader) throws -> ArchivePage? {
-    if !anchors.isEmpty {
-      var check = ArchiveQuery(limit: anchors.count)
-      check.positions = anchors.sorted()
-      guard try reader.archive(of: room, check).entries.count == anchors.count else { return nil }
-    }
-    var query = ArchiveQuery(limit: max(1, limit))
-    query.start = start
-    query.end = end
-    query.after = max(after, floor)
-    query.before = before
-    query.backwards = isBackward
-    if let ids {
-      let inRange = ids.filter { $0 > query.after && $0 < before }
-      guard inRange.count == ids.count || floor == .zero else { return nil }
-      let wanted = Array(isBackward ? inRange.suffix(limit) : inRange.prefix(limit))
-      if wanted.isEmpty { return ArchivePage(entries: [], complete: inRange.isEmpty) }
-      query = ArchiveQuery(limit: wanted.count)
-      query.positions = wanted
-      var page = try reader.archive(of: room, query)
-      guard page.entries.count == wanted.count else { return nil }
-      page.complete = wanted.count == inRange.count
-      return cut(page)
-    }
-    let page = try reader.archive(of: room, query)
-    return limit == 0 ? ArchivePage(entries: [], complete: page.entries.isEmpty) : cut(page)
+    // What lies before the floor is not there for this reader.
+    if let ids, ids.contains(where: { $0 <= floor }) { return nil }
+    return try page(with: nil, after: floor) { try reader.archive(of: room, $0) }
   }
 
-  /// The page, ascending; nil: an id is not in this user's archive. On a
+  /// The page of a user's archive, ascending; nil: an id is not in it. On a
   /// reader's thread.
   func page(of user: Party, _ reader: any StoreReader) throws -> ArchivePage? {
-    if !anchors.isEmpty {
-      var check = ArchiveQuery(limit: anchors.count)
-      check.positions = anchors.sorted()
-      guard try reader.archive(of: user.id, check).entries.count == anchors.count else { return nil }
-    }
     var dialog: DialogID?
     if let with {
       guard let peer = try reader.user(with.bare), let found = try reader.dialog(between: user.id, and: peer.id) else {
-        return ids == nil ? ArchivePage(entries: [], complete: true) : nil
+        let known = try hasAnchors { try reader.archive(of: user.id, $0) }
+        return known && ids == nil ? ArchivePage(entries: [], complete: true) : nil
       }
       dialog = found.id
     }
-    if let ids { return try page(ids, in: dialog, of: user, reader) }
+    return try page(with: dialog, after: .zero) { try reader.archive(of: user.id, $0) }
+  }
+
+  private func page(
+    with dialog: DialogID?, after floor: Position, _ archive: (ArchiveQuery) throws -> ArchivePage
+  ) throws -> ArchivePage? {
+    guard try hasAnchors(archive) else { return nil }
+    if let ids { return try page(ids, in: dialog, archive) }
     // Asked for nothing, one entry tells whether there is anything.
     var query = ArchiveQuery(limit: max(1, limit))
     query.with = dialog
     query.withResource = with?.resource
     query.start = start
     query.end = end
-    query.after = after
+    query.after = max(after, floor)
     query.before = before
     query.backwards = isBackward
-    let page = try reader.archive(of: user.id, query)
+    let page = try archive(query)
     return limit == 0 ? ArchivePage(entries: [], complete: page.entries.isEmpty) : cut(page)
   }
 
+  private func hasAnchors(_ archive: (ArchiveQuery) throws -> ArchivePage) throws -> Bool {
+    if anchors.isEmpty { return true }
+    var check = ArchiveQuery(limit: anchors.count)
+    check.positions = anchors.sorted()
+    return try archive(check).entries.count == anchors.count
+  }
+
   /// Single messages: all must be there (4.1.3); other filters pick among them.
-  private func page(_ ids: [Position], in dialog: DialogID?, of user: Party, _ reader: any StoreReader) throws
-    -> ArchivePage?
-  {
+  private func page(
+    _ ids: [Position], in dialog: DialogID?, _ archive: (ArchiveQuery) throws -> ArchivePage
+  ) throws -> ArchivePage? {
     let inRange = ids.filter { $0 > after && $0 < before }
     let wanted = isBackward ? inRange.suffix(limit) : inRange.prefix(limit)
     if wanted.isEmpty { return ArchivePage(entries: [], complete: inRange.isEmpty) }
     var query = ArchiveQuery(limit: wanted.count)
     query.positions = Array(wanted)
-    var page = try reader.archive(of: user.id, query)
+    var page = try archive(query)
     guard page.entries.count == wanted.count else { return nil }
     page.complete = wanted.count == inRange.count
     page.entries.removeAll { entry in

@@ -83,7 +83,8 @@ enum RoomInbound {
     query.after = next
     let asked = query
     session.fetch({ try $0.archive(of: room.dialog, asked).entries }) { result in
-      guard case .success(let entries) = result else { return }
+      // Else the room would stay silent: what comes live waits behind what is read.
+      guard case .success(let entries) = result else { return session.unreadable() }
       for entry in entries { RoomOutbound.entry(entry, delayed: false, to: session) }
       guard let last = entries.last else {
         _ = session.rooms.caughtUp(address, through: .end, isFull: false)
@@ -121,7 +122,7 @@ enum RoomInbound {
     }
     switch stanza.messageType {
     case .error:
-      // 18.? An occupant whose client refuses what it is sent keeps its seat: its session would end.
+      // An occupant whose client refuses what it is sent keeps its seat: it is the server's own session, and ends by itself.
       session.management.handledUnlessPost()
     case .groupchat:
       guard to.isBare else {
@@ -266,7 +267,7 @@ enum RoomInbound {
     }
   }
 
-  /// Between clients of occupants (17.4 of the days before: vCards, versions).
+  /// Between the clients of two occupants: versions, times.
   private static func pass(_ turn: Turn, _ address: BareJID, _ nick: String, _ type: IQType) {
     let session = turn.session
     let extras = Inbound.extras(of: turn.stanza, session)
