@@ -48,6 +48,12 @@ public enum Limits {
   public static let nickBytesMax = 256
   /// Octets of a reason for a kick, a ban, an invitation; longer is cut.
   public static let reasonBytesMax = 1_024
+  /// Octets of the thread that an invitation continues; a longer one is left out,
+  /// since a part of an id names nothing.
+  public static let threadBytesMax = 1_023
+  /// Invitations to one room that may still be declined; at the bound the oldest is
+  /// forgotten, and declining it tells nobody.
+  public static let invitationsMax = 1_000
   /// Members of one room, and as many who are banned; the next is refused with
   /// `too-large`.
   public static let membersMax = 10_000

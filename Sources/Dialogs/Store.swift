@@ -63,6 +63,8 @@ public protocol StoreReader {
   func dialog(_ id: DialogID) throws -> Dialog?
   /// The private dialog of two users, or the self dialog where they are the same.
   func dialog(between a: UserID, and b: UserID) throws -> Dialog?
+  /// What these two whisper in this room: neither `dialog(_:)` nor any list has it.
+  func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog?
   /// Private dialogs of the user (and the self dialog once it holds a message) with
   /// `last` < `before`, newest first. Rooms are not among them.
   func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView]
@@ -117,9 +119,12 @@ public protocol StoreReader {
   func archive(of room: DialogID, _ query: ArchiveQuery) throws -> ArchivePage
   /// Like `feed(of:after:limit:)`, with everything of these rooms behind both `after` and each
   /// room's own position, merged in log order.
+  /// - Parameter all: with what app clients are not told (`FeedRow.Traits.unfollowed`).
   func feed(
-    of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int
+    of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int, all: Bool
   ) throws -> [Entry]
+  /// Whether there is an invitation to this room that may still be declined.
+  func isInvited(_ user: UserID, by inviter: UserID, to room: DialogID) throws -> Bool
   /// Bytes of a room, as `vault` of a user.
   func vault(_ room: DialogID, node: String, item: String) throws -> [UInt8]?
 
@@ -138,6 +143,8 @@ public protocol StoreWriter: StoreReader {
   /// marker that has feed rows also goes into the room's own list, which its members follow.
   func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws
   func insert(dialog kind: Dialog.Kind, first: Party, second: Party, createdAt: Timestamp) throws -> Dialog
+  /// Nobody has marks in it.
+  func insertWhispers(between first: Party, and second: Party, in room: RoomName, createdAt: Timestamp) throws -> Dialog
   /// sequence, ordinal, last.
   func update(_ dialog: Dialog) throws
   /// Replaces. The entry at the mark's previous position (`superseded`, `.zero`: none)
@@ -158,6 +165,10 @@ public protocol StoreWriter: StoreReader {
   func put(_ member: Member, ordinal: Int64) throws
   /// nil deletes the item.
   func setVault(_ room: DialogID, node: String, item: String, _ bytes: [UInt8]?) throws
+  /// By the entry at this position. Of one room at most `Limits.invitationsMax` stay, the newest.
+  func putInvitation(of user: UserID, by inviter: UserID, to room: DialogID, at position: Position) throws
+  /// It was declined.
+  func removeInvitation(of user: UserID, by inviter: UserID, to room: DialogID) throws
 
   /// What became of a message. With a retraction what was said is overwritten: text, fields, extras;
   /// envelope, time and sequence stay. What its corrections said goes too: each becomes a tombstone
@@ -207,6 +218,15 @@ public protocol StoreWriter: StoreReader {
   func setSuspended(_ sessions: [SuspendedSession]) throws
 }
 
+extension StoreReader {
+  /// What app clients are told.
+  public func feed(
+    of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int
+  ) throws -> [Entry] {
+    try feed(of: user, rooms: rooms, after: after, limit: limit, all: false)
+  }
+}
+
 /// The address is or was taken: localparts are never reused.
 public struct StoreConflict: Error, Sendable {
   public init() {}
@@ -239,8 +259,9 @@ public struct FeedRow: Hashable, Sendable {
 
 /// XEP-0313 4.1 with `#extended`, resolved to positions by the core.
 public struct ArchiveQuery: Sendable {
-  /// Only the conversation with this user; nil: all.
+  /// Only this private dialog; of a room, what was whispered there; nil: all.
   public var with: DialogID?
+  /// The other side's resource; of a whisper their nick, as it was then.
   public var withResource: String?
   public var start: Timestamp?
   public var end: Timestamp?

@@ -1,7 +1,8 @@
 import Dialogs
 
-/// Archives (XEP-0313). The personal one is a user's feed, or one dialog, as far
-/// as it is archived for that user; a room's is its entries as far as archived.
+/// Archives (XEP-0313). The personal one is a user's feed, or one dialog, or what was
+/// whispered in one room, as far as it is archived for that user; a room's is its
+/// entries as far as archived.
 extension Reader {
   func archive(of user: UserID, _ query: ArchiveQuery) throws -> ArchivePage {
     if let positions = query.positions {
@@ -9,11 +10,15 @@ extension Reader {
     }
     let statement: Prepared
     if let dialog = query.with {
-      guard let archived = try archivedFlag(of: user, in: dialog) else {
-        return ArchivePage(entries: [], complete: true)
+      switch try part(of: user, in: dialog) {
+      case nil: return ArchivePage(entries: [], complete: true)
+      case .archived(let flag)?:
+        statement = try connection(query.backwards ? .dialogArchiveBackwards : .dialogArchive)
+        try statement.bind(6, dialog.number).bind(7, flag.rawValue)
+      case .whispers?:
+        statement = try connection(query.backwards ? .whisperArchiveBackwards : .whisperArchive)
+        try statement.bind(6, dialog.number)
       }
-      statement = try connection(query.backwards ? .dialogArchiveBackwards : .dialogArchive)
-      try statement.bind(6, dialog.number).bind(7, archived.rawValue)
     } else {
       statement = try connection(query.backwards ? .archiveBackwards : .archive)
     }
@@ -55,11 +60,18 @@ extension Reader {
     return ArchivePage(entries: entries, complete: true)
   }
 
-  /// nil: the user is no member.
-  private func archivedFlag(of user: UserID, in dialog: DialogID) throws -> EntryFlags? {
+  private enum Part {
+    case archived(EntryFlags)
+    /// It is a room.
+    case whispers
+  }
+
+  /// Where a user's archive has anything of a dialog; nil: they are no member.
+  private func part(of user: UserID, in dialog: DialogID) throws -> Part? {
     try connection(.members).bind(1, dialog.number).first { row in
-      if row.int(0) == user.number { return EntryFlags.firstArchived }
-      if row.int(1) == user.number { return EntryFlags.secondArchived }
+      if row.int(2) == Self.roomKind { return .whispers }
+      if row.int(0) == user.number { return .archived(.firstArchived) }
+      if row.int(1) == user.number { return .archived(.secondArchived) }
       return nil
     }
   }
@@ -81,7 +93,7 @@ extension Reader {
 extension Query {
   private static let payload = Reader.payloadColumns
   private static let ofResource = """
-    (?5 IS NULL OR CASE WHEN p.author = ?1 THEN p.to_resource ELSE p.from_resource END = ?5)
+    (?5 IS NULL OR CASE WHEN p.author = ?1 THEN p.to_resource ELSE coalesce(p.nick, p.from_resource) END = ?5)
     """
   private static func personal(_ order: String) -> Query {
     Query(
@@ -100,6 +112,25 @@ extension Query {
       ORDER BY e.position \(order) LIMIT ?4
       """)
   }
+  /// Looks at all that the user whispered in the room, and at nothing else.
+  private static func whispered(_ order: String) -> Query {
+    func part(_ member: String, _ flag: EntryFlags) -> String {
+      """
+      SELECT e.position AS position FROM dialogs d CROSS JOIN entries e ON e.dialog = d.id
+      WHERE d.kind = \(Dialog.Kind.whispered.rawValue) AND d.via = ?6 AND d.\(member) = ?1
+        AND e.position > ?2 AND e.position < ?3 AND e.flags & \(flag.rawValue)
+      """
+    }
+    return Query(
+      """
+      SELECT \(payload) FROM (
+        \(part("first", .firstArchived)) UNION ALL \(part("second", .secondArchived))
+      ) w CROSS JOIN payloads p ON p.position = w.position
+      WHERE \(ofResource) ORDER BY w.position \(order) LIMIT ?4
+      """)
+  }
+  fileprivate static let whisperArchive = whispered("ASC")
+  fileprivate static let whisperArchiveBackwards = whispered("DESC")
   fileprivate static let archive = personal("ASC")
   fileprivate static let archiveBackwards = personal("DESC")
   fileprivate static let dialogArchive = ofDialog("ASC")
@@ -114,7 +145,7 @@ extension Query {
     SELECT \(payload) FROM entries e CROSS JOIN payloads p ON p.position = e.position
     WHERE e.dialog = ?1 AND e.position = ?2 AND e.flags & \(EntryFlags.firstArchived.rawValue)
     """)
-  fileprivate static let members = Query("SELECT first, second FROM dialogs WHERE id = ?1")
+  fileprivate static let members = Query("SELECT first, second, kind FROM dialogs WHERE id = ?1")
   fileprivate static let nextPayload = Query(
     "SELECT position, time FROM payloads WHERE position >= ?1 ORDER BY position LIMIT 1")
 }

@@ -43,6 +43,8 @@ struct ByteReader {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
+  var isAtEnd: Bool { place == bytes.count }
+
   private func damaged() -> StoreFailure { .corrupt("the parts of an entry cannot be read") }
 
   private mutating func byte() throws(StoreFailure) -> UInt8 {

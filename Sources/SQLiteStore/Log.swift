@@ -35,7 +35,14 @@ extension Reader {
     try connection(.dialogBetween).bind(1, min(a, b).number).bind(2, max(a, b).number).first { try dialog($0) }
   }
 
-  /// What `dialogs.kind` says of a room, beside `Dialog.Kind`.
+  /// Whispers are found by pair and room only.
+  func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog? {
+    try connection(.whispersBetween).bind(1, room.number).bind(2, min(a, b).number).bind(3, max(a, b).number)
+      .first { try dialog($0) }
+  }
+
+  /// What `dialogs.kind` says of a room, beside `Dialog.Kind`. Kinds below it have
+  /// marks, and stand in lists.
   static let roomKind: Int64 = 2
 
   private func dialog(_ row: Prepared) throws -> Dialog {
@@ -176,6 +183,11 @@ extension Query {
   fileprivate static let dialog = Query("SELECT \(dialogColumns) FROM dialogs d WHERE d.id = ?1 AND d.kind < \(Reader.roomKind)")
   fileprivate static let dialogBetween = Query(
     "SELECT \(dialogColumns) FROM dialogs d WHERE d.first = ?1 AND d.second = ?2 AND d.kind < \(Reader.roomKind)")
+  fileprivate static let whispersBetween = Query(
+    """
+    SELECT \(dialogColumns) FROM dialogs d
+    WHERE d.kind = \(Dialog.Kind.whispered.rawValue) AND d.via = ?1 AND d.first = ?2 AND d.second = ?3
+    """)
   fileprivate static let pair = Query("SELECT first, second, kind FROM dialogs WHERE id = ?1")
   /// Costs a look at each dialog of the user, about a microsecond each: keeping
   /// them in order would cost every message two more rows per member.

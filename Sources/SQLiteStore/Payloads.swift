@@ -5,7 +5,7 @@ extension Reader {
   /// The columns `entry(_:)` reads, of the table under the name `p`.
   static let payloadColumns = """
     p.position, p.dialog, p.author, p.peer, p.kind, p.time, p.seq, p.traits, p.type, p.from_resource,
-    p.to_resource, p.stanza_id, p.lang, p.content_kind, p.text, p.fields, p.extras, p.detail
+    p.to_resource, p.stanza_id, p.lang, p.content_kind, p.text, p.fields, p.extras, p.detail, p.via, p.nick
     """
 
   /// The peer of what is said in a room.
@@ -16,8 +16,13 @@ extension Reader {
     let dialog = DialogID(row.int(1))
     let author = try known(UserID(row.int(2)))
     let peer = UserID(row.int(3))
-    let place: Entry.Place =
-      peer == Self.noPeer ? .room(try known(dialog)) : .peer(peer == author.id ? author : try known(peer))
+    let place: Entry.Place
+    if peer == Self.noPeer {
+      place = .room(try known(dialog))
+    } else {
+      let peer = peer == author.id ? author : try known(peer)
+      place = try row.intOrNil(18).map { .whisper(to: peer, in: try known(DialogID($0)), nick: row.text(19)) } ?? .peer(peer)
+    }
     guard let kind = Fact.Kind(rawValue: UInt8(clamping: row.int(4))) else {
       throw StoreFailure.corrupt("entry \(position.number) is of an unknown kind")
     }
@@ -54,9 +59,15 @@ extension Reader {
 extension Writer {
   func insertPayload(_ entry: Entry, _ key: RepeatKey?) throws {
     let payload = try connection(.insertPayload)
+    let peer =
+      switch entry.place {
+      case .peer(let peer), .whisper(let peer, _, _): peer.id
+      case .room: Self.noPeer
+      }
     try payload.bind(1, entry.position.number).bind(2, entry.dialog.number)
-      .bind(3, entry.author.id.number).bind(4, (entry.peer?.id ?? Self.noPeer).number)
+      .bind(3, entry.author.id.number).bind(4, peer.number)
       .bind(5, Int64(entry.fact.kind.rawValue)).bind(6, entry.time.milliseconds)
+      .bind(21, entry.whisper?.room.dialog.number).bind(22, entry.whisper?.nick)
     switch entry.fact {
     case .message(let message):
       try bind(message, key, to: payload)
@@ -107,7 +118,7 @@ extension Query {
   fileprivate static let insertPayload = Query(
     """
     INSERT INTO payloads (position, dialog, author, peer, kind, time, seq, traits, type, from_resource,
-      to_resource, stanza_id, lang, content_kind, text, fields, extras, detail, key_id, key_hash)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+      to_resource, stanza_id, lang, content_kind, text, fields, extras, detail, key_id, key_hash, via, nick)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
     """)
 }

@@ -141,6 +141,7 @@ extension FactCoding {
     out.write(invitation.reason) { $0.write($1) }
     out.write(invitation.password) { $0.write($1) }
     out.write(invitation.isMediated)
+    out.write(invitation.continuing) { $0.write($1.thread) { $0.write($1) } }
   }
 
   static func invitation(
@@ -148,6 +149,10 @@ extension FactCoding {
   ) throws -> Invitation {
     Invitation(
       room: try room(DialogID(try from.int())), inviter: try party(UserID(try from.int())),
-      reason: try from.optional(text), password: try from.optional(text), isMediated: try from.flag())
+      reason: try from.optional(text), password: try from.optional(text), isMediated: try from.flag(),
+      // The first ones end here.
+      continuing: from.isAtEnd
+        ? nil
+        : try from.optional { from throws(StoreFailure) in Invitation.Continuation(thread: try from.optional(text)) })
   }
 }

@@ -66,7 +66,7 @@ extension Reader {
       room: DialogID(row.int(column)), party: try known(UserID(row.int(column + 1))),
       affiliation: try FactCoding.affiliation(row.int(column + 2)), nick: row.textOrNil(column + 3),
       since: Position(row.int(column + 4)), joinedAt: Timestamp(milliseconds: row.int(column + 5)),
-      version: Position(row.int(column + 6)))
+      version: Position(row.int(column + 6)), reason: row.textOrNil(column + 7))
   }
 
   func memberships(of user: UserID) throws -> [(room: RoomName, since: Position)] {
@@ -78,12 +78,16 @@ extension Reader {
   func rooms(of user: UserID, before: Position, limit: Int) throws -> [RoomView] {
     // The list first, as in `dialogs(of:before:limit:)`.
     let found = try connection(.roomsOf).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
-      (room: try room($0), member: try member($0, from: 13), mark: mark($0, from: 20, user))
+      (room: try room($0), member: try member($0, from: 13), mark: mark($0, from: 21, user))
     }
     return try found.map { room, member, mark in
       let last = try connection(.lastShown).bind(1, room.id.number).first { try entry($0) }
       return RoomView(room: room, member: member, mark: mark, lastMessage: last)
     }
+  }
+
+  func isInvited(_ user: UserID, by inviter: UserID, to room: DialogID) throws -> Bool {
+    try connection(.invitation).bind(1, room.number).bind(2, user.number).bind(3, inviter.number).first { _ in true } ?? false
   }
 
   // MARK: The feed
@@ -92,11 +96,12 @@ extension Reader {
   /// read. Once the page is full, a room is only asked for what comes before its
   /// end.
   func feed(
-    of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int
+    of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int, all: Bool
   ) throws -> [Entry] {
     let limit = bound(limit)
     guard limit > 0 else { return [] }
     var page = try connection(.feedPositions).bind(1, user.number).bind(2, after.number).bind(3, limit)
+      .bind(4, all ? 0 : Int64(FeedRow.Traits.unfollowed.rawValue))
       .all { $0.int(0) }
     for (room, since) in rooms {
       let end = page.count < limit ? Int64.max : page.last ?? .max
@@ -167,12 +172,22 @@ extension Writer {
     }
     try connection(.putMember).bind(1, member.room.number).bind(2, member.party.id.number)
       .bind(3, Int64(member.affiliation.rawValue)).bind(4, nick).bind(5, key).bind(6, member.since.number)
-      .bind(7, member.joinedAt.milliseconds).bind(8, member.version.number).run()
+      .bind(7, member.joinedAt.milliseconds).bind(8, member.version.number).bind(9, member.reason).run()
     if member.affiliation.isMember {
       try connection(.insertRoomMark).bind(1, member.party.id.number).bind(2, member.room.number).bind(3, ordinal).run()
     } else {
       try connection(.deleteRoomMark).bind(1, member.party.id.number).bind(2, member.room.number).run()
     }
+  }
+
+  func putInvitation(of user: UserID, by inviter: UserID, to room: DialogID, at position: Position) throws {
+    try connection(.putInvitation).bind(1, room.number).bind(2, user.number).bind(3, inviter.number)
+      .bind(4, position.number).run()
+    try connection(.deleteOldInvitations).bind(1, room.number).bind(2, Int64(Limits.invitationsMax)).run()
+  }
+
+  func removeInvitation(of user: UserID, by inviter: UserID, to room: DialogID) throws {
+    try connection(.deleteInvitation).bind(1, room.number).bind(2, user.number).bind(3, inviter.number).run()
   }
 
   func setVault(_ room: DialogID, node: String, item: String, _ bytes: [UInt8]?) throws {
@@ -189,7 +204,7 @@ extension Query {
     d.id, r.external_id, d.created, r.settings, r.topic, r.topic_nick, r.topic_time, d.sequence, d.ordinal, d.last,
     r.member_count, r.version, r.destroyed
     """
-  private static let memberColumns = "a.room, a.user, a.affiliation, a.nick, a.since, a.joined, a.version"
+  private static let memberColumns = "a.room, a.user, a.affiliation, a.nick, a.since, a.joined, a.version, a.reason"
 
   fileprivate static let room = Query(
     "SELECT \(columns) FROM rooms r CROSS JOIN dialogs d ON d.id = r.dialog WHERE r.dialog = ?1")
@@ -275,10 +290,10 @@ extension Query {
     """)
   fileprivate static let putMember = Query(
     """
-    INSERT INTO affiliations (room, user, affiliation, nick, nick_key, since, joined, version)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    INSERT INTO affiliations (room, user, affiliation, nick, nick_key, since, joined, version, reason)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
     ON CONFLICT (room, user) DO UPDATE SET affiliation = ?3, nick = ?4, nick_key = ?5, since = ?6, joined = ?7,
-      version = ?8
+      version = ?8, reason = ?9
     """)
   /// A mark that is there stays. A destroyed room gets none.
   fileprivate static let insertRoomMark = Query(
@@ -307,7 +322,7 @@ extension Query {
   fileprivate static let feedPositions = Query(
     """
     SELECT position FROM feed WHERE user = ?1 AND position > ?2
-      AND traits & \(FeedRow.Traits.unfollowed.rawValue) = 0
+      AND traits & ?4 = 0
     ORDER BY position LIMIT ?3
     """)
   /// One look where the room has nothing new.
@@ -319,6 +334,19 @@ extension Query {
     ORDER BY e.position LIMIT ?4
     """)
   fileprivate static let entryAt = Query("SELECT \(Reader.payloadColumns) FROM payloads p WHERE p.position = ?1")
+
+  fileprivate static let invitation = Query(
+    "SELECT 1 FROM invitations WHERE room = ?1 AND user = ?2 AND inviter = ?3")
+  fileprivate static let putInvitation = Query(
+    "INSERT OR REPLACE INTO invitations (room, user, inviter, position) VALUES (?1, ?2, ?3, ?4)")
+  fileprivate static let deleteInvitation = Query(
+    "DELETE FROM invitations WHERE room = ?1 AND user = ?2 AND inviter = ?3")
+  /// A look at the newest `?2`: as many invitations as may be declined, not members.
+  fileprivate static let deleteOldInvitations = Query(
+    """
+    DELETE FROM invitations WHERE room = ?1 AND position <= (
+      SELECT position FROM invitations WHERE room = ?1 ORDER BY position DESC LIMIT 1 OFFSET ?2)
+    """)
 
   fileprivate static let roomVaultItem = Query(
     "SELECT bytes FROM room_vault WHERE room = ?1 AND node = ?2 AND item = ?3")

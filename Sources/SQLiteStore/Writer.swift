@@ -39,7 +39,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
     if counts { flags.insert(.counts) }
     let own: Int64
     switch entry.place {
-    case .peer(let peer):
+    case .peer(let peer), .whisper(let peer, _, _):
       let first = min(entry.author.id, peer.id)
       for row in feeds where row.traits.contains(.archived) {
         if row.user == first { flags.insert(.firstArchived) } else { flags.insert(.secondArchived) }
@@ -128,6 +128,17 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
     return Dialog(id: id, kind: kind, first: first, second: second, createdAt: createdAt)
   }
 
+  func insertWhispers(
+    between first: Party, and second: Party, in room: RoomName, createdAt: Timestamp
+  ) throws -> Dialog {
+    let (first, second) = first.id <= second.id ? (first, second) : (second, first)
+    let id = try connection(.insertWhispers).bind(1, Int64(Dialog.Kind.whispered.rawValue)).bind(2, first.id.number)
+      .bind(3, second.id.number).bind(4, createdAt.milliseconds).bind(5, room.dialog.number)
+      .first { DialogID($0.int(0)) }
+    guard let id else { throw StoreFailure.corrupt("a new dialog got no number") }
+    return Dialog(id: id, kind: .whispered, first: first, second: second, createdAt: createdAt)
+  }
+
   func update(_ dialog: Dialog) throws {
     try connection(.updateDialog).bind(1, dialog.id.number).bind(2, dialog.sequence).bind(3, dialog.ordinal)
       .bind(4, dialog.last.number).run()
@@ -177,6 +188,11 @@ extension Query {
     """
     INSERT INTO dialogs (kind, first, second, sequence, ordinal, first_own, second_own, last, created)
     VALUES (?1, ?2, ?3, 0, 0, 0, 0, 0, ?4) RETURNING id
+    """)
+  fileprivate static let insertWhispers = Query(
+    """
+    INSERT INTO dialogs (kind, first, second, sequence, ordinal, first_own, second_own, last, created, via)
+    VALUES (?1, ?2, ?3, 0, 0, 0, 0, 0, ?4, ?5) RETURNING id
     """)
   fileprivate static let insertMember = Query(
     """

@@ -149,6 +149,7 @@ final class XMPPSession {
       connection?.fail(StreamError(.invalidFrom))
       return
     }
+    let before = management.inbound.receivedTotal
     do throws(StanzaError) {
       try stanza.validate()
       let to = try stanza.to()
@@ -163,7 +164,8 @@ final class XMPPSession {
         try Inbound.iq(turn)
       }
     } catch {
-      if stanza.kind == .message { management.handledUnlessPost() }
+      // Once, however far it got.
+      if management.inbound.receivedTotal == before { management.handledUnlessPost() }
       Turn(session: self, stanza: stanza, to: nil).fail(error)
     }
   }
@@ -402,7 +404,7 @@ final class XMPPSession {
   private func readOn(after: Position) {
     let user = party.id
     let seats = rooms.followed
-    fetch({ try $0.feed(of: user, rooms: seats, after: after, limit: Limits.feedPageMax) }) { [self] result in
+    fetch({ try $0.feed(of: user, rooms: seats, after: after, limit: Limits.feedPageMax, all: true) }) { [self] result in
       guard case .success(let entries) = result else { return unreadable() }
       for entry in entries {
         if let form = form(of: entry) { tell(entry, form) }
@@ -433,6 +435,12 @@ final class XMPPSession {
     case .dialogOpened, .room, .node: return nil
     }
     let copies = carbons && !message.traits.contains(.uncopied)
+    if let whisper = entry.whisper {
+      // To who was in the room then, and still is.
+      guard let seat = rooms[whisper.room.address], entry.position > seat.since else { return nil }
+      guard entry.author == party, entry.isToOther else { return .direct }
+      return copies && message.envelope.fromResource != jid.resource ? .carbonSent : nil
+    }
     if entry.author.id == party.id, entry.peer != party {
       return copies && message.envelope.fromResource != jid.resource ? .carbonSent : nil
     }

@@ -359,6 +359,18 @@ async def nicks(checks, romeo, juliet, paris):
         romeo.say(verona, "aloud")
         await paris.message(verona, "aloud")
         expect(not any(str(s["body"]) == "psst" for s in paris.order if s.name == "message"), "Paris heard it too")
+    with checks.check("rooms: what was whispered is in both users' archives, by room and nick, and nowhere else (XEP-0313)"):
+        sent = [(e["mam_result"]["id"], e["mam_result"]["forwarded"]["stanza"]) async for e in romeo.plugin["xep_0313"].iterate(
+            with_jid=JID(f"{verona}/Giulietta"), rsm={"max": 10})]
+        heard = [(e["mam_result"]["id"], e["mam_result"]["forwarded"]["stanza"]) async for e in juliet.plugin["xep_0313"].iterate(
+            with_jid=JID(verona), rsm={"max": 10})]
+        expect([str(s["body"]) for _, s in sent] == ["psst"] == [str(s["body"]) for _, s in heard], f"{sent}, {heard}")
+        expect(sent[0][0] == heard[0][0] == got["stanza_id"]["id"], f"{sent}, {heard}, {got}")
+        expect((sent[0][1]["from"].bare, str(sent[0][1]["to"])) == ("romeo@localhost", f"{verona}/Giulietta"), f"{sent}")
+        expect((str(heard[0][1]["from"]), heard[0][1]["to"].bare) == (f"{verona}/Romeo", "juliet@localhost"), f"{heard}")
+        others = [e async for e in romeo.plugin["xep_0313"].iterate(with_jid="juliet@localhost", rsm={"max": 10})]
+        expect(not any("psst" in str(e) for e in others), "the archive tells who it was")
+        expect(not any(body == "psst" for _, _, body in await romeo.archive(verona)), "the room's archive has it")
     with checks.check("rooms: what is whispered has the occupant id too (XEP-0421 4: every message)"):
         expect(occupant_id(whispered) != before, f"{whispered} has the receiver's")
     with checks.check("rooms: self-ping: there, and not there (XEP-0410)"):

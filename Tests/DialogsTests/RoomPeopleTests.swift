@@ -211,6 +211,82 @@ import Testing
     #expect(try await problem { try await stage.act(.invite(.dialog(room.dialog), to: BareJID("nobody@localhost"), reason: nil), by: romeo) } == .unreachable)
   }
 
+  /// Of two occupants one may be told no by the other, whom they invited; nobody uses a room to reach others.
+  @Test func aRefusalIsHeardOnceAndOnlyFromWhoWasInvited() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open)
+    let orchard = try await stage.seats(room, romeo)[0]
+    func decline(_ party: Party) async throws -> [Heard] {
+      try await stage.act(.decline(.address(room.address), to: romeo.address, reason: "no"), by: party)
+      return orchard.news()
+    }
+    let told: [Heard] = [.notice(.declined(by: juliet.address, reason: "no"))]
+    #expect(try await decline(juliet) == [])
+    try await stage.act(.invite(.address(room.address), to: juliet.address, reason: nil), by: romeo)
+    #expect(try await decline(paris) == [])
+    #expect(try await decline(juliet) == told)
+    #expect(try await decline(juliet) == [])
+    // Whoever becomes a member is invited too.
+    try await stage.affiliate(juliet, .member, in: room, by: romeo)
+    _ = orchard.taken()
+    #expect(try await decline(juliet) == told)
+  }
+
+  @Test func anInvitationSaysWhatItContinues() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo)
+    func invited(_ party: Party, _ continuing: Invitation.Continuation?) async throws -> Invitation? {
+      try await stage.act(
+        .invite(.address(room.address), to: party.address, reason: nil, continuing: continuing), by: romeo)
+      let entries = try await stage.parley.read { try $0.feed(of: party.id, after: .zero, limit: 99) }
+      return entries.lazy.compactMap { if case .invitation(let invitation) = $0.fact { invitation } else { nil } }.last
+    }
+    #expect(try await invited(juliet, .init(thread: "e0ff"))?.continuing == .init(thread: "e0ff"))
+    #expect(try await invited(juliet, .init(thread: nil))?.continuing == .init(thread: nil))
+    let longest = String(repeating: "x", count: Limits.threadBytesMax)
+    #expect(try await invited(paris, .init(thread: longest))?.continuing == .init(thread: longest))
+    #expect(try await invited(paris, .init(thread: longest + "x"))?.continuing == .init(thread: nil))
+    #expect(try await invited(paris, nil)?.continuing == nil)
+  }
+
+  /// XMPP knows members only: it makes no more of a watcher, and the app does.
+  @Test func aWatcherIsAMemberToXMPP() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, with: [(juliet, .watcher), (paris, .admin)])
+    func make(_ party: Party, _ affiliation: Affiliation, keepsWatchers: Bool = true) async throws -> Affiliation? {
+      let draft = MemberDraft(address: party.address, affiliation: affiliation, keepsWatchers: keepsWatchers)
+      try await stage.act(.members(.address(room.address), [draft]), by: romeo)
+      return try await stage.member(party, of: room)?.affiliation
+    }
+    let version = try await stage.stored(room).version
+    #expect(try await make(juliet, .member) == .watcher)
+    #expect(try await stage.stored(room).version == version)
+    #expect(try await make(juliet, .admin) == .admin)
+    #expect(try await make(juliet, .member) == .member)
+    #expect(try await make(paris, .watcher) == .watcher)
+    #expect(try await make(paris, .member, keepsWatchers: false) == .member)
+  }
+
+  @Test func theReasonOfABanIsKeptAndOfNothingElse() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    func make(_ affiliation: Affiliation, _ reason: String?) async throws -> String? {
+      try await stage.act(
+        .members(
+          .address(room.address), [MemberDraft(address: juliet.address, affiliation: affiliation, reason: reason)]),
+        by: romeo)
+      return try await stage.member(juliet, of: room)?.reason
+    }
+    let long = String(repeating: "x", count: Limits.reasonBytesMax)
+    #expect(try await make(.outcast, long + "x") == long)
+    #expect(try await make(.member, "Peace") == nil)
+    #expect(try await make(.outcast, nil) == nil)
+  }
+
   // MARK: Nicks
 
   @Test func aNickIsOnePersonsAlsoWhileTheyAreAway() async throws {

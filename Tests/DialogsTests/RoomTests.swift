@@ -281,7 +281,7 @@ import Testing
     let nurse = RecordingSession(try await stage.user("nurse"))
     try await stage.enter(room, nurse)
     try await stage.role("juliet", .visitor, in: room, by: orchard)
-    #expect(try await problem { try await stage.act(.whisper(.address(room.address), nick: "juliet", whisper(romeo)), by: orchard) } == .noWhispers)
+    #expect(try await problem { try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo)), by: orchard) } == .noWhispers)
     for session in [phone, tablet, street] { #expect(session.news() == []) }
     _ = orchard.taken()
     try await stage.act(.vacate(phone.id), by: juliet)
@@ -454,16 +454,16 @@ import Testing
     let chamber = RecordingSession(juliet)
     try await stage.enter(room, chamber)
     for session in all + [chamber] { _ = session.taken() }
-    try await stage.act(.whisper(.address(room.address), nick: "JULIET", whisper(romeo)), by: all[0])
+    try await stage.act(.pass(.address(room.address), nick: "JULIET", whisper(romeo)), by: all[0])
     #expect(all[1].news() == [.relayed(.room)])
     #expect(chamber.news() == [.relayed(.room)])
     #expect(all[2].news() == [])
     #expect(all[0].news() == [])
-    try await stage.act(.whisper(.address(room.address), nick: "juliet", whisper(romeo, .iq("get"))), by: all[0])
+    try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo, .iq("get"))), by: all[0])
     #expect(all[1].news() + chamber.news() == [.relayed(.room)])
-    #expect(try await problem { try await stage.act(.whisper(.address(room.address), nick: "tybalt", whisper(romeo)), by: all[0]) } == .occupantUnknown)
+    #expect(try await problem { try await stage.act(.pass(.address(room.address), nick: "tybalt", whisper(romeo)), by: all[0]) } == .occupantUnknown)
     // By somebody who is not there: by nobody.
-    #expect(try await problem { try await stage.act(.whisper(.address(room.address), nick: "juliet", whisper(romeo)), by: RecordingSession(romeo)) } == .notOccupant)
+    #expect(try await problem { try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo)), by: RecordingSession(romeo)) } == .notOccupant)
   }
 
   @Test(arguments: [RoomSettings.Whispers.anyone, .participants, .moderators, .none])
@@ -476,7 +476,7 @@ import Testing
     for (author, roleRank) in [(all[0], 2), (all[1], 1), (all[2], 0)] {
       for target in ["romeo", "juliet", "paris"] {
         let refused = try await problem {
-          try await stage.act(.whisper(.address(room.address), nick: target, whisper(author.party)), by: author)
+          try await stage.act(.pass(.address(room.address), nick: target, whisper(author.party)), by: author)
         }
         let isAllowed: Bool =
           switch whispers {
@@ -500,13 +500,14 @@ import Testing
     try await stage.say("hi", in: room, by: all[0])
     #expect(all[1].news() == [.said("hi", .room)])
     // As if it had arrived: who is blocked does not learn it.
-    try await stage.act(.whisper(.address(room.address), nick: "juliet", whisper(romeo)), by: all[0])
+    try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo)), by: all[0])
     #expect(all[1].news() == [])
     // Neither an invitation nor its refusal is a way around the block.
     let chapel = try await stage.room("chapel", by: romeo, .open)
     try await stage.act(.invite(.dialog(chapel.dialog), to: juliet.address, reason: nil), by: romeo)
     try await stage.act(.decline(.address(room.address), to: juliet.address, reason: "It is the east"), by: romeo)
     #expect(all[1].news() == [])
+    try await stage.act(.invite(.dialog(room.dialog), to: paris.address, reason: nil), by: juliet)
     try await stage.act(.decline(.address(room.address), to: juliet.address, reason: "no"), by: paris)
     #expect(all[1].news() == [.notice(.declined(by: paris.address, reason: "no"))])
   }

@@ -8,7 +8,7 @@ import Testing
   /// has no default: who adds an intent says here what strangers learn by it.
   private static func isAboutARoom(_ intent: RoomIntent) -> Bool {
     switch intent {
-    case .enter, .show, .exit, .say, .signal, .whisper, .marker, .members, .roles, .configure, .abandon, .topic, .invite,
+    case .enter, .show, .exit, .say, .signal, .whisper, .pass, .marker, .members, .roles, .configure, .abandon, .topic, .invite,
       .decline, .askForVoice, .register, .destroy, .occupants:
       true
     // Of a room that is not there yet; of a session.
@@ -26,8 +26,8 @@ import Testing
     let nobody = try BareJID("nobody@localhost")
     var intents: [RoomIntent] = [
       .show(room, stage.presence(session)), .exit(room, nil), .say(room, stage.draft("x")),
-      .say(room, stage.draft("x", app: true)), .signal(room, stanza), .whisper(room, nick: "romeo", stanza),
-      .whisper(room, nick: "nobody", stanza), .marker(room, RoomMarkerDraft(kind: .displayed, target: entry)),
+      .say(room, stage.draft("x", app: true)), .signal(room, stanza), .pass(room, nick: "romeo", stanza),
+      .pass(room, nick: "nobody", stanza), .whisper(room, nick: "romeo", stage.draft("x")), .marker(room, RoomMarkerDraft(kind: .displayed, target: entry)),
       .marker(room, RoomMarkerDraft(kind: .displayed, target: entry, stanza: marked)),
       .roles(room, [RoleDraft(nick: "romeo", role: .none, reason: nil)]), .roles(room, []),
       .configure(room, .change { _ in }), .configure(room, .change { $0.name = "x" }),

@@ -75,7 +75,7 @@ import Testing
     let other = try DatabaseQueue(path: folder.database)
     try other.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('0099-later')") }
     try other.close()
-    #expect(throws: StoreFailure.schemaTooNew(found: 99, known: Migration.all.count)) { try folder.open() }
+    #expect(throws: StoreFailure.schemaTooNew(found: 99, known: Migration.all.last?.number ?? 0)) { try folder.open() }
     #expect(
       "\(StoreFailure.schemaTooNew(found: 99, known: 1))"
         == "the database has schema 99, made by a newer release; this one knows schemas up to 1")

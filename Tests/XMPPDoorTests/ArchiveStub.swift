@@ -69,7 +69,9 @@ struct ArchiveStub: StoreReader {
   func rooms(of user: UserID, before: Position, limit: Int) throws -> [RoomView] { throw NotAsked() }
   func rooms(in realm: RealmID, listed: Bool, matching: String?, after: String?, limit: Int) throws -> [Room] { throw NotAsked() }
   func archive(of room: DialogID, _ query: ArchiveQuery) throws -> ArchivePage { throw NotAsked() }
-  func feed(of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
+  func feed(of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int, all: Bool) throws -> [Entry] { throw NotAsked() }
+  func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog? { throw NotAsked() }
+  func isInvited(_ user: UserID, by inviter: UserID, to room: DialogID) throws -> Bool { throw NotAsked() }
   func vault(_ room: DialogID, node: String, item: String) throws -> [UInt8]? { throw NotAsked() }
   func grant(access hash: [UInt8]) throws -> Grant? { throw NotAsked() }
   func grant(refresh hash: [UInt8]) throws -> Grant? { throw NotAsked() }

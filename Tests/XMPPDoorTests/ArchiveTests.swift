@@ -153,7 +153,7 @@ struct ArchiveTests {
     let entry = message(
       7, from: juliet, to: romeo, extras: "<body>What man art thou</body><x xmlns='urn:x'/>", toResource: "orchard", id: "8a54s")
     let result = try element {
-      Archive.write(entry, queryID: "f27", for: romeo, to: "romeo@montague.lit/orchard", into: &$0)
+      Archive.write(entry, queryID: "f27", for: romeo, to: "romeo@montague.lit/orchard", { _, _ in "" }, into: &$0)
     }
     let expected = try stanza(
       """

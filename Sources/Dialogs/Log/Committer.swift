@@ -244,8 +244,13 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
       for session in audience.followers where session.party.id != stanza.from.id {
         lanes.add(.signal(.stanza(stanza), .feed), to: session)
       }
-    case .whisper(let stanza, let sessions):
+    case .passed(let stanza, let sessions):
       for session in sessions { lanes.add(.signal(.stanza(stanza), .room), to: session) }
+    case .whispered(let entry, let sessions, let copies):
+      for session in sessions { lanes.add(.entry(entry, .direct), to: session) }
+      guard !copies.isEmpty else { return }
+      let carbons = Set(hub.attendances(of: entry.author.id).lazy.filter(\.carbons).map(\.session.id))
+      for session in copies where carbons.contains(session.id) { lanes.add(.entry(entry, .carbonSent), to: session) }
     }
   }
 
@@ -306,5 +311,7 @@ enum RoomNews {
   case told(RoomNotice, to: [any LiveSession])
   /// To everybody there, and to app sessions that follow.
   case signal(RelayedStanza, DialogID)
-  case whisper(RelayedStanza, to: [any LiveSession])
+  case passed(RelayedStanza, to: [any LiveSession])
+  /// To the seats of one occupant, and copies to those of its author.
+  case whispered(Entry, to: [any LiveSession], copies: [any LiveSession])
 }

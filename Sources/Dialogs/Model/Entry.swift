@@ -22,6 +22,10 @@ public final class Entry: Sendable {
     /// The other user of a private dialog; in a `self` dialog its owner.
     case peer(Party)
     case room(RoomName)
+    /// A whisper: from one occupant of a room to another, a private message (XEP-0045 7.5). `nick` is the author's,
+    /// as it was then; whom they addressed they know by a nick too (`Envelope.toResource`). Neither may learn from it
+    /// who the other is, so nobody finds it by the users, but by the room.
+    case whisper(to: Party, in: RoomName, nick: String)
   }
 
   public init(
@@ -44,15 +48,26 @@ public final class Entry: Sendable {
       position: position, time: time, dialog: dialog, author: author, place: place, fact: fact, id: id, state: state)
   }
 
-  /// nil: said in a room.
+  /// nil: said in a room, or whispered there.
   public var peer: Party? { if case .peer(let peer) = place { peer } else { nil } }
-  /// nil: said between two users, or to oneself.
+  /// nil: said between two users, whispered, or to oneself.
   public var room: RoomName? { if case .room(let room) = place { room } else { nil } }
+  /// Where it was whispered, and the author's nick; nil: it was not.
+  public var whisper: (room: RoomName, nick: String)? {
+    if case .whisper(_, let room, let nick) = place { (room, nick) } else { nil }
+  }
+  /// Whether it is somebody else's too; false: said to oneself.
+  public var isToOther: Bool {
+    switch place {
+    case .peer(let peer), .whisper(let peer, _, _): peer != author
+    case .room: true
+    }
+  }
   /// Whom the author addressed.
   public var addressee: BareJID {
     switch place {
     case .peer(let peer): peer.address
-    case .room(let room): room.address
+    case .room(let room), .whisper(_, let room, _): room.address
     }
   }
 }
@@ -234,11 +249,12 @@ public struct BlockChange: Sendable {
   }
 }
 
-/// A private or `self` dialog as stored. `first` < `second` by number; in a
-/// `self` dialog they are the same user.
+/// A dialog of two as stored: private, `self`, or what two occupants of a room
+/// whisper. `first` < `second` by number; in a `self` dialog they are the same user.
 public struct Dialog: Hashable, Sendable {
-  /// Stored: never renumber.
-  public enum Kind: UInt8, Sendable { case own = 0, privately = 1 }
+  /// Stored: never renumber; 2 is a room. `whispered` is in no list of dialogs, has
+  /// no marks, and is found by pair and room only.
+  public enum Kind: UInt8, Sendable { case own = 0, privately = 1, whispered = 3 }
   public let id: DialogID
   public let kind: Kind
   public let first: Party

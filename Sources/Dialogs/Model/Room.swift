@@ -164,10 +164,12 @@ public struct Member: Hashable, Sendable {
   public var joinedAt: Timestamp
   /// Position of the last change.
   public var version: Position
+  /// Why somebody is banned; of members nil.
+  public var reason: String?
 
   public init(
     room: DialogID, party: Party, affiliation: Affiliation, nick: String?, since: Position, joinedAt: Timestamp,
-    version: Position
+    version: Position, reason: String? = nil
   ) {
     self.room = room
     self.party = party
@@ -176,6 +178,7 @@ public struct Member: Hashable, Sendable {
     self.since = since
     self.joinedAt = joinedAt
     self.version = version
+    self.reason = reason
   }
 }
 
@@ -235,10 +238,18 @@ public struct Invitation: Hashable, Sendable {
   /// What the room is called; nil also where the entry was read from the log: who
   /// needs it reads the room.
   public let name: String?
+  /// A chat between two goes on in the room (XEP-0045 7.9).
+  public let continuing: Continuation?
+
+  public struct Continuation: Hashable, Sendable {
+    /// Of that chat, at most `Limits.threadBytesMax`.
+    public let thread: String?
+    public init(thread: String?) { self.thread = thread }
+  }
 
   public init(
     room: RoomName, inviter: Party, reason: String?, password: String?, isMediated: Bool = true,
-    name: String? = nil
+    name: String? = nil, continuing: Continuation? = nil
   ) {
     self.room = room
     self.inviter = inviter
@@ -246,6 +257,7 @@ public struct Invitation: Hashable, Sendable {
     self.password = password
     self.isMediated = isMediated
     self.name = name
+    self.continuing = continuing
   }
 }
 

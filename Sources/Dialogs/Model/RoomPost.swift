@@ -24,8 +24,11 @@ public enum RoomIntent: Sendable {
   case say(RoomReference, RoomMessageDraft)
   /// Passed on to all occupants and forgotten: chat states and the like.
   case signal(RoomReference, RelayedStanza)
-  /// To one occupant, by nick (7.5).
-  case whisper(RoomReference, nick: String, RelayedStanza)
+  /// Says something to one occupant, by nick (7.5).
+  case whisper(RoomReference, nick: String, RoomMessageDraft)
+  /// Passed on to one occupant, by nick, and forgotten: chat states, receipts, and
+  /// IQs between clients (17.4).
+  case pass(RoomReference, nick: String, RelayedStanza)
   /// Up to which message the author has read.
   case marker(RoomReference, RoomMarkerDraft)
   /// Affiliations and reserved nicks, all or none of them (9.1 to 9.8, 10.3 to 10.8).
@@ -37,15 +40,16 @@ public enum RoomIntent: Sendable {
   /// The creator of an unconfigured room gives it up (10.1.3).
   case abandon(RoomReference)
   case topic(RoomReference, text: String, stanza: RoomMessageDraft?)
-  case invite(RoomReference, to: BareJID, reason: String?)
-  /// An invited user says no (7.8.3): the inviter's sessions are told.
+  case invite(RoomReference, to: BareJID, reason: String?, continuing: Invitation.Continuation? = nil)
+  /// An invited user says no (7.8.2): the inviter's sessions are told, once.
   case decline(RoomReference, to: BareJID, reason: String?)
   /// A visitor asks the moderators for voice (8.6).
   case askForVoice(RoomReference)
   /// The author enters the member list of an open room, or claims the nick that
   /// is theirs there (7.10).
   case register(RoomReference, nick: String?)
-  case destroy(RoomReference, reason: String?, alternate: BareJID?)
+  /// `password`: of the alternate room; told to those who are there, and not kept.
+  case destroy(RoomReference, reason: String?, alternate: BareJID?, password: String? = nil)
   /// Who is there, as far as it concerns the author. `Receipt.value`: an `Occupancy`.
   case occupants(RoomReference)
   /// All seats of a session that has ended.
@@ -156,11 +160,17 @@ public struct MemberDraft: Hashable, Sendable {
   /// Empty: none is reserved any more.
   public var nick: String?
   public var reason: String?
-  public init(address: BareJID, affiliation: Affiliation?, nick: String? = nil, reason: String? = nil) {
+  /// `.member` means a member of either kind, as XMPP says it, which knows no
+  /// watchers: who is one stays one.
+  public var keepsWatchers: Bool
+  public init(
+    address: BareJID, affiliation: Affiliation?, nick: String? = nil, reason: String? = nil, keepsWatchers: Bool = false
+  ) {
     self.address = address
     self.affiliation = affiliation
     self.nick = nick
     self.reason = reason
+    self.keepsWatchers = keepsWatchers
   }
 }
 
@@ -253,7 +263,12 @@ public final class OccupantPresence: Sendable {
 
   public struct Destroyed: Hashable, Sendable {
     public let alternate: BareJID?
-    public init(alternate: BareJID?) { self.alternate = alternate }
+    /// Of the alternate room.
+    public let password: String?
+    public init(alternate: BareJID?, password: String? = nil) {
+      self.alternate = alternate
+      self.password = password
+    }
   }
 
   public var isAvailable: Bool { presence.isAvailable }

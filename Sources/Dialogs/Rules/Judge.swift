@@ -31,7 +31,17 @@ struct Judge {
   var isGathering = false
 
   struct CachedUser { let party: Party; let state: User.State }
-  struct Pair: Hashable { let low: UserID; let high: UserID }
+  /// `room`: in which they whisper.
+  struct Pair: Hashable {
+    let low: UserID
+    let high: UserID
+    var room: DialogID?
+    init(_ a: UserID, _ b: UserID, room: DialogID? = nil) {
+      low = min(a, b)
+      high = max(a, b)
+      self.room = room
+    }
+  }
 
   /// A dialog and its members' marks, shared by all posts of a batch.
   final class DialogState {
@@ -242,7 +252,7 @@ struct Judge {
   }
 
   mutating func dialog(of a: Party, and b: Party, _ writer: any StoreWriter) throws -> (state: DialogState, isNew: Bool) {
-    let pair = a.id < b.id ? Pair(low: a.id, high: b.id) : Pair(low: b.id, high: a.id)
+    let pair = Pair(a.id, b.id)
     if let state = dialogs[pair] { return (state, false) }
     var isNew = false
     let dialog: Dialog
@@ -265,6 +275,21 @@ struct Judge {
     }
     dialogs[pair] = state
     return (state, isNew)
+  }
+
+  /// What two occupants whisper: without marks, so that nothing of it counts as unread.
+  mutating func whispers(
+    of a: Party, and b: Party, in room: RoomName, _ writer: any StoreWriter
+  ) throws -> DialogState {
+    let pair = Pair(a.id, b.id, room: room.dialog)
+    if let state = dialogs[pair] { return state }
+    let dialog =
+      try writer.whispers(between: pair.low, and: pair.high, in: room.dialog)
+      ?? writer.insertWhispers(between: a, and: b, in: room, createdAt: time)
+    let state = DialogState(
+      dialog, Mark(dialog: dialog.id, user: pair.low), Mark(dialog: dialog.id, user: pair.high))
+    dialogs[pair] = state
+    return state
   }
 
   mutating func touch(_ state: DialogState) {

@@ -8,21 +8,10 @@ extension Judge {
     try checkBlocks(author, resource: draft.envelope.fromResource, peer, writer)
     let (state, _) = try dialog(of: author, and: peer, writer)
 
-    if let key = draft.key, let before = try writer.find(key.id, by: author.id, in: state.dialog.id) {
-      if before.bodyHash == key.bodyHash {
-        var receipt = Receipt(position: head)
-        receipt.isRepeat = true
-        receipt.entry = try writer.entry(before.position, in: state.dialog.id)
-        receipt.dialog = state.dialog
-        return settle(post, receipt)
-      }
-      if key.rule == .app {
-        throw Problem(
-          .conflict, "client-id-reused", "This clientId was used for another message in this dialog.",
-          field: "clientId")
-      }
+    if var receipt = try repeated(draft.key, by: author, in: state.dialog.id, writer) {
+      receipt.dialog = state.dialog
+      return settle(post, receipt)
     }
-
     try checkResource(draft.envelope, of: peer)
     let found = try draft.reference.flatMap {
       try resolve(
@@ -30,7 +19,7 @@ extension Judge {
         mayModerate: false, isApp: draft.traits.contains(.fromApp), writer)
     }
     let entry = try insertMessage(
-      from: author, to: peer, in: state, content: draft.content, envelope: draft.envelope, traits: draft.traits,
+      from: author, at: .peer(peer), in: state, content: draft.content, envelope: draft.envelope, traits: draft.traits,
       key: draft.key, reference: found?.reference, writer)
     if let found, let state = found.state { try writer.put(state, of: found.reference.target, in: entry.dialog) }
     tell(.entry(entry, author: session(of: post)))
@@ -38,6 +27,22 @@ extension Judge {
     receipt.entry = entry
     receipt.dialog = state.dialog
     settle(post, receipt)
+  }
+
+  /// What was written the first time; nil: it is no repeat.
+  mutating func repeated(
+    _ key: RepeatKey?, by author: Party, in dialog: DialogID, _ writer: any StoreWriter
+  ) throws -> Receipt? {
+    guard let key, let before = try writer.find(key.id, by: author.id, in: dialog) else { return nil }
+    if before.bodyHash == key.bodyHash {
+      var receipt = Receipt(position: head)
+      receipt.isRepeat = true
+      receipt.entry = try writer.entry(before.position, in: dialog)
+      return receipt
+    }
+    guard key.rule == .app else { return nil }
+    throw Problem(
+      .conflict, "client-id-reused", "This clientId was used for another message in this dialog.", field: "clientId")
   }
 
   /// RFC 6121 8.5.3.2.1: what was said to a resource that is gone goes to the
@@ -50,8 +55,9 @@ extension Judge {
     throw Problem.unreachable
   }
 
-  private mutating func insertMessage(
-    from author: Party, to peer: Party, in state: DialogState, content: Content, envelope: Envelope,
+  /// Between two: `place` says to whom.
+  mutating func insertMessage(
+    from author: Party, at place: Entry.Place, in state: DialogState, content: Content, envelope: Envelope,
     traits: Message.Traits, key: RepeatKey?, reference: Reference? = nil, _ writer: any StoreWriter
   ) throws -> Entry {
     let position = nextPosition()
@@ -69,15 +75,17 @@ extension Judge {
     state.dialog.last = position
     touch(state)
     let entry = Entry(
-      position: position, time: time, dialog: state.dialog.id, author: author, place: .peer(peer),
+      position: position, time: time, dialog: state.dialog.id, author: author, place: place,
       fact: .message(
         Message(
           sequence: isShown ? state.dialog.sequence : 0, content: content, envelope: envelope, traits: traits,
           reference: reference)),
       id: realms.entryID(position, in: author.realm))
     var row: FeedRow.Traits = traits.contains(.archived) ? .archived : []
-    if !isShown && !changes { row.insert(.unfollowed) }
+    // What occupants whisper is no app's: this, and a dialog that no list has.
+    if state.dialog.kind == .whispered || (!isShown && !changes) { row.insert(.unfollowed) }
     var feeds = [FeedRow(user: author.id, traits: row)]
+    let peer = state.dialog.peer(of: author.id)
     if peer.id != author.id {
       row.insert(.inbound)
       if traits.contains(.replayed) { row.insert(.replayed) }
@@ -203,7 +211,7 @@ extension Judge {
     switch kind {
     case .displayed:
       let entry = try insertMessage(
-        from: post.author, to: peer, in: state, content: stanza.content, envelope: stanza.envelope,
+        from: post.author, at: .peer(peer), in: state, content: stanza.content, envelope: stanza.envelope,
         traits: stanza.traits, key: nil, writer)
       tell(.entry(entry, author: session(of: post)))
     case .delivered:

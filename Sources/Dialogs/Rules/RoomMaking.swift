@@ -279,10 +279,12 @@ extension Judge {
   // MARK: The end
 
   mutating func destroy(
-    _ post: Post, _ reference: RoomReference, reason: String?, alternate: BareJID?, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, reason: String?, alternate: BareJID?, password: String?,
+    _ writer: any StoreWriter
   ) throws {
     let (state, affiliation) = try findAsMember(reference, for: post.author, writer)
     guard affiliation == .owner else { throw Problem.notOwner }
+    if let password, password.utf8.count > Limits.passwordBytesMax { throw Problem.passwordTooLong }
     let reason = Self.cut(reason)
     // Nobody follows the room any more: its end stands in the feed of everybody who did.
     var members: [Party] = []
@@ -305,7 +307,7 @@ extension Judge {
       for (key, occupant) in occupants.byKey {
         expel(
           key, from: state.room, affiliation: occupant.affiliation, codes: [], reason: reason,
-          destroyed: OccupantPresence.Destroyed(alternate: alternate))
+          destroyed: OccupantPresence.Destroyed(alternate: alternate, password: password))
       }
     }
     tell(.entry(entry, author: session(of: post)))

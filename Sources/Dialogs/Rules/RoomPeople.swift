@@ -40,7 +40,7 @@ extension Judge {
     var owners: [UserID: Bool] = [:]
     var nicks: Set<String> = []
     var count = state.room.memberCount
-    for draft in drafts {
+    for var draft in drafts {
       // Who has no power here learns nothing of who there is.
       if actor < .admin, draft.address != author.address { throw Problem.notAdmin }
       if let nick = draft.nick, !nick.isEmpty, !nicks.insert(try Self.nick(nick).key).inserted { throw Problem.nickTaken }
@@ -49,6 +49,7 @@ extension Judge {
       else { throw Problem.userUnknown(draft.address) }
       if !named.insert(user.party.id).inserted { throw Problem.personNamedTwice }
       let was = try member(user.party.id, in: state, writer)
+      if draft.keepsWatchers, draft.affiliation == .member, was?.affiliation == .watcher { draft.affiliation = .watcher }
       try check(draft, of: user, was: was, actor: actor, by: author, in: state, count: count, writer)
       if let affiliation = draft.affiliation {
         owners[user.party.id] = affiliation == .owner
@@ -136,7 +137,7 @@ extension Judge {
   @discardableResult
   mutating func apply(
     _ draft: MemberDraft, to party: Party, was: Member?, by post: Post, in state: RoomBook.State,
-    _ writer: any StoreWriter
+    continuing: Invitation.Continuation? = nil, _ writer: any StoreWriter
   ) throws -> Entry? {
     let before = was?.affiliation ?? .none
     let after = draft.affiliation ?? before
@@ -166,7 +167,8 @@ extension Judge {
     let member = Member(
       room: state.room.id, party: party, affiliation: after, nick: kept,
       since: after.isMember && before.isMember ? was?.since ?? entry.position : entry.position,
-      joinedAt: after.isMember && before.isMember ? was?.joinedAt ?? time : time, version: entry.position)
+      joinedAt: after.isMember && before.isMember ? was?.joinedAt ?? time : time, version: entry.position,
+      reason: after == .outcast ? reason : nil)
     try store(member, in: state, writer)
     state.room.version = entry.position
     rooms.changed(state)
@@ -179,7 +181,7 @@ extension Judge {
     }
     if after.isMember, !before.isMember, party.id != post.author.id {
       try bookmark(state.room, for: party, nick: member.nick, writer)
-      try tellInvitation(to: party, in: state.room, by: post.author, reason: reason, writer)
+      try tellInvitation(to: party, in: state.room, by: post.author, reason: reason, continuing, writer)
     } else if !after.isMember, before.isMember {
       try unbookmark(state.room, for: party, writer)
     }
@@ -346,7 +348,8 @@ extension Judge {
   // MARK: Invitations
 
   mutating func invite(
-    _ post: Post, _ reference: RoomReference, _ address: BareJID, _ reason: String?, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, _ address: BareJID, _ reason: String?,
+    _ continuing: Invitation.Continuation?, _ writer: any StoreWriter
   ) throws {
     let (state, affiliation) = try findAsMember(reference, for: post.author, writer)
     let invited = try reachable(address, for: post.author, writer)
@@ -363,22 +366,25 @@ extension Judge {
       try checkRooms(of: invited, for: post.author, writer)
       try apply(
         MemberDraft(address: address, affiliation: .member, reason: reason), to: invited, was: was, by: post,
-        in: state, writer)
+        in: state, continuing: continuing, writer)
     } else {
-      try tellInvitation(to: invited, in: state.room, by: post.author, reason: Self.cut(reason), writer)
+      try tellInvitation(to: invited, in: state.room, by: post.author, reason: Self.cut(reason), continuing, writer)
     }
     settle(post)
   }
 
   /// Kept until the invited user's client has it, like a message.
   private mutating func tellInvitation(
-    to invited: Party, in room: Room, by inviter: Party, reason: String?, _ writer: any StoreWriter
+    to invited: Party, in room: Room, by inviter: Party, reason: String?, _ continuing: Invitation.Continuation?,
+    _ writer: any StoreWriter
   ) throws {
+    let thread = continuing?.thread.flatMap { $0.utf8.count <= Limits.threadBytesMax ? $0 : nil }
     let invitation = Invitation(
       room: room.name, inviter: inviter, reason: reason, password: room.settings.password,
-      name: room.settings.name)
+      name: room.settings.name, continuing: continuing.map { _ in Invitation.Continuation(thread: thread) })
     let entry = try insertOwn(
       .invitation(invitation), of: invited, at: nextPosition(), traits: [.inbound, .replayed], writer)
+    try writer.putInvitation(of: invited.id, by: inviter.id, to: room.id, at: entry.position)
     tell(.entry(entry, author: nil))
   }
 
@@ -386,9 +392,13 @@ extension Judge {
     _ post: Post, _ reference: RoomReference, _ address: BareJID, _ reason: String?, _ writer: any StoreWriter
   ) throws {
     let state = try find(reference, for: post.author, writer)
-    // Only to somebody who is there: nobody can use a room to reach others.
+    // Only by who was invited, once, and to somebody who is there: nobody can use a
+    // room to reach others.
     guard let inviter = try user(address, writer)?.party,
-      let occupant = rooms.occupants(of: state.room.id)?.occupant(of: inviter.id),
+      try writer.isInvited(post.author.id, by: inviter.id, to: state.room.id)
+    else { return settle(post) }
+    try writer.removeInvitation(of: post.author.id, by: inviter.id, to: state.room.id)
+    guard let occupant = rooms.occupants(of: state.room.id)?.occupant(of: inviter.id),
       try !isBlocked(post.author, resource: nil, by: inviter, writer)
     else { return settle(post) }
     tell(

@@ -44,6 +44,8 @@ extension Problem {
     field: "userId")
   static let memberListFull = Problem(
     .tooLarge, "member-list-full", "A room has at most \(Limits.membersMax) members, and bans as many.")
+  static let passwordTooLong = Problem(
+    .tooLarge, "password-too-long", "password has at most \(Limits.passwordBytesMax) bytes.", field: "password")
   static let personNamedTwice = Problem(.malformed, "person-named-twice", "Somebody is named twice.")
 
   /// Also who cannot be told of: who is disabled, and who blocks whoever asks.

@@ -54,19 +54,9 @@ extension Judge {
     let state = try isXMPP ? find(reference, for: author, writer) : findAsMember(reference, for: author, writer).state
     try checkSeat(post, in: state, isXMPP: isXMPP)
     let speaker = try speaker(post, in: state, writer)
-    if let key = draft.key, let before = try writer.find(key.id, by: author.id, in: state.room.id) {
-      if before.bodyHash == key.bodyHash {
-        var receipt = Receipt(position: head)
-        receipt.isRepeat = true
-        receipt.entry = try writer.entry(before.position, in: state.room.id)
-        receipt.room = state.room
-        return settle(post, receipt)
-      }
-      if key.rule == .app {
-        throw Problem(
-          .conflict, "client-id-reused", "This clientId was used for another message in this dialog.",
-          field: "clientId")
-      }
+    if var receipt = try repeated(draft.key, by: author, in: state.room.id, writer) {
+      receipt.room = state.room
+      return settle(post, receipt)
     }
     if speaker.role < .participant { throw Problem.noVoice }
     let found = try draft.reference.flatMap {
@@ -204,37 +194,104 @@ extension Judge {
       isPrivate: stanza.isPrivate)
   }
 
-  /// 7.5, and IQs between occupants (17.4).
-  mutating func whisper(
+  /// IQs between occupants (17.4), and of private messages what is not kept (7.5).
+  mutating func pass(
     _ post: Post, _ reference: RoomReference, to nick: String, _ stanza: RelayedStanza, _ writer: any StoreWriter
   ) throws {
     let state = try find(reference, for: post.author, writer)
-    try checkSeat(post, in: state, isXMPP: true)
-    let speaker = try speaker(post, in: state, writer)
-    guard let (_, key) = try? Self.nick(nick), let target = rooms.occupants(of: state.room.id)?.byKey[key] else {
-      throw Problem.occupantUnknown
-    }
-    // An app's session takes no private messages, and answers no client.
+    let (author, target) = try whisperers(post, in: state, to: nick)
     let seats = target.listeners
     let isRequest = if case .iq = stanza.name { true } else { false }
-    if seats.isEmpty { throw Problem.noWhispers }
     if case .message(let type) = stanza.name, type != .error {
-      let isAllowed =
-        switch state.room.settings.whispers {
-        case .anyone: true
-        case .participants: speaker.role >= .participant
-        case .moderators: speaker.role == .moderator
-        case .none: false
-        }
-      // Moderators can always be asked.
-      guard isAllowed || target.role == .moderator && state.room.settings.whispers != .none else {
-        throw Problem.noWhispers
-      }
-      if try isBlocked(post.author, resource: stanza.fromResource, by: target.party, writer) { return settle(post) }
+      try checkWhispers(from: author, to: target, in: state.room)
+      if try shuns(target, author, resource: stanza.fromResource, in: state.room, writer) { return settle(post) }
     }
-    let heard = heard(stanza, as: try self.nick(of: speaker, post, in: state, writer), in: state.room.name)
-    tell(.whisper(heard, to: isRequest ? Array(seats.suffix(1)) : seats))
+    let heard = heard(stanza, as: author.nick, in: state.room.name)
+    tell(.passed(heard, to: isRequest ? Array(seats.suffix(1)) : seats))
     settle(post)
+  }
+
+  // MARK: Whispers
+
+  /// 7.5: an entry of what these two whisper in this room. Neither learns from it
+  /// who the other is.
+  mutating func whisper(
+    _ post: Post, _ reference: RoomReference, to nick: String, _ draft: RoomMessageDraft, _ writer: any StoreWriter
+  ) throws {
+    let state = try find(reference, for: post.author, writer)
+    let room = state.room.name
+    let (author, target) = try whisperers(post, in: state, to: nick)
+    try checkWhispers(from: author, to: target, in: state.room)
+    if try blockList(of: author.party.id, writer).contains(where: { $0.matches(target, in: room) }) {
+      throw Problem(.blocked, "you-block-this-user", "You have blocked this occupant. Unblock them to write.")
+    }
+    if try shuns(target, author, resource: draft.envelope.fromResource, in: state.room, writer) { return settle(post) }
+    let dialog = try whispers(of: author.party, and: target.party, in: room, writer)
+    if let receipt = try repeated(draft.key, by: author.party, in: dialog.dialog.id, writer) {
+      return settle(post, receipt)
+    }
+    let found = try draft.reference.flatMap {
+      try resolve(
+        $0, text: draft.content.text, id: draft.envelope.id, by: author.party, others: [target.party],
+        in: dialog.dialog.id, realm: room.realm, mayModerate: false, isApp: false, writer)
+    }
+    var envelope = draft.envelope
+    envelope.toResource = target.nick
+    let entry = try insertMessage(
+      from: author.party, at: .whisper(to: target.party, in: room, nick: author.nick), in: dialog,
+      content: draft.content, envelope: envelope,
+      // Nobody's list says that it is unread, and who is not there is not told later.
+      traits: draft.traits.subtracting([.counts, .replayed]), key: draft.key, reference: found?.reference, writer)
+    if let found, let state = found.state { try writer.put(state, of: found.reference.target, in: entry.dialog) }
+    let own = session(of: post)
+    tell(
+      .whispered(
+        entry, to: target.listeners,
+        // XEP-0280 6.1: to those who share the nick, where they want copies. Of what
+        // one whispers to oneself all have the original.
+        copies: target.party == author.party || draft.traits.contains(.uncopied)
+          ? [] : author.listeners.filter { $0.id != own }))
+    var receipt = Receipt(position: head)
+    receipt.entry = entry
+    settle(post, receipt)
+  }
+
+  /// The occupant that the session is, and the one with this nick.
+  private func whisperers(
+    _ post: Post, in state: RoomBook.State, to nick: String
+  ) throws(Problem) -> (author: Occupants.Occupant, target: Occupants.Occupant) {
+    let occupants = rooms.occupants(of: state.room.id)
+    guard let author = session(of: post).flatMap({ occupants?.occupant(of: $0) }) else { throw Problem.notOccupant }
+    guard let (_, key) = try? Self.nick(nick), let target = occupants?.byKey[key] else { throw Problem.occupantUnknown }
+    // An app's session takes no private messages, and answers no client.
+    if target.listeners.isEmpty { throw Problem.noWhispers }
+    return (author, target)
+  }
+
+  private func checkWhispers(
+    from author: Occupants.Occupant, to target: Occupants.Occupant, in room: Room
+  ) throws(Problem) {
+    let isAllowed =
+      switch room.settings.whispers {
+      case .anyone: true
+      case .participants: author.role >= .participant
+      case .moderators: author.role == .moderator
+      case .none: false
+      }
+    // Moderators can always be asked.
+    guard isAllowed || target.role == .moderator && room.settings.whispers != .none else { throw Problem.noWhispers }
+  }
+
+  /// Whether the target hears nothing of the author, by whose address or by whose
+  /// nick (XEP-0191). Who is blocked does not learn it: an error would tell them
+  /// who the target is.
+  private mutating func shuns(
+    _ target: Occupants.Occupant, _ author: Occupants.Occupant, resource: String?, in room: Room,
+    _ writer: any StoreWriter
+  ) throws -> Bool {
+    if target.party == author.party { return false }
+    if try isBlocked(author.party, resource: resource, by: target.party, writer) { return true }
+    return try blockList(of: target.party.id, writer).contains { $0.matches(author, in: room.name) }
   }
 
   // MARK: Markers
@@ -307,5 +364,15 @@ extension Judge {
   ) throws -> (all: Int64, own: Int64) {
     if state.dirtyMarks.contains(reader), let mark = state.marks[reader] { try writer.put(mark, superseded: .zero) }
     return try writer.counting(in: state.room.id, upTo: position, by: reader)
+  }
+}
+
+extension BlockPattern {
+  /// By the address that an occupant has in a room.
+  fileprivate func matches(_ occupant: Occupants.Occupant, in room: RoomName) -> Bool {
+    guard jid.domain == room.address.domain,
+      let address = try? JID(local: room.address.local, domain: room.address.domain, resource: occupant.nick)
+    else { return false }
+    return matches(address)
   }
 }

@@ -9,6 +9,7 @@ import XMPP
 /// With `urn:xmpp:mam:2#extended` (7): ids as bounds, single messages, flipped
 /// pages, metadata. Of room messages there are none in a user's archive, which
 /// the field `include-groupchat` does not change (4.1.4): each room has its own.
+/// Private messages of rooms are there, under the addresses that occupants have.
 struct Archive: Feature {
   static let xep = XEP(
     313, "1.1.3", "Message Archive Management",
@@ -93,7 +94,9 @@ struct Archive: Feature {
     // 4.3.4: flipping changes the order of sending, not what is said of the page.
     let order = request.isFlipped ? page.entries.reversed() : page.entries
     for entry in order {
-      session.send { write(entry, queryID: queryID, for: user, to: to, into: &$0) }
+      session.send {
+        write(entry, queryID: queryID, for: user, to: to, { turn.parley.occupantID(of: $0, in: $1) }, into: &$0)
+      }
     }
     writeEnd(of: page, turn)
   }
@@ -110,10 +113,16 @@ struct Archive: Feature {
 
   /// One result of a user's archive (4.2), whole.
   static func write(
-    _ entry: Entry, queryID: String?, for user: Party, to: String, into writer: inout ElementWriter
+    _ entry: Entry, queryID: String?, for user: Party, to: String, _ occupantID: (UserID, RoomName) -> String,
+    into writer: inout ElementWriter
   ) {
     guard let message = entry.archived else { return }
     write(entry, queryID: queryID, from: user.address, to: to, into: &writer) {
+      if entry.whisper != nil, entry.author != user {
+        return Outbound.writeWhisper(
+          of: entry, message, to: user.address.description, withStanzaID: false, isDelayed: false, viewer: user,
+          occupantID, into: &$0)
+      }
       Outbound.writeStanza(
         of: entry, message, to: Outbound.address(entry.addressee, message.envelope.toResource), withStanzaID: false,
         isDelayed: false, viewer: user, into: &$0)
@@ -339,13 +348,19 @@ struct ArchiveRequest: Sendable {
   func page(of user: Party, _ reader: any StoreReader) throws -> ArchivePage? {
     var dialog: DialogID?
     if let with {
-      guard let peer = try reader.user(with.bare), let found = try reader.dialog(between: user.id, and: peer.id) else {
+      guard let found = try Self.dialog(of: user, with: with.bare, reader) else {
         let known = try hasAnchors { try reader.archive(of: user.id, $0) }
         return known && ids == nil ? ArchivePage(entries: [], complete: true) : nil
       }
-      dialog = found.id
+      dialog = found
     }
     return try page(with: dialog, after: .zero) { try reader.archive(of: user.id, $0) }
+  }
+
+  /// With a user, or with a room: then it is what was whispered there.
+  private static func dialog(of user: Party, with address: BareJID, _ reader: any StoreReader) throws -> DialogID? {
+    if let peer = try reader.user(address) { return try reader.dialog(between: user.id, and: peer.id)?.id }
+    return try reader.room(at: address)?.id
   }
 
   private func page(
@@ -386,7 +401,7 @@ struct ArchiveRequest: Sendable {
     guard page.entries.count == wanted.count else { return nil }
     page.complete = wanted.count == inRange.count
     page.entries.removeAll { entry in
-      if let dialog, entry.dialog != dialog { return true }
+      if let dialog, entry.dialog != dialog, entry.whisper?.room.dialog != dialog { return true }
       if let start, entry.time < start { return true }
       if let end, entry.time > end { return true }
       return false

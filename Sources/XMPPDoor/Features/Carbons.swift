@@ -5,8 +5,11 @@ import XMPP
 /// XEP-0280: copies for a user's other resources. Which messages are copied and
 /// to whom is `Dialogs.Routing`; here is the wrapping, and the switch.
 ///
-/// `urn:xmpp:carbons:rules:0` (6.2) is not advertised: its rules about rooms
-/// have nothing to apply to yet, and errors go to the exact resource only.
+/// Of private messages in rooms only those that the user sent are copied, to the
+/// sessions that are in the room too.
+///
+/// `urn:xmpp:carbons:rules:0` (6.2) is not advertised: errors go to the exact
+/// resource only.
 struct Carbons: Feature {
   static let xep = XEP(
     280, "1.0.1", "Message Carbons", note: "errors are not copied, so the rules of 6.1 are not advertised")

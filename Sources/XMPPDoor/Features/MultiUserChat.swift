@@ -9,7 +9,7 @@ import XMPP
 struct MultiUserChat: Feature {
   static let xep = XEP(
     45, "1.35.5", "Multi-User Chat",
-    note: "every room is persistent; private messages are passed on and not archived; people are local users")
+    note: "every room is persistent; private messages are in both users' archives; people are local users")
 
   func register(in table: inout FeatureTable) {
     table.identify(.init(category: "conference", type: "text", name: "Rooms"), on: .rooms)

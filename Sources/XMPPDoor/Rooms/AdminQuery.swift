@@ -33,7 +33,7 @@ enum AdminQuery: Hashable, Sendable {
     /// The change as the core takes it.
     /// - Parameter address: of the person.
     func draft(of address: BareJID) -> MemberDraft {
-      MemberDraft(address: address, affiliation: affiliation, nick: nick, reason: reason)
+      MemberDraft(address: address, affiliation: affiliation, nick: nick, reason: reason, keepsWatchers: true)
     }
   }
 
@@ -117,7 +117,7 @@ enum AdminQuery: Hashable, Sendable {
 
   // MARK: Writing
 
-  /// A list of people by affiliation (17.4 rule 6): bare addresses, reserved nicks, no roles.
+  /// A list of people by affiliation (17.4 rule 6): bare addresses, reserved nicks, no roles; why somebody is banned (9.2).
   ///
   /// - Parameter showsAddresses: whether the reader may know who is who (5.2.1): else nicks only, and who has none is left
   ///   out.
@@ -130,6 +130,7 @@ enum AdminQuery: Hashable, Sendable {
       writer.attribute("affiliation", member.affiliation.text)
       if showsAddresses { writer.attribute("jid", member.party.address.description) }
       writer.attribute("nick", nick)
+      RoomReason.write(member.reason, into: &writer)
       writer.close()
     }
     writer.close()

@@ -125,6 +125,11 @@ enum OccupantWriter {
     if let destroyed = presence.destroyed {
       writer.open("destroy")
       writer.attribute("jid", destroyed.alternate?.description)
+      if let password = destroyed.password {
+        writer.open("password")
+        writer.text(password)
+        writer.close()
+      }
       RoomReason.write(presence.reason, into: &writer)
       writer.close()
     }

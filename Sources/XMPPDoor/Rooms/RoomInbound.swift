@@ -131,61 +131,71 @@ enum RoomInbound {
       }
       try say(turn, to.bare)
     case .chat, .normal, .headline:
-      session.management.handledUnlessPost()
       if let nick = to.resource { return try whisper(turn, to.bare, nick) }
+      session.management.handledUnlessPost()
       try toRoom(turn, to.bare)
     }
   }
 
-  private static func say(_ turn: Turn, _ address: BareJID) throws(StanzaError) {
-    let (session, stanza) = (turn.session, turn.stanza)
+  private static func read(_ turn: Turn) throws(StanzaError) -> Draft {
     var draft = Draft()
-    var subject: String?
-    for child in stanza.element.children {
+    for child in turn.stanza.element.children {
       if child.is(.body) {
         if draft.body == nil || child.language == nil { draft.body = child.text }
       } else {
-        if child.is(.subject), subject == nil { subject = child.text }
-        try session.house.table.read(child, into: &draft)
+        try turn.session.house.table.read(child, into: &draft)
       }
     }
-    let room = RoomReference.address(address)
-    // 8.1: a subject and neither body nor thread sets the topic.
-    let isTopic = subject != nil && draft.body == nil && stanza.element.first(Name("thread", NS.client)) == nil
-    let isSaid = draft.body != nil || draft.kind == .encrypted || (draft.isKept && !isTopic)
-    let extras = Inbound.extras(of: stanza, session)
-    let envelope = Envelope(
-      type: .groupchat, fromResource: session.jid.resource, id: stanza.id, language: stanza.language)
-    var traits: Message.Traits = draft.isTransient ? [.transient] : [.archived]
-    if draft.isMarkable { traits.insert(.markable) }
+    return draft
+  }
 
-    if isTopic, let subject {
-      let said = RoomMessageDraft(
-        content: Content(kind: .none, extras: extras), envelope: envelope, traits: traits, key: nil)
-      return turn.postToRoom(.topic(room, text: subject, stanza: said), numbered: true)
-    }
-    if let marker = draft.marker, !isSaid {
-      let said = RoomMessageDraft(
-        content: Content(kind: .none, extras: extras), envelope: envelope, traits: traits, key: nil)
-      guard let id = PublicID(marker.id), marker.kind == .displayed else { return overhear(turn, room, draft, extras) }
-      return turn.postToRoom(
-        .marker(room, RoomMarkerDraft(kind: marker.kind, target: id, stanza: said)), numbered: true)
-    }
-    guard isSaid, !draft.isUnstored else { return overhear(turn, room, draft, extras) }
-
+  /// What is said, to everybody or to one.
+  private static func said(
+    _ turn: Turn, _ draft: Draft, _ type: Envelope.MessageType, _ extras: [UInt8]
+  ) -> RoomMessageDraft {
     let text = draft.text
     let kind: Content.Kind = draft.kind == .encrypted ? .encrypted : text.isEmpty ? .none : .text
+    var traits: Message.Traits = draft.isTransient ? [.transient] : [.archived]
+    if draft.isMarkable { traits.insert(.markable) }
+    if draft.isUncopied { traits.insert(.uncopied) }
     if kind != .none { traits.insert(.counts) }
     var key: RepeatKey?
-    if let id = draft.originID ?? stanza.id, id.utf8.count <= StanzaIDs.idBytesMax {
+    if let id = draft.originID ?? turn.stanza.id, id.utf8.count <= StanzaIDs.idBytesMax {
       var digest = Digest64()
       extras.withUnsafeBytes { digest.combine($0) }
       key = RepeatKey(rule: .xmpp, id: id, bodyHash: digest.finish())
     }
-    let said = RoomMessageDraft(
-      content: Content(kind: kind, text: text, extras: extras), envelope: envelope, traits: traits, key: key,
+    return RoomMessageDraft(
+      content: Content(kind: kind, text: text, extras: extras), envelope: envelope(turn, type), traits: traits, key: key,
       reference: draft.reference)
-    turn.postToRoom(.say(room, said), numbered: true)
+  }
+
+  private static func envelope(_ turn: Turn, _ type: Envelope.MessageType) -> Envelope {
+    Envelope(type: type, fromResource: turn.jid.resource, id: turn.stanza.id, language: turn.stanza.language)
+  }
+
+  private static func say(_ turn: Turn, _ address: BareJID) throws(StanzaError) {
+    let draft = try read(turn)
+    let subject = turn.stanza.element.first(.subject)?.text
+    let room = RoomReference.address(address)
+    // 8.1: a subject and neither body nor thread sets the topic.
+    let isTopic = subject != nil && draft.body == nil && turn.stanza.element.first(Name("thread", NS.client)) == nil
+    let isSaid = draft.body != nil || draft.kind == .encrypted || (draft.isKept && !isTopic)
+    let extras = Inbound.extras(of: turn.stanza, turn.session)
+    // What carries a topic or a marker.
+    let stanza = RoomMessageDraft(
+      content: Content(kind: .none, extras: extras), envelope: envelope(turn, .groupchat), traits: [.archived], key: nil)
+    if isTopic, let subject {
+      return turn.postToRoom(.topic(room, text: subject, stanza: stanza), numbered: true)
+    }
+    if let marker = draft.marker, !isSaid {
+      guard let id = PublicID(marker.id), marker.kind == .displayed else { return overhear(turn, room, draft, extras) }
+      return turn.postToRoom(
+        .marker(room, RoomMarkerDraft(kind: marker.kind, target: id, stanza: stanza)), numbered: true)
+    }
+    guard isSaid, !draft.isUnstored else { return overhear(turn, room, draft, extras) }
+
+    turn.postToRoom(.say(room, said(turn, draft, .groupchat, extras)), numbered: true)
   }
 
   /// Chat states and whatever else is not kept.
@@ -202,12 +212,11 @@ enum RoomInbound {
       isPrivate: draft.isUncopied)
   }
 
-  /// 7.5.
+  /// 7.5. What is said is an entry; chat states, receipts and markers alone are
+  /// passed on, and so is what is not to be kept.
   private static func whisper(_ turn: Turn, _ address: BareJID, _ nick: String) throws(StanzaError) {
-    var draft = Draft()
-    for child in turn.stanza.element.children where !child.is(.body) {
-      try turn.session.house.table.read(child, into: &draft)
-    }
+    let draft = try read(turn)
+    let room = RoomReference.address(address)
     var writer = turn.session.wheel.takeWriter()
     let domain = turn.jid.bare.domain
     writer.children(of: turn.stanza.element) { StanzaIDs.isStripped($0, domain: domain) || $0.is(.mucUser) }
@@ -216,8 +225,17 @@ enum RoomInbound {
     writer.close()
     let extras = Array(writer.buffer.readableBytesView)
     turn.session.wheel.give(writer)
-    let type: Envelope.MessageType = turn.stanza.messageType == .normal ? .normal : .chat
-    turn.postToRoom(.whisper(.address(address), nick: nick, relayed(turn, .message(type), draft, extras)))
+    let type: Envelope.MessageType =
+      switch turn.stanza.messageType {
+      case .normal: .normal
+      case .headline: .headline
+      default: .chat
+      }
+    let isSaid = draft.body != nil || draft.isKept || draft.kind == .encrypted
+    guard isSaid, !draft.isUnstored, !draft.isTransient, type != .headline else {
+      return turn.postToRoom(.pass(room, nick: nick, relayed(turn, .message(type), draft, extras)), numbered: true)
+    }
+    turn.postToRoom(.whisper(room, nick: nick, said(turn, draft, type, extras)), numbered: true)
   }
 
   /// Not to the occupants but to the room: invitations, declines, voice.
@@ -226,7 +244,12 @@ enum RoomInbound {
     if let element = turn.stanza.element.first(.mucUser) {
       switch try UserElement.read(element) {
       case .invite(let people):
-        for asked in people { turn.postToRoom(.invite(room, to: asked.to.bare, reason: asked.reason)) }
+        for asked in people {
+          turn.postToRoom(
+            .invite(
+              room, to: asked.to.bare, reason: asked.reason,
+              continuing: asked.isContinued ? Invitation.Continuation(thread: asked.thread) : nil))
+        }
       case .decline(let declined):
         turn.postToRoom(.decline(room, to: declined.to.bare, reason: declined.reason))
       case nil: throw StanzaError(.badRequest, "a message to a room is of type groupchat (XEP-0045 7.4)")
@@ -273,9 +296,9 @@ enum RoomInbound {
     let extras = Inbound.extras(of: turn.stanza, session)
     let stanza = relayed(turn, .iq(String(describing: type.text)), Draft(), extras)
     if type.isRequest {
-      turn.postToRoom(.whisper(.address(address), nick: nick, stanza))
+      turn.postToRoom(.pass(.address(address), nick: nick, stanza))
     } else {
-      session.post(.room(.whisper(.address(address), nick: nick, stanza)), then: nil)
+      session.post(.room(.pass(.address(address), nick: nick, stanza)), then: nil)
     }
   }
 }

@@ -74,13 +74,18 @@ enum RoomMessages {
 
   // MARK: Invitations
 
-  /// 7.8.2: the room asks somebody in, for somebody.
+  /// 7.8.2, 7.9: the room asks somebody in, for somebody.
   static func write(_ invitation: Invitation, to: String, id: String?, into writer: inout ElementWriter) {
     open(invitation.room, to: to, id: id, into: &writer)
     writer.open(.mucUser)
     writer.open("invite")
     writer.attribute("from", invitation.inviter.address.description)
     RoomReason.write(invitation.reason, into: &writer)
+    if let continuing = invitation.continuing {
+      writer.open("continue")
+      writer.attribute("thread", continuing.thread)
+      writer.close()
+    }
     writer.close()
     if let password = invitation.password {
       writer.open("password")

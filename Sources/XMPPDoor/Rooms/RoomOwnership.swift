@@ -36,9 +36,10 @@ enum RoomOwnership {
         turn.reply()
       }
     case .destroy(let destruction):
-      turn.postToRoom(.destroy(room, reason: destruction.reason, alternate: destruction.alternate)) { _ in
-        turn.reply()
-      }
+      turn.postToRoom(
+        .destroy(
+          room, reason: destruction.reason, alternate: destruction.alternate, password: destruction.password)
+      ) { _ in turn.reply() }
     case .submit(let form):
       current(turn) { (settings, owners, admins) throws(StanzaError) in
         let isNew = turn.session.rooms[turn.room]?.room == nil

@@ -57,6 +57,11 @@ enum Outbound {
   ) {
     switch form {
     case .direct, .feed, .room, .roomOpen, .roomOwn:
+      if entry.whisper != nil {
+        return writeWhisper(
+          of: entry, message, to: session.jid.description, withStanzaID: true, isDelayed: delayed,
+          viewer: session.party, { session.parley.occupantID(of: $0, in: $1) }, into: &writer)
+      }
       writeStanza(
         of: entry, message, to: address(entry.addressee, message.envelope.toResource),
         withStanzaID: true, isDelayed: delayed, viewer: session.party, into: &writer)
@@ -85,9 +90,31 @@ enum Outbound {
     of entry: Entry, _ message: Message, to: String, withStanzaID: Bool, isDelayed: Bool, viewer: Party,
     into writer: inout ElementWriter
   ) {
+    writeStanza(
+      of: entry, message, from: address(entry.author, message.envelope.fromResource), to: to,
+      withStanzaID: withStanzaID, isDelayed: isDelayed, viewer: viewer, into: &writer)
+  }
+
+  /// The private message that a whisper is to who hears it (XEP-0045 7.5), by nick and
+  /// occupant id (XEP-0421 4) only.
+  static func writeWhisper(
+    of entry: Entry, _ message: Message, to: String, withStanzaID: Bool, isDelayed: Bool, viewer: Party,
+    _ occupantID: (UserID, RoomName) -> String, into writer: inout ElementWriter
+  ) {
+    guard let whisper = entry.whisper else { return }
+    writeStanza(
+      of: entry, message, from: address(whisper.room.address, whisper.nick), to: to, withStanzaID: withStanzaID,
+      isDelayed: isDelayed, viewer: viewer, occupantID: occupantID(entry.author.id, whisper.room),
+      into: &writer)
+  }
+
+  private static func writeStanza(
+    of entry: Entry, _ message: Message, from: String, to: String, withStanzaID: Bool, isDelayed: Bool, viewer: Party,
+    occupantID: String? = nil, into writer: inout ElementWriter
+  ) {
     let envelope = message.envelope
     writer.open(.message)
-    writer.attribute("from", address(entry.author, envelope.fromResource))
+    writer.attribute("from", from)
     writer.attribute("to", to)
     writer.attribute("type", typeText(envelope.type))
     if message.traits.contains(.fromApp) {
@@ -101,6 +128,8 @@ enum Outbound {
     if let language = envelope.language { writer.attribute("xml:lang", language) }
     if let retraction = entry.state?.retraction {
       Retractions.writeTombstone(retraction, in: nil, { _, _ in "" }, into: &writer)
+      // What was there to say so went with the rest.
+      if entry.whisper != nil { writer.element(.mucUser) }
     } else if message.content.extras.isEmpty {
       rendered(message, entry, into: &writer)
     } else {
@@ -110,6 +139,11 @@ enum Outbound {
       writer.open(.stanzaID)
       writer.attribute("id", entry.id.description)
       writer.attribute("by", viewer.address.description)
+      writer.close()
+    }
+    if let occupantID {
+      writer.open(.occupantID)
+      writer.attribute("id", occupantID)
       writer.close()
     }
     if isDelayed { Delay.write(entry.time, by: viewer.address.domain, into: &writer) }

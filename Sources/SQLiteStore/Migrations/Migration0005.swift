@@ -1,0 +1,32 @@
+extension Migration {
+  /// What occupants of a room whisper to each other, and what belongs to a room's people.
+  ///
+  /// - Whispers of two in one room are a row of `dialogs` (kind 3, `via` the room's
+  ///   number), which no list of dialogs looks at and for which `members` has no
+  ///   rows. What is said in it is in `payloads` like what is said in private, with
+  ///   the room (`via`) and the nick its author had (`nick`); that of the addressee
+  ///   is `to_resource`.
+  /// - `affiliations.reason`: why somebody is banned.
+  /// - `invitations`: those that may still be declined, a bounded number per room.
+  static let whispers = Migration(
+    number: 5, name: "whispers",
+    sql: """
+      ALTER TABLE dialogs ADD COLUMN via INTEGER NOT NULL DEFAULT 0;
+      CREATE UNIQUE INDEX dialogs_whispers ON dialogs (via, first, second) WHERE kind = 3;
+      CREATE INDEX dialogs_whispers_second ON dialogs (via, second) WHERE kind = 3;
+
+      ALTER TABLE payloads ADD COLUMN via INTEGER;
+      ALTER TABLE payloads ADD COLUMN nick TEXT;
+
+      ALTER TABLE affiliations ADD COLUMN reason TEXT;
+
+      CREATE TABLE invitations (
+        room INTEGER NOT NULL,
+        user INTEGER NOT NULL,
+        inviter INTEGER NOT NULL,
+        position INTEGER NOT NULL,
+        PRIMARY KEY (room, user, inviter)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX invitations_position ON invitations (room, position);
+      """)
+}
