@@ -2,6 +2,7 @@
 from harness import App, Server, expect
 from wire import SM, STANZAS, XMPP
 
+MUC = "http://jabber.org/protocol/muc"
 SAID = 1500
 # DoorLimits.unacknowledgedMax, and what may be under way when it is noticed.
 OWED = 512
@@ -35,7 +36,7 @@ class Listener(XMPP):
 
 def run(checks):
     with Server(xmpp__plaintext="true").start() as server:
-        server.add_users("romeo", "juliet")
+        server.add_users("romeo", "juliet", "nurse")
         server.befriend("romeo", "juliet")
         romeo = App(server, "romeo")
         dialog = romeo.dialog("juliet")
@@ -74,4 +75,31 @@ def run(checks):
             romeo.say(dialog, "at last")
             juliet.in_step()
             expect(juliet.bodies[-1] == "at last", f"{juliet.bodies[-1]}")
+        with checks.check("lag: what is whispered in a room meanwhile (XEP-0045 7.5) comes as late, once and in order"):
+            room = "verona@conference.localhost"
+            nurse = Listener("nurse", server.xmpp)
+            nurse.connect()
+            nurse.send(f"<presence to='{room}/Nurse'><x xmlns='{MUC}'/></presence><iq type='set' id='found' to='{room}'>"
+                       f"<query xmlns='{MUC}#owner'><x xmlns='jabber:x:data' type='submit'/></query></iq>")
+            nurse.stanza(lambda s: s.get("id") == "found", "a room")
+            juliet.send(f"<presence to='{room}/Juliet'><x xmlns='{MUC}'/></presence>")
+            juliet.in_step()
+            juliet.acknowledge()
+            juliet.bodies.clear()
+            whispered = [f"psst {number}" for number in range(OWED + 300)]
+            for text in whispered:
+                nurse.send(f"<message type='chat' to='{room}/Juliet'><body>{text}</body></message>")
+            nurse.in_step()
+            romeo.say(dialog, "aloud")
+            juliet.in_step()
+            expect(len(juliet.bodies) <= OWED, f"{len(juliet.bodies)} were told to a client that acknowledges none")
+            while len(juliet.bodies) < len(whispered) + 1:
+                before = len(juliet.bodies)
+                juliet.acknowledge()
+                juliet.in_step()
+                expect(len(juliet.bodies) > before, f"nothing comes behind {before} whispers")
+            juliet.acknowledge()
+            juliet.in_step()
+            expect(juliet.bodies == whispered + ["aloud"], f"{len(juliet.bodies)} messages, not in order or not once")
+            nurse.close()
         juliet.close()

@@ -27,6 +27,8 @@ struct ArchiveStub: StoreReader {
     return Dialog(id: entry.dialog, kind: .privately, first: entry.author, second: entry.peer ?? entry.author, createdAt: entry.time)
   }
 
+  func room(at address: BareJID) throws -> Room? { nil }
+
   func realms() throws -> [Realm] { throw NotAsked() }
   func user(_ id: UserID) throws -> User? { throw NotAsked() }
   func party(_ id: UserID) throws -> Party? { throw NotAsked() }
@@ -58,7 +60,6 @@ struct ArchiveStub: StoreReader {
   func find(_ id: String, by author: UserID, in dialog: DialogID) throws -> (position: Position, bodyHash: UInt64)? { throw NotAsked() }
   func counting(in dialog: DialogID, upTo position: Position, by author: UserID) throws -> (all: Int64, own: Int64) { throw NotAsked() }
   func room(_ id: DialogID) throws -> Room? { throw NotAsked() }
-  func room(at address: BareJID) throws -> Room? { throw NotAsked() }
   func room(externalID: String, in realm: RealmID) throws -> Room? { throw NotAsked() }
   func roomName(_ id: DialogID) throws -> RoomName? { throw NotAsked() }
   func member(_ user: UserID, of room: DialogID) throws -> Member? { throw NotAsked() }

@@ -276,7 +276,8 @@ struct RoomsQueryTests {
     #expect(
       draft
         == MemberDraft(
-          address: try bare("hag66@shakespeare.lit"), affiliation: .member, nick: "thirdwitch", reason: "why"))
+          address: try bare("hag66@shakespeare.lit"), affiliation: .member, nick: "thirdwitch", reason: "why",
+          keepsWatchers: true))
   }
 
   // MARK: Refusals
