@@ -10,6 +10,8 @@ public enum XMPPLimits {
   public static let saslFieldBytesMax = 1023
   /// Bytes of a client's SCRAM nonce. Clients send 16 to 64.
   public static let scramNonceBytesMax = 256
+  /// Characters of a client's software or device that are kept (XEP-0388 2.4): a line in a list of sessions.
+  public static let agentCharactersMax = 100
   /// Resource binding attempts of one stream: RFC 6120 7.7.3 wants 5 to 10.
   public static let bindAttemptsMax = 10
   /// Sessions one account may have bound at a time: people have a handful of devices, bots some dozens.

@@ -60,6 +60,8 @@ struct FeatureTable: Sendable {
   private struct IQKey: Hashable { let hash: UInt64; let isSet: Bool; let target: Target }
   private var iqs: [IQKey: (name: Name, handler: IQHandler)] = [:]
   private var readers: [UInt64: (name: Name, read: ChildReader)] = [:]
+  private var inlines: [UInt64: (name: Name, hook: SessionHook)] = [:]
+  private(set) var inlineFeatures: [String] = []
   private(set) var bound: [SessionHook] = []
   private(set) var ended: [SessionHook] = []
   /// disco#info features by target, in the order of registration.
@@ -89,6 +91,13 @@ struct FeatureTable: Sendable {
   /// A message's child: it adds its meaning to the draft.
   mutating func read(_ name: Name, _ reader: @escaping ChildReader) { readers[name.hash] = (name, reader) }
 
+  /// What a session can begin with (XEP-0386 3.1): switched on before it is told anything. `feature` is what the offer calls
+  /// it.
+  mutating func inline(_ name: Name, feature: String, _ hook: @escaping SessionHook) {
+    inlines[name.hash] = (name, hook)
+    inlineFeatures.append(feature)
+  }
+
   /// A session has bound its resource (not: resumed).
   mutating func onBound(_ hook: @escaping SessionHook) { bound.append(hook) }
   /// A session ends for good.
@@ -101,6 +110,12 @@ struct FeatureTable: Sendable {
       return nil
     }
     return found.handler
+  }
+
+  /// Switches on what a session wants to begin with; what nobody knows is ignored.
+  func begin(_ session: XMPPSession, with wish: Element) {
+    guard let found = inlines[wish.nameHash], wish.is(found.name) else { return }
+    found.hook(session)
   }
 
   func read(_ child: Element, into draft: inout Draft) throws(StanzaError) {

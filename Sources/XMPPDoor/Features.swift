@@ -59,10 +59,11 @@ enum Features {
   }
 
   /// What a stream offers beside TLS, SASL and binding.
-  static func streamFeatures(_ table: FeatureTable) -> [StreamFeature] {
+  static func streamFeatures(_ table: FeatureTable, _ authentication: AuthenticationPolicy) -> [StreamFeature] {
     // Silence is asked about first, then ends the connection (XEP-0478 3.1).
     let idle = Int(DoorLimits.silence.nanoseconds / 1_000_000_000)
-    return [
+    let inline = [StreamFeature.inlineBind(table.inlineFeatures + ["\(NS.streamManagement)"]), Element(.streamManagement)]
+    return StreamFeature.authentication(authentication, inline: inline) + [
       .streamManagement,
       .rosterVersioning,
       .preApproval,
@@ -92,6 +93,8 @@ enum Features {
     XEP(223, "1.1.1", "Persistent Storage of Private Data via PubSub"),
     XEP(297, "1.0", "Stanza Forwarding", note: "in carbons and archive results"),
     XEP(368, "1.1.0", "SRV records for XMPP over TLS", note: "direct TLS; the records are the operator's"),
+    XEP(386, "1.1.0", "Bind 2", note: "with stream management and carbons"),
+    XEP(388, "1.0.4", "Extensible SASL Profile", note: "no tasks"),
     XEP(478, "0.2.0", "Stream Limits Advertisement"),
   ]
 
@@ -110,8 +113,6 @@ enum Features {
     XEP(357, "", "Push Notifications"),
     XEP(363, "", "HTTP File Upload"),
     XEP(372, "", "References", note: "mentions"),
-    XEP(386, "", "Bind 2"),
-    XEP(388, "", "Extensible SASL Profile"),
     XEP(433, "", "Extended Channel Search"),
     XEP(441, "", "Message Archive Management Preferences"),
     XEP(463, "", "MUC Affiliations Versioning"),

@@ -54,7 +54,7 @@ public final class House: Sendable {
     streams = StreamPolicy(
       domains: Set(options.domains), defaultDomain: options.domains.first,
       tls: options.allowsPlaintext ? .optional : .required, authentication: authentication,
-      features: Features.streamFeatures(table))
+      features: Features.streamFeatures(table, authentication))
   }
 
   /// A random id for streams, resources and resumptions: 128 bits.

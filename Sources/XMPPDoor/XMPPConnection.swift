@@ -24,32 +24,36 @@ final class XMPPConnection: ChannelDuplexHandler {
   private let peer: String
   private let onAuthenticated: @Sendable () -> Void
   private var context: ChannelHandlerContext?
-  private var machine: StreamMachine
-  private var binder: BindMachine
+  var machine: StreamMachine
+  var binder: BindMachine
   private var reader: ElementReader?
   private var resting: HibernatedReader?
   private var writer: ElementWriter?
-  private(set) var session: XMPPSession?
+  var session: XMPPSession?
   /// Who asked for their keys last: binding need not look them up again.
-  private var known: Party?
+  var known: Party?
 
   /// Bytes that came while reading was paused.
   private var backlog = ByteBuffer()
   private var pauses: Pauses = []
+  /// Answers the machine waits for: one may be part of another.
+  private var waits = 0
   private var wantsRead = false
   private var isProcessing = false
   private var restart = Restart.no
-  private var isOver = false
+  var isOver = false
   private var hasCounted = false
-  private var deadline: NIODeadline
+  var deadline: NIODeadline
   private var heard: NIODeadline
   private var isAsked = false
 
-  private enum Restart { case no, fresh, dropRest }
+  /// What becomes of the reader behind the element being handled: nothing, a new one, the same with the bounds of an
+  /// authenticated stream, a new one that has not seen the rest.
+  private enum Restart { case no, fresh, wider, dropRest }
 
   struct Pauses: OptionSet {
     let rawValue: UInt8
-    /// The machine waits for an answer.
+    /// The machine waits for an answer, or for several (`waits`).
     static let machine = Pauses(rawValue: 1)
     /// The session has too much in flight.
     static let posts = Pauses(rawValue: 2)
@@ -134,10 +138,14 @@ final class XMPPConnection: ChannelDuplexHandler {
 
   // MARK: Reading
 
-  func pause(_ why: Pauses) { pauses.insert(why) }
+  func pause(_ why: Pauses) {
+    if why == .machine { waits += 1 }
+    pauses.insert(why)
+  }
 
   func unpause(_ why: Pauses) {
-    guard pauses.contains(why) else { return }
+    if why == .machine { waits -= 1 }
+    guard pauses.contains(why), why != .machine || waits == 0 else { return }
     pauses.remove(why)
     // Inside `process` its loop goes on by itself.
     guard pauses.isEmpty, !isProcessing, !isOver else { return }
@@ -166,6 +174,9 @@ final class XMPPConnection: ChannelDuplexHandler {
       switch restart {
       case .no: self.reader = consume reader
       case .fresh: self.reader = ElementReader(limits: .authenticated)
+      case .wider:
+        reader.limits = .authenticated
+        self.reader = consume reader
       case .dropRest:
         // What was sent in the clear behind <starttls/> must not count
         // (RFC 6120 5.4.3.3).
@@ -202,7 +213,7 @@ final class XMPPConnection: ChannelDuplexHandler {
 
   // MARK: What the machine says
 
-  private func perform(_ output: StreamOutput) {
+  func perform(_ output: StreamOutput) {
     switch output {
     case .nothing: break
     case .open(let response, let features):
@@ -225,7 +236,7 @@ final class XMPPConnection: ChannelDuplexHandler {
       }
       closeConnection()
     case .challenge(let bytes):
-      write { $0.element(.challenge) { $0.text(Base64.encode(bytes)) } }
+      write { $0.element(Name("challenge", machine.saslProfile.namespace)) { $0.text(Base64.encode(bytes)) } }
     case .needCredentials(let username, let mechanism, let attempt):
       needCredentials(username, mechanism, attempt)
     case .verifyPassword(let username, let password, let attempt):
@@ -234,14 +245,16 @@ final class XMPPConnection: ChannelDuplexHandler {
       write { writer in
         writer.element(.success) { if let data { $0.text(Base64.encode(data)) } }
       }
-      house.logger.debug("authenticated", metadata: ["user": "\(user)", "peer": "\(peer)"])
-      countAuthenticated()
+      authenticated(user)
       // An answer that came later finds no reader at work that would see it.
       if isProcessing { restart = .fresh } else { reader = ElementReader(limits: .authenticated) }
-      deadline = .now() + DoorLimits.negotiation
+    case .admitted(let user, let data, let request):
+      authenticated(user)
+      if isProcessing { restart = .wider } else { reader?.limits = .authenticated }
+      admit(user, data, request)
     case .authenticationFailed(let failure, let fault):
       if case .password = fault { house.failures.count(peer, now: house.parley.clock.now) }
-      write { failure.write(into: &$0) }
+      write { failure.write(machine.saslProfile, into: &$0) }
     case .bind(let request): bind(request)
     case .answerSession(let stanza):
       write { writer in
@@ -357,7 +370,7 @@ final class XMPPConnection: ChannelDuplexHandler {
   }
 
   /// Reads from the store while the stream waits.
-  private func answerLater<Value: Sendable>(
+  func answerLater<Value: Sendable>(
     _ body: @escaping @Sendable (any StoreReader) throws -> Value,
     then: @escaping (XMPPConnection, Result<Value, Problem>) -> Void
   ) {
@@ -372,127 +385,16 @@ final class XMPPConnection: ChannelDuplexHandler {
     }
   }
 
+  private func authenticated(_ user: BareJID) {
+    house.logger.debug("authenticated", metadata: ["user": "\(user)", "peer": "\(peer)"])
+    countAuthenticated()
+    deadline = .now() + DoorLimits.negotiation
+  }
+
   private func countAuthenticated() {
     guard !hasCounted else { return }
     hasCounted = true
     onAuthenticated()
-  }
-
-  // MARK: Binding and resuming
-
-  private func bind(_ request: BindRequest) {
-    guard let user = machine.user else { return closeConnection() }
-    let id = house.parley.hub.user(at: user)
-    let connected = (id.map { house.parley.hub.attendances(of: $0) } ?? []).filter { $0.door == .xmpp }.map(\.resource)
-    switch binder.requested(request, user: user, connected: connected, generated: House.randomID()) {
-    case .bind(let jid, replacing: _):
-      if let known, known.address == user { return arrive(known, jid, request) }
-      answerLater({ try $0.user(user) }) { connection, result in
-        guard case .success(let found?) = result else {
-          return connection.perform(
-            connection.machine.fail(StreamError(.internalServerError), id: House.randomID()))
-        }
-        connection.arrive(Party(id: found.id, realm: found.realm, address: found.address), jid, request)
-      }
-    case .refuse(let error):
-      write { error.writeReply(to: request.stanza, into: &$0) }
-    case .close(let error): perform(machine.fail(error, id: House.randomID()))
-    }
-  }
-
-  private func arrive(_ party: Party, _ jid: FullJID, _ request: BindRequest) {
-    let session = XMPPSession(house: house, wheel: wheel, party: party, jid: jid)
-    pause(.machine)
-    session.attend { [self] problem in
-      guard !isOver else { return session.end() }
-      if let problem {
-        write { StanzaError(problem).writeReply(to: request.stanza, into: &$0) }
-      } else {
-        machine.bound(jid)
-        self.session = session
-        session.attach(self)
-        write { request.writeResult(jid, into: &$0) }
-        for hook in house.table.bound { hook(session) }
-      }
-      unpause(.machine)
-      flush()
-    }
-  }
-
-  private func manage(_ element: ManagementElement) {
-    if let session {
-      if let error = session.manage(element) { perform(machine.fail(error, id: House.randomID())) }
-      return
-    }
-    guard case .resume(let previous, let handled) = element, let user = machine.user else {
-      return write { StreamManagement.writeFailed(.unexpectedRequest, into: &$0) }
-    }
-    let nonce = PublicID(previous).map { StreamNonce(high: $0.high, low: $0.low) }
-    answerLater({ reader -> (User?, UInt32?) in
-      try (reader.user(user), nonce.flatMap { try reader.handled($0) })
-    }) { connection, result in
-      guard case .success((let found?, let durable)) = result else {
-        return connection.write { StreamManagement.writeFailed(.itemNotFound, into: &$0) }
-      }
-      let party = Party(id: found.id, realm: found.realm, address: found.address)
-      guard let nonce, let former = connection.house.suspended.take(nonce, of: party) else {
-        let decision = ResumptionMachine<Sent>.refuse(durable.map { .expired(handled: $0) } ?? .unknown)
-        return connection.carryOut(decision)
-      }
-      connection.resume(former, previous: previous, handled: handled)
-    }
-  }
-
-  private func carryOut(_ decision: ResumeDecision) {
-    switch decision {
-    case .resumed: break
-    case .failed(let condition, let handled):
-      write { StreamManagement.writeFailed(condition, handled: handled, into: &$0) }
-    case .close(let error): perform(machine.fail(error, id: House.randomID()))
-    }
-  }
-
-  /// The former session gives up its state on its own loop; a new one goes on
-  /// with it here.
-  private func resume(_ former: SessionHandle, previous: String, handled: UInt32) {
-    pause(.machine)
-    let me = NIOLoopBound(self, eventLoop: loop)
-    let handle = SessionHandle(party: former.party, wheel: wheel)
-    let loop = loop
-    let hub = house.parley.hub
-    former.reach { session in
-      let surrendered = session?.surrender(handled: handled, to: handle)
-      // From here on deliveries go to the new session's lane, which does not
-      // look at them before the state below has come.
-      if let surrendered, case .success = surrendered { _ = hub.replace(former, with: handle) }
-      loop.execute {
-        let connection = me.value
-        switch surrendered {
-        case .success(let state)? where !connection.isOver:
-          let session = XMPPSession(
-            house: connection.house, wheel: connection.wheel, handle: handle, resuming: state)
-          connection.machine.bound(state.jid)
-          connection.session = session
-          connection.write {
-            StreamManagement.writeResumed(previous: previous, handled: state.management.handled, into: &$0)
-          }
-          session.attach(connection)
-          session.replay(state.items)
-          handle.stands(session)
-          session.resumeReading()
-        case .success(let state)?:
-          // The client is gone again: the state waits for its next attempt.
-          let session = XMPPSession(
-            house: connection.house, wheel: connection.wheel, handle: handle, resuming: state)
-          session.suspend()
-          handle.stands(session)
-        case .failure(let refusal)?: connection.carryOut(refusal.decision)
-        case nil: connection.carryOut(ResumptionMachine<Sent>.refuse(.unknown))
-        }
-        connection.unpause(.machine)
-        connection.flush()
-      }
-    }
   }
 
   // MARK: Writing
@@ -519,7 +421,7 @@ final class XMPPConnection: ChannelDuplexHandler {
 
   func fail(_ error: StreamError) { perform(machine.fail(error, id: House.randomID())) }
 
-  private func closeConnection() {
+  func closeConnection() {
     flush()
     context?.close(mode: .all, promise: nil)
   }

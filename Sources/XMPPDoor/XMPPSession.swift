@@ -38,6 +38,7 @@ final class XMPPSession {
   private var waiting: [(after: UInt64, run: () -> Void)] = []
   private var unsent: [Post] = []
   private var attending: ((Problem?) -> Void)?
+  private var isHeld = false
   private var announcedHandled: UInt32 = 0
 
   private var pace = Pace()
@@ -118,8 +119,12 @@ final class XMPPSession {
   // MARK: Beginning
 
   /// Registers with the hub, at one exact position of the log.
-  func attend(_ then: @escaping (Problem?) -> Void) {
+  ///
+  /// - Parameter holding: nothing is told before `resumeReading`, and what came while nobody was there is left to the archive
+  ///   (XEP-0386 3.2).
+  func attend(holding: Bool = false, _ then: @escaping (Problem?) -> Void) {
     attending = then
+    isHeld = holding
     let attendance = Attendance(session: handle, door: .xmpp, resource: jid.resource)
     let post = Post(author: party, intent: .attend(attendance), completion: .session(handle, token: 0))
     if !parley.submit(post) {
@@ -274,6 +279,10 @@ final class XMPPSession {
       delivered = receipt.delivered
       toldUpTo = max(toldUpTo, receipt.delivered)
       confirmedUpTo = max(confirmedUpTo, receipt.delivered)
+      if isHeld {
+        pace = Pace(missed: receipt.position)
+        confirmed(receipt.position)
+      }
       then?(nil)
     case .failure(let problem): then?(problem)
     }
@@ -553,21 +562,9 @@ final class XMPPSession {
   func manage(_ element: ManagementElement) -> StreamError? {
     switch element {
     case .enable(let resume, let max):
-      let nonce = StreamNonce(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
-      let id = PublicID(high: nonce.high, low: nonce.low).description
-      switch management.enable(resume: resume, max: max, policy: house.resumption, id: id) {
-      case .enabled(let resumable):
-        if resumable != nil {
-          self.nonce = nonce
-          if !house.suspended.put(handle, under: nonce) { self.nonce = nil }
-        }
-        connection?.write { StreamManagement.writeEnabled(resumable, into: &$0) }
-      case .failed(let condition):
-        connection?.write { StreamManagement.writeFailed(condition, into: &$0) }
-      case .misused(let error):
-        connection?.write { StreamManagement.writeFailed(.unexpectedRequest, into: &$0) }
-        return error
-      }
+      let decision = enable(resume: resume, max: max)
+      connection?.write { decision.write(into: &$0) }
+      if case .misused(let error) = decision { return error }
     case .resume:
       connection?.write { StreamManagement.writeFailed(.unexpectedRequest, into: &$0) }
     case .request:
@@ -584,6 +581,15 @@ final class XMPPSession {
       if !isUnread, !owes(DoorLimits.unacknowledgedMax / 2) { resumeReading() }
     }
     return nil
+  }
+
+  /// Counts stanzas from here on.
+  func enable(resume: Bool, max: UInt32?) -> EnableDecision {
+    let nonce = StreamNonce(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
+    let id = PublicID(high: nonce.high, low: nonce.low).description
+    let decision = management.enable(resume: resume, max: max, policy: house.resumption, id: id)
+    if case .enabled(_?) = decision, house.suspended.put(handle, under: nonce) { self.nonce = nonce }
+    return decision
   }
 
   /// On the former session's loop: hands over and ends, telling nobody.

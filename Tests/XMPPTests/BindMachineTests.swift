@@ -19,7 +19,7 @@ import XMLStream
     _ machine: inout BindMachine, _ resource: String?, connected: [String] = []
   ) throws -> BindDecision {
     machine.requested(
-      try request(resource), user: try Self.user(), connected: connected,
+      try request(resource).resource, user: try Self.user(), connected: connected,
       generated: "4db06f06-1ea4-11dc-aca3-000bcd821bfb")
   }
 

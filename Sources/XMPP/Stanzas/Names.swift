@@ -46,6 +46,12 @@ extension Name {
   public static let saslFailure = Name("failure", NS.sasl)
   public static let saslText = Name("text", NS.sasl)
   public static let success = Name("success", NS.sasl)
+  /// XEP-0388 2.4.
+  public static let authenticate = Name("authenticate", NS.sasl2)
+  /// XEP-0386 3.2.
+  public static let inlineBind = Name("bind", NS.bind2)
+  /// XEP-0386 3.4.
+  public static let bound = Name("bound", NS.bind2)
 
   // Stream management (XEP-0198).
   public static let streamManagement = Name("sm", NS.streamManagement)

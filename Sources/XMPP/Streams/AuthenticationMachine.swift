@@ -142,9 +142,15 @@ public struct AuthenticationMachine: Sendable {
   private let policy: AuthenticationPolicy
   private let domain: String
   private let isSecured: Bool
+  /// Who the client says it is in its stream header.
+  private let claimed: BareJID?
   private var state = State.idle
-  /// The number of `<auth/>` seen.
+  /// The number of `<auth/>` and `<authenticate/>` seen.
   public private(set) var attempt = 0
+  /// What the client asked for, in the extensible profile; nil in the core's.
+  public private(set) var request: AuthenticateRequest?
+  /// In which the current attempt is made, and answered.
+  public private(set) var profile = SASLProfile.core
 
   private enum State: Sendable {
     case idle
@@ -167,19 +173,42 @@ public struct AuthenticationMachine: Sendable {
   /// - Parameters:
   ///   - domain: the realm's domain: the authenticated address is `username@domain`.
   ///   - isSecured: whether the stream runs over TLS.
-  public init(policy: AuthenticationPolicy, domain: String, isSecured: Bool) {
+  ///   - claimed: the `from` of the stream header.
+  public init(policy: AuthenticationPolicy, domain: String, isSecured: Bool, claimed: BareJID? = nil) {
     self.policy = policy
     self.domain = domain
     self.isSecured = isSecured
+    self.claimed = claimed
   }
 
-  /// An element of the SASL namespace arrived.
+  /// An element of the SASL namespace of either profile arrived.
   public mutating func received(_ element: Element) -> AuthenticationOutput {
     if case .finished = state { return .close(StreamError(.notAuthorized, "the stream is authenticated")) }
-    if element.is(.auth) { return begin(element) }
-    if element.is(.response) { return respond(element) }
-    if element.is(.abort) { return fail(.aborted) }
+    if element.is(.auth) {
+      (profile, request) = (.core, nil)
+      return begin(element["mechanism"] ?? "", initial(element))
+    }
+    if element.is(.authenticate) {
+      (profile, request) = (.extensible, nil)
+      do throws(SASLFailure) {
+        let request = try AuthenticateRequest(element)
+        self.request = request
+        return begin(request.mechanism, .some(request.initialResponse))
+      } catch {
+        return refuse(error)
+      }
+    }
+    // XEP-0388 2.5: the dialogue goes on in the profile it began in.
+    if element.is(Name("response", profile.namespace)) { return respond(element) }
+    if element.is(Name("abort", profile.namespace)) { return fail(.aborted) }
     return fail(.malformedRequest, "no element of SASL a client sends")
+  }
+
+  /// The initial response of `<auth/>`: `.some(nil)` where there is none, nil where it is no base 64. No character data at all
+  /// is no response, `=` alone an empty one (RFC 6120 6.4.2).
+  private func initial(_ element: Element) -> [UInt8]?? {
+    guard element.hasText else { return .some(nil) }
+    return decode(element).map { .some($0) }
   }
 
   /// The keys asked for by `needCredentials`.
@@ -225,28 +254,38 @@ public struct AuthenticationMachine: Sendable {
 
   // MARK: The dialogue
 
-  private mutating func begin(_ element: Element) -> AuthenticationOutput {
-    state = .idle
-    attempt += 1
-    guard attempt <= policy.attemptsMax else {
-      return .close(StreamError(.policyViolation, "too many authentication attempts"))
-    }
-    let name = element["mechanism"] ?? ""
+  private mutating func begin(_ name: String, _ initial: [UInt8]??) -> AuthenticationOutput {
+    guard count() else { return Self.tooMany }
     guard let mechanism = policy.mechanisms.first(where: { String(describing: $0.name) == name }) else {
       return fail(.invalidMechanism)
     }
     guard policy.offer(isSecured: isSecured).contains(mechanism) else { return fail(.encryptionRequired) }
-    // No character data at all: no initial response. "=" alone: an empty one (6.4.2).
-    guard element.hasText else {
+    guard let initial else { return fail(.incorrectEncoding) }
+    guard let message = initial else {
       state = .initial(mechanism)
       return .challenge([])
     }
-    guard let message = Self.decode(element) else { return fail(.incorrectEncoding) }
     return advance(mechanism, message)
   }
 
+  /// A request to authenticate that cannot be understood is an attempt like others.
+  private mutating func refuse(_ failure: SASLFailure) -> AuthenticationOutput {
+    guard count() else { return Self.tooMany }
+    return fail(failure.condition, failure.text)
+  }
+
+  /// - Returns: whether one more attempt may be made (RFC 6120 6.4.5).
+  private mutating func count() -> Bool {
+    state = .idle
+    attempt += 1
+    return attempt <= policy.attemptsMax
+  }
+
+  private static let tooMany = AuthenticationOutput.close(
+    StreamError(.policyViolation, "too many authentication attempts"))
+
   private mutating func respond(_ element: Element) -> AuthenticationOutput {
-    guard let message = Self.decode(element) else { return fail(.incorrectEncoding) }
+    guard let message = decode(element) else { return fail(.incorrectEncoding) }
     switch state {
     case .initial(let mechanism): return advance(mechanism, message)
     case .proof(let exchange, let username, let authzid, let outcome):
@@ -311,6 +350,10 @@ public struct AuthenticationMachine: Sendable {
     if let authzid, !authzid.isEmpty, BareJID(parsing: authzid) != user {
       return fail(.invalidAuthzid, fault: .account(username: username))
     }
+    // XEP-0388 2.4: nor say one thing in the header and another here.
+    if profile == .extensible, let authzid, !authzid.isEmpty, let claimed, claimed != user {
+      return fail(.invalidAuthzid, fault: .account(username: username))
+    }
     state = .finished
     return .success(user, data)
   }
@@ -338,9 +381,9 @@ public struct AuthenticationMachine: Sendable {
   // MARK: Pieces
 
   /// The decoded character data of `<auth/>` or `<response/>`; nil when it is not proper base 64 (6.5.5).
-  private static func decode(_ element: Element) -> [UInt8]? {
+  private func decode(_ element: Element) -> [UInt8]? {
     element.withText { text in
-      if text.spells("=") { return [] }
+      if profile == .core, text.spells("=") { return [] }
       return Base64.decode(text)
     }
   }

@@ -88,16 +88,17 @@ public struct BindMachine: Sendable {
   /// Decides a request.
   ///
   /// - Parameters:
+  ///   - resource: the one asked for, as sent; nil to be given one.
   ///   - user: who authenticated.
   ///   - connected: the resources the user has bound now.
   ///   - generated: a fresh random resource (RFC 6120 7.5), used when one is needed.
   public mutating func requested(
-    _ request: BindRequest, user: BareJID, connected: some Collection<String>, generated: String
+    _ resource: String?, user: BareJID, connected: some Collection<String>, generated: String
   ) -> BindDecision {
     guard let own = Self.address(user, generated) else {
       return refuse(StanzaError(.internalServerError, "no resource could be made"))
     }
-    var jid = request.resource.flatMap { Self.address(user, $0) } ?? own
+    var jid = resource.flatMap { Self.address(user, $0) } ?? own
     if connected.contains(jid.resource) {
       switch policy.conflict {
       case .replace: return .bind(jid, replacing: true)

@@ -83,6 +83,15 @@ public enum EnableDecision: Sendable, Equatable {
     public let max: UInt32
     public let location: String?
   }
+
+  /// Writes what the client is told.
+  public func write(into writer: inout ElementWriter) {
+    switch self {
+    case .enabled(let resumable): StreamManagement.writeEnabled(resumable, into: &writer)
+    case .failed(let condition): StreamManagement.writeFailed(condition, into: &writer)
+    case .misused: StreamManagement.writeFailed(.unexpectedRequest, into: &writer)
+    }
+  }
 }
 
 /// What to answer to `<resume/>`.

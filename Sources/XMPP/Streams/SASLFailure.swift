@@ -43,13 +43,13 @@ public struct SASLFailure: Error, Sendable, Equatable {
     }
   }
 
-  /// Writes `<failure/>` (RFC 6120 6.5) where stanzas go.
-  public func write(into writer: inout ElementWriter) {
-    writer.open(.saslFailure)
-    writer.open(condition.text)
+  /// Writes `<failure/>` (RFC 6120 6.5, XEP-0388 2.6.2) where stanzas go. The conditions are the core's in both profiles.
+  public func write(_ profile: SASLProfile = .core, into writer: inout ElementWriter) {
+    writer.open(Name("failure", profile.namespace))
+    writer.open(Name(condition.text, NS.sasl))
     writer.close()
     if let text {
-      writer.open(.saslText)
+      writer.open(Name("text", profile.namespace))
       writer.attribute("xml:lang", "en" as StaticString)
       writer.text(text)
       writer.close()

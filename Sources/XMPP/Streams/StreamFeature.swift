@@ -49,15 +49,37 @@ extension StreamFeature {
   /// The SASL mechanisms a policy offers (RFC 6120 6.4.1): one feature for streams with TLS, one for those without where
   /// anything is allowed there.
   public static func mechanisms(_ policy: AuthenticationPolicy) -> [StreamFeature] {
-    func feature(_ mechanisms: [SASLMechanism], needs: StreamConditions, forbids: StreamConditions) -> StreamFeature? {
-      guard !mechanisms.isEmpty else { return nil }
-      let children = mechanisms.map { Element(.mechanism, text: String(describing: $0.name)) }
-      return StreamFeature(Element(.mechanisms, [:], children), needs: needs, forbids: forbids)
+    offers(policy) { mechanisms in
+      Element(.mechanisms, [:], mechanisms.map { Element(.mechanism, text: String(describing: $0.name)) })
     }
+  }
+
+  /// The extensible profile (XEP-0388 2.2), and what can be negotiated in one go with it. It is for streams with TLS (3); those
+  /// without get it where anything is allowed there.
+  public static func authentication(_ policy: AuthenticationPolicy, inline: [Element]) -> [StreamFeature] {
+    offers(policy) { mechanisms in
+      Element(
+        Name("authentication", NS.sasl2), [:],
+        mechanisms.map { Element(Name("mechanism", NS.sasl2), text: String(describing: $0.name)) }
+          + [Element(Name("inline", NS.sasl2), [:], inline)])
+    }
+  }
+
+  private static func offers(
+    _ policy: AuthenticationPolicy, _ element: ([SASLMechanism]) -> Element
+  ) -> [StreamFeature] {
+    let (secured, unsecured) = (policy.offer(isSecured: true), policy.offer(isSecured: false))
     return [
-      feature(policy.offer(isSecured: true), needs: .secured, forbids: .authenticated),
-      feature(policy.offer(isSecured: false), needs: [], forbids: [.secured, .authenticated]),
+      secured.isEmpty ? nil : StreamFeature(element(secured), needs: .secured, forbids: .authenticated),
+      unsecured.isEmpty ? nil : StreamFeature(element(unsecured), forbids: [.secured, .authenticated]),
     ].compactMap { $0 }
+  }
+
+  /// Bind 2 as part of `authentication` (XEP-0386 3.1), with the features that can be switched on in it.
+  public static func inlineBind(_ features: [String]) -> Element {
+    Element(
+      .inlineBind, [:],
+      [Element(Name("inline", NS.bind2), [:], features.map { Element(Name("feature", NS.bind2), ["var": $0]) })])
   }
 
   /// Resource binding (RFC 6120 7.4).

@@ -7,7 +7,7 @@
 //   opening        a header is awaited (first, or again after TLS or SASL)
 //   negotiating    header exchanged; TLS and SASL are what may come
 //   securing       <proceed/> went out; TLS is being set up, no XML is expected
-//   authenticated  header exchanged after SASL; binding or resuming is what may come
+//   authenticated  header exchanged after SASL, or none needed (XEP-0388); binding or resuming is what may come
 //   bound          stanzas
 //   closing        our closing tag went out; theirs is awaited, and what they still send counts (4.4)
 //   closed         nothing counts
@@ -79,7 +79,7 @@ public enum StreamOutput: Sendable, Equatable {
   case startTLS
   /// Send `<failure/>` of STARTTLS and the closing tag; then close the connection (RFC 6120 5.4.2.2).
   case refuseTLS
-  /// Send `<challenge/>`.
+  /// Send `<challenge/>` in the `saslProfile`.
   case challenge([UInt8])
   /// Answer with `credentialsFound`.
   case needCredentials(username: String, mechanism: SCRAMMechanism, attempt: Int)
@@ -87,7 +87,10 @@ public enum StreamOutput: Sendable, Equatable {
   case verifyPassword(username: String, password: Password, attempt: Int)
   /// Send `<success/>` and start a new reader: the stream restarts (RFC 6120 6.4.6).
   case authenticated(BareJID, [UInt8]?)
-  /// Send `<failure/>` of SASL.
+  /// Authenticated by the extensible profile: the stream goes on as it is, with the bounds of an authenticated one. Do what the
+  /// request asks for, say `bound` where that gave an address, then send `<success/>` and the features (`offered`).
+  indirect case admitted(BareJID, [UInt8]?, AuthenticateRequest)
+  /// Send `<failure/>` of SASL in the `saslProfile`.
   case authenticationFailed(SASLFailure, AuthenticationFault)
   /// Decide with `BindMachine` and answer with `bound` or `bindRefused`.
   case bind(BindRequest)
@@ -153,6 +156,12 @@ public struct StreamMachine: Sendable {
     self.policy = policy
     self.conditions = isSecured ? .secured : []
   }
+
+  /// The features to send now.
+  public var offered: [StreamFeature] { policy.features.offered(in: conditions) }
+
+  /// In which the client authenticates.
+  public var saslProfile: SASLProfile { authentication?.profile ?? .core }
 
   /// Which deadline runs now; nil for none.
   public var deadline: StreamDeadline? {
@@ -221,9 +230,10 @@ public struct StreamMachine: Sendable {
       phase = .negotiating
       // A restart after TLS forgets what was said before it (RFC 6120 5.4.3.3).
       authentication = AuthenticationMachine(
-        policy: policy.authentication, domain: asked, isSecured: conditions.contains(.secured))
+        policy: policy.authentication, domain: asked, isSecured: conditions.contains(.secured),
+        claimed: response.to.flatMap { BareJID(parsing: $0) })
     }
-    return .open(response, policy.features.offered(in: conditions))
+    return .open(response, offered)
   }
 
   /// A top-level element is complete.
@@ -346,7 +356,9 @@ public struct StreamMachine: Sendable {
 
   private mutating func receivedNegotiating(_ element: Element) -> StreamOutput {
     if element.is(.startTLS) { return startTLS() }
-    if element.namespace == Self.saslNamespace, let output = authentication?.received(element) {
+    if element.namespace == Self.saslNamespace || element.namespace == Self.sasl2Namespace,
+      let output = authentication?.received(element)
+    {
       return authenticate(output)
     }
     if element.is(.streamError) { return peerFailed() }
@@ -424,9 +436,14 @@ public struct StreamMachine: Sendable {
     case .verifyPassword(let username, let password, let attempt):
       return .verifyPassword(username: username, password: password, attempt: attempt)
     case .success(let user, let data):
+      let request = authentication?.request
       self.user = user
       authentication = nil
       conditions.insert(.authenticated)
+      if let request {
+        phase = .authenticated
+        return .admitted(user, data, request)
+      }
       phase = .opening
       return .authenticated(user, data)
     case .failure(let failure, let fault): return .authenticationFailed(failure, fault)
@@ -471,6 +488,7 @@ public struct StreamMachine: Sendable {
   private static let framingNamespace = String(describing: NS.framing)
   private static let clientNamespace = String(describing: NS.client)
   private static let saslNamespace = String(describing: NS.sasl)
+  private static let sasl2Namespace = String(describing: NS.sasl2)
 
   /// `<major>.<minor>` as two numbers, leading zeros ignored (RFC 6120 4.7.5).
   private struct Version {

@@ -196,7 +196,7 @@ struct Archive: Feature {
         last.backwards = true
         return (try reader.archive(of: room.id, first).entries.first, try reader.archive(of: room.id, last).entries.last)
       } reply: { (ends) throws(StanzaError) in
-        writeMetadata(ends, turn)
+        turn.reply { writeMetadata(ends, into: &$0) }
       }
     }
   }
@@ -205,29 +205,30 @@ struct Archive: Feature {
 
   private static func answerMetadata(_ turn: Turn) {
     let user = turn.party.id
-    turn.fetch { reader in
-      let first = ArchiveQuery(limit: 1)
-      var last = first
-      last.backwards = true
-      return (try reader.archive(of: user, first).entries.first, try reader.archive(of: user, last).entries.last)
-    } reply: { (ends) throws(StanzaError) in
-      writeMetadata(ends, turn)
+    turn.fetch { try ends(of: user, $0) } reply: { (ends) throws(StanzaError) in
+      turn.reply { writeMetadata(ends, into: &$0) }
     }
   }
 
-  private static func writeMetadata(_ ends: (Entry?, Entry?), _ turn: Turn) {
-    turn.reply { writer in
-      writer.open(metadata)
-      if case (let first?, let last?) = ends {
-        for (name, entry) in [("start" as StaticString, first), ("end", last)] {
-          writer.open(name)
-          writer.attribute("id", entry.id.description)
-          XMPP.Timestamp(milliseconds: entry.time.milliseconds).withBytes { writer.attribute("timestamp", $0) }
-          writer.close()
-        }
+  /// The oldest and the newest message of a user's archive.
+  static func ends(of user: UserID, _ reader: any StoreReader) throws -> (Entry?, Entry?) {
+    let first = ArchiveQuery(limit: 1)
+    var last = first
+    last.backwards = true
+    return (try reader.archive(of: user, first).entries.first, try reader.archive(of: user, last).entries.last)
+  }
+
+  static func writeMetadata(_ ends: (Entry?, Entry?), into writer: inout ElementWriter) {
+    writer.open(metadata)
+    if case (let first?, let last?) = ends {
+      for (name, entry) in [("start" as StaticString, first), ("end", last)] {
+        writer.open(name)
+        writer.attribute("id", entry.id.description)
+        XMPP.Timestamp(milliseconds: entry.time.milliseconds).withBytes { writer.attribute("timestamp", $0) }
+        writer.close()
       }
-      writer.close()
     }
+    writer.close()
   }
 }
 

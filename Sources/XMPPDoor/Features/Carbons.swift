@@ -24,6 +24,9 @@ struct Carbons: Feature {
     // Enabling twice changes nothing and is no error (10).
     table.iq(.set, Name("enable", NS.carbons), to: [.account]) { turn, _ in Self.turn(turn, on: true) }
     table.iq(.set, Name("disable", NS.carbons), to: [.account]) { turn, _ in Self.turn(turn, on: false) }
+    table.inline(Name("enable", NS.carbons), feature: "\(NS.carbons)") { session in
+      session.parley.hub.update(session.handle) { $0.carbons = true }
+    }
     table.read(Name("private", NS.carbons)) { _, draft in draft.isUncopied = true }
   }
 
