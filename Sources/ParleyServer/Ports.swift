@@ -33,9 +33,15 @@ struct XMPPService: Service {
   }
 
   func run() async throws {
-    try await restore()
-    try await open(settings.xmpp, .xmppPort, directTLS: false)
-    try await open(settings.xmppTLS, .xmppTLSPort, directTLS: true)
+    let kept = try await restore()
+    do {
+      try await open(settings.xmpp, .xmppPort, directTLS: false)
+      try await open(settings.xmppTLS, .xmppTLSPort, directTLS: true)
+    } catch {
+      // Nobody could come back: the next start finds them.
+      try await parley.work { try $0.setSuspended(kept) }
+      throw error
+    }
     readiness.arrive()
     try? await gracefulShutdown()
     await listener.stopAccepting()
@@ -48,18 +54,19 @@ struct XMPPService: Service {
   }
 
   /// Takes the sessions of before the restart back, once: after a crash none of them may appear again.
-  private func restore() async throws(Problem) {
+  private func restore() async throws(Problem) -> [SuspendedSession] {
     let kept = try await parley.read { try $0.suspended() }
-    if kept.isEmpty { return }
+    if kept.isEmpty { return [] }
     try await parley.work { try $0.setSuspended([]) }
     await listener.restore(kept)
     logger.info("restored sessions", metadata: ["count": "\(kept.count)"])
+    return kept
   }
 
   private func open(_ endpoint: Settings.Endpoint, _ key: Key, directTLS: Bool) async throws {
     guard endpoint.isOn else { return }
     do {
-      try await listener.listen(host: endpoint.host, port: endpoint.port, directTLS: directTLS)
+      try await listener.listen(host: Host.bound(endpoint.host), port: endpoint.port, directTLS: directTLS)
     } catch {
       throw AppPorts.refusal(error, endpoint, key)
     }
@@ -93,7 +100,7 @@ enum AppPorts {
         readiness.arrive()
       }
       let listener = AppListener(
-        door: door, host: endpoint.host, port: endpoint.port, tls: provider, logger: logger, onBound: onBound)
+        door: door, host: Host.bound(endpoint.host), port: endpoint.port, tls: provider, logger: logger, onBound: onBound)
       services.append(AppPort(listener: listener, endpoint: endpoint, key: key))
     }
     return services
@@ -112,7 +119,7 @@ enum AppPorts {
     func run() async throws {
       do {
         try await listener.run()
-      } catch let error as IOError {
+      } catch let error where !(error is CancellationError) {
         throw AppPorts.refusal(error, endpoint, key)
       }
     }

@@ -70,7 +70,7 @@ import Testing
     let entering = stage.entering(orchard, "Romeo")
     let entrance = try #require(
       try await stage.act(.enter(.address(address), entering), by: orchard).value as? Entrance)
-    #expect(entrance.own.ownCodes == [100, 201])
+    #expect(entrance.own.ownCodes == [201])
     // 10.1: locked for everybody else, and not there.
     #expect(try await problem { try await stage.act(.enter(.address(address), stage.entering(balcony, "Juliet")), by: balcony) } == .roomLocked)
     #expect(try await problem { try await stage.act(.say(.address(address), stage.draft("x")), by: orchard) } == .roomUnknown)

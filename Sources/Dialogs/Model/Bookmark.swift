@@ -34,6 +34,8 @@ public struct Bookmark: Hashable, Sendable {
     configuration.itemsMax = nil
     configuration.whenFull = .reject
     configuration.sendLast = .never
+    // Gajim makes it a condition of publishing.
+    configuration.notifiesRetract = true
     return configuration
   }()
 

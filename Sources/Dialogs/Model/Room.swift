@@ -75,6 +75,13 @@ public struct RoomSettings: Hashable, Sendable {
     settings.showsAddresses = false
     return settings
   }()
+  /// What a room is whose creator says no more (XEP-0045 10.1.2): as the other
+  /// servers have it, open to who knows its address, and not listed.
+  public static let instant: RoomSettings = {
+    var settings = RoomSettings.open
+    settings.isListed = false
+    return settings
+  }()
 }
 
 /// A group or public dialog as stored.

@@ -116,7 +116,11 @@ extension Judge {
     if case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id,
       try lookUp(reference, for: post.author, writer) == nil
     {
-      return try found(post, address, lease, draft, writer)
+      let (state, created) = try found(post, address, lease, draft, writer)
+      var receipt = Receipt(position: head)
+      receipt.room = state.room
+      receipt.entry = created
+      return settle(post, receipt)
     }
     let state = try find(reference, for: post.author, writer)
     let affiliation = try affiliation(of: post.author.id, in: state, writer)
@@ -219,9 +223,9 @@ extension Judge {
   // MARK: Setting up
 
   /// The form is the post that makes the room (10.1.2, 10.1.3).
-  private mutating func found(
+  mutating func found(
     _ post: Post, _ address: BareJID, _ lease: RoomBook.Lease, _ draft: SettingsDraft, _ writer: any StoreWriter
-  ) throws {
+  ) throws -> (RoomBook.State, Entry) {
     var settings = RoomSettings.group
     draft.apply(&settings)
     try check(settings)
@@ -252,17 +256,14 @@ extension Judge {
     }
     rooms.seat(lease.session.id, in: state.room.id, true)
     tell(.seated(lease.session, isModerator: true, state.room.id))
-    // Under the occupant id that lasts.
+    // By which the session learns that there is a room now.
     tell(.shown(occupantPresence(of: occupant, in: state.room), to: [lease.session], own: true))
     tell(.entry(created, author: session(of: post)))
     for wish in members {
       let was = try member(wish.party.id, in: state, writer)
       try apply(wish.draft, to: wish.party, was: was, by: post, in: state, writer)
     }
-    var receipt = Receipt(position: head)
-    receipt.room = state.room
-    receipt.entry = created
-    settle(post, receipt)
+    return (state, created)
   }
 
   mutating func abandon(_ post: Post, _ reference: RoomReference, _ writer: any StoreWriter) throws {

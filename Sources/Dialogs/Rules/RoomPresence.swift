@@ -181,13 +181,12 @@ extension Judge {
       RoomBook.Lease(session: entering.session, party: post.author, nick: nick, presence: entering.presence))
     let room = Room(
       name: RoomName(dialog: DialogID(0), realm: realm.id, address: address), externalID: nil, createdAt: time,
-      settings: .group)
-    var codes: [UInt16] = [100, 201]
+      settings: .instant)
+    var codes: [UInt16] = [201]
     if nick != entering.nick { codes.append(210) }
     let own = OccupantPresence(
       room: room.name, nick: nick, party: post.author, resource: entering.presence.resource, affiliation: .owner,
       role: .moderator, presence: entering.presence, ownCodes: codes,
-      // An id of its own, which ends with the lease: the room has no number yet.
       occupantID: realms.occupantID(of: post.author.id, in: room.name), showsAddress: true)
     settle(post, entrance(room, others: [], own: own, member: nil))
   }
@@ -273,6 +272,9 @@ extension Judge {
   }
 
   mutating func occupants(_ post: Post, _ reference: RoomReference, _ writer: any StoreWriter) throws {
+    if case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id {
+      return settle(post, occupancy(of: address, lease))
+    }
     // Who is banned has been told so, and is told again.
     if let state = try lookUp(reference, for: post.author, writer), !state.room.isDestroyed,
       try affiliation(of: post.author.id, in: state, writer) == .outcast
@@ -297,5 +299,22 @@ extension Judge {
             resources: occupant.seats.map(\.presence.resource))
         })
     settle(post, receipt)
+  }
+
+  /// Of a room that is being set up: what it will be if nothing more is said.
+  private func occupancy(of address: BareJID, _ lease: RoomBook.Lease) -> Receipt {
+    let party = lease.party
+    var receipt = Receipt(position: head)
+    receipt.room = Room(
+      name: RoomName(dialog: DialogID(0), realm: party.realm, address: address), externalID: nil, createdAt: time,
+      settings: .instant)
+    receipt.value = Occupancy(
+      affiliation: .owner, role: .moderator, count: 1,
+      occupants: [
+        OccupantView(
+          nick: lease.nick, party: party, affiliation: .owner, role: .moderator,
+          resources: [lease.presence.resource])
+      ])
+    return receipt
   }
 }

@@ -5,6 +5,9 @@ import Addresses
 /// (`RoomPeople`), the room itself (`RoomMaking`).
 extension Judge {
   mutating func room(_ post: Post, _ intent: RoomIntent, _ writer: any StoreWriter) throws {
+    if let address = intent.unlocks, let lease = rooms.leases[address], lease.party.id == post.author.id {
+      _ = try found(post, address, lease, SettingsDraft { $0 = .instant }, writer)
+    }
     switch intent {
     case .create(let draft): try create(post, draft, writer)
     case .enter(let room, let entering): try enter(post, room, entering, writer)
@@ -240,5 +243,21 @@ extension Judge {
       cut.append(character)
     }
     return cut
+  }
+}
+
+extension RoomIntent {
+  /// The room that its creator, who does this, has done with setting up without
+  /// having said so, as some clients have it: what is said into it makes it an
+  /// instant room (XEP-0045 10.1.2).
+  fileprivate var unlocks: BareJID? {
+    let reference: RoomReference
+    switch self {
+    case .say(let room, _), .members(let room, _), .roles(let room, _), .topic(let room, _, _), .invite(let room, _, _):
+      reference = room
+    default: return nil
+    }
+    guard case .address(let address) = reference else { return nil }
+    return address
   }
 }

@@ -1,5 +1,6 @@
 import Addresses
 import Glibc
+import NIOCore
 
 /// Addresses to listen on, and domains, as the configuration writes them.
 enum Host {
@@ -15,6 +16,13 @@ enum Host {
     if a == b || a == "::" || b == "::" { return true }
     if a == "0.0.0.0" || b == "0.0.0.0" { return !isIPv6(a) && !isIPv6(b) }
     return (a == "localhost" && isLoopback(b)) || (b == "localhost" && isLoopback(a))
+  }
+
+  /// What to bind. A machine without any address of IPv6, such as a container on an ordinary bridge, does not know
+  /// `::`; every address there is `0.0.0.0`.
+  static func bound(_ text: String) -> String {
+    guard text == "::", (try? SocketAddress.makeAddressResolvingHost(text, port: 0)) == nil else { return text }
+    return "0.0.0.0"
   }
 
   /// A domainpart in normal form (RFC 7622 3.2), or nil.

@@ -201,17 +201,13 @@ struct PEP: Feature {
         item = NodePublication.Item(id: published.id ?? House.randomID(), content: .opaque(payload))
       }
     }
-    let id = published(request, as: item?.id)
+    let id = item?.id
     turn.postToNode(
       .publish(NodePublication(node: request.node, item: item, conditions: request.conditions))
     ) { writePublished(request.node, id, into: &$0) }
   }
 
-  /// 7.1.2: the id is told where the client did not say it.
-  private static func published(_ request: PublishRequest, as id: String?) -> String? {
-    request.item?.id == id ? nil : id
-  }
-
+  /// 7.1.2. The id is told also where the client said it: Gajim wants it.
   static func writePublished(_ node: String, _ id: String?, into writer: inout ElementWriter) {
     writer.open(.pubsub)
     writer.open("publish")

@@ -6,14 +6,6 @@ import XMPP
 /// Setting a room up, changing what it is meant to be, and ending it
 /// (XEP-0045 10).
 enum RoomOwnership {
-  /// What a room is where its creator says no more: as the other servers have it,
-  /// open to who knows its address, and not listed.
-  static let instant: RoomSettings = {
-    var settings = RoomSettings.open
-    settings.isListed = false
-    return settings
-  }()
-
   static func form(_ turn: Turn, _ query: Element) throws(StanzaError) {
     _ = try OwnerQuery(get: query)
     current(turn) { (settings, owners, admins) in
@@ -47,7 +39,7 @@ enum RoomOwnership {
         if isNew {
           let change = draft.apply
           draft.apply = { settings in
-            settings = instant
+            settings = .instant
             change(&settings)
           }
         }
@@ -64,7 +56,7 @@ enum RoomOwnership {
     _ turn: Turn, _ then: @escaping (RoomSettings, [BareJID], [BareJID]) throws(StanzaError) -> Void
   ) {
     if let seat = turn.session.rooms[turn.room], seat.room == nil {
-      do throws(StanzaError) { try then(instant, [turn.party.address], []) } catch { turn.fail(error) }
+      do throws(StanzaError) { try then(.instant, [turn.party.address], []) } catch { turn.fail(error) }
       return
     }
     turn.occupancy { (room, occupancy) throws(StanzaError) in

@@ -44,6 +44,8 @@ struct RoomSeats {
   mutating func told(_ presence: OccupantPresence) {
     if presence.isAvailable {
       seats[presence.room.address]?.nick = presence.nick
+      // A room that was being set up is there.
+      if presence.room.dialog != DialogID(0) { seats[presence.room.address]?.room = presence.room }
     } else if presence.newNick == nil {
       seats[presence.room.address] = nil
     }
