@@ -1,3 +1,4 @@
+import Addresses
 import Crypto
 
 /// The realms that are served, with the keys that seal their public ids. Made

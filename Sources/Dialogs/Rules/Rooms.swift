@@ -253,7 +253,7 @@ extension RoomIntent {
   fileprivate var unlocks: BareJID? {
     let reference: RoomReference
     switch self {
-    case .say(let room, _), .members(let room, _), .roles(let room, _), .topic(let room, _, _), .invite(let room, _, _):
+    case .say(let room, _), .members(let room, _), .roles(let room, _), .topic(let room, _, _), .invite(let room, _, _, _):
       reference = room
     default: return nil
     }
