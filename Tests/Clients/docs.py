@@ -10,6 +10,7 @@ import os
 import pathlib
 import pty
 import re
+import select
 import shutil
 import signal
 import sqlite3
@@ -17,8 +18,9 @@ import ssl
 import subprocess
 import tempfile
 import termios
+import time
 
-from harness import BINARY, PASSWORD, PATIENCE, ROOT, Failure, Server, environment, expect, free_port, until
+from harness import BINARY, PASSWORD, PATIENCE, ROOT, Failure, Log, Server, environment, expect, free_port
 from profanity_client import Profanity
 
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/**/*.md"]
@@ -93,7 +95,7 @@ class Machine:
 
     def __init__(self, **settings):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="parley-docs-"))
-        self.work, self.log = self.folder / "work", self.folder / "log"
+        self.work, self.log = self.folder / "work", None
         for name in ["bin", "home", "work/.build-static", "etc/bash_completion.d", "etc/systemd/system", "etc/parley",
                      "usr/local/bin", "var/lib", "var/backups"]:
             (self.folder / name).mkdir(parents=True)
@@ -127,43 +129,46 @@ class Machine:
         """What these commands print. They are typed at a terminal: `typed` is there to be read, and whatever asks without
         showing what is typed gets the password."""
         keys, terminal = pty.openpty()
-        with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as told:
+        with tempfile.TemporaryFile("w+") as printed:
             process = subprocess.Popen(
                 ["bash", "-euo", "pipefail", "-c", "trap 'echo \"in: $BASH_COMMAND\" >&2' ERR\n" + self.here(text)],
-                stdin=terminal, stdout=printed, stderr=told, cwd=self.work, env={**self.environment, **variables},
-                start_new_session=True)
+                stdin=terminal, stdout=printed, stderr=subprocess.PIPE, cwd=self.work,
+                env={**self.environment, **variables}, start_new_session=True)
             os.write(keys, typed.encode())
-
-            def ended():
-                if not termios.tcgetattr(terminal)[3] & termios.ECHO:
-                    os.write(keys, f"{PASSWORD}\n".encode())
-                return process.poll() is not None
-
+            told, end, last = b"", time.monotonic() + PATIENCE, None
             try:
-                until(f"the end of {text}", ended)
-            except Failure:
+                # To the end of what it tells: whatever it has started, too, then has ended.
+                while last != b"":
+                    ready, _, _ = select.select([process.stderr], [], [], max(0, end - time.monotonic()))
+                    expect(ready, f"not within {PATIENCE} s: the end of {text}\n{told.decode()}")
+                    last = os.read(process.stderr.fileno(), 1 << 16)
+                    told += last
+                    # A question comes when nothing that is typed is shown any more.
+                    if last.endswith(b": ") and not termios.tcgetattr(terminal)[3] & termios.ECHO:
+                        os.write(keys, f"{PASSWORD}\n".encode())
+                process.wait(max(0, end - time.monotonic()))
+            except (Failure, subprocess.TimeoutExpired):
                 os.killpg(process.pid, signal.SIGKILL)
                 raise
             finally:
                 os.close(keys)
                 os.close(terminal)
+                process.stderr.close()
             printed.seek(0)
-            told.seek(0)
             output = printed.read()
-            expect(process.wait() == 0, f"status {process.returncode}:\n{text}\n{told.read()}{output}")
+            expect(process.wait() == 0, f"status {process.returncode}:\n{text}\n{told.decode()}{output}")
             return output
 
     @contextlib.contextmanager
     def serving(self, text="parley serve"):
         """A server, as long as it takes; what it says is in `log`. It must start, and end well when it is told to."""
-        with open(self.log, "w") as log:
-            process = subprocess.Popen(
-                ["bash", "-c", self.here(text)], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.work,
-                env=self.environment)
+        process = subprocess.Popen(
+            ["bash", "-c", self.here(text)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            cwd=self.work, env=self.environment, text=True, errors="replace")
+        self.log = Log(process.stdout)
         self.environment["SERVER"] = str(process.pid)
         try:
-            until("the server is ready", lambda: process.poll() is not None or " parley: ready" in self.log.read_text())
-            expect(process.poll() is None, f"{text} does not start:\n{self.log.read_text()}")
+            self.waits("the server is ready", " parley: ready")
             yield
         finally:
             process.terminate()
@@ -172,7 +177,14 @@ class Machine:
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise
-        expect(status == 0, f"{text}: status {status} after SIGTERM:\n{self.log.read_text()[-2000:]}")
+        expect(status == 0, f"{text}: status {status} after SIGTERM:\n{self.log.text[-2000:]}")
+
+    def waits(self, what, pattern):
+        """For this in what the server says."""
+        try:
+            self.log.until(what, lambda text: re.search(pattern, text))
+        except Failure as error:
+            raise Failure(f"{error}:\n{self.log.text[-2000:]}") from None
 
     def __enter__(self):
         return self
@@ -245,8 +257,8 @@ def readme(checks, book):
     """From the first start on, on one server, as a newcomer does it."""
     with checks.check("docs: README, a server's first start and end"), Machine() as machine, machine.serving():
         with checks.check("docs: the first start tells two passwords and a command"):
-            until("a greeting", lambda: re.search(r"curl .*\n", machine.log.read_text()))
-            greeting = machine.log.read_text()
+            machine.waits("a greeting", r"curl .*\n")
+            greeting = machine.log.text
             passwords = dict(re.findall(r"^ *(\S+)@localhost +(\S+) *$", greeting, re.M))
             expect(set(passwords) == {"juliet", "romeo"}, greeting)
             curl = re.search(r"curl .*", greeting).group()
@@ -320,8 +332,9 @@ def operations(checks, book, machine):
         with checks.check("docs: operations, a renewed certificate"):
             (block,) = book.take(where, "Certificates")
             machine.shell(block, RENEWED_LINEAGE=str(lineage))
-            until("the renewed certificate", lambda: ssl.get_server_certificate(
-                ("127.0.0.1", machine.tls)).split() == renewed.split())
+            machine.waits("it has read the certificate", r"reloaded")
+            served = ssl.get_server_certificate(("127.0.0.1", machine.tls))
+            expect(served.split() == renewed.split(), f"not the renewed one:\n{served}{machine.log.text}")
         with checks.check("docs: operations, a user and the completions"):
             user, completions = book.take(where, "Commands and the admin socket")
             expect("Added alice@example.org." in machine.shell(user), "no user was added")

@@ -59,16 +59,34 @@ def expect(condition, text):
         raise Failure(text)
 
 
-def until(what, test, patience=PATIENCE):
-    """Asks again until the answer is true: for things that are seen on a screen or in a file and tell nobody."""
-    end = time.monotonic() + patience
-    while True:
-        found = test()
-        if found:
-            return found
-        if time.monotonic() > end:
-            raise Failure(f"not within {patience} s: {what}")
-        time.sleep(0.05)
+class Log:
+    """What a process says. Who waits for something in it is woken by each line."""
+
+    def __init__(self, pipe):
+        self.lines = []
+        self.ended = False
+        self.changed = threading.Condition()
+        threading.Thread(target=self._read, args=(pipe,), daemon=True).start()
+
+    def _read(self, pipe):
+        for line in pipe:
+            with self.changed:
+                self.lines.append(line)
+                del self.lines[:-2000]
+                self.changed.notify_all()
+        with self.changed:
+            self.ended = True
+            self.changed.notify_all()
+
+    def until(self, what, test, patience=PATIENCE):
+        """Waits for a text of which this is true."""
+        with self.changed:
+            self.changed.wait_for(lambda: test(self.text) or self.ended, patience)
+            expect(test(self.text), f"the end came before {what}" if self.ended else f"not within {patience} s: {what}")
+
+    @property
+    def text(self):
+        return "".join(self.lines)
 
 
 _given = set()
@@ -124,7 +142,7 @@ class Server:
         pathlib.Path(self.configuration).write_text("# Nothing: the environment says it all.\n")
         self.wrapper = list(wrapper)
         self.process = None
-        self.log = []
+        self.log = None
 
     @property
     def base(self):
@@ -138,25 +156,18 @@ class Server:
         return environment(**self.settings)
 
     def start(self):
-        ready = threading.Event()
         self.process = subprocess.Popen(
             self.wrapper + without_privileges() + [str(BINARY), "serve", "--config", self.configuration, "--no-demo"], env=self.environment(),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
-        threading.Thread(target=self._read, args=(self.process.stderr, ready), daemon=True).start()
-        if not ready.wait(60) or self.process.poll() is not None:
-            raise Failure("the server does not start:\n" + self.tail())
+        self.log = Log(self.process.stderr)
+        try:
+            self.log.until("the server is ready", lambda text: " parley: ready" in text, 60)
+        except Failure as error:
+            raise Failure(f"{error}:\n{self.tail()}") from None
         return self
 
-    def _read(self, pipe, ready):
-        for line in pipe:
-            self.log.append(line)
-            del self.log[:-2000]
-            if " parley: ready" in line:
-                ready.set()
-        ready.set()
-
     def tail(self):
-        return "".join(self.log[-40:])
+        return "".join(self.log.lines[-40:])
 
     def kill(self):
         """kill -9."""

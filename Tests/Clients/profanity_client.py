@@ -3,25 +3,32 @@ side. It is driven through a terminal like by a person: keys in, screen out.
 """
 import os
 import pathlib
+import select
 import shutil
 import subprocess
+import time
 import uuid
 
-from harness import PASSWORD, App, Failure, Server, expect, until
+from harness import PASSWORD, PATIENCE, App, Failure, Server, expect
 
 
 class Profanity:
-    """profanity in a terminal of tmux, on a socket of its own, with a home of its own."""
+    """profanity in a terminal of tmux, on a socket of its own, with a home of its own. All that is written to the terminal
+    comes through a pipe too, and wakes who waits for something on the screen."""
 
     def __init__(self, folder):
-        self.tmux = ["tmux", "-S", os.path.join(folder, f"tmux-{uuid.uuid4().hex[:8]}")]
+        name = os.path.join(folder, f"tmux-{uuid.uuid4().hex[:8]}")
+        self.tmux = ["tmux", "-S", name]
+        os.mkfifo(f"{name}.pipe")
+        self.written = os.open(f"{name}.pipe", os.O_RDONLY | os.O_NONBLOCK)
         home = pathlib.Path(folder) / "home"
         home.mkdir(exist_ok=True)
         clean = {
             "HOME": str(home), "XDG_CONFIG_HOME": str(home / "config"), "XDG_DATA_HOME": str(home / "data"),
             "PATH": os.environ["PATH"], "TERM": "screen", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
         done = subprocess.run(
-            [*self.tmux, "-f", "/dev/null", "new-session", "-d", "-s", "p", "-x", "200", "-y", "60", "profanity", "-l", "DEBUG"],
+            [*self.tmux, "-f", "/dev/null", "new-session", "-d", "-s", "p", "-x", "200", "-y", "60", "profanity", "-l", "DEBUG",
+             ";", "pipe-pane", "-t", "p", f"exec cat >'{name}.pipe'"],
             env=clean, capture_output=True, text=True)
         expect(done.returncode == 0, f"tmux: {done.stderr}")
         self.shows("Type '/help' to show")
@@ -32,10 +39,18 @@ class Profanity:
 
     def shows(self, *texts):
         """Waits until all of these are on the screen at once."""
-        try:
-            return until(f"{texts} on the screen", lambda: (lambda s: s if all(t in s for t in texts) else None)(self.screen()))
-        except Failure as error:
-            raise Failure(f"{error}; the screen is\n{self.screen()}") from None
+        self.until(f"{texts} on the screen", lambda screen: all(text in screen for text in texts))
+
+    def until(self, what, test):
+        """Looks whenever something is written to the terminal."""
+        end = time.monotonic() + PATIENCE
+        while not test(screen := self.screen()):
+            expect(self.writes(end), f"not within {PATIENCE} s: {what}; the screen is\n{screen}")
+
+    def writes(self, end):
+        """Whether anything is written before that time. Nothing more is when profanity has ended."""
+        ready, _, _ = select.select([self.written], [], [], max(0, end - time.monotonic()))
+        return bool(ready) and bool(os.read(self.written, 1 << 20))
 
     def type(self, text):
         subprocess.run([*self.tmux, "send-keys", "-t", "p", "-l", text], check=True)
@@ -43,11 +58,14 @@ class Profanity:
 
     def quit(self):
         self.type("/quit")
-        until("profanity's end", lambda: subprocess.run(
-            [*self.tmux, "has-session", "-t", "p"], capture_output=True).returncode != 0)
+        end = time.monotonic() + PATIENCE
+        while self.writes(end):
+            pass  # its last words
+        expect(time.monotonic() < end, f"profanity does not end; the screen is\n{self.screen()}")
 
     def close(self):
         subprocess.run([*self.tmux, "kill-server"], capture_output=True)
+        os.close(self.written)
 
 
 def log_in(profanity, server, user):

@@ -6,7 +6,7 @@ import logging
 import shutil
 import threading
 
-from harness import PATIENCE, Failure, Server, expect, until
+from harness import PATIENCE, Failure, Server, expect
 from profanity_client import Profanity, log_in
 from rooms_slixmpp import Guest, codes, room_of, topic_of
 
@@ -99,8 +99,8 @@ def converse(checks, server, others, romeo):
         romeo.type("/nick Montague")
         others(juliet.presence(GARDEN, "Montague"))
         # profanity 0.13 says so in the list of occupants only.
-        until("the new nick among the moderators", lambda: any(
-            line.rstrip().endswith("  Montague") for line in romeo.screen().splitlines()))
+        romeo.until("the new nick among the moderators", lambda screen: any(
+            line.rstrip().endswith("  Montague") for line in screen.splitlines()))
         romeo.type("/nick Romeo")
         others(juliet.presence(GARDEN, "Romeo"))
     with checks.check("rooms in profanity: whispers, and hears whispers"):

@@ -263,7 +263,7 @@ import Testing
     _ = orchard.taken()
     try await stage.act(.register(.dialog(room.dialog), nick: "Prince"), by: tybalt.party)
     #expect(orchard.news().filter { if case .occupant = $0 { true } else { false } } == [])
-    #expect(tybalt.news().contains(.occupant("Prince", .participant, codes: [], .roomOwn)))
+    #expect(tybalt.news().contains(.occupant("Prince", .participant, codes: [210], .roomOwn)))
   }
 
   /// An idle room is not read again, and a cached one does not grow for ever: after more people than

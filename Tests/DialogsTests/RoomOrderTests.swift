@@ -4,10 +4,6 @@ import Testing
 
 /// One log: what comes first is told first, and what is not stored never was.
 @Suite struct RoomOrderTests {
-  private func cast(_ stage: Stage) async throws -> (romeo: Party, juliet: Party, paris: Party) {
-    (try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris"))
-  }
-
   @Test func whoJoinsHearsWhatIsSaidAfterAndReadsWhatWasSaidBefore() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)
@@ -128,7 +124,7 @@ import Testing
     }
     #expect(all[1].news() == [
       .occupant("Juliet", .participant, codes: [], .room), .said("one", .room),
-      .occupant("Juliet", .none, codes: [303], .room), .occupant("Capulet", .participant, codes: [], .room),
+      .occupant("Juliet", .participant, codes: [303], .room), .occupant("Capulet", .participant, codes: [], .room),
       .occupant("paris", .none, codes: [], .roomOwn),
     ])
     let heard = all[0].news()

@@ -4,10 +4,6 @@ import Testing
 
 /// Who belongs to a room, under which nick, and what others may do to them.
 @Suite struct RoomPeopleTests {
-  private func cast(_ stage: Stage) async throws -> (romeo: Party, juliet: Party, paris: Party) {
-    (try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris"))
-  }
-
   // MARK: Affiliations
 
   @Test func whoIsAddedIsToldAndFollowsWhoIsPutOutIsToldAndFollowsNoMore() async throws {
@@ -175,7 +171,7 @@ import Testing
     #expect(try await stage.member(juliet, of: room)?.nick == "Capulet")
     #expect(
       all[0].news().filter { if case .noted = $0 { false } else { true } } == [
-        .occupant("juliet", .none, codes: [303], .roomOpen), .occupant("Capulet", .participant, codes: [], .roomOpen),
+        .occupant("juliet", .participant, codes: [303], .roomOpen), .occupant("Capulet", .participant, codes: [210], .roomOpen),
       ])
     #expect(try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet).isRepeat)
     try await stage.affiliate(juliet, .none, in: room, by: juliet)
@@ -322,11 +318,11 @@ import Testing
     try await stage.enter(room, all[1], "Capulet", isJoin: false)
     #expect(
       all[0].news() == [
-        .occupant("juliet", .none, codes: [303], .roomOpen), .occupant("Capulet", .participant, codes: [], .roomOpen),
+        .occupant("juliet", .participant, codes: [303], .roomOpen), .occupant("Capulet", .participant, codes: [], .roomOpen),
       ])
     #expect(
       all[1].news() == [
-        .occupant("juliet", .none, codes: [303], .roomOwn), .occupant("Capulet", .participant, codes: [], .roomOwn),
+        .occupant("juliet", .participant, codes: [303], .roomOwn), .occupant("Capulet", .participant, codes: [], .roomOwn),
       ])
     // The old one is free.
     try await stage.enter(room, RecordingSession(try await stage.user("nurse")), "Juliet")

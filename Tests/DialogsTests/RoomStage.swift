@@ -198,3 +198,11 @@ func problem(_ body: () async throws -> Void) async throws -> Problem? {
     return problem
   }
 }
+
+func cast(_ stage: Stage) async throws -> (romeo: Party, juliet: Party, paris: Party) {
+    (try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris"))
+}
+
+func whisper(_ author: Party, _ name: RelayedStanza.Name = .message(.chat)) -> RelayedStanza {
+    RelayedStanza(name: name, from: author, fromResource: "r", to: author.address, toResource: nil, id: nil, extras: [])
+}

@@ -146,4 +146,30 @@ import Testing
       #expect(try await problem { try await stage.act(.occupants(reference), by: foreigner) } == .roomUnknown)
     }
   }
+
+  @Test func whoJoinsLaterMaySeeWhatCameBeforeOnlyWhereTheRoomSaysSo() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open.with { $0.history = .sinceJoin })
+    try await stage.say("before", in: room, by: romeo)
+    try await stage.affiliate(juliet, .member, in: room, by: romeo)
+    let since = try #require(try await stage.member(juliet, of: room)).since
+    try await stage.say("after", in: room, by: romeo)
+    let head = try await stage.parley.read { try $0.head().position }
+    #expect(try await stage.enter(room, RecordingSession(juliet))?.visibleAfter == since)
+    // Another affiliation is no other beginning.
+    try await stage.affiliate(juliet, .admin, in: room, by: romeo)
+    #expect(try await stage.member(juliet, of: room)?.since == since)
+    // Who is no member has joined nothing: from now on.
+    let guest = try #require(try await stage.enter(room, RecordingSession(paris)))
+    #expect(guest.visibleAfter >= head)
+    #expect(guest.visibleAfter == guest.position)
+    #expect(try await stage.enter(room, RecordingSession(romeo))?.visibleAfter ?? .end < since)
+    try await stage.act(.configure(.dialog(room.dialog), .change { $0.history = .all }), by: romeo)
+    #expect(try await stage.enter(room, RecordingSession(juliet))?.visibleAfter == .zero)
+    // Who leaves and comes back begins anew.
+    try await stage.affiliate(juliet, .none, in: room, by: romeo)
+    try await stage.affiliate(juliet, .member, in: room, by: romeo)
+    #expect(try #require(try await stage.member(juliet, of: room)).since > since)
+  }
 }

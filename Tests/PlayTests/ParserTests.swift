@@ -57,6 +57,13 @@ import Testing
     #expect(get.body == nil && get.status == nil && get.answer == nil)
   }
 
+  @Test func scenesAreNamedOnce() throws {
+    let play = try PlayParser.parse(cast + "scene: Example 1: One\nRomeo receives nothing\nscene: Two\nJuliet connects\n", name: "s.play")
+    #expect(play.scenes == ["Example 1: One", "Two"])
+    #expect(play.lines.map(\.number) == [4, 5, 6, 7])
+    #expect(throws: PlayError.self) { try PlayParser.parse(cast + "scene: One\nscene: One\n", name: "s.play") }
+  }
+
   /// A play that is not found, or not read, would be a test that tests nothing.
   @Test func allPlaysAreRead() throws {
     #expect(Playbill.names.count >= 40)

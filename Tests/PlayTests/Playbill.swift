@@ -3,8 +3,9 @@ import ParleyTesting
 
 /// Where the plays are, and the binary.
 enum Playbill {
-  private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .appending(path: "Plays")
+  private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+  private static let folder = tests.appending(path: "Plays")
+  static let docs = tests.deletingLastPathComponent().appending(path: "docs")
 
   static let names: [String] = {
     let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []

@@ -283,8 +283,8 @@ extension Judge {
     _ post: Post, _ reference: RoomReference, reason: String?, alternate: BareJID?, password: String?,
     _ writer: any StoreWriter
   ) throws {
-    let (state, affiliation) = try findAsMember(reference, for: post.author, writer)
-    guard affiliation == .owner else { throw Problem.notOwner }
+    let state = try find(reference, for: post.author, writer)
+    guard try affiliation(of: post.author.id, in: state, writer) == .owner else { throw Problem.notOwner }
     if let password, password.utf8.count > Limits.passwordBytesMax { throw Problem.passwordTooLong }
     let reason = Self.cut(reason)
     // Nobody follows the room any more: its end stands in the feed of everybody who did.

@@ -238,14 +238,17 @@ extension Judge {
       return expel(
         key, from: room, affiliation: after, codes: after == .outcast ? [301] : [321], actor: actor, reason: reason)
     }
+    var codes: [UInt16] = []
     if let nick = member.nick, let present = rooms.occupants(of: room.id)?.byKey[key], nick != present.nick,
       let newKey = try? Precis.nicknameKey(nick)
     {
       let leaving = occupantPresence(
-        of: present, in: room, presence: unavailable(party, present.seats.last?.presence.resource), codes: [303],
-        newNick: nick)
+        of: present, in: room, presence: unavailable(party, present.seats.last?.presence.resource), role: present.role,
+        codes: [303], newNick: nick)
       tell(leaving, of: present)
       _ = rooms.occupy(room.id) { $0.rename(from: key, to: newKey, nick: nick) }
+      // 7.10: the room has changed it.
+      codes = [210]
     }
     guard let now = rooms.occupants(of: room.id)?.key(of: party.id) else { return }
     // Another nick is no other role: who was silenced stays so.
@@ -256,7 +259,7 @@ extension Judge {
         room.id, { $0.set(affiliation: after, role: role, isShown: changes ? true : nil, key: now) })
     else { return }
     if changes { tell(.moderates(occupant.role == .moderator, party.id, room.id)) }
-    tell(occupantPresence(of: occupant, in: room, actor: actor, reason: reason), of: occupant)
+    tell(occupantPresence(of: occupant, in: room, codes: codes, actor: actor, reason: reason), of: occupant)
   }
 
   /// To everybody; of somebody who is not shown to their own seats only.
@@ -297,9 +300,11 @@ extension Judge {
     if drafts.count > Limits.memberChangesMax {
       throw Problem(.tooLarge, "too-many-changes", "At most \(Limits.memberChangesMax) people change at a time.")
     }
-    let (state, affiliation) = try findAsMember(reference, for: post.author, writer)
+    let state = try find(reference, for: post.author, writer)
+    let affiliation = try affiliation(of: post.author.id, in: state, writer)
     let occupants = rooms.occupants(of: state.room.id)
     let actor = occupants?.occupant(of: post.author.id)
+    guard affiliation >= .admin || actor?.role == .moderator else { throw Problem.notModerator }
     var changes: [(key: String, draft: RoleDraft)] = []
     for draft in drafts {
       guard let (_, key) = try? Self.nick(draft.nick), let target = occupants?.byKey[key] else {

@@ -121,13 +121,14 @@ extension Judge {
     }
     let leaving = occupantPresence(
       of: present, in: state.room, presence: unavailable(present.party, present.seats.last?.presence.resource),
-      codes: [303], newNick: wish.nick)
+      role: present.role, codes: [303], newNick: wish.nick)
     guard let occupant = rooms.occupy(state.room.id, { occupants -> Occupants.Occupant? in
       _ = occupants.rename(from: key, to: wish.key, nick: wish.nick)
       return occupants.show(entering.presence, by: session)
     }) else { throw Problem.notOccupant }
     tell(leaving, of: present)
-    broadcast(occupant, in: state.room)
+    let isModified = wish.nick != entering.nick
+    tell(occupantPresence(of: occupant, in: state.room, ownCodes: isModified ? [210] : []), of: occupant)
     settle(post)
   }
 

@@ -38,9 +38,12 @@ package enum Terminal {
   /// Asks on the terminal and does not show what is typed. The terminal is as before afterwards, also when the
   /// command is interrupted meanwhile: the echo is turned on again before anything else is done.
   package static func readSecret(_ prompt: String) -> String? {
-    _ = Files.writeAll(Array(prompt.utf8), to: STDERR_FILENO)
+    func ask() { _ = Files.writeAll(Array(prompt.utf8), to: STDERR_FILENO) }
     var before = termios()
-    guard tcgetattr(STDIN_FILENO, &before) == 0 else { return readLine() }
+    guard tcgetattr(STDIN_FILENO, &before) == 0 else {
+      ask()
+      return readLine()
+    }
     var quiet = before
     quiet.c_lflag &= ~tcflag_t(ECHO | ISIG)
     guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet) == 0 else { return nil }
@@ -48,6 +51,8 @@ package enum Terminal {
       tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
       _ = Files.writeAll([0x0a], to: STDERR_FILENO)
     }
+    // Only now: what is answered at once is neither shown nor forgotten.
+    ask()
     guard let line = readLine() else { return nil }
     // Signals are off while typing, so that an interrupt cannot leave the terminal without echo; Control-C
     // arrives as a character and means what it always means.

@@ -28,6 +28,11 @@ public struct Play: Sendable {
     public var act: Act
   }
 
+  /// The names of its scenes, in order.
+  public var scenes: [String] {
+    lines.compactMap { if case .sceneBegins(let name) = $0.act { name } else { nil } }
+  }
+
   /// A play that needs a server that can be killed runs against the binary, all others in process.
   public var needsProcess: Bool {
     lines.contains { if case .serverIsKilled = $0.act { true } else { false } }
@@ -105,6 +110,8 @@ public enum Act: Sendable {
   case isDisconnected(String)
   case skipsTheRest(String)
   case does(String, Request)
+  /// All that is unread is forgotten.
+  case sceneBegins(String)
   case serverRestarts
   case serverIsKilled
 

@@ -37,6 +37,10 @@ public struct PlayParser {
       case "settings:": for (line, text) in block() { try setting(text, line) }
       case "cast:": for (line, text) in block() { try role(text, line) }
       case "friends:": for (line, text) in block() { try friendship(text, line) }
+      case _ where head.hasPrefix("scene: "):
+        let name = String(head.dropFirst(7))
+        if play.scenes.contains(name) { throw error(number, "there is a scene \"\(name)\" already") }
+        play.lines.append(Play.Line(number: number, act: .sceneBegins(name)))
       case "server restarts": play.lines.append(Play.Line(number: number, act: .serverRestarts))
       case "server is killed": play.lines.append(Play.Line(number: number, act: .serverIsKilled))
       default: play.lines.append(Play.Line(number: number, act: try act(head, number)))

@@ -36,6 +36,7 @@ public final class PlayRunner {
   private let stagehand: AppPlayer
   private var captures: Captures
   private var settled = 0
+  private var scene = ""
 
   public init(_ play: Play, on server: any PlayServer) {
     self.play = play
@@ -68,7 +69,7 @@ public final class PlayRunner {
       }
     } catch {
       await lowerCurtain()
-      throw PlayFailure(play: play.name, line: number, reason: "\(error)", transcript: transcript())
+      throw PlayFailure(play: play.name, line: number, reason: "\(scene)\(error)", transcript: transcript())
     }
     await lowerCurtain()
   }
@@ -94,6 +95,10 @@ public final class PlayRunner {
     }
     for (role, player) in players where !role.isAbsent { try await player.connect() }
     // What their arrivals made the server say is no part of the play.
+    try await forget()
+  }
+
+  private func forget() async throws {
     try await settle()
     for (role, player) in players where !role.isRaw { player.inbox.clear() }
   }
@@ -203,6 +208,9 @@ public final class PlayRunner {
       try await settle()
       try player(name).inbox.clear()
     case .does(let name, let request): try await carryOut(request, by: name)
+    case .sceneBegins(let name):
+      scene = "\(name): "
+      try await forget()
     case .serverRestarts: try await server.restart()
     case .serverIsKilled: try await server.kill()
     }

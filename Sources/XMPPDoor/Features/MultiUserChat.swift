@@ -13,7 +13,7 @@ struct MultiUserChat: Feature {
 
   func register(in table: inout FeatureTable) {
     table.identify(.init(category: "conference", type: "text", name: "Rooms"), on: .rooms)
-    table.advertise("\(NS.muc)", on: [.rooms])
+    table.advertise("\(NS.muc)", "\(NS.mucStableID)", on: [.rooms])
     table.iq(.get, .discoItems, to: [.rooms], RoomDirectory.items)
     table.iq(.get, .discoInfo, to: [.room], RoomDirectory.info)
     table.iq(.get, .discoItems, to: [.room], RoomDirectory.occupants)

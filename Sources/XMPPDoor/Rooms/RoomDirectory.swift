@@ -41,6 +41,8 @@ enum RoomDirectory {
   /// 6.4, and the reserved nick (7.12).
   static func info(_ turn: Turn, _ query: Element) throws(StanzaError) {
     let node = query["node"]
+    // 18.1.1: what is said here is passed on whole.
+    if node == "\(NS.muc)#traffic" { throw StanzaError(.serviceUnavailable, "nothing is held back here") }
     let (user, now) = (turn.party.id, turn.parley.clock.now)
     turn.occupancy { (room, occupancy) in
       turn.fetch { reader in

@@ -31,15 +31,23 @@ extension StanzaError {
 }
 
 extension Turn {
-  func fail(inRoom problem: Problem) {
-    let error = StanzaError(inRoom: problem)
-    guard stanza.kind == .presence, stanza.mayBeAnswered else { return fail(error) }
+  func fail(inRoom problem: Problem) { fail(inRoom: StanzaError(inRoom: problem)) }
+
+  /// Of an IQ as everywhere; of a message or presence, which others may answer too, with the room as who refuses.
+  func fail(inRoom error: StanzaError) {
+    guard stanza.mayBeAnswered, stanza.kind != .iq else { return fail(error) }
+    let by = room.description
+    guard stanza.kind == .presence else {
+      return session.send(counted: true) {
+        error.writeReply(to: stanza, into: &$0, to: session.jid.description, by: by)
+      }
+    }
     // 7.2.5 to 7.2.10: by `<x/>` clients tell that it is the room that refuses.
     session.send { writer in
       stanza.openReply(type: "error", into: &writer, to: session.jid.description)
       writer.open(.mucJoin)
       writer.close()
-      error.write(into: &writer)
+      error.write(into: &writer, by: by)
       writer.close()
     }
   }

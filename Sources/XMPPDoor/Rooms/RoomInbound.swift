@@ -23,7 +23,7 @@ enum RoomInbound {
     session.afterPosts {
       if request == nil, session.rooms[address] == nil {
         // The client takes itself for an occupant: it is told that it is none.
-        return RoomOutbound.absent(Outbound.address(address, nick), codes: [110, 307, 333], session)
+        return RoomOutbound.notThere(Outbound.address(address, nick), session)
       }
       let presence: Presence
       do throws(StanzaError) {
@@ -97,11 +97,10 @@ enum RoomInbound {
   private static func exit(_ turn: Turn, _ address: BareJID) {
     let session = turn.session
     session.afterPosts {
-      guard let seat = session.rooms[address] else { return }
+      guard session.rooms[address] != nil else { return }
       let presence = try? Inbound.typed(turn, isAvailable: false, inRoom: true)
       turn.session.post(.room(.exit(.address(address), presence))) { _ in
-        // A room that was only being set up says nothing.
-        if seat.room == nil { session.rooms.left(address) }
+        RoomOutbound.abandoned(address, session)
       }
     }
   }
@@ -127,7 +126,8 @@ enum RoomInbound {
     case .groupchat:
       guard to.isBare else {
         session.management.handledUnlessPost()
-        throw StanzaError(.badRequest, "what is said to everybody is addressed to the room (XEP-0045 7.4)")
+        return turn.fail(
+          inRoom: StanzaError(.badRequest, "what is said to everybody is addressed to the room (XEP-0045 7.4)"))
       }
       try say(turn, to.bare)
     case .chat, .normal, .headline:
@@ -280,9 +280,10 @@ enum RoomInbound {
     }
     session.afterPosts {
       guard let seat = session.rooms[address] else {
-        // XEP-0410 3: "not an occupant", in the words that say so.
-        if type.isRequest { turn.fail(inRoom: .notOccupant) }
-        return
+        guard type.isRequest else { return }
+        let asks = turn.stanza.payload.map { $0.is(.discoInfo) || $0.is(.discoItems) } ?? false
+        // 6.6; XEP-0410 3: "not an occupant", in the words that say so.
+        return asks ? turn.fail(StanzaError(.badRequest, "enter the room first")) : turn.fail(inRoom: .notOccupant)
       }
       // XEP-0410 3.3: the room answers for the client that pings itself.
       if type == .get, nick == seat.nick, turn.stanza.payload?.is(.ping) == true { return turn.reply() }

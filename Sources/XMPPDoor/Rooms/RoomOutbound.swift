@@ -166,9 +166,26 @@ enum RoomOutbound {
     }
   }
 
-  /// The client takes itself for an occupant, and is none (307, 333: removed for a
-  /// technical reason).
-  static func absent(_ occupant: String, codes: [UInt16], _ session: XMPPSession) {
+  /// The client takes itself for an occupant, and is none (7.2.18).
+  static func notThere(_ occupant: String, _ session: XMPPSession) {
+    absent(occupant, codes: [110, 307, 333], reason: "You are not in this room.", session)
+  }
+
+  /// 332: the service has shut down since (11.2).
+  static func shutDown(_ occupant: String, _ session: XMPPSession) {
+    absent(occupant, codes: [110, 332], session)
+  }
+
+  /// A room that was being set up is given up, and with it ends what its creator was in (10.1.3).
+  static func abandoned(_ address: BareJID, _ session: XMPPSession) {
+    guard let seat = session.rooms[address], seat.room == nil else { return }
+    session.rooms.left(address)
+    absent(Outbound.address(address, seat.nick), codes: [110], isDestroyed: true, session)
+  }
+
+  private static func absent(
+    _ occupant: String, codes: [UInt16], reason: String? = nil, isDestroyed: Bool = false, _ session: XMPPSession
+  ) {
     session.send { writer in
       writer.open(.presence)
       writer.attribute("from", occupant)
@@ -178,16 +195,16 @@ enum RoomOutbound {
       writer.open("item")
       writer.attribute("affiliation", "none" as StaticString)
       writer.attribute("role", "none" as StaticString)
+      RoomReason.write(reason, into: &writer)
       writer.close()
+      if isDestroyed {
+        writer.open("destroy")
+        writer.close()
+      }
       for code in codes { OccupantWriter.writeStatus(code, into: &writer) }
       writer.close()
       writer.close()
     }
-  }
-
-  /// 332: the service has shut down since (16.6.2).
-  static func shutDown(_ occupant: String, _ session: XMPPSession) {
-    absent(occupant, codes: [110, 332], session)
   }
 
   static func notice(_ notice: RoomNotice, _ form: Form, to session: XMPPSession) {

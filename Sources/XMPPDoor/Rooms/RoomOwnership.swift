@@ -24,7 +24,7 @@ enum RoomOwnership {
     case .form: throw StanzaError(.badRequest)
     case .cancel:
       turn.postToRoom(.abandon(room)) { _ in
-        if turn.session.rooms[turn.room]?.room == nil { turn.session.rooms.left(turn.room) }
+        RoomOutbound.abandoned(turn.room, turn.session)
         turn.reply()
       }
     case .destroy(let destruction):

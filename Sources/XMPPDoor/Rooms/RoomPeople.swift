@@ -19,9 +19,11 @@ enum RoomPeople {
       case .affiliation(let affiliation):
         // Who belongs to a room where everybody is known may know who else does: OMEMO needs it.
         let belongs = occupancy.affiliation.isMember || (occupancy.role > .none && !room.settings.isMembersOnly)
-        guard isAdmin || (affiliation >= .member && belongs && room.settings.showsAddresses) else {
-          throw StanzaError(inRoom: .notAdmin)
-        }
+        // 10.5, 10.8: where not everybody is known, owners and admins are for owners to list.
+        let isOwners = affiliation >= .admin && !room.settings.showsAddresses
+        guard isOwners ? occupancy.affiliation == .owner
+          : isAdmin || (affiliation >= .member && belongs && room.settings.showsAddresses)
+        else { throw StanzaError(inRoom: isOwners ? .notOwner : .notAdmin) }
         let among: Set<Affiliation> = affiliation == .member ? [.member, .watcher] : [affiliation]
         turn.fetch {
           try $0.members(of: room.id, among: among, after: nil, limit: Dialogs.Limits.membersMax)
@@ -51,9 +53,22 @@ enum RoomPeople {
             drafts.append(change.draft(of: occupant.party.address))
           }
         }
-        turn.postToRoom(.members(room, drafts)) { _ in turn.reply() }
+        change(turn, drafts)
       }
     case .affiliation, .role: throw StanzaError(.badRequest)
+    }
+  }
+
+  /// Only a ban is refused for whom it would hit (9.1: `not-allowed`); otherwise the lists of owners and admins are not for
+  /// the others to change (10.3 to 10.8: `forbidden`).
+  private static func change(_ turn: Turn, _ drafts: [MemberDraft]) {
+    turn.session.post(.room(.members(.address(turn.room), drafts))) { result in
+      switch result {
+      case .success: turn.reply()
+      case .failure(let problem):
+        let isForOwners = problem.code == Problem.outranked.code && !drafts.contains { $0.affiliation == .outcast }
+        turn.fail(inRoom: isForOwners ? .notOwner : problem)
+      }
     }
   }
 }

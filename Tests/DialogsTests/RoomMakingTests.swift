@@ -1,0 +1,168 @@
+import Addresses
+import Dialogs
+import Testing
+
+/// Rooms come to be, and end.
+@Suite struct RoomMakingTests {
+  // MARK: Coming to be
+
+  @Test func anAppMakesARoomAndItsMembersAreThereFromTheBeginning() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let phone = try await stage.session(juliet, "phone", door: .app)
+    let desk = try await stage.session(paris, "desk")
+    var draft = RoomDraft(
+      settings: .group.with { $0.name = "Verona" }, topic: "Feuds",
+      members: [juliet, paris, romeo].map { MemberDraft(address: $0.address, affiliation: nil) })
+    draft.externalID = "42"
+    let receipt = try await stage.parley.post(.room(.create(draft)), by: romeo)
+    let room = try #require(receipt.room)
+    #expect(room.memberCount == 3)
+    #expect(try await stage.stored(room.name) == room)
+    #expect(try await stage.member(romeo, of: room.name)?.affiliation == .owner)
+    #expect(try await stage.member(juliet, of: room.name)?.affiliation == .member)
+    // The creation, each member, the topic: dense.
+    #expect(room.sequence == 4)
+    #expect(room.topic?.text == "Feuds")
+    let heard = phone.news()
+    #expect(heard.contains(.invited(room.address.description)))
+    guard case .noted(.topic)? = heard.last else { throw StageError.full }
+    // Who has only XMPP is invited.
+    #expect(desk.news() == [.invited(room.address.description)])
+
+    // The same externalID is the same room: for its members.
+    let again = try await stage.parley.post(.room(.create(draft)), by: romeo)
+    #expect(again.isRepeat)
+    #expect(again.room?.name == room.name)
+    let tybalt = try await stage.user("tybalt")
+    let refused = try await problem { try await stage.parley.post(.room(.create(draft)), by: tybalt) }
+    #expect(refused?.code == "external-id-taken")
+  }
+
+  @Test func nobodyIsAMemberTwice() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let twice = [juliet, juliet].map { MemberDraft(address: $0.address, affiliation: .member) }
+    let refused = try await problem {
+      try await stage.act(.create(RoomDraft(localpart: "verona", settings: .group, members: twice)), by: romeo)
+    }
+    #expect(refused?.kind == .malformed)
+    // Nothing of it was written.
+    let room = try await stage.room(by: romeo)
+    for drafts in [twice, twice.map { MemberDraft(address: $0.address, affiliation: .admin) }] {
+      #expect(try await problem { try await stage.act(.members(.dialog(room.dialog), drafts), by: romeo) }?.kind == .malformed)
+      let form = SettingsDraft(members: drafts) { $0.name = "Verona" }
+      #expect(try await problem { try await stage.act(.configure(.dialog(room.dialog), form), by: romeo) }?.kind == .malformed)
+    }
+    #expect(try await stage.stored(room).memberCount == 1)
+    #expect(try await stage.member(juliet, of: room) == nil)
+  }
+
+  @Test func anXMPPClientSetsARoomUpOnAnAddressThatIsNobodys() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let (orchard, balcony) = (RecordingSession(romeo), RecordingSession(juliet))
+    let address = try BareJID("verona@conference.localhost")
+    let entering = stage.entering(orchard, "Romeo")
+    let entrance = try #require(
+      try await stage.act(.enter(.address(address), entering), by: orchard).value as? Entrance)
+    #expect(entrance.own.ownCodes == [201])
+    // 10.1: locked for everybody else, and not there.
+    #expect(try await problem { try await stage.act(.enter(.address(address), stage.entering(balcony, "Juliet")), by: balcony) } == .roomLocked)
+    #expect(try await problem { try await stage.act(.say(.address(address), stage.draft("x")), by: balcony) } == .roomUnknown)
+    #expect(try await stage.parley.read { try $0.room(at: address) } == nil)
+
+    let form = SettingsDraft(members: [MemberDraft(address: paris.address, affiliation: .admin)]) { $0.name = "Verona" }
+    let receipt = try await stage.act(.configure(.address(address), form), by: orchard)
+    let room = try #require(receipt.room).name
+    #expect(try await stage.stored(room).memberCount == 2)
+    #expect(try await stage.member(paris, of: room)?.affiliation == .admin)
+    // The creator is there already.
+    try await stage.say("hi", in: room, by: orchard)
+    #expect(orchard.news().last == .said("hi", .room))
+  }
+
+  @Test(arguments: ["nobody", "romeo"])
+  func aFormThatIsRefusedMakesNoRoom(_ named: String) async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let orchard = RecordingSession(romeo)
+    let address = try BareJID("verona@conference.localhost")
+    try await stage.act(.enter(.address(address), stage.entering(orchard, "Romeo")), by: orchard)
+    _ = orchard.taken()
+    // An admin who is nobody; the creator, who would leave the room without an owner.
+    let form = SettingsDraft(members: [MemberDraft(address: try BareJID("\(named)@localhost"), affiliation: .admin)]) { _ in }
+    #expect(try await problem { try await stage.act(.configure(.address(address), form), by: orchard) } != nil)
+    #expect(try await stage.parley.read { try $0.room(at: address) } == nil)
+    #expect(orchard.news() == [])
+    // It is still being set up.
+    try await stage.act(.configure(.address(address), .change { _ in }), by: orchard)
+    #expect(try await stage.parley.read { try $0.room(at: address) }?.memberCount == 1)
+  }
+
+  @Test func anAddressThatIsGivenUpIsFree() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let sessions = [romeo, juliet, paris].map { RecordingSession($0) }
+    let address = try BareJID("verona@conference.localhost")
+    // Cancelled, left, ended: three ways to give up (10.1.3).
+    for (index, session) in sessions.enumerated() {
+      try await stage.act(.enter(.address(address), stage.entering(session, "x")), by: session)
+      switch index {
+      case 0: try await stage.act(.abandon(.address(address)), by: session)
+      case 1: try await stage.act(.exit(.address(address), nil), by: session)
+      default: try await stage.act(.vacate(session.id), by: session.party)
+      }
+    }
+    try await stage.act(.enter(.address(address), stage.entering(sessions[0], "x")), by: sessions[0])
+    #expect(try await stage.parley.read { try $0.room(at: address) } == nil)
+  }
+
+  @Test func aResumedSessionGoesOnSettingUp() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let (old, heir) = (RecordingSession(romeo), RecordingSession(romeo))
+    let address = try BareJID("verona@conference.localhost")
+    try await stage.act(.enter(.address(address), stage.entering(old, "Romeo")), by: old)
+    try await stage.act(.reseat(from: old.id, to: heir), by: romeo)
+    _ = old.taken()
+    let room = try #require(try await stage.act(.configure(.address(address), .change { _ in }), by: heir).room).name
+    try await stage.say("hi", in: room, by: heir)
+    #expect(heir.news().last == .said("hi", .room))
+    #expect(old.taken() == [])
+    try await stage.act(.vacate(heir.id), by: romeo)
+    #expect(try await stage.occupancy(room, for: romeo).count == 0)
+  }
+
+  // MARK: The end
+
+  @Test func aDestroyedRoomIsGoneForEverybodyAndItsAddressStaysTaken() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open, with: [(juliet, .admin)])
+    let all = try await stage.seats(room, romeo, juliet, paris)
+    let phone = try await stage.session(juliet, "phone", door: .app)
+    #expect(try await problem { try await stage.act(.destroy(.dialog(room.dialog), reason: nil, alternate: nil), by: juliet) } == .notOwner)
+    for session in all { _ = session.taken() }
+    // What was said in the same batch is said first.
+    try await stage.together(romeo) {
+      stage.submit(.say(.address(room.address), stage.draft("last words")), by: all[2])
+      stage.submit(.destroy(.address(room.address), reason: "Dawn", alternate: nil), by: all[0])
+      stage.submit(.say(.address(room.address), stage.draft("too late")), by: all[2])
+    }
+    // 10.9: each hears of the end from themselves only.
+    for (session, nick) in zip(all, ["romeo", "juliet", "paris"]) {
+      #expect(session.news() == [.said("last words", .room), .occupant(nick, .none, codes: [], .roomOwn)])
+    }
+    #expect(phone.news() == [.said("last words", .feed), .noted(.destroyed(reason: "Dawn", alternate: nil))])
+    for party in [romeo, juliet, paris] {
+      #expect(try await problem { try await stage.say("x", in: room, by: party) } == .roomDestroyed)
+      #expect(try await problem { try await stage.enter(room, RecordingSession(party)) } == .roomDestroyed)
+      #expect(try await stage.parley.read { try $0.memberships(of: party.id).count } == 0)
+      #expect(try await stage.unread(party) == 0)
+    }
+    #expect(try await problem { _ = try await stage.room(by: juliet) } == .roomTaken)
+    // Sessions that had a seat end, and nothing is left of it.
+    for session in all { try await stage.act(.vacate(session.id), by: session.party) }
+  }
+}

@@ -1,0 +1,207 @@
+import Addresses
+import Dialogs
+import Testing
+
+/// Who is in a room, who is shown to whom, and who gets in.
+@Suite struct RoomPresenceTests {
+  // MARK: Being there
+
+  @Test func whoEntersIsShownTheOthersAndTheOthersAreShownWhoEnters() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    let orchard = RecordingSession(romeo)
+    let first = try #require(try await stage.enter(room, orchard))
+    #expect(first.others.isEmpty)
+    #expect(first.own.role == .moderator)
+    #expect(first.own.ownCodes == [100])
+    #expect(orchard.news() == [])
+
+    let balcony = RecordingSession(juliet)
+    let second = try #require(try await stage.enter(room, balcony))
+    #expect(second.others.map(\.nick) == ["romeo"])
+    #expect(second.own.role == .participant)
+    #expect(orchard.news() == [.occupant("juliet", .participant, codes: [], .roomOpen)])
+    // What the receipt says is not told twice.
+    #expect(balcony.news() == [])
+  }
+
+  @Test func addressesOfAPublicRoomAreForModerators() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open)
+    let all = try await stage.seats(room, romeo, juliet)
+    #expect(try await stage.enter(room, RecordingSession(paris))?.own.ownCodes == [])
+    #expect(all[0].news() == [.occupant("paris", .participant, codes: [], .roomOpen)])
+    #expect(all[1].news() == [.occupant("paris", .participant, codes: [], .room)])
+    // Who becomes a moderator sees them from then on.
+    try await stage.role("juliet", .moderator, in: room, by: all[0])
+    _ = all[1].taken()
+    let tybalt = try await stage.user("tybalt")
+    try await stage.enter(room, RecordingSession(tybalt))
+    #expect(all[1].news() == [.occupant("tybalt", .participant, codes: [], .roomOpen)])
+    try await stage.role("juliet", .participant, in: room, by: all[0])
+    _ = all[1].taken()
+    try await stage.act(.show(.address(room.address), stage.presence(all[0], .away)), by: all[0])
+    #expect(all[1].news() == [.occupant("romeo", .moderator, codes: [], .room)])
+  }
+
+  @Test func twoAppSessionsAndOneXMPPSessionOfAMemberHearTheSameOnceEach() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    let phone = try await stage.session(juliet, "phone", door: .app)
+    let tablet = try await stage.session(juliet, "tablet", door: .app)
+    let balcony = try await stage.session(juliet, "balcony")
+    try await stage.enter(room, balcony)
+    for session in [phone, tablet, balcony] { _ = session.taken() }
+    try await stage.say("hi", in: room, by: romeo)
+    #expect(phone.news() == [.said("hi", .feed)])
+    #expect(tablet.news() == [.said("hi", .feed)])
+    #expect(balcony.news() == [.said("hi", .room)])
+    // Leaving by presence is going offline, not leaving the dialog.
+    try await stage.act(.exit(.address(room.address), nil), by: balcony)
+    #expect(balcony.news() == [.occupant("juliet", .none, codes: [], .roomOwn)])
+    try await stage.say("ho", in: room, by: romeo)
+    #expect(phone.news() == [.said("ho", .feed)])
+    #expect(balcony.news() == [])
+    // One app session ends, the other does not.
+    stage.parley.hub.depart(phone, time: stage.clock.now)
+    stage.parley.leave(juliet, session: phone.id)
+    try await stage.say("he", in: room, by: romeo)
+    #expect(phone.news() == [])
+    #expect(tablet.news().last == .said("he", .feed))
+  }
+
+  @Test func aSecondSessionSitsUnderTheNickOfTheFirst() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open)
+    let all = try await stage.seats(room, romeo, juliet)
+    let chamber = RecordingSession(juliet)
+    let entrance = try #require(try await stage.enter(room, chamber, "Capulet"))
+    #expect(entrance.own.nick == "juliet")
+    #expect(entrance.own.ownCodes == [210])
+    #expect(try await stage.occupancy(room, for: romeo).count == 2)
+    #expect(all[0].news() == [.occupant("juliet", .participant, codes: [], .roomOpen)])
+    _ = all[1].taken()
+    // The others see her go with her last session only.
+    try await stage.act(.exit(.address(room.address), nil), by: chamber)
+    #expect(chamber.news() == [.occupant("juliet", .none, codes: [], .roomOwn)])
+    #expect(!all[0].news().contains(.occupant("juliet", .none, codes: [], .roomOpen)))
+    try await stage.act(.vacate(all[1].id), by: juliet)
+    #expect(all[0].news() == [.occupant("juliet", .none, codes: [], .roomOpen)])
+    #expect(try await stage.nicks(room, for: romeo) == ["romeo"])
+  }
+
+  @Test func whoEntersAgainIsShownEverythingAgain() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open)
+    let all = try await stage.seats(room, romeo, juliet)
+    let entrance = try #require(try await stage.enter(room, all[1]))
+    #expect(entrance.others.map(\.nick) == ["romeo"])
+    #expect(try await stage.occupancy(room, for: romeo).occupants.map(\.resources.count).sorted() == [1, 1])
+    // Presence without <x/> is availability.
+    #expect(try await stage.enter(room, all[1], isJoin: false) == nil)
+    // And from somebody who is not there it is nothing (7.2.1).
+    let stranger = RecordingSession(try await stage.user("tybalt"))
+    #expect(try await problem { try await stage.enter(room, stranger, isJoin: false) } == .notOccupant)
+  }
+
+  @Test func aResumedSessionKeepsItsSeatAndNobodyIsTold() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, _) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open)
+    let all = try await stage.seats(room, romeo, juliet)
+    let heir = RecordingSession(juliet)
+    try await stage.act(.reseat(from: all[1].id, to: heir), by: juliet)
+    #expect(all[0].news() == [])
+    try await stage.say("still here", in: room, by: heir)
+    #expect(heir.news() == [.said("still here", .room)])
+    #expect(all[1].news() == [])
+    #expect(try await problem { try await stage.say("ghost", in: room, by: all[1]) } == .notOccupant)
+    // The former self ends: that is not news.
+    try await stage.act(.vacate(all[1].id), by: juliet)
+    _ = all[0].taken()
+    #expect(try await stage.nicks(room, for: romeo) == ["romeo", "juliet"])
+    try await stage.act(.vacate(heir.id), by: juliet)
+    #expect(all[0].news() == [.occupant("juliet", .none, codes: [], .roomOpen)])
+  }
+
+  /// A member's app is there while it is connected, without entering.
+  @Test func anAppComesAndGoesWithItsConnection() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open.with { $0.isModerated = true }, with: [(juliet, .member), (paris, .watcher)])
+    let orchard = try await stage.seats(room, romeo)[0]
+    let phone = try await stage.session(juliet, "phone", door: .app)
+    let tablet = try await stage.session(juliet, "tablet", door: .app)
+    let street = try await stage.session(paris, "street", door: .app)
+    #expect(
+      orchard.news() == [
+        .occupant("juliet", .participant, codes: [], .roomOpen), .occupant("paris", .visitor, codes: [], .roomOpen),
+      ])
+    // Presences are not its news, nor private messages.
+    for session in [phone, tablet, street] { _ = session.taken() }
+    let nurse = RecordingSession(try await stage.user("nurse"))
+    try await stage.enter(room, nurse)
+    try await stage.role("juliet", .visitor, in: room, by: orchard)
+    #expect(try await problem { try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo)), by: orchard) } == .noWhispers)
+    for session in [phone, tablet, street] { #expect(session.news() == []) }
+    _ = orchard.taken()
+    try await stage.act(.vacate(phone.id), by: juliet)
+    #expect(!orchard.news().contains(.occupant("juliet", .none, codes: [], .roomOpen)))
+    try await stage.act(.vacate(tablet.id), by: juliet)
+    #expect(orchard.news() == [.occupant("juliet", .none, codes: [], .roomOpen)])
+  }
+
+  // MARK: Who gets in
+
+  @Test func aClosedRoomIsForMembersAPasswordForThoseWhoKnowItABanForNobody() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .group.with { $0.password = "cauldron" }, with: [(juliet, .member), (paris, .outcast)])
+    let balcony = RecordingSession(juliet)
+    for password in [nil, "", "cauldro", "cauldronn", "kettle"] {
+      #expect(try await problem { try await stage.enter(room, balcony, password: password) } == .roomPassword)
+    }
+    try await stage.enter(room, balcony, password: "cauldron")
+    #expect(try await problem { try await stage.enter(room, RecordingSession(paris), password: "cauldron") } == .roomBanned)
+    let tybalt = try await stage.user("tybalt")
+    #expect(try await problem { try await stage.enter(room, RecordingSession(tybalt), password: "cauldron") } == .roomMembersOnly)
+  }
+
+  @Test func aFullRoomStillHasAPlaceForAdmins() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open.with { $0.occupantsMax = 1 }, with: [(paris, .admin)])
+    let balcony = RecordingSession(juliet)
+    try await stage.enter(room, balcony)
+    let tybalt = RecordingSession(try await stage.user("tybalt"))
+    #expect(try await problem { try await stage.enter(room, tybalt) } == .roomFull)
+    // A further session takes no further place.
+    try await stage.enter(room, RecordingSession(juliet))
+    try await stage.enter(room, RecordingSession(paris))
+    try await stage.enter(room, RecordingSession(romeo))
+    #expect(try await stage.occupancy(room, for: romeo).count == 3)
+  }
+
+  @Test func oneEntersAModeratedRoomWithoutVoiceAndMayAskForIt() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let room = try await stage.room(by: romeo, .open.with { $0.isModerated = true }, with: [(paris, .member)])
+    let all = try await stage.seats(room, romeo, juliet, paris)
+    for session in all { _ = session.taken() }
+    #expect(try await problem { try await stage.say("x", in: room, by: all[1]) } == .noVoice)
+    #expect(try await problem { try await stage.act(.topic(.address(room.address), text: "x", stanza: stage.draft("x")), by: all[1]) } == .notModerator)
+    try await stage.act(.askForVoice(.address(room.address)), by: all[1])
+    #expect(all[0].news() == [.notice(.voiceRequest(nick: "juliet", juliet))])
+    #expect(all[2].news() == [])
+    // Who has voice bothers nobody.
+    try await stage.act(.askForVoice(.address(room.address)), by: all[2])
+    #expect(all[0].news() == [])
+    try await stage.role("juliet", .participant, in: room, by: all[0])
+    try await stage.say("thanks", in: room, by: all[1])
+  }
+}
