@@ -14,8 +14,12 @@ enum DoorLimits {
   /// Posts of one session that wait for their commit: then its socket is not
   /// read, and TCP pushes back on the client.
   static let postsInFlightMax = 64
-  /// Bytes a client may leave unread before its session lags: it then loses
-  /// presence updates but no message (those it reads from the log later).
+  /// Bytes that wait for a client which takes none: its session lags as soon as
+  /// the channel is full (its messages wait in the log, its requests unread), and
+  /// from here on it loses presence updates.
+  static let waitingBytesMax = 1024 * 1024
+  /// At so many it is cut off: what is in no log, as the presences of rooms,
+  /// still came. Its session can be resumed.
   static let unreadBytesMax = 4 * 1024 * 1024
   /// Stanzas a client may leave unacknowledged (XEP-0198) before its session
   /// lags: what is said from then on it reads from the log, once it has
@@ -78,6 +82,9 @@ enum DoorLimits {
   /// Bytes of history, as with a page of the archive: older messages are left
   /// out.
   static let historyBytesMax = 256 * 1024
+  /// Bytes of member lists that are kept encoded, of the whole server: some of
+  /// rooms of 5,000 (half a megabyte each). At the bound all are encoded anew.
+  static let memberListBytesMax = 8 * 1024 * 1024
   /// People invited by one stanza, each a post of its own; more is refused with
   /// `policy-violation`. A chat that becomes a room invites one or two (7.9).
   static let invitationsMax = 32

@@ -38,6 +38,7 @@ public final class House: Sendable {
   let suspended = SuspendedSessions()
   let failures = LoginFailures()
   let capabilities = ClientCapabilities()
+  let memberLists = MemberLists()
 
   public init(parley: Parley, options: Options, logger: Logger) {
     self.parley = parley

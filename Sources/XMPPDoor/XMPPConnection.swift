@@ -12,7 +12,9 @@ import XMPP
 /// `XMPPSession`, which outlives its connection when it can be resumed.
 ///
 /// Reading pauses while an answer to the machine is under way, and while the
-/// session has as many posts in flight as it may: TCP then pushes back.
+/// session has as many posts in flight as it may: TCP then pushes back. It pauses
+/// too while the client leaves unread what it is sent: the channel then takes no
+/// more, and what is gathered waits here, where it is counted.
 final class XMPPConnection: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = ByteBuffer
@@ -43,6 +45,9 @@ final class XMPPConnection: ChannelDuplexHandler {
   private var restart = Restart.no
   var isOver = false
   private var hasCounted = false
+  /// The channel takes more. It says when that changes; asking it costs more than
+  /// all else that is done for one of a thousand occupants.
+  private(set) var isWritable = true
   var deadline: NIODeadline
   private var heard: NIODeadline
   private var isAsked = false
@@ -57,6 +62,8 @@ final class XMPPConnection: ChannelDuplexHandler {
     static let machine = Pauses(rawValue: 1)
     /// The session has too much in flight.
     static let posts = Pauses(rawValue: 2)
+    /// The client does not read.
+    static let output = Pauses(rawValue: 4)
   }
 
   init(
@@ -110,7 +117,17 @@ final class XMPPConnection: ChannelDuplexHandler {
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
-    if context.channel.isWritable { session?.resumeReading() }
+    isWritable = context.channel.isWritable
+    if isWritable {
+      // Whoever reads is there.
+      heard = .now()
+      isAsked = false
+      flush()
+      if isWritable {
+        session?.resumeReading()
+        unpause(.output)
+      }
+    }
     context.fireChannelWritabilityChanged()
   }
 
@@ -399,8 +416,6 @@ final class XMPPConnection: ChannelDuplexHandler {
 
   // MARK: Writing
 
-  var isWritable: Bool { context?.channel.isWritable ?? false }
-
   /// Gathers output; `flush` sends it.
   func write(_ body: (inout ElementWriter) -> Void) {
     guard !isOver else { return }
@@ -412,7 +427,13 @@ final class XMPPConnection: ChannelDuplexHandler {
   var gatheredBytes: Int { writer?.buffer.readableBytes ?? 0 }
 
   func flush() {
-    guard let context, let writer = writer.take() else { return }
+    guard let context else { return }
+    if !isWritable, gatheredBytes > 0 {
+      pause(.output)
+      if gatheredBytes > DoorLimits.unreadBytesMax { drop() }
+      return
+    }
+    guard let writer = writer.take() else { return }
     if writer.buffer.readableBytes > 0 {
       context.writeAndFlush(wrapOutboundOut(writer.buffer), promise: nil)
     }

@@ -296,10 +296,7 @@ final class XMPPSession {
 
   private var lags: Bool { isUnread || owes(DoorLimits.unacknowledgedMax) }
 
-  private var isUnread: Bool {
-    guard let connection else { return false }
-    return !connection.isWritable && connection.gatheredBytes > DoorLimits.unreadBytesMax / 4
-  }
+  private var isUnread: Bool { connection?.isWritable == false }
 
   private func owes(_ count: Int) -> Bool { management.outbound.count >= count }
 
@@ -317,7 +314,7 @@ final class XMPPSession {
     case .presence(let presence):
       // A client that does not read loses presence it will be told again; it
       // never loses that somebody went.
-      if isUnread && presence.isAvailable { return }
+      if presence.isAvailable, isUnread, let connection, connection.gatheredBytes > DoorLimits.waitingBytesMax { return }
       Outbound.presence(presence, to: self)
     case .stanza(let stanza): Outbound.relayed(stanza, form, to: self)
     case .profile: break
@@ -415,9 +412,15 @@ final class XMPPSession {
     let seats = rooms.followed
     fetch({ try $0.feed(of: user, rooms: seats, after: after, limit: Limits.feedPageMax, all: true) }) { [self] result in
       guard case .success(let entries) = result else { return unreadable() }
+      if isUnread {
+        // The page is read again when the client reads.
+        _ = pace.told(through: after, isFull: true, lags: true)
+        return
+      }
       for entry in entries {
         if let form = form(of: entry) { tell(entry, form) }
       }
+      flush()
       let isFull = entries.count == Limits.feedPageMax
       if let next = pace.told(through: entries.last?.position, isFull: isFull, lags: lags) { readOn(after: next) }
     }

@@ -1,5 +1,11 @@
-"""A client that acknowledges late, or not for a long time, lags: it loses neither its session nor a message (XEP-0198)."""
-from harness import App, Server, expect
+"""A client that acknowledges late, or not for a long time, lags: it loses neither its session nor a message (XEP-0198).
+So does one that reads nothing at all, and it costs the server no memory to speak of.
+"""
+import pathlib
+import socket
+import threading
+
+from harness import App, Failure, Server, expect
 from wire import SM, STANZAS, XMPP
 
 MUC = "http://jabber.org/protocol/muc"
@@ -34,7 +40,82 @@ class Listener(XMPP):
         self.stanza(lambda s: s.get("id") == "step", "the answer to a ping")
 
 
+class Deaf(Listener):
+    """Reads nothing for a while."""
+
+    def fill(self, most):
+        """Asks for more and more until no more can be written. The number of requests, and what of the last is left over."""
+        self.socket.settimeout(1)
+        asked, written = 0, 0
+        while written < most:
+            asked += 1
+            request = f"<iq to='localhost' type='get' id='{asked}-{'x' * 1000}'><ping xmlns='urn:xmpp:ping'/></iq>".encode()
+            begun = 0
+            while begun < len(request):
+                try:
+                    begun += self.socket.send(request[begun:])
+                except TimeoutError:
+                    return asked, request[begun:]
+            written += begun
+        raise Failure(f"{written} bytes of requests were read from a client that reads no answer")
+
+    def hear(self, rest, last):
+        """Reads on; what is left of a request is sent meanwhile. The ids of the answers, up to the last."""
+        connection = self.socket
+        connection.settimeout(None)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        sender = threading.Thread(target=connection.sendall, args=(rest,), daemon=True)
+        sender.start()
+        ids = []
+        while not ids or ids[-1] != last:
+            ids.append(int(self.stanza(lambda s: "-xxx" in s.get("id", ""), "an answer").get("id").split("-")[0]))
+        sender.join()
+        return ids
+
+
+def resident(server):
+    """Bytes of memory that the server has."""
+    status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+    return 1024 * int(status.split("VmRSS:")[1].split()[0])
+
+
+def deaf(checks):
+    with Server(xmpp__plaintext="true").start() as server:
+        server.add_users("romeo", "juliet")
+        server.befriend("romeo", "juliet")
+        romeo = App(server, "romeo")
+        dialog = romeo.dialog("juliet")
+        juliet = Deaf("juliet", server.xmpp)
+        juliet.connect()
+        # Little is to be on its way in the system's buffers.
+        juliet.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        juliet.send("<presence/>")
+        juliet.in_step()
+        with checks.check("lag: who reads no answers is asked for no more requests"):
+            asked, rest = juliet.fill(48 << 20)
+        said = [f"{number} {'x' * 9000}" for number in range(2000)]
+        with checks.check("lag: nothing is queued for who reads nothing"):
+            for text in said[:200]:
+                romeo.say(dialog, text, text.split()[0])
+            before = resident(server)
+            for text in said[200:]:
+                romeo.say(dialog, text, text.split()[0])
+            grown = resident(server) - before
+            expect(grown < 8 << 20, f"{grown} bytes more for {sum(map(len, said[200:]))} bytes of messages")
+        with checks.check("lag: who reads again gets every answer and every message once and in order"):
+            ids = juliet.hear(rest, asked)
+            expect(ids == list(range(1, asked + 1)), f"{len(ids)} answers to {asked} requests, or not in order")
+            juliet.in_step()
+            while len(juliet.bodies) < len(said):
+                before = len(juliet.bodies)
+                juliet.in_step()
+                expect(len(juliet.bodies) > before, f"nothing comes behind {before} messages")
+            expect(juliet.bodies == said, f"{len(juliet.bodies)} messages, not in order or not once")
+        juliet.close()
+
+
 def run(checks):
+    deaf(checks)
     with Server(xmpp__plaintext="true").start() as server:
         server.add_users("romeo", "juliet", "nurse")
         server.befriend("romeo", "juliet")

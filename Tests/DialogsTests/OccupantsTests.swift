@@ -214,4 +214,58 @@ import Testing
       #expect(Set(occupants.byKey.values.map(\.party.id)).count == occupants.count)
     }
   }
+
+  /// A change is noted as what stood there, however many others there are.
+  @Test func aChangeCostsTheSameInALargeRoom() {
+    var occupants = Occupants()
+    for number in 1...2_000 {
+      let person = Person("extra\(number)", Int64(number + 10))
+      _ = enter(&occupants, person, person.seat(0))
+    }
+    #expect(occupants.takeChanges().count == 2_000)
+    let before = occupants
+    _ = enter(&occupants, romeo, romeo.seat(0))
+    _ = occupants.rename(from: "romeo", to: "montague", nick: "montague")
+    _ = occupants.show(romeo.seat(0, .away).presence, by: romeo.sessions[0].id)
+    _ = occupants.set(isShown: true, key: "montague")
+    _ = occupants.exit(romeo.sessions[0].id)
+    let changes = occupants.takeChanges()
+    // Two of them where a nick goes and another comes.
+    #expect(changes.map(\.key) == ["romeo", "romeo", "montague", "montague", "montague", "montague"])
+    #expect(occupants == before)
+    #expect(occupants.shown.count == Limits.shownOccupantsMax)
+  }
+
+  @Test func goingBackLeadsToWhatWas() {
+    var generator = Seeded(11)
+    let people = (1...6).map { Person("p\($0)", Int64($0)) }
+    var occupants = Occupants()
+    for batch in 0..<300 {
+      let before = occupants
+      for step in 0..<Int.random(in: 1...8, using: &generator) {
+        let person = people.randomElement(using: &generator) ?? people[0]
+        let index = Int.random(in: 0..<3, using: &generator)
+        let session = person.sessions[index].id
+        let own = occupants.key(of: person.party.id)
+        let fresh = "\(person.party.name)-\(batch)-\(step)"
+        switch Int.random(in: 0..<7, using: &generator) {
+        case 0, 1: _ = enter(&occupants, person, person.seat(index), occupants.occupant(of: person.party.id)?.nick ?? fresh)
+        case 2: _ = occupants.exit(session)
+        case 3: if let own { _ = occupants.rename(from: own, to: fresh, nick: fresh) }
+        case 4: _ = occupants.show(person.seat(index).presence, by: session)
+        case 5: if let own { _ = occupants.set(role: .visitor, isShown: Bool.random(using: &generator), key: own) }
+        default: if let own { _ = occupants.remove(key: own) }
+        }
+      }
+      let after = occupants
+      let changes = occupants.takeChanges()
+      if batch.isMultiple(of: 2) {
+        for change in changes.reversed() { occupants.undo(change) }
+        #expect(occupants == before)
+        #expect(occupants.takeChanges().isEmpty)
+      } else {
+        #expect(occupants == after)
+      }
+    }
+  }
 }

@@ -9,7 +9,7 @@ import Testing
   private static func isAboutARoom(_ intent: RoomIntent) -> Bool {
     switch intent {
     case .enter, .show, .exit, .say, .signal, .whisper, .pass, .marker, .members, .roles, .configure, .abandon, .topic, .invite,
-      .decline, .askForVoice, .register, .destroy, .occupants:
+      .decline, .askForVoice, .register, .destroy, .occupants, .place:
       true
     // Of a room that is not there yet; of a session.
     case .create, .vacate, .reseat: false
@@ -35,7 +35,7 @@ import Testing
       .topic(room, text: "x", stanza: nil), .topic(room, text: "x", stanza: stage.draft("")),
       .topic(room, text: String(repeating: "x", count: Limits.topicBytesMax + 1), stanza: nil),
       .askForVoice(room), .register(room, nick: nil), .register(room, nick: "romeo"), .register(room, nick: ""),
-      .destroy(room, reason: nil, alternate: nil), .occupants(room),
+      .destroy(room, reason: nil, alternate: nil), .occupants(room), .place(room),
     ]
     for address in [stranger.address, owner.address, nobody] {
       intents += [
@@ -68,7 +68,10 @@ import Testing
     let nowhere = try BareJID("nowhere@conference.localhost")
     // Who is banned was told so; asking who is there, they are told again.
     func expected(_ intent: RoomIntent) -> Problem {
-      if case .occupants = intent, kind == "banned" { .roomBanned } else { .roomUnknown }
+      switch intent {
+      case .occupants, .place: kind == "banned" ? .roomBanned : .roomUnknown
+      default: .roomUnknown
+      }
     }
     for reference in [RoomReference.address(room.address), .dialog(room.dialog)] {
       let there = try intents(stage, reference, by: balcony, about: romeo, entry)

@@ -10,66 +10,90 @@ struct Audiences {
     var isModerator: Bool
   }
 
+  /// Seats in no order; that of a session is found without looking at the others.
+  struct Crowd {
+    private(set) var seats: [Seat] = []
+    private var places: [SessionID: Int] = [:]
+
+    mutating func put(_ seat: Seat) {
+      if let place = places[seat.session.id] {
+        seats[place] = seat
+      } else {
+        places[seat.session.id] = seats.count
+        seats.append(seat)
+      }
+    }
+
+    @discardableResult
+    mutating func remove(_ session: SessionID) -> Seat? {
+      guard let place = places.removeValue(forKey: session) else { return nil }
+      seats.swapAt(place, seats.count - 1)
+      let gone = seats.removeLast()
+      if place < seats.count { places[seats[place].session.id] = place }
+      return gone
+    }
+
+    mutating func setModerator(_ isModerator: Bool, user: UserID) {
+      for place in seats.indices where seats[place].user == user { seats[place].isModerator = isModerator }
+    }
+  }
+
   struct Audience {
-    var seats: [Seat] = []
-    var followers: [any LiveSession] = []
-    var isEmpty: Bool { seats.isEmpty && followers.isEmpty }
+    var occupants = Crowd()
+    /// App sessions.
+    var followers = Crowd()
+    var isEmpty: Bool { occupants.seats.isEmpty && followers.seats.isEmpty }
   }
 
   private var rooms: [DialogID: Audience] = [:]
-  private var followed: [SessionID: [DialogID]] = [:]
+  private var followed: [SessionID: Set<DialogID>] = [:]
 
   func audience(of room: DialogID) -> Audience? { rooms[room] }
 
   mutating func seat(_ session: any LiveSession, isModerator: Bool, in room: DialogID) {
-    let seat = Seat(session: session, user: session.party.id, isModerator: isModerator)
-    if let index = rooms[room]?.seats.firstIndex(where: { $0.session.id == session.id }) {
-      rooms[room]?.seats[index] = seat
-    } else {
-      rooms[room, default: Audience()].seats.append(seat)
-    }
+    rooms[room, default: Audience()].occupants.put(
+      Seat(session: session, user: session.party.id, isModerator: isModerator))
   }
 
   mutating func unseat(_ session: SessionID, in room: DialogID) {
-    guard let index = rooms[room]?.seats.firstIndex(where: { $0.session.id == session }) else { return }
-    rooms[room]?.seats.remove(at: index)
+    rooms[room]?.occupants.remove(session)
     drop(room)
   }
 
   mutating func reseat(from old: SessionID, to session: any LiveSession, in room: DialogID) {
-    guard let index = rooms[room]?.seats.firstIndex(where: { $0.session.id == old }) else { return }
-    rooms[room]?.seats[index].session = session
+    guard let was = rooms[room]?.occupants.remove(old) else { return }
+    seat(session, isModerator: was.isModerator, in: room)
   }
 
   mutating func setModerator(_ isModerator: Bool, user: UserID, in room: DialogID) {
-    guard let seats = rooms[room]?.seats else { return }
-    for (index, seat) in seats.enumerated() where seat.user == user { rooms[room]?.seats[index].isModerator = isModerator }
+    rooms[room]?.occupants.setModerator(isModerator, user: user)
   }
 
   mutating func follow(_ room: DialogID, by session: any LiveSession) {
-    guard rooms[room]?.followers.contains(where: { $0.id == session.id }) != true else { return }
-    rooms[room, default: Audience()].followers.append(session)
-    followed[session.id, default: []].append(room)
+    rooms[room, default: Audience()].followers.put(
+      Seat(session: session, user: session.party.id, isModerator: false))
+    followed[session.id, default: []].insert(room)
   }
 
   mutating func unfollow(_ room: DialogID, by user: UserID) {
-    guard let followers = rooms[room]?.followers else { return }
-    for session in followers where session.party.id == user { followed[session.id]?.removeAll { $0 == room } }
-    rooms[room]?.followers.removeAll { $0.party.id == user }
+    for seat in rooms[room]?.followers.seats ?? [] where seat.user == user {
+      rooms[room]?.followers.remove(seat.session.id)
+      followed[seat.session.id]?.remove(room)
+    }
     drop(room)
   }
 
   /// A session has ended.
   mutating func forget(_ session: SessionID) {
     for room in followed.removeValue(forKey: session) ?? [] {
-      rooms[room]?.followers.removeAll { $0.id == session }
+      rooms[room]?.followers.remove(session)
       drop(room)
     }
   }
 
   mutating func close(_ room: DialogID) {
     guard let audience = rooms.removeValue(forKey: room) else { return }
-    for session in audience.followers { followed[session.id]?.removeAll { $0 == room } }
+    for seat in audience.followers.seats { followed[seat.session.id]?.remove(room) }
   }
 
   private mutating func drop(_ room: DialogID) {

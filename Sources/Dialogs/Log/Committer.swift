@@ -197,8 +197,8 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
   /// One entry, however many hear it.
   private func echo(_ entry: Entry, into lanes: inout LaneBatch) {
     guard let audience = audiences.audience(of: entry.dialog) else { return }
-    for seat in audience.seats { lanes.add(.entry(entry, .room), to: seat.session) }
-    for session in audience.followers { lanes.add(.entry(entry, .feed), to: session) }
+    for seat in audience.occupants.seats { lanes.add(.entry(entry, .room), to: seat.session) }
+    for seat in audience.followers.seats { lanes.add(.entry(entry, .feed), to: seat.session) }
   }
 
   /// Small rooms hear how far everybody has read; of larger ones only the
@@ -221,7 +221,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
     case .unfollowed(let user, let room): audiences.unfollow(room, by: user)
     case .closed(let room): audiences.close(room)
     case .occupant(let presence, let except):
-      for seat in audiences.audience(of: presence.room.dialog)?.seats ?? [] where seat.session.id != except {
+      for seat in audiences.audience(of: presence.room.dialog)?.occupants.seats ?? [] where seat.session.id != except {
         let form: Form =
           seat.user == presence.party.id
           ? .roomOwn : presence.showsAddress || seat.isModerator ? .roomOpen : .room
@@ -232,7 +232,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         lanes.add(.signal(.occupant(presence), own ? .roomOwn : presence.showsAddress ? .roomOpen : .room), to: session)
       }
     case .notice(let notice, let showsAddresses, let moderatorsOnly):
-      for seat in audiences.audience(of: notice.room.dialog)?.seats ?? [] where seat.isModerator || !moderatorsOnly {
+      for seat in audiences.audience(of: notice.room.dialog)?.occupants.seats ?? [] where seat.isModerator || !moderatorsOnly {
         // Who may see addresses sees them here too.
         lanes.add(.signal(.notice(notice), seat.isModerator || showsAddresses ? .roomOpen : .room), to: seat.session)
       }
@@ -240,9 +240,9 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
       for session in sessions { lanes.add(.signal(.notice(notice), .room), to: session) }
     case .signal(let stanza, let room):
       guard let audience = audiences.audience(of: room) else { return }
-      for seat in audience.seats { lanes.add(.signal(.stanza(stanza), .room), to: seat.session) }
-      for session in audience.followers where session.party.id != stanza.from.id {
-        lanes.add(.signal(.stanza(stanza), .feed), to: session)
+      for seat in audience.occupants.seats { lanes.add(.signal(.stanza(stanza), .room), to: seat.session) }
+      for seat in audience.followers.seats where seat.user != stanza.from.id {
+        lanes.add(.signal(.stanza(stanza), .feed), to: seat.session)
       }
     case .passed(let stanza, let sessions):
       for session in sessions { lanes.add(.signal(.stanza(stanza), .room), to: session) }

@@ -52,6 +52,8 @@ public enum RoomIntent: Sendable {
   case destroy(RoomReference, reason: String?, alternate: BareJID?, password: String? = nil)
   /// Who is there, as far as it concerns the author. `Receipt.value`: an `Occupancy`.
   case occupants(RoomReference)
+  /// The same without the list, which costs a look at everybody there.
+  case place(RoomReference)
   /// All seats of a session that has ended.
   case vacate(SessionID)
   /// A resumed session takes over the seats of its former self.
@@ -207,13 +209,22 @@ public struct Occupancy: Sendable {
   public let affiliation: Affiliation
   /// `none`: not there.
   public let role: Role
+  /// The asker's own; nil: not there.
+  public let nick: String?
   public let count: Int
-  /// Empty for who does not belong to a closed room.
+  /// Another number whenever the list of members may be another, also after a
+  /// restart of the room's cache. Not stored.
+  public let edition: UInt64
+  /// Empty for who does not belong to a closed room, and where it was not asked for.
   public let occupants: [OccupantView]
-  public init(affiliation: Affiliation, role: Role, count: Int, occupants: [OccupantView]) {
+  public init(
+    affiliation: Affiliation, role: Role, nick: String?, count: Int, edition: UInt64, occupants: [OccupantView]
+  ) {
     self.affiliation = affiliation
     self.role = role
+    self.nick = nick
     self.count = count
+    self.edition = edition
     self.occupants = occupants
   }
 }

@@ -1,7 +1,8 @@
 import Addresses
 
 /// What the judge keeps of rooms: the durable part as a cache, dropped when a
-/// batch fails; who is there, which is nowhere else, and is put back.
+/// batch fails; who is there, which is nowhere else, and is put back from notes of
+/// what has changed, which are as many as the changes.
 struct RoomBook {
   /// A room as the posts of a batch see it, shared by all of them.
   final class State {
@@ -12,6 +13,8 @@ struct RoomBook {
     var dirtyMarks: Set<UserID> = []
     /// How many are banned; nil: not counted yet.
     var outcasts: Int?
+    /// Of the list of members (`Occupancy.edition`).
+    fileprivate(set) var edition: UInt64 = 0
     var hasCounted = false
     var hasChanged = false
     init(_ room: Room) { self.room = room }
@@ -34,6 +37,8 @@ struct RoomBook {
 
   private(set) var states: [DialogID: State] = [:]
   private(set) var numbers: [BareJID: DialogID] = [:]
+  /// Given out so far: no two states have the same.
+  private var editions: UInt64 = 0
   private var dirty: [State] = []
 
   private var present: [DialogID: Occupants] = [:]
@@ -44,7 +49,7 @@ struct RoomBook {
   /// Members and marks that `states` hold.
   private var cachedRows = 0
 
-  private var formerly: [DialogID: Occupants] = [:]
+  private var formerly: [(room: DialogID, change: Occupants.Change)] = []
   private var formerSeats: [SessionID: Set<DialogID>] = [:]
   private var formerLeases: [BareJID: Lease?] = [:]
   private var formerlySaid: [(room: DialogID, user: UserID, time: Timestamp?)] = []
@@ -53,9 +58,16 @@ struct RoomBook {
 
   mutating func put(_ room: Room) -> State {
     let state = State(room)
+    edited(state)
     states[room.id] = state
     numbers[room.address] = room.id
     return state
+  }
+
+  /// A row of the list of members has been written.
+  mutating func edited(_ state: State) {
+    editions += 1
+    state.edition = editions
   }
 
   mutating func counted(_ state: State) {
@@ -104,10 +116,10 @@ struct RoomBook {
   func rooms(of session: SessionID) -> Set<DialogID> { seats[session] ?? [] }
 
   mutating func occupy<Result>(_ room: DialogID, _ change: (inout Occupants) -> Result) -> Result {
-    // Taken out, so that the change is made in place where nothing is to be kept.
+    // Taken out, so that the change is made in place.
     var occupants = present.removeValue(forKey: room) ?? Occupants()
-    if formerly[room] == nil { formerly[room] = occupants }
     let result = change(&occupants)
+    for change in occupants.takeChanges() { formerly.append((room, change)) }
     if !occupants.isEmpty { present[room] = occupants }
     return result
   }
@@ -166,11 +178,15 @@ struct RoomBook {
   }
 
   mutating func rollBack() {
-    for (room, occupants) in formerly { present[room] = occupants.isEmpty ? nil : occupants }
+    for (room, change) in formerly.reversed() {
+      var occupants = present.removeValue(forKey: room) ?? Occupants()
+      occupants.undo(change)
+      if !occupants.isEmpty { present[room] = occupants }
+    }
     for (session, rooms) in formerSeats { seats[session] = rooms.isEmpty ? nil : rooms }
     for (address, lease) in formerLeases { put(lease, at: address) }
     for (room, user, time) in formerlySaid.reversed() { paces[room, default: Pace()].said[user] = time }
-    formerly = [:]
+    formerly = []
     formerSeats = [:]
     formerLeases = [:]
     formerlySaid = []

@@ -70,7 +70,7 @@ extension Judge {
   /// Those the room shows to somebody who comes.
   private func shown(in room: Room, without user: UserID) -> [OccupantPresence] {
     guard let occupants = rooms.occupants(of: room.id) else { return [] }
-    return occupants.byKey.values.filter { $0.isShown && $0.party.id != user }.map { plainPresence(of: $0, in: room) }
+    return occupants.shown.filter { $0.party.id != user }.map { plainPresence(of: $0, in: room) }
   }
 
   /// XEP-0045 7.2.4 to 7.2.10.
@@ -272,7 +272,9 @@ extension Judge {
     settle(post)
   }
 
-  mutating func occupants(_ post: Post, _ reference: RoomReference, _ writer: any StoreWriter) throws {
+  mutating func occupants(
+    _ post: Post, _ reference: RoomReference, lists: Bool, _ writer: any StoreWriter
+  ) throws {
     if case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id {
       return settle(post, occupancy(of: address, lease))
     }
@@ -289,9 +291,10 @@ extension Judge {
     let belongs = affiliation.isMember || own != nil
     var receipt = Receipt(position: head)
     receipt.room = state.room
-    let isShown = belongs || !state.room.settings.isMembersOnly
+    let isShown = lists && (belongs || !state.room.settings.isMembersOnly)
     receipt.value = Occupancy(
-      affiliation: affiliation, role: own?.role ?? .none, count: occupants?.count ?? 0,
+      affiliation: affiliation, role: own?.role ?? .none, nick: own?.nick, count: occupants?.count ?? 0,
+      edition: state.edition,
       occupants: !isShown
         ? []
         : (occupants?.byKey.values ?? [:].values).map { occupant in
@@ -310,7 +313,7 @@ extension Judge {
       name: RoomName(dialog: DialogID(0), realm: party.realm, address: address), externalID: nil, createdAt: time,
       settings: .instant)
     receipt.value = Occupancy(
-      affiliation: .owner, role: .moderator, count: 1,
+      affiliation: .owner, role: .moderator, nick: lease.nick, count: 1, edition: 0,
       occupants: [
         OccupantView(
           nick: lease.nick, party: party, affiliation: .owner, role: .moderator,

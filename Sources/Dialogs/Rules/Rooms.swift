@@ -30,7 +30,8 @@ extension Judge {
     case .register(let room, let nick): try register(post, room, nick: nick, writer)
     case .destroy(let room, let reason, let alternate, let password):
       try destroy(post, room, reason: reason, alternate: alternate, password: password, writer)
-    case .occupants(let room): try occupants(post, room, writer)
+    case .occupants(let room): try occupants(post, room, lists: true, writer)
+    case .place(let room): try occupants(post, room, lists: false, writer)
     case .vacate(let session): try vacate(session, post, writer)
     case .reseat(let old, let session): reseat(from: old, to: session, post)
     }
@@ -168,6 +169,7 @@ extension Judge {
   mutating func store(_ member: Member, in state: RoomBook.State, _ writer: any StoreWriter) throws {
     try writer.put(member, ordinal: state.room.ordinal)
     rooms.remember(member.affiliation == .none ? nil : member, of: member.party.id, in: state)
+    rooms.edited(state)
     if !member.affiliation.isMember { state.marks[member.party.id] = nil }
   }
 

@@ -76,7 +76,7 @@ enum RoomDirectory {
   /// 6.5: by nick; of a closed room its own people only.
   static func occupants(_ turn: Turn, _ query: Element) throws(StanzaError) {
     if query["node"] != nil { throw StanzaError(.itemNotFound, "there is no such node") }
-    turn.occupancy { (room, occupancy) in
+    turn.occupancy(lists: true) { (room, occupancy) in
       turn.reply { writer in
         writer.open(.discoItems)
         for occupant in occupancy.occupants.sorted(by: { $0.nick < $1.nick }).prefix(Dialogs.Limits.shownOccupantsMax) {
@@ -97,8 +97,10 @@ extension Turn {
 
   /// Who is there, as far as it concerns the asker; refused where the room is not
   /// theirs to know.
-  func occupancy(_ then: @escaping (Room, Occupancy) throws(StanzaError) -> Void) {
-    postToRoom(.occupants(.address(room))) { [self] receipt in
+  ///
+  /// - Parameter lists: who the others are, too: in a large room by far the most of the work.
+  func occupancy(lists: Bool = false, _ then: @escaping (Room, Occupancy) throws(StanzaError) -> Void) {
+    postToRoom(lists ? .occupants(.address(room)) : .place(.address(room))) { [self] receipt in
       guard let room = receipt.room, let occupancy = receipt.value as? Occupancy else {
         return fail(StanzaError(.internalServerError))
       }

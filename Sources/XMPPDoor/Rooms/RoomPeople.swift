@@ -7,7 +7,8 @@ import XMPP
 enum RoomPeople {
   static func list(_ turn: Turn, _ query: Element) throws(StanzaError) {
     let request = try AdminQuery(get: query)
-    turn.occupancy { (room, occupancy) throws(StanzaError) in
+    let lists = if case .role = request { true } else { false }
+    turn.occupancy(lists: lists) { (room, occupancy) throws(StanzaError) in
       let isAdmin = occupancy.affiliation >= .admin
       let isModerator = isAdmin || occupancy.role == .moderator
       switch request {
@@ -25,10 +26,16 @@ enum RoomPeople {
           : isAdmin || (affiliation >= .member && belongs && room.settings.showsAddresses)
         else { throw StanzaError(inRoom: isOwners ? .notOwner : .notAdmin) }
         let among: Set<Affiliation> = affiliation == .member ? [.member, .watcher] : [affiliation]
+        let lists = turn.session.house.memberLists
+        if let list = lists.find(affiliation, of: room.id, occupancy.edition) { return turn.reply { $0.raw(list) } }
         turn.fetch {
           try $0.members(of: room.id, among: among, after: nil, limit: Dialogs.Limits.membersMax)
         } reply: { (members) throws(StanzaError) in
-          turn.reply { AdminQuery.write(members, showsAddresses: true, into: &$0) }
+          var writer = ElementWriter()
+          AdminQuery.write(members, showsAddresses: true, into: &writer)
+          let list = writer.buffer
+          lists.keep(list, affiliation, of: room.id, occupancy.edition)
+          turn.reply { $0.raw(list) }
         }
       case .changeAffiliations, .changeRoles: throw StanzaError(.badRequest)
       }
@@ -40,7 +47,8 @@ enum RoomPeople {
     switch try AdminQuery(set: query) {
     case .changeRoles(let roles): turn.postToRoom(.roles(room, roles)) { _ in turn.reply() }
     case .changeAffiliations(let changes):
-      turn.occupancy { (_, occupancy) throws(StanzaError) in
+      let lists = changes.contains { if case .occupant = $0.person { true } else { false } }
+      turn.occupancy(lists: lists) { (_, occupancy) throws(StanzaError) in
         var drafts: [MemberDraft] = []
         for change in changes {
           switch change.person {

@@ -10,7 +10,7 @@ enum RoomRegistration {
       let isMember = occupancy.affiliation.isMember
       // 7.10: where members are made by others.
       if !isMember, room.settings.isMembersOnly { throw StanzaError(.notAllowed, "members are made by the room's admins") }
-      let own = occupancy.occupants.first { $0.party == turn.party }?.nick
+      let own = occupancy.nick
       let user = turn.party.id
       turn.fetch { try $0.member(user, of: room.id)?.nick } reply: { (nick) throws(StanzaError) in
         turn.reply { writer in

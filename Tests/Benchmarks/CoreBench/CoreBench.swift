@@ -5,8 +5,8 @@ import Logging
 import SQLiteStore
 import Synchronization
 
-/// The committer and the hub without doors: what a message and a presence cost
-/// the core. CPU time is the whole process's, commits are synced, deliveries are
+/// The committer and the hub without doors: what a message, a presence and a room
+/// cost the core. CPU time is the whole process's, commits are synced, deliveries are
 /// counted by the sessions that get them.
 ///
 ///     core-bench [messages [users]]
@@ -23,13 +23,14 @@ enum CoreBench {
       try bench.reportCommitter(count: window == 1 ? messages / 10 : messages, window: window)
     }
     try await bench.reportHub()
+    try await bench.reportRooms()
     await bench.parley.stop()
     try bench.store.close()
   }
 }
 
 /// Counts what it is told, on the lane it is told on.
-private final class Session: LiveSession {
+final class Session: LiveSession {
   let id: SessionID
   let party: Party
   let lane: Lane
@@ -54,7 +55,7 @@ private final class Session: LiveSession {
 }
 
 /// So many posts may be on their way: posting waits for one to be settled.
-private final class Window: Sendable {
+final class Window: Sendable {
   private struct State {
     var free: Int
     var failed = 0
@@ -82,7 +83,7 @@ private final class Window: Sendable {
 }
 
 /// The window that is open just now.
-private final class Current: Sendable {
+final class Current: Sendable {
   let window = Mutex<Window?>(nil)
 }
 
@@ -98,15 +99,15 @@ private final class Semaphore: @unchecked Sendable {  // the system guards it
   func wait() { while sem_wait(raw) != 0 {} }
 }
 
-private final class Bench {
+final class Bench {
   let store: SQLiteStore
   let parley: Parley
   private let folder: String
-  private var parties: [Party] = []
-  private var sessions: [Session] = []
-  private let current = Current()
-  private let lane = Lane { $0() }
-  private let extras = Array(
+  var parties: [Party] = []
+  var sessions: [Session] = []
+  let current = Current()
+  let lane = Lane { $0() }
+  let extras = Array(
     """
     <body xmlns='jabber:client'>It is the east, and Juliet is the sun. Arise, fair sun.</body>\
     <origin-id xmlns='urn:xmpp:sid:0' id='1f5c0e2a-8c1b-4a57-9a0e-51b8dc0f0001'/>
@@ -145,11 +146,11 @@ private final class Bench {
     rmdir(folder)
   }
 
-  private func presence(of party: Party) -> Presence {
+  func presence(of party: Party) -> Presence {
     Presence(from: party, resource: "bench", availability: .online, time: parley.clock.now)
   }
 
-  private var told: Int { sessions.reduce(0) { $0 + $1.told.load(ordering: .relaxed) } }
+  var told: Int { sessions.reduce(0) { $0 + $1.told.load(ordering: .relaxed) } }
 
   /// From the inbox to the receiver's lane: judged, written, synced, routed.
   func reportCommitter(count: Int, window size: Int) throws {
@@ -219,17 +220,17 @@ private struct WallClock: Clock {
 }
 
 /// A benchmark whose work is not what it should be has no figure.
-private struct Wrong: Error { let text: String }
+struct Wrong: Error { let text: String }
 
-private func micro(_ seconds: Double, _ count: Int) -> Double { (seconds * 1e8 / Double(count)).rounded() / 100 }
+func micro(_ seconds: Double, _ count: Int) -> Double { (seconds * 1e8 / Double(count)).rounded() / 100 }
 
-private func cpuSeconds() -> Double {
+func cpuSeconds() -> Double {
   var usage = rusage()
   getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
   func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
   return seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
-private func wallSeconds() -> Double {
+func wallSeconds() -> Double {
   var now = timespec()
   clock_gettime(CLOCK_MONOTONIC, &now)
   return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9

@@ -24,6 +24,16 @@ TAIL = LATENCY + [Metric("p999_ms", -1), Metric("max_ms", -1), Metric("server_cp
 MEMORY = [Metric("kib_per_session", -1), Metric("rss_before_mib", -1), Metric("rss_after_mib", -1),
           Metric("server_cpu_pct", -1)]
 
+REACH = [Metric("reach_p50_ms", -1), Metric("reach_p99_ms", -1)]
+# slow_: beside an occupant who reads nothing.
+ROOM = [Metric("members_per_s", 1), Metric("members_per_cpu_s", 1), Metric("joins_per_s", 1), Metric("joins_per_cpu_s", 1),
+        Metric("join_p50_ms", -1), Metric("join_p99_ms", -1), Metric("shown_per_join", -1),
+        Metric("rss_before_mib", -1), Metric("rss_joined_mib", -1), Metric("kib_per_occupant", -1),
+        Metric("lists_per_s", 1), Metric("lists_per_cpu_s", 1),
+        Metric("deliveries_per_s", 1), Metric("deliveries_per_cpu_s", 1), *LATENCY, *REACH,
+        *(Metric("slow_" + m.name, m.sign) for m in LATENCY + REACH),
+        Metric("slow_catch_up_ms", -1), Metric("rss_after_mib", -1), Metric("leaves_per_s", 1), Metric("leaves_per_cpu_s", 1)]
+
 
 def rate(unit, *more):
     return [Metric(unit + "_per_s", 1), Metric(unit + "_per_cpu_s", 1), *more, *LATENCY]
@@ -55,6 +65,9 @@ WORKLOADS = dict([
     workload("muc20x20", "muc --rooms 20 --members 20 --senders 2 --window 2 --duration 4s --warmup 1s",
              rate("deliveries", Metric("joins_per_s", 1)), warm=(("u", 0, 400),),
              bars=[Bar("deliveries_per_cpu_s", "volatile", 2)]),
+    # By hand also with peers (--only): they need many minutes for 2,000 to join, since each is shown to all.
+    workload("room5000", "room --members 5000 --occupants 2000 --senders 4 --window 2 --rate 10 --duration 6s --warmup 1s",
+             ROOM, peers=(), fresh=True, warm=ALL_USERS),
     workload("presence", "presence --senders 10 --contacts 100 --window 2 --duration 4s --warmup 1s",
              rate("updates"), warm=(("c", 0, 100), ("b", 0, 10)), bars=[Bar("updates_per_cpu_s", "any", 1.5)]),
     workload("roster100", "roster --user r100 --duration 4s --warmup 1s", rate("gets"), warm=()),
@@ -81,16 +94,17 @@ WORKLOADS = dict([
 
 # What `run` measures without further words. Not in it: what varies only in a
 # detail.
-DEFAULT = ["login", "roster1000", "presence", "muc200", "muc20x20", "chat", "chat-tls", "chat-300", "mam", "mam-random", "chat-real",
+DEFAULT = ["login", "roster1000", "presence", "muc200", "muc20x20", "room5000", "chat", "chat-tls", "chat-300", "mam", "mam-random", "chat-real",
            "idle5000", "idle2000-tls", "idle-contacts"]
 
 
 def quick(args):
     """The same workload, far shorter: for trying out, not for figures."""
-    short = {"duration": (2, "s"), "warmup": (1, "s"), "users": (200, ""), "messages": (300, "")}
+    short = {"duration": (2, "s"), "warmup": (1, "s"), "users": (200, ""), "messages": (300, ""),
+             "members": (250, ""), "occupants": (200, "")}
 
     def cut(m):
         most, unit = short[m.group(1)]
         return "--%s %d%s" % (m.group(1), min(int(m.group(2)), most), unit)
-    args = re.sub(r"--(duration|warmup|users|messages) (\d+)s?", cut, args)
+    args = re.sub(r"--(duration|warmup|users|messages|members|occupants) (\d+)s?", cut, args)
     return re.sub(r"--first (\d+)", lambda m: "--first %d" % (int(m.group(1)) // 20), args)

@@ -27,6 +27,7 @@ type settings struct {
 	body     int
 	rooms    int
 	members  int
+	present  int
 	senders  int
 	contacts int
 	messages int
@@ -52,6 +53,7 @@ var modes = map[string]mode{
 	"idle":       {runIdle, "hold --users sessions for --duration; server memory per session"},
 	"chat":       {runChat, "--users/2 pairs exchange messages, closed loop (--window) or open loop (--rate)"},
 	"muc":        {runMUC, "--rooms rooms of --members occupants, --senders of them talking"},
+	"room":       {runRoom, "one room of --members members, --occupants of them there; one more reads nothing"},
 	"presence":   {runPresence, "--senders users change presence, each seen by --contacts online contacts"},
 	"mam":        {runMAM, "store --messages messages, then page through the archive"},
 	"mam-random": {runMAMRandom, "keep an archive of --messages messages, read pages at random places in it"},
@@ -63,7 +65,7 @@ var modes = map[string]mode{
 }
 
 var modeOrder = []string{
-	"login", "idle", "chat", "chat-real", "fill", "muc", "presence", "mam", "mam-random", "roster", "crash", "survived",
+	"login", "idle", "chat", "chat-real", "fill", "muc", "room", "presence", "mam", "mam-random", "roster", "crash", "survived",
 }
 
 func usageText() {
@@ -108,8 +110,9 @@ func main() {
 	fs.Float64Var(&s.rate, "rate", 0, "open loop: messages/s over all senders (0: closed loop)")
 	fs.IntVar(&s.body, "body", 100, "message body bytes")
 	fs.IntVar(&s.rooms, "rooms", 1, "muc: rooms")
-	fs.IntVar(&s.members, "members", 20, "muc: occupants per room")
-	fs.IntVar(&s.senders, "senders", 1, "muc: talking occupants per room; presence: broadcasting users")
+	fs.IntVar(&s.members, "members", 20, "muc: occupants per room; room: members")
+	fs.IntVar(&s.present, "occupants", 1000, "room: occupants")
+	fs.IntVar(&s.senders, "senders", 1, "muc, room: talking occupants per room; presence: broadcasting users")
 	fs.IntVar(&s.contacts, "contacts", 100, "presence: online contacts of each sender")
 	fs.IntVar(&s.messages, "messages", 1000, "mam, mam-random, crash: messages to store per pair; fill: per dialog")
 	fs.IntVar(&s.page, "page", 50, "mam, mam-random: page size")

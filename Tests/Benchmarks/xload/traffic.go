@@ -39,6 +39,7 @@ type traffic struct {
 	streams  []*stream
 	rx       []*receiver
 	lat      hist
+	reach    hist  // until the last of several receivers had a stanza
 	measured int64 // receipts of stanzas while measuring
 	state    int32 // 0 warm-up, 1 measuring, 2 stopping
 	from     int64 // stanzas sent before this are not in the histogram
@@ -50,12 +51,15 @@ type traffic struct {
 	broken   int64 // sessions that ended early
 	real     *real // what chat-real adds; nil in the other modes
 	note     atomic.Value
+	pumps    sync.WaitGroup
 }
 
 // receiver is one reading session and what it expects from each stream.
 type receiver struct {
 	c    *conn
 	want map[int]*expect
+	// order tells apart the orders in which two receivers got the same stanzas.
+	order uint64
 
 	credit map[*stream]int // stanzas that may now be sent
 	moved  []*stream       // streams with credit
@@ -183,6 +187,11 @@ func stamped(b []byte) (stream int, seq uint32, at int64, ok bool) {
 	}
 }
 
+// inOrder adds a stanza to what tells orders apart (FNV-1a over words).
+func inOrder(order uint64, stream int, seq uint32) uint64 {
+	return (order ^ (uint64(stream)<<32 | uint64(seq))) * 1099511628211
+}
+
 // see checks order and uniqueness; it tells whether this receipt is new.
 func (t *traffic) see(e *expect, seq uint32) bool {
 	switch {
@@ -250,9 +259,7 @@ func (t *traffic) absorb(r *receiver) error {
 		if at >= from && state == 1 {
 			t.lat.add(now - at)
 		}
-		if t.s.rate > 0 {
-			continue
-		}
+		r.order = inOrder(r.order, id, seq)
 		st := t.streams[id]
 		if st.receivers > 1 {
 			slot := &st.got[seq%uint32(len(st.got))]
@@ -260,6 +267,12 @@ func (t *traffic) absorb(r *receiver) error {
 				continue
 			}
 			atomic.StoreInt32(slot, 0)
+			if at >= from && state == 1 {
+				t.reach.add(now - at)
+			}
+		}
+		if t.s.rate > 0 {
+			continue
 		}
 		if r.credit[st] == 0 {
 			r.moved = append(r.moved, st)
@@ -337,7 +350,12 @@ func (t *traffic) pace(done <-chan struct{}) {
 func (t *traffic) run(r *report, unit string) error {
 	s := t.s
 	for _, x := range t.rx {
-		go t.pump(x)
+		x := x
+		t.pumps.Add(1)
+		go func() {
+			defer t.pumps.Done()
+			t.pump(x)
+		}()
 	}
 	done := make(chan struct{})
 	if s.rate > 0 {
@@ -373,6 +391,7 @@ func (t *traffic) run(r *report, unit string) error {
 	}
 	r.put(unit+"_per_s", n/wall, "/s")
 	r.latency("", &t.lat)
+	r.latency("reach_", &t.reach)
 	r.cpu(s.pids, a, b, n, unit)
 	r.put("rss_mib", float64(treeRSS(s.pids))/(1<<20), "MiB")
 	err := t.verdict(r, lost)

@@ -1,0 +1,38 @@
+import Dialogs
+import NIOCore
+
+/// Lists of members as they are told (XEP-0045 9.5), kept until they change. Where everybody is known, every client that
+/// enters asks for them, to encrypt for the absent too: a room of thousands is not read and encoded again for each.
+final class MemberLists: Sendable {
+  private struct Key: Hashable {
+    let room: DialogID
+    let affiliation: Affiliation
+  }
+  private struct State {
+    var lists: [Key: (edition: UInt64, list: ByteBuffer)] = [:]
+    var byteCount = 0
+  }
+  private let state = Locked(State())
+
+  /// nil: another edition than this one is kept, or none.
+  func find(_ affiliation: Affiliation, of room: DialogID, _ edition: UInt64) -> ByteBuffer? {
+    state.withLock { state in
+      guard let kept = state.lists[Key(room: room, affiliation: affiliation)], kept.edition == edition else { return nil }
+      return kept.list
+    }
+  }
+
+  /// `edition`: what was current before the list was read. One that came in between is told of in the next.
+  func keep(_ list: ByteBuffer, _ affiliation: Affiliation, of room: DialogID, _ edition: UInt64) {
+    guard list.readableBytes <= DoorLimits.memberListBytesMax else { return }
+    state.withLock { state in
+      let key = Key(room: room, affiliation: affiliation)
+      if let kept = state.lists.removeValue(forKey: key) {
+        state.byteCount -= kept.list.readableBytes
+      }
+      if state.byteCount + list.readableBytes > DoorLimits.memberListBytesMax { state = State() }
+      state.lists[key] = (edition, list)
+      state.byteCount += list.readableBytes
+    }
+  }
+}

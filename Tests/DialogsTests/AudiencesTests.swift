@@ -1,0 +1,74 @@
+import Addresses
+import Testing
+
+@testable import Dialogs
+
+/// Who hears a room: a seat is found without looking at the others, and each session has one.
+@Suite struct AudiencesTests {
+  private let room = DialogID(7)
+  private let people: [RecordingSession] = (1...6).map { number in
+    RecordingSession(
+      Party(id: UserID(Int64(number)), realm: RealmID(1), address: (try? BareJID("p\(number)@localhost")) ?? .nowhere))
+  }
+
+  private func heard(_ audiences: Audiences) -> (occupants: [SessionID], followers: [SessionID]) {
+    let audience = audiences.audience(of: room)
+    return (audience?.occupants.seats.map(\.session.id) ?? [], audience?.followers.seats.map(\.session.id) ?? [])
+  }
+
+  @Test func whoeverComesAndGoesIsThereOnceOrNot() {
+    var generator = Seeded(3)
+    var audiences = Audiences()
+    var (seated, following): (Set<SessionID>, Set<SessionID>) = ([], [])
+    for _ in 0..<3_000 {
+      let session = people.randomElement(using: &generator) ?? people[0]
+      switch Int.random(in: 0..<7, using: &generator) {
+      case 0, 1:
+        audiences.seat(session, isModerator: false, in: room)
+        seated.insert(session.id)
+      case 2:
+        audiences.unseat(session.id, in: room)
+        seated.remove(session.id)
+      case 3, 4:
+        audiences.follow(room, by: session)
+        following.insert(session.id)
+      case 5:
+        audiences.unfollow(room, by: session.party.id)
+        following.remove(session.id)
+      default:
+        audiences.forget(session.id)
+        following.remove(session.id)
+      }
+      let heard = heard(audiences)
+      #expect(Set(heard.occupants) == seated && heard.occupants.count == seated.count)
+      #expect(Set(heard.followers) == following && heard.followers.count == following.count)
+      #expect((audiences.audience(of: room) == nil) == (seated.isEmpty && following.isEmpty))
+    }
+  }
+
+  @Test func aModeratorIsOneWithAllSeatsAndAfterAResumption() {
+    var audiences = Audiences()
+    let second = RecordingSession(people[0].party)
+    for session in [people[0], people[1], second] { audiences.seat(session, isModerator: false, in: room) }
+    audiences.setModerator(true, user: people[0].party.id, in: room)
+    let heir = RecordingSession(people[0].party)
+    audiences.reseat(from: second.id, to: heir, in: room)
+    let moderators = audiences.audience(of: room)?.occupants.seats.filter(\.isModerator).map(\.session.id) ?? []
+    #expect(Set(moderators) == [people[0].id, heir.id])
+    #expect(!heard(audiences).occupants.contains(second.id))
+    // Nobody is made a seat by what is said of one who has gone.
+    audiences.reseat(from: second.id, to: second, in: room)
+    #expect(heard(audiences).occupants.count == 3)
+  }
+
+  @Test func aRoomThatEndsIsHeardByNobody() {
+    var audiences = Audiences()
+    audiences.seat(people[0], isModerator: true, in: room)
+    audiences.follow(room, by: people[1])
+    audiences.close(room)
+    #expect(audiences.audience(of: room) == nil)
+    // Its follower is told of other rooms, and leaves nothing behind.
+    audiences.forget(people[1].id)
+    #expect(audiences.audience(of: room) == nil)
+  }
+}
