@@ -60,6 +60,12 @@ public enum Limits {
   /// People in one change of affiliations or roles; more is `too-large`: a post
   /// must not hold up the log.
   public static let memberChangesMax = 256
+  /// People on a member list that is told to who enters (XEP-0463): the committer
+  /// reads it, once per version, in a few milliseconds, and the client must take it
+  /// before it has acknowledged any of it. Of a longer one no version is told.
+  public static let memberListMax = 5_000
+  /// Changes of the list that are told one by one; after more all of it is.
+  public static let memberListChangesMax = 500
   /// Occupants of one room: above, only admins and owners still get in.
   public static let occupantsMax = 10_000
   /// Sessions under one nick: as many as a user has.

@@ -88,6 +88,21 @@ enum DoorLimits {
   /// People invited by one stanza, each a post of its own; more is refused with
   /// `policy-violation`. A chat that becomes a room invites one or two (7.9).
   static let invitationsMax = 32
+  /// People that one message of a member list names (XEP-0463): some 20 kB, of which
+  /// clients take any number. A longer list takes several.
+  static let memberListItemsMax = 250
+  /// Rooms in one page of search results where the client names no number, and the
+  /// most it can ask for (XEP-0433): some 100 kB.
+  static let channelPageDefault = 50
+  static let channelPageMax = 100
+  /// Listed rooms that one search looks at, by address: a tenth of a second of one
+  /// reader. What lies further back is found by address only, page by page.
+  static let channelsSearchedMax = 10_000
+  /// Of these, so many are read at once.
+  static let channelsReadMax = 500
+  /// Bytes and words of what is searched for; more is `invalid-search-terms`.
+  static let searchBytesMax = 256
+  static let searchWordsMax = 16
   /// Bytes of a room's language; longer is `not-acceptable`. RFC 5646 4.4.1:
   /// all tags in use fit 35.
   static let languageBytesMax = 35

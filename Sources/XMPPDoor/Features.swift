@@ -46,10 +46,12 @@ enum Features {
     Hats.self,
     SelfPing.self,
     OccupantIDs.self,
+    MemberListVersions.self,
     RoomVCard.self,
     Moderation.self,
     SlowMode.self,
     RoomActivity.self,
+    ExtendedChannelSearch.self,
   ]
 
   static func table() -> FeatureTable {
@@ -113,9 +115,7 @@ enum Features {
     XEP(357, "", "Push Notifications"),
     XEP(363, "", "HTTP File Upload"),
     XEP(372, "", "References", note: "mentions"),
-    XEP(433, "", "Extended Channel Search"),
     XEP(441, "", "Message Archive Management Preferences"),
-    XEP(463, "", "MUC Affiliations Versioning"),
     XEP(484, "", "Fast Authentication Streamlining Tokens"),
     XEP(490, "", "Message Displayed Synchronization"),
     XEP(0, "", "RFC 7395: XMPP over WebSocket"),

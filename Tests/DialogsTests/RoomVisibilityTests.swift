@@ -11,8 +11,8 @@ import Testing
     case .enter, .show, .exit, .say, .signal, .whisper, .pass, .marker, .members, .roles, .configure, .abandon, .topic, .invite,
       .decline, .askForVoice, .register, .destroy, .occupants, .place:
       true
-    // Of a room that is not there yet; of a session.
-    case .create, .vacate, .reseat: false
+    // Of a room that is not there yet; of a session; for the server, which names listed rooms only.
+    case .create, .vacate, .reseat, .headcounts: false
     }
   }
 

@@ -115,6 +115,21 @@ final class RecordingSession: LiveSession {
     }
   }
 
+  /// The steps of the member list that have been heard, which `taken` and this forget.
+  func steps() -> [MemberListStep] {
+    let deliveries = heard.withLock { heard in
+      defer { heard = [] }
+      return heard
+    }
+    return deliveries.compactMap { delivery in
+      switch delivery {
+      case .signal(.occupant(let presence), _): presence.listStep
+      case .signal(.notice(let notice), _): notice.listStep
+      case .signal, .entry, .outcome: nil
+      }
+    }
+  }
+
   /// What has been heard since the last time.
   func taken() -> [Heard] {
     let deliveries = heard.withLock { heard in

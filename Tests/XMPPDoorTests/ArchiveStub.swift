@@ -1,11 +1,13 @@
 import Addresses
 import Dialogs
 
-/// A store that knows one user's archive and nothing else: what a query asks of
+/// A store that knows one user's archive, the directory of rooms and nothing else: what a query asks of
 /// it is what is tested.
 struct ArchiveStub: StoreReader {
   var entries: [Entry]
   var users: [BareJID: User] = [:]
+  /// Listed, by localpart.
+  var rooms: [Room] = []
 
   struct NotAsked: Error {}
 
@@ -68,7 +70,10 @@ struct ArchiveStub: StoreReader {
   func memberChanges(of room: DialogID, after: Position, limit: Int) throws -> [Member] { throw NotAsked() }
   func memberships(of user: UserID) throws -> [(room: RoomName, since: Position)] { throw NotAsked() }
   func rooms(of user: UserID, before: Position, limit: Int) throws -> [RoomView] { throw NotAsked() }
-  func rooms(in realm: RealmID, listed: Bool, matching: String?, after: String?, limit: Int) throws -> [Room] { throw NotAsked() }
+  func rooms(in realm: RealmID, listed: Bool, matching: String?, after: String?, limit: Int) throws -> [Room] {
+    guard listed, matching == nil else { throw NotAsked() }
+    return Array(rooms.filter { ($0.address.local ?? "") > after ?? "" }.prefix(limit))
+  }
   func archive(of room: DialogID, _ query: ArchiveQuery) throws -> ArchivePage { throw NotAsked() }
   func feed(of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int, all: Bool) throws -> [Entry] { throw NotAsked() }
   func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog? { throw NotAsked() }

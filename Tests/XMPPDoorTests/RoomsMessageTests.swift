@@ -128,6 +128,46 @@ struct RoomsMessageTests {
           """))
   }
 
+  @Test("XEP-0463, example 8") func memberListRefused() throws {
+    let name = try room("news@chat.commons.example")
+    #expect(
+      try element {
+        RoomMessages.writeListRefused(by: name, to: "vladimir@commons.example/web", id: "foo", into: &$0)
+      }
+        == example(
+          """
+          <message from='news@chat.commons.example'
+                   to='vladimir@commons.example/web'
+                   id='foo' type='error'>
+            <error by='news@chat.commons.example' type='auth'>
+              <forbidden xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/>
+            </error>
+          </message>
+          """))
+  }
+
+  /// Each part ends with a version of which it has all.
+  @Test("XEP-0463 5.2.1: a long list in parts") func memberListParts() throws {
+    let versions: [Int64] = [3, 5, 5, 5, 8, 9]
+    let members = try versions.enumerated().map { index, version in
+      var one = try member("p\(index)@commons.example", .member)
+      one.version = Position(version)
+      return one
+    }
+    func parts(_ count: Int, since: Int64? = nil, _ itemsMax: Int) -> [String] {
+      MemberListPart.parts(
+        of: Array(members.prefix(count)), since: since.map { Position($0) }, until: Position(12), itemsMax: itemsMax
+      ).map {
+        "\($0.since.map { "\($0.number)" } ?? "-")...\($0.until.number): \($0.members.map(\.version.number))"
+      }
+    }
+    #expect(parts(0, 2) == ["-...12: []"])
+    #expect(parts(6, 6) == ["-...12: [3, 5, 5, 5, 8, 9]"])
+    #expect(parts(6, since: 2, 2) == ["2...5: [3, 5, 5, 5]", "5...12: [8, 9]"])
+    #expect(parts(6, 1) == ["-...3: [3]", "3...5: [5, 5, 5]", "5...8: [8]", "8...12: [9]"])
+    #expect(parts(4, 2) == ["-...12: [3, 5, 5, 5]"])
+  }
+
   // MARK: Invitations
 
   @Test func example57RoomSendsInvitationToInvitee() throws {

@@ -374,6 +374,20 @@ struct RoomsPresenceTests {
     #expect(user?.first(.mucAffiliations)?["until"] == "ruz41312vw")
   }
 
+  /// Who sees no addresses reads no lists, and learns of no versions.
+  @Test("XEP-0463 5.2.2") func versionsAreForThoseWhoSeeAddresses() throws {
+    for showsAddress in [true, false] {
+      let presence = try occupant(
+        "louise", "louise@commons.example", "desktop", .member, .participant, showsAddress: showsAddress)
+      let version = MemberListVersion(since: "9pacabr2q1", until: "ruz41312vw")
+      for isModerator in [false, true] {
+        let tail = OccupantWriter.shared(presence, isModerator: isModerator, version: version)
+        let text = String(decoding: tail, as: UTF8.self)
+        #expect(text.contains("<mav xmlns='urn:xmpp:muc:affiliations:1' since='9pacabr2q1' until='ruz41312vw'/>") == (showsAddress || isModerator))
+      }
+    }
+  }
+
   // MARK: Sharing
 
   /// Hostile names stay within their attributes, and what is shared is what would have been written.

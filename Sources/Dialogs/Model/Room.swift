@@ -100,7 +100,8 @@ public struct Room: Hashable, Sendable {
   public var last: Position
   /// How many people have an affiliation of member or above.
   public var memberCount: Int
-  /// Position of the last change of the member list (XEP-0463).
+  /// Position of the last change of somebody's affiliation: the version of the
+  /// member list (XEP-0463).
   public var version: Position
   /// Gone for everybody; the address is never given out again.
   public var isDestroyed: Bool
@@ -169,7 +170,7 @@ public struct Member: Hashable, Sendable {
   /// The entry that made them a member: what came before is history.
   public var since: Position
   public var joinedAt: Timestamp
-  /// Position of the last change.
+  /// Position of the last change of the affiliation.
   public var version: Position
   /// Why somebody is banned; of members nil.
   public var reason: String?

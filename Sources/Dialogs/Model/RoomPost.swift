@@ -54,6 +54,9 @@ public enum RoomIntent: Sendable {
   case occupants(RoomReference)
   /// The same without the list, which costs a look at everybody there.
   case place(RoomReference)
+  /// How many are in each room where somebody is, of all realms; for the server's
+  /// own use. `Receipt.value`: `[DialogID: Int]`.
+  case headcounts
   /// All seats of a session that has ended.
   case vacate(SessionID)
   /// A resumed session takes over the seats of its former self.
@@ -91,13 +94,19 @@ public struct Entering: Sendable {
   /// The client knows rooms (`<x xmlns=muc/>`): it may make one, and an occupant
   /// that sends it again is shown everything again.
   public let isJoin: Bool
+  /// What it has of the member list; nil: it keeps none.
+  public let list: MemberListRequest?
 
-  public init(session: any LiveSession, nick: String, password: String?, presence: Presence, isJoin: Bool) {
+  public init(
+    session: any LiveSession, nick: String, password: String?, presence: Presence, isJoin: Bool,
+    list: MemberListRequest? = nil
+  ) {
     self.session = session
     self.nick = nick
     self.password = password
     self.presence = presence
     self.isJoin = isJoin
+    self.list = list
   }
 }
 
@@ -112,15 +121,21 @@ public struct Entrance: Sendable {
   public let others: [OccupantPresence]
   /// The viewer as the others see them, with the codes of 7.2.2.
   public let own: OccupantPresence
+  /// Of the member list; nil: it is not for the viewer, or too long to be told.
+  public let listVersion: Position?
+  public let list: MemberListAnswer
 
   public init(
-    room: Room, position: Position, visibleAfter: Position, others: [OccupantPresence], own: OccupantPresence
+    room: Room, position: Position, visibleAfter: Position, others: [OccupantPresence], own: OccupantPresence,
+    listVersion: Position? = nil, list: MemberListAnswer = .nothing
   ) {
     self.room = room
     self.position = position
     self.visibleAfter = visibleAfter
     self.others = others
     self.own = own
+    self.listVersion = listVersion
+    self.list = list
   }
 }
 
@@ -270,6 +285,8 @@ public final class OccupantPresence: Sendable {
   public let occupantID: String
   /// Everybody may see the address; else only moderators and the occupant.
   public let showsAddress: Bool
+  /// It tells of a change of the member list.
+  public let listStep: MemberListStep?
   public let forms = FormSlot()
 
   public struct Destroyed: Hashable, Sendable {
@@ -288,7 +305,7 @@ public final class OccupantPresence: Sendable {
     room: RoomName, nick: String, party: Party, resource: String?, affiliation: Affiliation, role: Role,
     presence: Presence, codes: [UInt16] = [], ownCodes: [UInt16] = [], newNick: String? = nil,
     actor: String? = nil, reason: String? = nil, destroyed: Destroyed? = nil, occupantID: String,
-    showsAddress: Bool
+    showsAddress: Bool, listStep: MemberListStep? = nil
   ) {
     self.room = room
     self.nick = nick
@@ -305,6 +322,7 @@ public final class OccupantPresence: Sendable {
     self.destroyed = destroyed
     self.occupantID = occupantID
     self.showsAddress = showsAddress
+    self.listStep = listStep
   }
 }
 
@@ -322,8 +340,11 @@ public final class RoomNotice: Sendable {
   }
   public let room: RoomName
   public let kind: Kind
-  public init(room: RoomName, kind: Kind) {
+  /// Of the member list, where it tells of an affiliation.
+  public let listStep: MemberListStep?
+  public init(room: RoomName, kind: Kind, listStep: MemberListStep? = nil) {
     self.room = room
     self.kind = kind
+    self.listStep = listStep
   }
 }

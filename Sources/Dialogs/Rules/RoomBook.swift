@@ -15,6 +15,8 @@ struct RoomBook {
     var outcasts: Int?
     /// Of the list of members (`Occupancy.edition`).
     fileprivate(set) var edition: UInt64 = 0
+    /// The member list as last read (XEP-0463); `members` nil: too long.
+    var people: (version: Position, members: [Member]?)?
     var hasCounted = false
     var hasChanged = false
     init(_ room: Room) { self.room = room }
@@ -46,7 +48,7 @@ struct RoomBook {
   private(set) var leases: [BareJID: Lease] = [:]
   private var leased: [UserID: Set<BareJID>] = [:]
   private var paces: [DialogID: Pace] = [:]
-  /// Members and marks that `states` hold.
+  /// Members, member lists and marks that `states` hold.
   private var cachedRows = 0
 
   private var formerly: [(room: DialogID, change: Occupants.Change)] = []
@@ -96,6 +98,11 @@ struct RoomBook {
     state.members[user] = .some(member)
   }
 
+  mutating func remember(_ people: [Member]?, in state: State) {
+    cachedRows += (people?.count ?? 0) - (state.people?.members?.count ?? 0)
+    state.people = (state.room.version, people)
+  }
+
   mutating func finish(_ writer: any StoreWriter) throws {
     for state in dirty {
       if state.hasCounted { try writer.updateCounters(of: state.room) }
@@ -113,6 +120,7 @@ struct RoomBook {
   // MARK: Who is there
 
   func occupants(of room: DialogID) -> Occupants? { present[room] }
+  var headcounts: [DialogID: Int] { present.mapValues(\.count) }
   func rooms(of session: SessionID) -> Set<DialogID> { seats[session] ?? [] }
 
   mutating func occupy<Result>(_ room: DialogID, _ change: (inout Occupants) -> Result) -> Result {

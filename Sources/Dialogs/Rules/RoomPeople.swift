@@ -167,18 +167,34 @@ extension Judge {
     let member = Member(
       room: state.room.id, party: party, affiliation: after, nick: kept,
       since: after.isMember && before.isMember ? was?.since ?? entry.position : entry.position,
-      joinedAt: after.isMember && before.isMember ? was?.joinedAt ?? time : time, version: entry.position,
+      joinedAt: after.isMember && before.isMember ? was?.joinedAt ?? time : time,
+      version: after == before ? was?.version ?? entry.position : entry.position,
       reason: after == .outcast ? reason : nil)
     try store(member, in: state, writer)
-    state.room.version = entry.position
+    // Nicks are no part of the list.
+    var step: MemberListStep?
+    if after != before {
+      step = MemberListStep(
+        since: state.room.version, until: entry.position, readers: state.room.settings.listReaders)
+      state.room.version = entry.position
+    }
     rooms.changed(state)
     follow(party, was: before, now: after, entry, post)
-    let wasThere = rooms.occupants(of: state.room.id)?.key(of: party.id) != nil
-    if after.isMember, !before.isMember { try comeAll(party, to: state.room.id, writer) }
-    // Who has come just now has been shown as what they are.
-    if wasThere || rooms.occupants(of: state.room.id)?.key(of: party.id) == nil {
-      try changeOccupant(party, from: before, to: member, nick: shownNick, reason: reason, by: post, in: state, writer)
+    let notice = step.map { step in
+      RoomNotice(
+        room: state.room.name,
+        kind: .member(MemberChange(party: party, was: before, now: after, nick: shownNick, reason: reason)),
+        listStep: step)
     }
+    let wasThere = rooms.occupants(of: state.room.id)?.key(of: party.id) != nil
+    if after.isMember, !before.isMember { try comeAll(party, to: state.room.id, writer, step: step) }
+    let isThere = rooms.occupants(of: state.room.id)?.occupant(of: party.id)
+    if wasThere || isThere == nil {
+      try changeOccupant(party, from: before, to: member, notice, reason: reason, by: post, in: state, writer)
+    } else if isThere?.isShown == false {
+      tell(notice, in: state.room)
+    }
+    // Else they have come just now, and have been shown as what they are.
     if after.isMember, !before.isMember, party.id != post.author.id {
       try bookmark(state.room, for: party, nick: member.nick, writer)
       try tellInvitation(to: party, in: state.room, by: post.author, reason: reason, continuing, writer)
@@ -189,9 +205,11 @@ extension Judge {
   }
 
   /// A new member's app sessions are there at once.
-  mutating func comeAll(_ party: Party, to room: DialogID, _ writer: any StoreWriter) throws {
+  mutating func comeAll(
+    _ party: Party, to room: DialogID, _ writer: any StoreWriter, step: MemberListStep? = nil
+  ) throws {
     for attendance in appSessions(of: party.id) {
-      try come(attendance, to: room, writer)
+      try come(attendance, to: room, writer, step: step)
     }
   }
 
@@ -209,10 +227,11 @@ extension Judge {
   }
 
   /// What a change of affiliation does to somebody who is there (9.1 to 9.8), or
-  /// tells those who are of somebody who is not.
+  /// tells those who are of somebody who is not. `notice`: what is told of an
+  /// affiliation where no presence tells it; nil: it is the same.
   private mutating func changeOccupant(
-    _ party: Party, from before: Affiliation, to member: Member, nick: String?, reason: String?, by post: Post,
-    in state: RoomBook.State, _ writer: any StoreWriter
+    _ party: Party, from before: Affiliation, to member: Member, _ notice: RoomNotice?, reason: String?,
+    by post: Post, in state: RoomBook.State, _ writer: any StoreWriter
   ) throws {
     let after = member.affiliation
     let room = state.room
@@ -221,22 +240,17 @@ extension Judge {
       // The app shows rooms to members: its sessions are there no more.
       for seat in present.seats where seat.isApp { _ = leave(room, seat.session.id, nil, isHeard: false) }
     }
-    guard let key = rooms.occupants(of: room.id)?.key(of: party.id) else {
-      if after != before {
-        tell(
-          .notice(
-            RoomNotice(
-              room: room.name,
-              kind: .member(MemberChange(party: party, was: before, now: after, nick: nick, reason: reason))),
-            showsAddresses: room.settings.showsAddresses, moderatorsOnly: false))
-      }
-      return
-    }
+    guard let key = rooms.occupants(of: room.id)?.key(of: party.id) else { return tell(notice, in: room) }
     let actor = rooms.occupants(of: room.id)?.occupant(of: post.author.id)?.nick
     if isPutOut {
       // 9.1; 9.4.
-      return expel(
-        key, from: room, affiliation: after, codes: after == .outcast ? [301] : [321], actor: actor, reason: reason)
+      let wasShown = rooms.occupants(of: room.id)?.byKey[key]?.isShown ?? false
+      expel(
+        key, from: room, affiliation: after, codes: after == .outcast ? [301] : [321], actor: actor, reason: reason,
+        listStep: notice?.listStep)
+      // Whom the others have never seen they hear of as of somebody who is away.
+      if !wasShown { tell(notice, in: room) }
+      return
     }
     var codes: [UInt16] = []
     if let nick = member.nick, let present = rooms.occupants(of: room.id)?.byKey[key], nick != present.nick,
@@ -259,7 +273,15 @@ extension Judge {
         room.id, { $0.set(affiliation: after, role: role, isShown: changes ? true : nil, key: now) })
     else { return }
     if changes { tell(.moderates(occupant.role == .moderator, party.id, room.id)) }
-    tell(occupantPresence(of: occupant, in: room, codes: codes, actor: actor, reason: reason), of: occupant)
+    tell(
+      occupantPresence(
+        of: occupant, in: room, codes: codes, actor: actor, reason: reason, listStep: notice?.listStep), of: occupant)
+  }
+
+  /// Somebody's affiliation, by a message.
+  private mutating func tell(_ notice: RoomNotice?, in room: Room) {
+    guard let notice else { return }
+    tell(.notice(notice, showsAddresses: room.settings.showsAddresses, moderatorsOnly: false))
   }
 
   /// To everybody; of somebody who is not shown to their own seats only.
@@ -274,12 +296,13 @@ extension Judge {
   /// All seats of an occupant at once.
   mutating func expel(
     _ key: String, from room: Room, affiliation: Affiliation, codes: [UInt16], actor: String? = nil,
-    reason: String? = nil, destroyed: OccupantPresence.Destroyed? = nil
+    reason: String? = nil, destroyed: OccupantPresence.Destroyed? = nil, listStep: MemberListStep? = nil
   ) {
     guard let occupant = rooms.occupy(room.id, { $0.remove(key: key) }) else { return }
     let presence = occupantPresence(
       of: occupant, in: room, presence: unavailable(occupant.party, occupant.seats.last?.presence.resource),
-      role: Role.none, affiliation: affiliation, codes: codes, actor: actor, reason: reason, destroyed: destroyed)
+      role: Role.none, affiliation: affiliation, codes: codes, actor: actor, reason: reason, destroyed: destroyed,
+      listStep: listStep)
     if destroyed != nil {
       // 10.9: each occupant hears of the end from themselves only.
       tell(.shown(presence, to: occupant.listeners, own: true))

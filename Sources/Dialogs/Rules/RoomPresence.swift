@@ -51,11 +51,13 @@ extension Judge {
     let own = occupantPresence(of: occupant, in: state.room, ownCodes: codes)
     tell(.seated(entering.session, isModerator: role == .moderator, state.room.id))
     if occupant.isShown { tell(.occupant(plainPresence(of: occupant, in: state.room), except: session)) }
-    settle(post, entrance(state.room, others: others, own: own, member: member))
+    let list = try memberList(entering.list, for: member, in: state, writer)
+    settle(post, entrance(state.room, others: others, own: own, member: member, list: list))
   }
 
   private func entrance(
-    _ room: Room, others: [OccupantPresence], own: OccupantPresence, member: Member?
+    _ room: Room, others: [OccupantPresence], own: OccupantPresence, member: Member?,
+    list: (version: Position?, answer: MemberListAnswer) = (nil, .nothing)
   ) -> Receipt {
     var receipt = Receipt(position: head)
     receipt.room = room
@@ -63,7 +65,8 @@ extension Judge {
     // Who is no member has no history to join to: from now on.
     let visibleAfter = hides ? member.map(\.since) ?? head : .zero
     receipt.value = Entrance(
-      room: room, position: head, visibleAfter: visibleAfter, others: others, own: own)
+      room: room, position: head, visibleAfter: visibleAfter, others: others, own: own, listVersion: list.version,
+      list: list.answer)
     return receipt
   }
 
@@ -105,10 +108,11 @@ extension Judge {
         let own = occupantPresence(
           of: occupant, in: state.room, ownCodes: state.room.settings.showsAddresses ? [100] : [])
         if occupant.isShown { tell(.occupant(occupantPresence(of: occupant, in: state.room), except: session)) }
+        let list = try memberList(entering.list, for: member, in: state, writer)
         return settle(
           post,
           entrance(
-            state.room, others: shown(in: state.room, without: post.author.id), own: own, member: member))
+            state.room, others: shown(in: state.room, without: post.author.id), own: own, member: member, list: list))
       }
       broadcast(occupant, in: state.room)
       return settle(post)
@@ -140,8 +144,10 @@ extension Judge {
   // MARK: App sessions
 
   /// An app session of a member: there as long as it is connected, without
-  /// having to enter.
-  mutating func come(_ attendance: Attendance, to room: DialogID, _ writer: any StoreWriter) throws {
+  /// having to enter. `step`: that it comes tells that it has become a member.
+  mutating func come(
+    _ attendance: Attendance, to room: DialogID, _ writer: any StoreWriter, step: MemberListStep? = nil
+  ) throws {
     guard !attendance.isUnseen,
       let state = try lookUp(.dialog(room), for: attendance.session.party, writer), !state.room.isDestroyed,
       let member = try member(attendance.session.party.id, in: state, writer), member.affiliation.isMember
@@ -158,7 +164,9 @@ extension Judge {
         role: member.affiliation.role(isModerated: state.room.settings.isModerated))
     }
     rooms.seat(attendance.session.id, in: room, true)
-    if companion == nil, occupant.isShown { tell(.occupant(occupantPresence(of: occupant, in: state.room), except: nil)) }
+    if companion == nil, occupant.isShown {
+      tell(.occupant(occupantPresence(of: occupant, in: state.room, listStep: step), except: nil))
+    }
   }
 
   // MARK: An address without a room
@@ -270,6 +278,12 @@ extension Judge {
         address, RoomBook.Lease(session: session, party: lease.party, nick: lease.nick, presence: lease.presence))
     }
     settle(post)
+  }
+
+  mutating func headcounts(_ post: Post) {
+    var receipt = Receipt(position: head)
+    receipt.value = rooms.headcounts
+    settle(post, receipt)
   }
 
   mutating func occupants(

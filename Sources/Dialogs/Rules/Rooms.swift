@@ -32,6 +32,7 @@ extension Judge {
       try destroy(post, room, reason: reason, alternate: alternate, password: password, writer)
     case .occupants(let room): try occupants(post, room, lists: true, writer)
     case .place(let room): try occupants(post, room, lists: false, writer)
+    case .headcounts: headcounts(post)
     case .vacate(let session): try vacate(session, post, writer)
     case .reseat(let old, let session): reseat(from: old, to: session, post)
     }
@@ -208,7 +209,8 @@ extension Judge {
   func occupantPresence(
     of occupant: Occupants.Occupant, in room: Room, presence: Presence? = nil, role: Role? = nil,
     affiliation: Affiliation? = nil, codes: [UInt16] = [], ownCodes: [UInt16] = [], newNick: String? = nil,
-    actor: String? = nil, reason: String? = nil, destroyed: OccupantPresence.Destroyed? = nil
+    actor: String? = nil, reason: String? = nil, destroyed: OccupantPresence.Destroyed? = nil,
+    listStep: MemberListStep? = nil
   ) -> OccupantPresence {
     let shown = presence ?? occupant.seats.last?.presence ?? unavailable(occupant.party, nil)
     return OccupantPresence(
@@ -216,7 +218,7 @@ extension Judge {
       affiliation: affiliation ?? occupant.affiliation, role: role ?? (shown.isAvailable ? occupant.role : .none),
       presence: shown, codes: codes, ownCodes: ownCodes, newNick: newNick, actor: actor, reason: reason,
       destroyed: destroyed, occupantID: realms.occupantID(of: occupant.party.id, in: room.name),
-      showsAddress: room.settings.showsAddresses)
+      showsAddress: room.settings.showsAddresses, listStep: listStep)
   }
 
   /// As the occupant is, without what happened: shared, so that it is encoded once

@@ -44,6 +44,12 @@ public enum NS {
   public static let carbonsRules: StaticString = "urn:xmpp:carbons:rules:0"
   /// XEP-0440.
   public static let channelBinding: StaticString = "urn:xmpp:sasl-cb:0"
+  /// XEP-0433.
+  public static let channelSearch: StaticString = "urn:xmpp:channel-search:0:search"
+  /// XEP-0433 4.2: its conditions of errors.
+  public static let channelSearchError: StaticString = "urn:xmpp:channel-search:0:error"
+  /// XEP-0433 4.2: a type of form.
+  public static let channelSearchParameters: StaticString = "urn:xmpp:channel-search:0:search-params"
   /// XEP-0085.
   public static let chatStates: StaticString = "http://jabber.org/protocol/chatstates"
   /// RFC 6120 4.8.2: content of client-to-server streams.

@@ -1,3 +1,4 @@
+import Dialogs
 import XMLStream
 import XMPP
 
@@ -7,6 +8,17 @@ struct MemberListVersion: Hashable, Sendable {
   var since: String?
   /// The list afterwards.
   var until: String
+
+  init(since: String? = nil, until: String) {
+    self.since = since
+    self.until = until
+  }
+
+  /// Opaque, and of this log only, as the versions of rosters are.
+  init(since: Position?, until: Position, in room: RoomName, _ parley: Parley) {
+    self.init(
+      since: since.map { parley.cursor($0, in: room.realm) }, until: parley.cursor(until, in: room.realm))
+  }
 
   /// Writes `<mav/>` into an open `<x xmlns='…muc#user'/>`.
   func write(into writer: inout ElementWriter) {
@@ -32,5 +44,42 @@ enum KnownMemberList: Hashable, Sendable {
     } else {
       self = .nothing
     }
+  }
+
+  /// What is no version of ours is as good as none.
+  func request(in realm: RealmID, _ parley: Parley) -> MemberListRequest {
+    guard case .until(let version) = self, let since = parley.position(ofCursor: version, in: realm) else {
+      return .whole
+    }
+    return .since(since)
+  }
+}
+
+/// What one message says of a member list: a long one takes several, each of which leads from the version before it to the
+/// next (XEP-0463 5.2.1).
+struct MemberListPart: Hashable {
+  let since: Position?
+  let until: Position
+  let members: [Member]
+
+  /// - Parameters:
+  ///   - members: by version.
+  ///   - since: what the client has; nil: nothing.
+  static func parts(
+    of members: [Member], since: Position?, until: Position, itemsMax: Int = DoorLimits.memberListItemsMax
+  ) -> [MemberListPart] {
+    var parts: [MemberListPart] = []
+    var known = since
+    var rest = members[...]
+    while rest.count > itemsMax {
+      let version = rest[rest.startIndex + itemsMax - 1].version
+      // A client that has heard of a version has heard all of it.
+      let part = rest.prefix { $0.version <= version }
+      if part.count == rest.count { break }
+      parts.append(MemberListPart(since: known, until: version, members: Array(part)))
+      known = version
+      rest = rest.dropFirst(part.count)
+    }
+    return parts + [MemberListPart(since: known, until: until, members: Array(rest))]
   }
 }

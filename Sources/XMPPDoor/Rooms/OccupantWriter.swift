@@ -53,15 +53,15 @@ enum OccupantWriter {
     return Array(writer.buffer.readableBytesView.dropFirst(start))
   }
 
-  /// The tail for everybody but the occupant, encoded once per presence and kept with it.
+  /// The tail for everybody but the occupant, encoded once per presence and kept with it. A version is for those only who
+  /// are shown addresses.
   static func shared(
-    _ presence: OccupantPresence, isModerator: Bool, version: MemberListVersion? = nil
+    _ presence: OccupantPresence, isModerator: Bool, version: @autoclosure () -> MemberListVersion? = nil
   ) -> [UInt8] {
     let tails = presence.forms.form(for: .xmpp) {
       Tails(
-        addressed: tail(of: presence, dress: .addressed, version: version),
-        // The address is the only difference.
-        anonymous: presence.showsAddress ? nil : tail(of: presence, dress: .anonymous, version: version))
+        addressed: tail(of: presence, dress: .addressed, version: version()),
+        anonymous: presence.showsAddress ? nil : tail(of: presence, dress: .anonymous))
     }
     return isModerator ? tails.addressed : tails.anonymous ?? tails.addressed
   }

@@ -32,9 +32,12 @@ enum RoomInbound {
         return turn.fail(error)
       }
       let entering = Entering(
-        session: session.handle, nick: nick, password: request?.password, presence: presence, isJoin: request != nil)
+        session: session.handle, nick: nick, password: request?.password, presence: presence, isJoin: request != nil,
+        list: request?.known?.request(in: session.party.realm, session.parley))
       turn.postToRoom(.enter(.address(address), entering)) { receipt in
-        if let entrance = receipt.value as? Entrance { entered(entrance, request?.history, session) }
+        guard let entrance = receipt.value as? Entrance else { return }
+        RoomOutbound.memberList(entrance, id: turn.stanza.id, to: session)
+        entered(entrance, request?.history, session)
       }
     }
   }
@@ -47,7 +50,8 @@ enum RoomInbound {
     session.rooms.entered(entrance, isLease: isLease)
     let seesAll = room.settings.showsAddresses || entrance.own.role == .moderator
     for other in entrance.others { RoomOutbound.presence(other, seesAll ? .roomOpen : .room, to: session) }
-    RoomOutbound.presence(entrance.own, .roomOwn, to: session)
+    let version = entrance.listVersion.map { MemberListVersion(since: nil, until: $0, in: room.name, session.parley) }
+    RoomOutbound.presence(entrance.own, .roomOwn, version: version, to: session)
     let request = history ?? HistoryRequest()
     guard !isLease else { return RoomOutbound.topic(room, to: session) }
     guard request.limit > 0 else {

@@ -53,7 +53,8 @@ enum RoomMessages {
     return true
   }
 
-  /// The member list, or what has changed of it, for who enters (XEP-0463 5.2.1).
+  /// The member list, or what has changed of it, for who enters (XEP-0463 5.2.1). Without nicks: they change, and no version
+  /// tells it.
   static func write(
     _ members: [Member], version: MemberListVersion, of room: RoomName, to: String, id: String?,
     into writer: inout ElementWriter
@@ -65,10 +66,16 @@ enum RoomMessages {
       writer.open("item")
       writer.attribute("affiliation", member.affiliation.text)
       writer.attribute("jid", member.party.address.description)
-      if member.affiliation.isMember { writer.attribute("nick", member.nick) }
       writer.close()
     }
     writer.close()
+    writer.close()
+  }
+
+  /// Who enters may not read the list (XEP-0463 5.2.3).
+  static func writeListRefused(by room: RoomName, to: String, id: String?, into writer: inout ElementWriter) {
+    open(room, type: .error, to: to, id: id, into: &writer)
+    StanzaError(.forbidden, type: .auth).write(into: &writer, by: room.address.description)
     writer.close()
   }
 

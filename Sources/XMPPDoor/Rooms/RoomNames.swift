@@ -2,7 +2,7 @@ import XMLStream
 import XMPP
 
 // Read for this folder: XEP-0045 1.35.5, XEP-0004 2.13.2, XEP-0077 2.4, XEP-0249 1.2, XEP-0317 0.3.1, XEP-0421 1.0.1,
-// XEP-0463 0.2.0, XEP-0486 0.1.0, XEP-0500 0.1.1.
+// XEP-0433 0.1.0, XEP-0463 0.2.0, XEP-0486 0.1.0, XEP-0500 0.1.1.
 
 /// The elements of rooms, by namespace (XEP-0045 19).
 extension Name {

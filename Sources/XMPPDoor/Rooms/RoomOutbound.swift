@@ -155,14 +155,48 @@ enum RoomOutbound {
 
   // MARK: What is not kept
 
-  static func presence(_ presence: OccupantPresence, _ form: Form, to session: XMPPSession) {
+  /// - Parameter version: of the member list, for who has just entered.
+  static func presence(
+    _ presence: OccupantPresence, _ form: Form, version: MemberListVersion? = nil, to session: XMPPSession
+  ) {
+    let to = session.jid.description
+    let step = presence.listStep
+    let isReader = step.map { session.rooms.reads($0, presence, isOwn: form == .roomOwn) } ?? true
+    func stepped() -> MemberListVersion? {
+      step.map { MemberListVersion(since: $0.since, until: $0.until, in: presence.room, session.parley) }
+    }
     session.send { writer in
-      if form == .roomOwn {
-        return OccupantWriter.write(presence, dress: .own, to: session.jid.description, into: &writer)
+      switch form {
+      case .roomOwn:
+        let version = version ?? (isReader ? stepped() : nil)
+        OccupantWriter.write(presence, dress: .own, version: version, to: to, into: &writer)
+      case .roomOpen where !isReader:
+        // A moderator who is no admin: sees addresses, reads no lists.
+        OccupantWriter.write(presence, dress: .addressed, to: to, into: &writer)
+      default:
+        writer.open(.presence)
+        writer.attribute("to", to)
+        writer.close(with: OccupantWriter.shared(presence, isModerator: form == .roomOpen, version: stepped()))
       }
-      writer.open(.presence)
-      writer.attribute("to", session.jid.description)
-      writer.close(with: OccupantWriter.shared(presence, isModerator: form == .roomOpen))
+    }
+  }
+
+  /// What who enters is told of the member list, before all else (XEP-0463 5.2.1).
+  ///
+  /// - Parameter id: of the presence with which they enter.
+  static func memberList(_ entrance: Entrance, id: String?, to session: XMPPSession) {
+    let (room, to) = (entrance.room.name, session.jid.description)
+    switch entrance.list {
+    case .nothing: break
+    case .refused: session.send { RoomMessages.writeListRefused(by: room, to: to, id: id, into: &$0) }
+    case .members(let members, let since):
+      guard let until = entrance.listVersion else { return }
+      for part in MemberListPart.parts(of: members, since: since, until: until) {
+        let version = MemberListVersion(since: part.since, until: part.until, in: room, session.parley)
+        session.send {
+          RoomMessages.write(part.members, version: version, of: room, to: to, id: House.randomID(), into: &$0)
+        }
+      }
     }
   }
 
@@ -208,9 +242,14 @@ enum RoomOutbound {
   }
 
   static func notice(_ notice: RoomNotice, _ form: Form, to session: XMPPSession) {
+    let version = notice.listStep.flatMap { step in
+      session.rooms.reads(step, in: notice.room)
+        ? MemberListVersion(since: step.since, until: step.until, in: notice.room, session.parley) : nil
+    }
     session.send {
       RoomMessages.write(
-        notice, showsAddresses: form == .roomOpen, to: session.jid.description, id: House.randomID(), into: &$0)
+        notice, showsAddresses: form == .roomOpen, version: version, to: session.jid.description,
+        id: House.randomID(), into: &$0)
     }
   }
 

@@ -18,14 +18,13 @@ enum RoomPeople {
         let found = occupancy.occupants.filter { $0.role == role }.sorted { $0.nick < $1.nick }
         turn.reply { AdminQuery.write(found, showsAddresses: true, into: &$0) }
       case .affiliation(let affiliation):
-        // Who belongs to a room where everybody is known may know who else does: OMEMO needs it.
-        let belongs = occupancy.affiliation.isMember || (occupancy.role > .none && !room.settings.isMembersOnly)
+        let among: Set<Affiliation> = affiliation == .member ? [.member, .watcher] : [affiliation]
         // 10.5, 10.8: where not everybody is known, owners and admins are for owners to list.
         let isOwners = affiliation >= .admin && !room.settings.showsAddresses
-        guard isOwners ? occupancy.affiliation == .owner
-          : isAdmin || (affiliation >= .member && belongs && room.settings.showsAddresses)
-        else { throw StanzaError(inRoom: isOwners ? .notOwner : .notAdmin) }
-        let among: Set<Affiliation> = affiliation == .member ? [.member, .watcher] : [affiliation]
+        let readable = room.settings.readable(by: occupancy.affiliation, isThere: occupancy.role > .none)
+        guard isOwners ? occupancy.affiliation == .owner : readable.isSuperset(of: among) else {
+          throw StanzaError(inRoom: isOwners ? .notOwner : .notAdmin)
+        }
         let lists = turn.session.house.memberLists
         if let list = lists.find(affiliation, of: room.id, occupancy.edition) { return turn.reply { $0.raw(list) } }
         turn.fetch {

@@ -15,6 +15,7 @@ struct RoomSeats {
     /// nil: the client is setting the room up.
     var room: RoomName?
     var nick: String
+    var affiliation: Affiliation
     /// What stands in the log up to here was history.
     var since: Position
     var pace: Pace
@@ -27,7 +28,8 @@ struct RoomSeats {
 
   mutating func entered(_ entrance: Entrance, isLease: Bool) {
     seats[entrance.room.address] = Seat(
-      room: isLease ? nil : entrance.room.name, nick: entrance.own.nick, since: entrance.position,
+      room: isLease ? nil : entrance.room.name, nick: entrance.own.nick, affiliation: entrance.own.affiliation,
+      since: entrance.position,
       pace: isLease ? Pace() : Pace(reading: entrance.position))
   }
 
@@ -46,9 +48,23 @@ struct RoomSeats {
       seats[presence.room.address]?.nick = presence.nick
       // A room that was being set up is there.
       if presence.room.dialog != DialogID(0) { seats[presence.room.address]?.room = presence.room }
+      seats[presence.room.address]?.affiliation = presence.affiliation
     } else if presence.newNick == nil {
       seats[presence.room.address] = nil
     }
+  }
+
+  /// Whether the client may know how the member list has changed.
+  func reads(_ step: MemberListStep, in room: RoomName) -> Bool {
+    seats[room.address].map { $0.affiliation >= step.readers } ?? false
+  }
+
+  /// The same where a presence tells it. Of a change that lets the client itself see more of the list, or less, no version is
+  /// told: what it has is not the list any more, and it asks anew.
+  func reads(_ step: MemberListStep, _ presence: OccupantPresence, isOwn: Bool) -> Bool {
+    guard isOwn else { return reads(step, in: presence.room) }
+    guard presence.isAvailable, let seat = seats[presence.room.address] else { return false }
+    return presence.affiliation >= step.readers && presence.affiliation.seesOutcasts == seat.affiliation.seesOutcasts
   }
 
   /// An entry was committed. True: it may be told now.
