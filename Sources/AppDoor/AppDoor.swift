@@ -43,7 +43,7 @@ public final class AppDoor: Sendable {
   /// What the server can do beyond the first protocol version's ground.
   static let features = [
     "contacts", "blocks", "groups", "markers", "typing", "presence", "sync", "edits", "deletions", "reactions",
-    "replies", "content.location", "content.contact", "content.sticker", "content.custom",
+    "replies", "avatars", "content.location", "content.contact", "content.sticker", "content.custom",
   ]
 
   /// - Parameters:

@@ -27,6 +27,9 @@ enum Operations {
     .init(GetDialog.self),
     .init(UpdateDialog.self),
     .init(DeleteDialog.self),
+    .init(uploading: PutDialogAvatar.self),
+    .init(downloading: GetDialogAvatar.self),
+    .init(DeleteDialogAvatar.self),
     .init(ListMembers.self),
     .init(PutMember.self),
     .init(RemoveMember.self),
@@ -41,7 +44,14 @@ enum Operations {
   ]
 }
 
-/// An operation without its types: JSON in, status and JSON out.
+/// What a request brings: JSON, or bytes where the operation takes them.
+struct Received: Sendable {
+  var json = JSONValue.object([])
+  var bytes: [UInt8] = []
+  var parameters: [String: String] = [:]
+}
+
+/// An operation without its types: bytes in, an answer out.
 struct OperationEntry: Sendable {
   let name: String
   let method: Method
@@ -49,25 +59,57 @@ struct OperationEntry: Sendable {
   let pathParameters: [String]
   let successes: [Int]
   let needsCaller: Bool
-  let perform: @Sendable (JSONValue, [String: String], Call) async throws(Problem) -> (status: Int, body: [UInt8])
+  /// Of a request's body.
+  let bytesMax: Int
+  /// The body is no JSON.
+  let takesBytes: Bool
+  let perform: @Sendable (Received, Call) async throws -> Answer
+
+  enum Answer: Sendable {
+    case done
+    case json(status: Int, [UInt8])
+    case bytes(Download)
+  }
 
   init<Op: ServedOperation>(_ operation: Op.Type) {
+    self.init(operation) { Self.answer(try await Op.perform($0, $2)) }
+  }
+
+  init<Op: UploadOperation>(uploading operation: Op.Type) {
+    self.init(operation, takesBytes: true, bytesMax: Op.bytesMax) {
+      Self.answer(try await Op.perform($0, $1, $2))
+    }
+  }
+
+  init<Op: DownloadOperation>(downloading operation: Op.Type) {
+    self.init(operation) { .bytes(try await Op.perform($0, $2)) }
+  }
+
+  private init<Op: Operation>(
+    _ operation: Op.Type, takesBytes: Bool = false, bytesMax: Int = AppLimits.bodyBytesMax,
+    _ perform: @escaping @Sendable (Op.Input, [UInt8], Call) async throws -> Answer
+  ) {
     name = Op.name
     method = Op.method
     path = Op.path
     pathParameters = Op.pathParameters
     successes = Op.successes
     needsCaller = Op.needsCaller
-    perform = { (value, parameters, call) async throws(Problem) in
+    self.takesBytes = takesBytes
+    self.bytesMax = bytesMax
+    self.perform = { (received, call) in
       let input: Op.Input
       do throws(InputError) {
-        input = try InputDecoder.decode(Op.Input.self, from: value, parameters: parameters)
+        input = try InputDecoder.decode(Op.Input.self, from: received.json, parameters: received.parameters)
       } catch { throw Problem(error) }
-      let outcome = try await Op.perform(input, call)
-      if outcome.status == 204 { return (204, []) }
-      var writer = JSONWriter(capacity: 512)
-      outcome.output.write(to: &writer)
-      return (outcome.status, writer.bytes)
+      return try await perform(input, received.bytes, call)
     }
+  }
+
+  private static func answer<Output: JSONWritable>(_ outcome: Outcome<Output>) -> Answer {
+    if outcome.status == 204 { return .done }
+    var writer = JSONWriter(capacity: 512)
+    outcome.output.write(to: &writer)
+    return .json(status: outcome.status, writer.bytes)
   }
 }

@@ -34,6 +34,7 @@ enum Titles {
     case 405: "Method Not Allowed"
     case 409: "Conflict"
     case 413: "Content Too Large"
+    case 415: "Unsupported Media Type"
     case 422: "Unprocessable Content"
     case 426: "Upgrade Required"
     case 429: "Too Many Requests"

@@ -5,7 +5,7 @@ import Dialogs
 /// its members for apps that show it in their own words, and a text for all others.
 struct SystemContent {
   enum Kind: String, CaseIterable {
-    case created, named, topic, settings, joined, added, left, removed, banned, role, destroyed
+    case created, named, topic, avatar, settings, joined, added, left, removed, banned, role, destroyed
   }
 
   private let kind: Kind
@@ -43,12 +43,16 @@ struct SystemContent {
       guard let name = now.name else { return SystemContent(.named, "\(author.name) removed the dialog's name") }
       return SystemContent(.named, "\(author.name) named the dialog \"\(name)\"", [("name", name)])
     }
+    if now.avatarHash != was.avatarHash {
+      return SystemContent(
+        .avatar, "\(author.name) \(now.avatarHash == nil ? "removed" : "changed") the dialog's picture",
+        [("avatarHash", now.avatarHash)])
+    }
     // What changed, where a client can be told in a word; all of it is in the event's `dialog`.
     return SystemContent(
       .settings, "\(author.name) changed the dialog's settings",
       [
         ("about", now.about == was.about ? nil : now.about),
-        ("avatarHash", now.avatarHash == was.avatarHash ? nil : now.avatarHash),
         ("dialogType", now.isMembersOnly == was.isMembersOnly ? nil : now.wireType.rawValue),
         ("historyVisibility", now.history == was.history ? nil : now.history.wire.rawValue),
       ])

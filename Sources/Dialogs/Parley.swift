@@ -48,7 +48,7 @@ public final class Parley: Sendable {
     accounts = AccountCache()
     readers = Workers(label: "parley.reader", count: min(max(2, threads), Limits.readersMax))
     derivers = Workers(label: "parley.deriver", count: max(1, threads))
-    let desk = try Desk(store: store, hub: hub, clock: clock, realms: realmTable, logger: logger)
+    let desk = try Desk(store: store, hub: hub, clock: clock, realms: realmTable, inbox: inbox, logger: logger)
     committer = Committer(inbox: inbox, desk: desk)
   }
 

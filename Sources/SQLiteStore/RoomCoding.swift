@@ -140,7 +140,8 @@ extension FactCoding {
     out.write(invitation.inviter.id.number)
     out.write(invitation.reason) { $0.write($1) }
     out.write(invitation.password) { $0.write($1) }
-    out.write(invitation.isMediated)
+    // Stored the other way round.
+    out.write(!invitation.isBookmarked)
     out.write(invitation.continuing) { $0.write($1.thread) { $0.write($1) } }
   }
 
@@ -149,7 +150,7 @@ extension FactCoding {
   ) throws -> Invitation {
     Invitation(
       room: try room(DialogID(try from.int())), inviter: try party(UserID(try from.int())),
-      reason: try from.optional(text), password: try from.optional(text), isMediated: try from.flag(),
+      reason: try from.optional(text), password: try from.optional(text), isBookmarked: try !from.flag(),
       // The first ones end here.
       continuing: from.isAtEnd
         ? nil

@@ -57,6 +57,18 @@ enum DoorLimits {
   /// (1 MiB): of more items the newest are given, and that there are others is
   /// said (6.5.4). The last items that are told at once stay below it, too.
   static let itemsBytesMax = 512 * 1024
+  /// Of one contact's last items; what is beyond can be asked for. What is small
+  /// enough to be pushed to everybody fits: an avatar's metadata, a list of devices.
+  static let contactItemsBytesMax = 64 * 1024
+  /// Contacts whose last items are looked up at once, so that a roster of thousands
+  /// leaves the store's readers to others in between.
+  static let lastItemsContacts = 64
+  /// Bytes of last items of contacts after which the client has to take them before
+  /// more are looked up.
+  static let lastItemsBytesMax = 128 * 1024
+  /// Bytes unacknowledged, a quarter of what is held at all, up to which more is sent
+  /// of what comes by and by.
+  static let unacknowledgedBytesPaced = 256 * 1024
   /// What an item weighs beside its payload.
   static let itemOverheadBytes = 128
   /// Capability hashes whose interests are known, of the whole server; at the
@@ -103,6 +115,9 @@ enum DoorLimits {
   /// Bytes and words of what is searched for; more is `invalid-search-terms`.
   static let searchBytesMax = 256
   static let searchWordsMax = 16
+  /// Invitations that wait until the client has answered what it is interested in;
+  /// of further ones only the bookmark tells.
+  static let invitationsHeldMax = 256
   /// Bytes of a room's language; longer is `not-acceptable`. RFC 5646 4.4.1:
   /// all tags in use fit 35.
   static let languageBytesMax = 35

@@ -58,6 +58,9 @@ final class XMPPSession {
   /// What the server has asked the client, oldest first.
   private var questions: [(id: String, answered: (XMPPSession, Stanza) -> Void)] = []
 
+  /// What is sent by and by, as the client takes it.
+  private var paced: [() -> Void] = []
+
   private struct InFlight {
     let token: UInt64
     let number: UInt64?
@@ -296,6 +299,21 @@ final class XMPPSession {
 
   private var lags: Bool { isUnread || owes(DoorLimits.unacknowledgedMax) }
 
+  /// More waits for the client than what is sent by and by may add to.
+  private var isBehind: Bool {
+    isUnread || owes(DoorLimits.unacknowledgedMax / 2)
+      || management.outbound.byteCount > DoorLimits.unacknowledgedBytesPaced
+  }
+
+  /// Goes on once the client has taken what it was sent so far; now, where it has.
+  func whenTaken(_ run: @escaping () -> Void) {
+    if !isBehind { return run() }
+    // Who does not even take what is due is told no more of what it can ask for.
+    guard paced.count < DoorLimits.waitingTurnsMax else { return }
+    paced.append(run)
+    if management.isEnabled { askForSign() }
+  }
+
   private var isUnread: Bool { connection?.isWritable == false }
 
   private func owes(_ count: Int) -> Bool { management.outbound.count >= count }
@@ -404,6 +422,7 @@ final class XMPPSession {
 
   /// The client reads again, or is back: what it missed comes from the log.
   func resumeReading() {
+    while !paced.isEmpty, !isBehind { paced.removeFirst()() }
     if let from = pace.resume() { readOn(after: from) }
   }
 
@@ -443,7 +462,8 @@ final class XMPPSession {
         return marker.asked ? (entry.author.id == party.id ? .carbonSent : .direct) : nil
       }
       message = stanza
-    case .contact, .blocks, .profile, .invitation: return .direct
+    case .contact, .blocks, .profile: return .direct
+    case .invitation(let invitation): return invitation.isFor(attendance?.interests ?? []) ? .direct : nil
     case .dialogOpened, .room, .node: return nil
     }
     let copies = carbons && !message.traits.contains(.uncopied)
@@ -707,6 +727,7 @@ final class XMPPSession {
     inFlight = []
     waiting = []
     questions = []
+    paced = []
     slots = [:]
   }
 }

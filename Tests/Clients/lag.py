@@ -12,6 +12,8 @@ MUC = "http://jabber.org/protocol/muc"
 SAID = 1500
 # DoorLimits.unacknowledgedMax, and what may be under way when it is noticed.
 OWED = 512
+# Contacts and the bytes of each one's item: together more than `XMPPLimits.unacknowledgedBytesMax`.
+PUBLISHERS, ITEM = 30, 48_000
 
 
 class Listener(XMPP):
@@ -20,6 +22,8 @@ class Listener(XMPP):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.handled, self.bodies = 0, []
+        # Whose items it is told (XEP-0163); the id of what the server asks it.
+        self.publishers, self.asked = [], None
 
     def parse(self, data):
         found = super().parse(data)
@@ -29,6 +33,10 @@ class Listener(XMPP):
                 body = stanza.findtext("{jabber:client}body")
                 if body is not None:
                     self.bodies.append(body)
+                if stanza.find("{http://jabber.org/protocol/pubsub#event}event") is not None:
+                    self.publishers.append(stanza.get("from"))
+                if stanza.find("{http://jabber.org/protocol/disco#info}query") is not None:
+                    self.asked = stanza.get("id")
         return [s for s in found if s.tag not in STANZAS or s.get("type") == "result"]
 
     def acknowledge(self):
@@ -77,6 +85,41 @@ def resident(server):
     """Bytes of memory that the server has."""
     status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
     return 1024 * int(status.split("VmRSS:")[1].split()[0])
+
+
+def last_items(checks, server):
+    """Last items of contacts (XEP-0163 4.3.4), together more than stream management holds: they come as they are taken."""
+    names = [f"friend{number}" for number in range(PUBLISHERS)]
+    server.add_users("nurse", *names)
+    for name in names:
+        server.befriend("nurse", name)
+        friend = XMPP(name, server.xmpp)
+        friend.connect()
+        friend.send("<iq type='set' id='p'><pubsub xmlns='http://jabber.org/protocol/pubsub'><publish node='urn:example:news'>"
+                    f"<item id='i'><news xmlns='urn:example:news'>{'x' * ITEM}</news></item></publish></pubsub></iq>")
+        friend.stanza(lambda s: s.get("id") == "p" and s.get("type") == "result", "the publication")
+        friend.close()
+    nurse = Listener("nurse", server.xmpp)
+    nurse.connect()
+    nurse.send(f"<enable xmlns='{SM}' resume='true'/>")
+    nurse.stanza(lambda s: s.tag == f"{{{SM}}}enabled", "enabled")
+    nurse.handled = 0
+    with checks.check("lag: last items of contacts wait for who does not acknowledge, and come when it does"):
+        nurse.send("<presence><c xmlns='http://jabber.org/protocol/caps' hash='sha-1' node='urn:lag' ver='lag'/></presence>")
+        nurse.in_step()
+        nurse.send(f"<iq type='result' id='{nurse.asked}' to='localhost'><query xmlns='http://jabber.org/protocol/disco#info'>"
+                   "<feature var='urn:example:news+notify'/></query></iq>")
+        for _ in range(5):
+            nurse.in_step()
+        expect(len(nurse.publishers) < PUBLISHERS, "all came at once, more than may be unacknowledged")
+
+        for _ in range(2 * PUBLISHERS):
+            if len(nurse.publishers) >= PUBLISHERS:
+                break
+            nurse.acknowledge()
+            nurse.in_step()
+        expect(sorted(nurse.publishers) == sorted(f"{name}@localhost" for name in names), f"{nurse.publishers}")
+    nurse.close()
 
 
 def deaf(checks):
@@ -184,3 +227,4 @@ def run(checks):
             expect(juliet.bodies == whispered + ["aloud"], f"{len(juliet.bodies)} messages, not in order or not once")
             nurse.close()
         juliet.close()
+        last_items(checks, server)

@@ -11,8 +11,9 @@ import Testing
     case .enter, .show, .exit, .say, .signal, .whisper, .pass, .marker, .members, .roles, .configure, .abandon, .topic, .invite,
       .decline, .askForVoice, .register, .destroy, .occupants, .place:
       true
-    // Of a room that is not there yet; of a session; for the server, which names listed rooms only.
-    case .create, .vacate, .reseat, .headcounts: false
+    // Of a room that is not there yet; of a session; answered the same whatever there is; for the server, which names
+    // listed rooms only.
+    case .create, .vacate, .reseat, .unbookmark, .headcounts: false
     }
   }
 

@@ -91,8 +91,8 @@ extension StoreConformance {
     Case(name: "an invitation is in the invited user's own dialog") { scene in
       let room = try scene.write { try scene.room(of: [scene.romeo], $0) }
       for invitation in [
-        Invitation(room: room.name, inviter: scene.romeo, reason: "come \u{1F339}", password: "rose", isMediated: true),
-        Invitation(room: room.name, inviter: scene.nurse, reason: nil, password: nil, isMediated: false),
+        Invitation(room: room.name, inviter: scene.romeo, reason: "come \u{1F339}", password: "rose", isBookmarked: false),
+        Invitation(room: room.name, inviter: scene.nurse, reason: nil, password: nil, isBookmarked: true),
       ] {
         let entry = try scene.write { try scene.note(.invitation(invitation), by: scene.juliet, $0) }
         try scene.read { reader in

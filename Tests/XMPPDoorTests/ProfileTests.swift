@@ -41,7 +41,7 @@ struct ProfileTests {
 
   @Test func sha1OfXEP0153() {
     // FIPS 180-1 A: SHA-1 of "abc".
-    #expect(VCard.hash(Array("abc".utf8)) == "a9993e364706816aba3e25717850c26c9cd0d89d")
+    #expect(Avatar(Array("abc".utf8)).hash == "a9993e364706816aba3e25717850c26c9cd0d89d")
   }
 
   @Test func appUsersHaveAVCard() {

@@ -83,9 +83,6 @@ struct AppResponder: HTTPResponder {
     switch status {
     case 404: HTTPRefusal(status: 404, code: "path-unknown", detail: "There is nothing at this path.")
     case 405: HTTPRefusal(status: 405, code: "method-not-allowed", detail: "This method is not for this path.")
-    case 413:
-      HTTPRefusal(
-        status: 413, code: "body-too-large", detail: "A request has at most \(AppLimits.bodyBytesMax) bytes.")
     default: HTTPRefusal(status: 400, code: "request-malformed", detail: "The request is malformed.")
     }
   }
@@ -120,26 +117,27 @@ struct AppResponder: HTTPResponder {
       try door.limiters.anonymous.take(address, now: now)
     }
 
-    var parameters: [String: String] = [:]
+    var received = Received()
     for name in operation.pathParameters {
       guard let value = context.parameters.get(name).flatMap({ PercentDecoding.decode($0) }) else {
         throw Problem(.malformed, "path-malformed", "The path's \(name) is not percent-encoded UTF-8.", field: name)
       }
-      parameters[name] = value
+      received.parameters[name] = value
     }
-    var input = JSONValue.object([])
     switch operation.method {
     case .get, .delete:
-      for (name, value) in request.uri.queryParameters where parameters[String(name)] == nil {
-        parameters[String(name)] = String(value)
+      for (name, value) in request.uri.queryParameters where received.parameters[String(name)] == nil {
+        received.parameters[String(name)] = String(value)
       }
     case .post, .put, .patch:
-      let body = try await request.body.collect(upTo: AppLimits.bodyBytesMax)
-      if body.readableBytes > 0 {
-        do throws(JSONError) { input = try JSONValue(parsing: Array(body.readableBytesView)) } catch {
+      let body = try await body(of: request, upTo: operation.bytesMax)
+      if operation.takesBytes {
+        received.bytes = Array(body.readableBytesView)
+      } else if body.readableBytes > 0 {
+        do throws(JSONError) { received.json = try JSONValue(parsing: Array(body.readableBytesView)) } catch {
           throw Problem(error)
         }
-        guard case .object = input else {
+        guard case .object = received.json else {
           throw Problem(.malformed, "input-malformed", "The body must be a JSON object.")
         }
       }
@@ -148,9 +146,20 @@ struct AppResponder: HTTPResponder {
       door: door, caller: caller,
       realm: caller.map { door.realm($0.user.realm) } ?? door.realm(host: request.head.authority), address: address,
       host: request.head.authority, isSecure: isSecure)
-    let (status, bytes) = try await operation.perform(input, parameters, call)
-    if status == 204 { return Response(status: .noContent, headers: [.cacheControl: "no-store"]) }
-    return response(status, "application/json", bytes)
+    switch try await operation.perform(received, call) {
+    case .done: return Response(status: .noContent, headers: [.cacheControl: "no-store"])
+    case .json(let status, let bytes): return response(status, "application/json", bytes)
+    case .bytes(let download): return response(download, to: request)
+    }
+  }
+
+  private static func body(of request: Request, upTo bytesMax: Int) async throws -> ByteBuffer {
+    do {
+      return try await request.body.collect(upTo: bytesMax)
+    } catch is NIOTooManyBytesError {
+      throw HTTPRefusal(
+        status: 413, code: "body-too-large", detail: "The body of this request has at most \(bytesMax) bytes.")
+    }
   }
 
   /// RFC 6750 2.1.
@@ -171,6 +180,23 @@ struct AppResponder: HTTPResponder {
     return Response(
       status: HTTPResponse.Status(code: status), headers: headers,
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+  }
+
+  private static func response(_ download: Download, to request: Request) -> Response {
+    let tag = "\"\(download.tag)\""
+    // Who may see it is asked each time; the bytes are sent once.
+    var headers: HTTPFields = [.eTag: tag, .cacheControl: "private, no-cache"]
+    // RFC 9110 13.1.2: weakly compared, so what a proxy made of the tag is as good.
+    let held = request.headers[values: .ifNoneMatch].joined(separator: ",").split(separator: ",")
+    if held.contains(where: { ["*", tag, "W/\(tag)"].contains($0.filter { $0 != " " }) }) {
+      return Response(status: .notModified, headers: headers)
+    }
+    headers[.contentType] = download.mediaType
+    headers[.xContentTypeOptions] = "nosniff"
+    headers[.contentSecurityPolicy] = "default-src 'none'; sandbox"
+    headers[.contentDisposition] = download.fileName.map { "inline; filename=\"\($0)\"" } ?? "attachment"
+    return Response(
+      status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: download.bytes)))
   }
 
   private func respond(_ body: ProblemBody, _ headers: HTTPFields) -> Response {

@@ -33,7 +33,7 @@ enum PutMember: ServedOperation {
       try reader.user(address).flatMap { try reader.member($0.id, of: room.dialog) }?.affiliation ?? .none
     }
     if address == caller.address, affiliation == nil || (affiliation == .member && !before.isMember) {
-      return .register(.dialog(room.dialog), nick: nick)
+      return .register(.dialog(room.dialog), nick: nick, bookmarks: true)
     }
     // Without a role nobody is moved down, and nobody's ban is lifted.
     if affiliation == nil, before == .outcast {

@@ -45,14 +45,16 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
   private let hub: Hub
   private let clock: any Clock
   private let logger: Logger
+  private let inbox: Inbox
   private var judge: Judge
   private var audiences = Audiences()
 
-  init(store: any Store, hub: Hub, clock: any Clock, realms: RealmTable, logger: Logger) throws {
+  init(store: any Store, hub: Hub, clock: any Clock, realms: RealmTable, inbox: Inbox, logger: Logger) throws {
     self.store = store
     self.hub = hub
     self.clock = clock
     self.logger = logger
+    self.inbox = inbox
     let head = try store.read { try $0.head() }
     judge = Judge(realms: realms, hub: hub, head: head.position, time: head.time)
   }
@@ -131,6 +133,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
       case .node(let event, let card): hub.route(event, card: card, into: &lanes)
       case .followed(let room, let session): audiences.follow(room, by: session)
       case .vacated(let session): audiences.forget(session)
+      case .later(let post): inbox.appendSurely(post)
       case .closed(let user, let reason):
         for attendance in hub.attendances(of: user) {
           lanes.add(.signal(.closed(reason), .direct), to: attendance.session)
@@ -180,11 +183,14 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         }
       }
     case .room: echo(entry, into: &lanes)
-    case .invitation:
+    case .invitation(let invitation):
       for attendance in hub.attendances(of: entry.author.id) {
         switch attendance.door {
         case .app: lanes.add(.entry(entry, .feed), to: attendance.session)
-        case .xmpp: if attendance.isAvailable { lanes.add(.entry(entry, .direct), to: attendance.session) }
+        case .xmpp:
+          if attendance.isAvailable, invitation.isFor(attendance.interests) {
+            lanes.add(.entry(entry, .direct), to: attendance.session)
+          }
         }
       }
     // Whoever is interested gets an event (`News.node`).
@@ -286,6 +292,10 @@ enum News {
   case card(UserID, @Sendable (Card) -> Card)
   case presence(of: UserID, to: UserID, available: Bool)
   case closed(UserID, CloseReason)
+  /// What is left to do, behind what others have posted by now. It goes with the
+  /// process: whoever leaves something to a later post sees to it that nothing
+  /// depends on it.
+  case later(Post)
   case room(RoomNews)
   /// `card`: the owner's, where they were not online.
   case node(NodeEvent, Card?)

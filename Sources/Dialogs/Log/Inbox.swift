@@ -25,6 +25,12 @@ final class Inbox: Sendable {
     }
   }
 
+  /// Queues a post of the committer's own, now or as soon as there is room; nothing
+  /// once the inbox is closed. The committer is awake.
+  func appendSurely(_ post: Post) {
+    if case .full = append(post) { whenRoom { [self] in appendSurely(post) } }
+  }
+
   var isClosed: Bool { state.withLock { $0.closed } }
   var isFull: Bool { state.withLock { $0.posts.count >= Limits.inboxPostsMax } }
 

@@ -241,8 +241,8 @@ public struct Invitation: Hashable, Sendable {
   public let inviter: Party
   public let reason: String?
   public let password: String?
-  /// Nobody's client needs telling where the bookmark says it already.
-  public let isMediated: Bool
+  /// A bookmark says it too: clients that follow bookmarks need not be invited.
+  public let isBookmarked: Bool
   /// What the room is called; nil also where the entry was read from the log: who
   /// needs it reads the room.
   public let name: String?
@@ -255,15 +255,19 @@ public struct Invitation: Hashable, Sendable {
     public init(thread: String?) { self.thread = thread }
   }
 
+  /// Whether a client is told that wants to be told of these nodes: of the bookmark
+  /// or of the invitation, never of both.
+  public func isFor(_ interests: Set<String>) -> Bool { !isBookmarked || !interests.contains(Bookmark.node) }
+
   public init(
-    room: RoomName, inviter: Party, reason: String?, password: String?, isMediated: Bool = true,
+    room: RoomName, inviter: Party, reason: String?, password: String?, isBookmarked: Bool = false,
     name: String? = nil, continuing: Continuation? = nil
   ) {
     self.room = room
     self.inviter = inviter
     self.reason = reason
     self.password = password
-    self.isMediated = isMediated
+    self.isBookmarked = isBookmarked
     self.name = name
     self.continuing = continuing
   }

@@ -46,10 +46,15 @@ public enum RoomIntent: Sendable {
   /// A visitor asks the moderators for voice (8.6).
   case askForVoice(RoomReference)
   /// The author enters the member list of an open room, or claims the nick that
-  /// is theirs there (7.10).
-  case register(RoomReference, nick: String?)
+  /// is theirs there (7.10). `bookmarks`: who becomes a member by it has no client
+  /// that would bookmark the room.
+  case register(RoomReference, nick: String?, bookmarks: Bool = false)
   /// `password`: of the alternate room; told to those who are there, and not kept.
   case destroy(RoomReference, reason: String?, alternate: BareJID?, password: String? = nil)
+  /// Goes on taking the bookmarks of a destroyed room from those who were members,
+  /// behind `after`: some in each post, so that no room holds up the log. Does
+  /// nothing to a room that is there.
+  case unbookmark(RoomReference, after: UserID)
   /// Who is there, as far as it concerns the author. `Receipt.value`: an `Occupancy`.
   case occupants(RoomReference)
   /// The same without the list, which costs a look at everybody there.

@@ -74,18 +74,6 @@ public struct Profile: Hashable, Sendable {
   }
 }
 
-/// A user's avatar as bytes, at most `Limits.avatarBytesMax`.
-public struct Avatar: Hashable, Sendable {
-  public let hash: String
-  public let mediaType: String
-  public let bytes: [UInt8]
-  public init(hash: String, mediaType: String, bytes: [UInt8]) {
-    self.hash = hash
-    self.mediaType = mediaType
-    self.bytes = bytes
-  }
-}
-
 /// A user as the log needs them: number and address, nothing that changes.
 public struct Party: Hashable, Sendable {
   public let id: UserID

@@ -69,9 +69,14 @@ extension Judge {
 
   // MARK: What the server writes
 
-  /// Somebody was made a member of a room by somebody else: their clients enter
-  /// it, now and when they come. What they have written in a bookmark of it stays.
-  mutating func bookmark(_ room: Room, for party: Party, nick: String?, _ writer: any StoreWriter) throws {
+  /// Somebody becomes a member of a room without a client that is in it: their
+  /// clients enter it, now and when they come. What they have written in a bookmark
+  /// of it stays. That is the only time: whoever takes the bookmark away later, or
+  /// `autojoin` out of it, keeps it so, and a room that is renamed has the name that
+  /// the bookmark got (XEP-0402 3: it is the user's).
+  ///
+  /// - Returns: whether clients that follow bookmarks are told.
+  mutating func bookmark(_ room: Room, for party: Party, nick: String?, _ writer: any StoreWriter) throws -> Bool {
     let known = try writer.node(Bookmark.node, of: party.id)
     let id = room.address.description
     var bookmark = Bookmark(address: room.address)
@@ -80,17 +85,19 @@ extension Judge {
     }
     let was = bookmark
     bookmark.autojoins = true
-    bookmark.name = room.settings.name ?? bookmark.name
+    bookmark.name = bookmark.name ?? room.settings.name
     bookmark.nick = nick ?? bookmark.nick
     // Without it the room would not let them in (XEP-0045 7.2.5).
     bookmark.password = room.settings.password ?? bookmark.password
-    if bookmark == was { return }
+    if bookmark == was { return false }
     do {
       var node = try known ?? newNode(Bookmark.node, of: party, [], writer)
       try put(NodePublication.Item(id: id, content: .bookmark(bookmark)), in: &node, of: party, writer)
+      return node.configuration.notifies
     } catch is Problem {
       // Their list is full. Nothing was written; they are a member all the same,
-      // and have been invited.
+      // and are invited.
+      return false
     }
   }
 
@@ -100,6 +107,48 @@ extension Judge {
       var node = try writer.node(Bookmark.node, of: party.id)
     else { return }
     try remove(item, from: &node, of: party, notifies: true, writer)
+  }
+
+  /// The room is gone: so are the bookmarks of those who were its members, of
+  /// `Limits.memberChangesMax` of them in this post and of the others in later ones.
+  mutating func unbookmarkAll(
+    of room: Room, after: UserID?, _ post: Post, _ writer: any StoreWriter
+  ) throws {
+    let members = try writer.members(
+      of: room.id, among: [.watcher, .member, .admin, .owner], after: after, limit: Limits.memberChangesMax)
+    for member in members { try unbookmark(room, for: member.party, writer) }
+    guard members.count == Limits.memberChangesMax, let last = members.last else { return }
+    tell(
+      .later(
+        Post(
+          author: post.author, intent: .room(.unbookmark(.dialog(room.id), after: last.party.id)), completion: .none)))
+  }
+
+  mutating func unbookmark(
+    _ post: Post, _ reference: RoomReference, after: UserID, _ writer: any StoreWriter
+  ) throws {
+    if let state = try lookUp(reference, for: post.author, writer), state.room.isDestroyed {
+      try unbookmarkAll(of: state.room, after: after, post, writer)
+    }
+    settle(post)
+  }
+
+  // MARK: What users take away
+
+  /// A user has taken the bookmark of a room away, item by item: they leave a public
+  /// dialog, which they can join again. Membership of a closed one stays, for they
+  /// could not come back by themselves, and so do owners and admins, who look after it.
+  ///
+  /// A list without it (XEP-0048) does not say so much: clients that know only the
+  /// list write what they have read, and may not have seen the bookmark at all.
+  mutating func unbookmarked(_ id: String, by post: Post, _ writer: any StoreWriter) throws {
+    guard let address = try? BareJID(id), let state = try lookUp(.address(address), for: post.author, writer),
+      !state.room.isDestroyed, !state.room.settings.isMembersOnly,
+      let was = try member(post.author.id, in: state, writer), was.affiliation.isMember, was.affiliation < .admin
+    else { return }
+    try apply(
+      MemberDraft(address: post.author.address, affiliation: Affiliation.none), to: post.author, was: was, by: post,
+      in: state, writer)
   }
 }
 

@@ -196,6 +196,9 @@ struct Judge {
     news.append(.settled(post, .success(receipt ?? Receipt(position: head))))
   }
 
+  /// A refusal of a post that has changed something nonetheless.
+  mutating func refuse(_ post: Post, _ problem: Problem) { news.append(.settled(post, .failure(problem))) }
+
   mutating func tell(_ item: News) { news.append(item) }
 
   mutating func nextPosition() -> Position {

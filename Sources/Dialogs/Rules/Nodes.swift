@@ -111,6 +111,7 @@ extension Judge {
     guard node.configuration.persistsItems else { throw Problem.nodeTransient }
     guard let item = try writer.item(id, in: name, of: post.author.id) else { throw Problem.itemUnknown }
     try remove(item, from: &node, of: post.author, notifies: notifies, writer)
+    if name == Bookmark.node { try unbookmarked(id, by: post, writer) }
     settle(post)
   }
 

@@ -37,6 +37,8 @@ extension Judge {
     let created = try note(.created, by: author, in: state, writer)
     try own(state, by: author, nick: nil, created, writer)
     tell(.entry(created, author: session(of: post)))
+    // Who makes a room as an occupant has a client that bookmarks it, or does not.
+    _ = try bookmark(state.room, for: author, nick: member(author.id, in: state, writer)?.nick, writer)
     for member in members { try apply(member.draft, to: member.party, was: nil, by: post, in: state, writer) }
     if let topic = draft.topic, !topic.isEmpty {
       let topic = Topic(text: topic, nick: try member(author.id, in: state, writer)?.nick, time: time)
@@ -314,7 +316,7 @@ extension Judge {
     tell(.entry(entry, author: session(of: post)))
     tell(.closed(state.room.id))
     rooms.hurry(state.room.id)
-    for member in members { try unbookmark(state.room, for: member, writer) }
+    try unbookmarkAll(of: state.room, after: nil, post, writer)
     var receipt = Receipt(position: head)
     receipt.entry = entry
     receipt.room = state.room

@@ -196,8 +196,9 @@ extension Judge {
     }
     // Else they have come just now, and have been shown as what they are.
     if after.isMember, !before.isMember, party.id != post.author.id {
-      try bookmark(state.room, for: party, nick: member.nick, writer)
-      try tellInvitation(to: party, in: state.room, by: post.author, reason: reason, continuing, writer)
+      let isTold = try bookmark(state.room, for: party, nick: member.nick, writer)
+      try tellInvitation(
+        to: party, in: state.room, by: post.author, reason: reason, isBookmarked: isTold, continuing, writer)
     } else if !after.isMember, before.isMember {
       try unbookmark(state.room, for: party, writer)
     }
@@ -403,13 +404,15 @@ extension Judge {
 
   /// Kept until the invited user's client has it, like a message.
   private mutating func tellInvitation(
-    to invited: Party, in room: Room, by inviter: Party, reason: String?, _ continuing: Invitation.Continuation?,
+    to invited: Party, in room: Room, by inviter: Party, reason: String?, isBookmarked: Bool = false,
+    _ continuing: Invitation.Continuation?,
     _ writer: any StoreWriter
   ) throws {
     let thread = continuing?.thread.flatMap { $0.utf8.count <= Limits.threadBytesMax ? $0 : nil }
     let invitation = Invitation(
       room: room.name, inviter: inviter, reason: reason, password: room.settings.password,
-      name: room.settings.name, continuing: continuing.map { _ in Invitation.Continuation(thread: thread) })
+      isBookmarked: isBookmarked, name: room.settings.name,
+      continuing: continuing.map { _ in Invitation.Continuation(thread: thread) })
     let entry = try insertOwn(
       .invitation(invitation), of: invited, at: nextPosition(), traits: [.inbound, .replayed], writer)
     try writer.putInvitation(of: invited.id, by: inviter.id, to: room.id, at: entry.position)
@@ -439,7 +442,7 @@ extension Judge {
   // MARK: Registration
 
   mutating func register(
-    _ post: Post, _ reference: RoomReference, nick: String?, _ writer: any StoreWriter
+    _ post: Post, _ reference: RoomReference, nick: String?, bookmarks: Bool, _ writer: any StoreWriter
   ) throws {
     let state = try find(reference, for: post.author, writer)
     let was = try member(post.author.id, in: state, writer)
@@ -461,6 +464,10 @@ extension Judge {
       MemberDraft(
         address: post.author.address, affiliation: was?.affiliation.isMember == true ? nil : .member, nick: nick),
       to: post.author, was: was, by: post, in: state, writer)
+    if bookmarks, was?.affiliation.isMember != true {
+      let nick = try member(post.author.id, in: state, writer)?.nick
+      _ = try bookmark(state.room, for: post.author, nick: nick, writer)
+    }
     var receipt = Receipt(position: head)
     receipt.entry = entry
     receipt.room = state.room

@@ -11,7 +11,12 @@ extension Judge {
     guard let state = try lookUp(reference, for: author, writer) else {
       return try lease(post, reference, entering)
     }
-    if state.room.isDestroyed { throw Problem.roomDestroyed }
+    if state.room.isDestroyed {
+      // Their clients would try again for ever, where the server stopped before it
+      // came to their bookmark.
+      try unbookmark(state.room, for: author, writer)
+      return refuse(post, Problem.roomDestroyed)
+    }
     let (wish, wishKey) = try Self.nick(entering.nick)
     if let present = rooms.occupants(of: state.room.id)?.occupant(of: session) {
       return try enterAgain(post, state, entering, present, wish: (wish, wishKey), writer)

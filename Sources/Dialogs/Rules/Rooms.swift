@@ -27,9 +27,11 @@ extension Judge {
       try invite(post, room, address, reason, continuing, writer)
     case .decline(let room, let address, let reason): try decline(post, room, address, reason, writer)
     case .askForVoice(let room): try askForVoice(post, room, writer)
-    case .register(let room, let nick): try register(post, room, nick: nick, writer)
+    case .register(let room, let nick, let bookmarks):
+      try register(post, room, nick: nick, bookmarks: bookmarks, writer)
     case .destroy(let room, let reason, let alternate, let password):
       try destroy(post, room, reason: reason, alternate: alternate, password: password, writer)
+    case .unbookmark(let room, let after): try unbookmark(post, room, after: after, writer)
     case .occupants(let room): try occupants(post, room, lists: true, writer)
     case .place(let room): try occupants(post, room, lists: false, writer)
     case .headcounts: headcounts(post)

@@ -2,6 +2,7 @@ import AppProtocol
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import XMPP
 
 /// One request over a connection of its own.
 struct HTTPCall: Sendable {
@@ -11,6 +12,8 @@ struct HTTPCall: Sendable {
     let body: [UInt8]
     /// nil: the body is empty or no JSON.
     var json: JSONValue? { try? JSONValue(parsing: body) }
+    /// As a play has what is no JSON.
+    var bytes: String { HTTPCall.bytes + String(decoding: Base64.encode(body), as: UTF8.self) }
   }
 
   let port: Int
@@ -18,14 +21,26 @@ struct HTTPCall: Sendable {
   let host: String
   let loop: any EventLoop
 
-  func send(_ method: String, _ path: String, body: String? = nil, token: String? = nil) async throws -> Answer {
+  /// What `body` and a play's answers begin with that are bytes, in base 64, and no JSON.
+  static let bytes = "base64:"
+
+  func send(_ method: String, _ path: String, body text: String? = nil, token: String? = nil) async throws -> Answer {
+    var body = text.map { Array($0.utf8) }
+    if let text, text.hasPrefix(Self.bytes) {
+      guard let bytes = Base64.decode(Array(text.utf8.dropFirst(Self.bytes.utf8.count))) else {
+        throw PlayerError("what is sent to \(path) is no base 64")
+      }
+      body = bytes
+    }
     var head = HTTPRequestHead(version: .http1_1, method: HTTPMethod(rawValue: method), uri: path)
     head.headers.add(name: "Host", value: "\(host):\(port)")
     head.headers.add(name: "Connection", value: "close")
     if let token { head.headers.add(name: "Authorization", value: "Bearer \(token)") }
     if let body {
-      head.headers.add(name: "Content-Type", value: "application/json")
-      head.headers.add(name: "Content-Length", value: "\(body.utf8.count)")
+      head.headers.add(
+        name: "Content-Type",
+        value: text?.hasPrefix(Self.bytes) == true ? "application/octet-stream" : "application/json")
+      head.headers.add(name: "Content-Length", value: "\(body.count)")
     } else if method != "GET" {
       head.headers.add(name: "Content-Length", value: "0")
     }
@@ -50,7 +65,7 @@ struct HTTPCall: Sendable {
       return try await promise.futureResult.get()
     }
     channel.write(HTTPClientRequestPart.head(head), promise: nil)
-    if let body { channel.write(HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(string: body))), promise: nil) }
+    if let body { channel.write(HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(bytes: body))), promise: nil) }
     channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
     let answer = try await promise.futureResult.get()
     // The server may have closed it first.

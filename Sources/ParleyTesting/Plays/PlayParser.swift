@@ -272,7 +272,9 @@ public struct PlayParser {
     var request = Act.Request(method: String(words[0]), path: String(words[1]))
     let text = asked.map(\.text).filter { !$0.isEmpty }.joined(separator: "\n")
     if !text.isEmpty {
-      do throws(JSONError) { _ = try JSONValue(parsing: text) } catch { throw self.error(head.line, "\(error)") }
+      if !text.hasPrefix(HTTPCall.bytes) {
+        do throws(JSONError) { _ = try JSONValue(parsing: text) } catch { throw self.error(head.line, "\(error)") }
+      }
       request.body = text
     }
     if let head = answered.first {
@@ -283,7 +285,9 @@ public struct PlayParser {
       request.status = status
       answered[0].text = parts.count > 1 ? parts[1] : ""
       let text = answered.map(\.text).filter { !$0.isEmpty }.joined(separator: "\n")
-      if !text.isEmpty {
+      if text.hasPrefix(HTTPCall.bytes) {
+        request.answer = .string(text)
+      } else if !text.isEmpty {
         do throws(JSONError) { request.answer = try JSONValue(parsing: text) } catch {
           throw self.error(head.line, "\(error)")
         }

@@ -232,7 +232,7 @@ public final class PlayRunner {
     guard let player = try player(name) as? AppPlayer else { throw PlayerError("\(name) is no app player") }
     if let cursor = player.lastCursor { captures["\(name).cursor"] = cursor }
     let answer = try await player.call(
-      request.method, fill(request.path, .none), body: request.body.map { try fill($0, .json) })
+      request.method, fill(request.path, .none), body: request.body.map { try $0.hasPrefix(HTTPCall.bytes) ? $0 : fill($0, .json) })
     let text = "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))"
     let isRight = request.status.map { $0 == answer.status } ?? (200..<300).contains(answer.status)
     guard isRight else { throw PlayerError("\(name) was answered \(text)") }
@@ -241,6 +241,10 @@ public final class PlayRunner {
       throw PlayerError("\(name) was refused without a problem: \(text)")
     }
     guard let pattern = request.answer else { return }
+    if let bytes = pattern.string, bytes.hasPrefix(HTTPCall.bytes) {
+      guard answer.bytes == bytes else { throw PlayerError("\(name) was answered \(text)") }
+      return
+    }
     guard let json = answer.json, let found = Matcher.match(pattern, json, captures) else {
       throw PlayerError("\(name) was answered \(text)")
     }

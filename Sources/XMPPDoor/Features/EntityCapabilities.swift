@@ -23,6 +23,10 @@ struct EntityCapabilities: Feature {
 
   /// What the session's client said last; its interests are known or asked for.
   private static let claim = Slot<CapabilitiesClaim?>(nil)
+  private static let asked = Slot(false)
+
+  /// Whether the client has yet to say what it is interested in.
+  static func isAsked(_ session: XMPPSession) -> Bool { session[asked] }
 
   /// An available presence for everybody has been sent. One that says nothing of
   /// capabilities changes nothing (8.4).
@@ -30,7 +34,7 @@ struct EntityCapabilities: Feature {
     if let claim = CapabilitiesClaim(presence), claim != session[Self.claim] {
       session[Self.claim] = claim
       if let known = session.house.capabilities.interests(of: claim) {
-        setInterests(known, of: session)
+        learned(known, of: session)
       } else {
         setInterests([], of: session)
         ask(session, for: claim)
@@ -41,20 +45,29 @@ struct EntityCapabilities: Feature {
 
   /// 6.2.
   private static func ask(_ session: XMPPSession, for claim: CapabilitiesClaim) {
+    session[asked] = true
     session.ask { writer in
       writer.open(.discoInfo)
       writer.attribute("node", claim.queried)
       writer.close()
     } then: { session, answer in
       // Another presence may have said something else meanwhile.
-      guard session[Self.claim] == claim, !answer.isError, let query = answer.element.first(.discoInfo) else { return }
-      setInterests(session.house.capabilities.learn(query, for: claim), of: session)
+      guard session[Self.claim] == claim else { return }
+      // Who cannot say it is interested in nothing.
+      let query = answer.isError ? nil : answer.element.first(.discoInfo)
+      learned(query.map { session.house.capabilities.learn($0, for: claim) } ?? [], of: session)
       PEP.announced(by: session)
     }
   }
 
   private static func setInterests(_ interests: Set<String>, of session: XMPPSession) {
     session.parley.hub.update(session.handle) { $0.interests = interests }
+  }
+
+  private static func learned(_ interests: Set<String>, of session: XMPPSession) {
+    setInterests(interests, of: session)
+    session[asked] = false
+    RoomOutbound.inviteHeld(session)
   }
 
   // MARK: The server

@@ -14,7 +14,7 @@ struct PEP: Feature {
   static let xep = XEP(
     163, "1.2.2", "Personal Eventing Protocol",
     note:
-      "subscribed is who sees the presence (no explicit subscriptions, 5); no replyto addresses (4.3.1); the last items of contacts are not told again (4.3.4)"
+      "subscribed is who sees the presence (no explicit subscriptions, 5); no replyto addresses (4.3.1)"
   )
 
   func register(in table: inout FeatureTable) {
@@ -329,40 +329,100 @@ struct PEP: Feature {
   static func announced(by session: XMPPSession) {
     guard session[waits], let interests = session.attendance?.interests, !interests.isEmpty else { return }
     session[waits] = false
-    let owner = session.party
-    session.fetch { reader in
-      try lastItems(of: owner, interests, reader)
+    let (viewer, jid) = (session.party, session.jid)
+    session.fetch { reader -> [NodeEvent] in
+      var events = try lastItems(
+        of: viewer, for: viewer, at: jid, interests, on: [.onPresence], within: DoorLimits.itemsBytesMax, reader)
+      if interests.contains(Bookmark.listNode), let list = try Bookmark.list(of: viewer.id, reader) {
+        events.append(
+          NodeEvent(
+            owner: viewer, node: Bookmark.listNode, kind: .published(list), configuration: Bookmark.listConfiguration,
+            isLast: true))
+      }
+      return events
     } then: { result in
       // Who is not told can still ask.
-      guard case .success(let events) = result, session.isAvailable else { return }
+      guard case .success(let events) = result, session.isAvailable, let card = session.card else { return }
       for event in events { NodeWriter.send(event, to: session) }
+      let contacts = card.contacts.values.compactMap { publisher($0, card, session) }
+      tellLast(of: contacts.sorted { $0.id < $1.id }[...], interests, on: [.onPresence], session)
     }
   }
 
-  /// 4.3.4.
+  /// A contact lets the user see their presence from now on: a new subscriber.
+  static func subscribed(to contact: Contact, _ session: XMPPSession) {
+    guard session.isAvailable, let interests = session.attendance?.interests, !interests.isEmpty,
+      let card = session.card, let publisher = publisher(contact, card, session)
+    else { return }
+    tellLast(of: [publisher], interests, on: [.onSubscription, .onPresence], session)
+  }
+
+  /// nil: nobody whose items the user is told.
+  private static func publisher(_ contact: Contact, _ card: Card, _ session: XMPPSession) -> Party? {
+    guard contact.subscription.to, let peer = contact.peer, !card.blocks(JID(contact.address)) else { return nil }
+    return Party(id: peer, realm: session.party.realm, address: contact.address)
+  }
+
+  /// The last items of contacts, there or not: of a few contacts at a time, and on
+  /// as the client takes them. Somebody with many contacts neither waits for the
+  /// store at once nor is sent more than stream management holds.
+  private static func tellLast(
+    of contacts: ArraySlice<Party>, _ interests: Set<String>, on occasions: Set<NodeConfiguration.SendLast>,
+    _ session: XMPPSession
+  ) {
+    if contacts.isEmpty { return }
+    let (viewer, jid) = (session.party, session.jid)
+    session.fetch { reader -> (events: [NodeEvent], looked: Int) in
+      var events: [NodeEvent] = []
+      var bytes = 0
+      var looked = 0
+      for contact in contacts.prefix(DoorLimits.lastItemsContacts) {
+        let found = try lastItems(
+          of: contact, for: viewer, at: jid, interests, on: occasions, within: DoorLimits.contactItemsBytesMax, reader)
+        events += found
+        looked += 1
+        bytes += found.reduce(0) { $0 + $1.byteCount }
+        if bytes >= DoorLimits.lastItemsBytesMax { break }
+      }
+      return (events, looked)
+    } then: { result in
+      guard case .success(let page) = result, session.isAvailable else { return }
+      for event in page.events { NodeWriter.send(event, to: session) }
+      let rest = contacts.dropFirst(page.looked)
+      if !rest.isEmpty { session.whenTaken { tellLast(of: rest, interests, on: occasions, session) } }
+    }
+  }
+
+  /// 4.3.4: of each node of an account that the viewer may read the last item.
+  ///
+  /// - Parameter bound: bytes; a client can ask for what is left out.
   private static func lastItems(
-    of owner: Party, _ interests: Set<String>, _ reader: any StoreReader
+    of owner: Party, for viewer: Party, at jid: FullJID, _ interests: Set<String>,
+    on occasions: Set<NodeConfiguration.SendLast>, within bound: Int, _ reader: any StoreReader
   ) throws -> [NodeEvent] {
+    let nodes = try reader.nodes(of: owner.id).filter {
+      interests.contains($0.name) && occasions.contains($0.configuration.sendLast) && $0.configuration.notifies
+    }
+    guard !nodes.isEmpty, let sight = try sight(of: owner.address, for: viewer, at: jid, reader) else { return [] }
     var events: [NodeEvent] = []
     var bytes = 0
-    for node in try reader.nodes(of: owner.id) {
-      let configuration = node.configuration
-      guard interests.contains(node.name), configuration.sendLast == .onPresence, configuration.notifies,
-        let item = try reader.items(in: node.name, of: owner.id, newest: true, limit: 1).last
-      else { continue }
-      bytes += item.content.byteCount + DoorLimits.itemOverheadBytes
-      // The client can ask for what is left out.
-      if bytes > DoorLimits.itemsBytesMax { break }
-      events.append(
-        NodeEvent(owner: owner, node: node.name, kind: .published(item), configuration: configuration, isLast: true))
-    }
-    if interests.contains(Bookmark.listNode), let list = try Bookmark.list(of: owner.id, reader) {
-      events.append(
-        NodeEvent(
-          owner: owner, node: Bookmark.listNode, kind: .published(list), configuration: Bookmark.listConfiguration,
-          isLast: true))
+    for node in nodes where sight.denial(of: node.configuration) == nil {
+      guard let item = try reader.items(in: node.name, of: owner.id, newest: true, limit: 1).last else { continue }
+      let event = NodeEvent(
+        owner: owner, node: node.name, kind: .published(item), configuration: node.configuration, isLast: true)
+      bytes += event.byteCount
+      if bytes > bound { break }
+      events.append(event)
     }
     return events
+  }
+}
+
+extension NodeEvent {
+  /// About what it weighs as a stanza.
+  fileprivate var byteCount: Int {
+    guard case .published(let item?) = kind else { return DoorLimits.itemOverheadBytes }
+    return item.content.byteCount + DoorLimits.itemOverheadBytes
   }
 }
 

@@ -14,16 +14,8 @@ struct RoomVCard: Feature {
 
   private static func get(_ turn: Turn, _ query: Element) throws(StanzaError) {
     turn.occupancy { (room, _) in
-      turn.fetch { reader -> VCard.Stored in
-        var stored = VCard.Stored(
-          profile: Profile(displayName: room.settings.name, avatarHash: room.settings.avatarHash))
-        if let hash = room.settings.avatarHash,
-          let bytes = try reader.vault(room.id, node: Vault.avatar, item: Vault.bytes)
-        {
-          let type = try reader.vault(room.id, node: Vault.avatar, item: Vault.mediaType)
-          stored.avatar = Avatar(hash: hash, mediaType: String(decoding: type ?? [], as: UTF8.self), bytes: bytes)
-        }
-        return stored
+      turn.fetch { reader in
+        VCard.Stored(profile: Profile(displayName: room.settings.name), avatar: try reader.avatar(of: room))
       } reply: { (stored) throws(StanzaError) in
         turn.reply { VCard.write(stored, into: &$0) }
       }

@@ -1,6 +1,5 @@
 import NIOCore
 import Addresses
-import Crypto
 import Dialogs
 import XMLStream
 import XMPP
@@ -47,12 +46,9 @@ struct VCard: Feature {
     turn.fetch { reader -> Stored? in
       guard let user = try reader.user(address), user.state == .active else { return nil }
       if !isOwn, try reader.blocks(of: user.id).contains(where: { $0.matches(jid) }) { return nil }
-      var stored = Stored(profile: user.profile, vCard: try reader.vault(user.id, node: Vault.vCard, item: Vault.bytes))
-      if let hash = user.profile.avatarHash, let bytes = try reader.vault(user.id, node: Vault.avatar, item: Vault.bytes) {
-        let type = try reader.vault(user.id, node: Vault.avatar, item: Vault.mediaType)
-        stored.avatar = Avatar(hash: hash, mediaType: String(decoding: type ?? [], as: UTF8.self), bytes: bytes)
-      }
-      return stored
+      return Stored(
+        profile: user.profile, vCard: try reader.vault(user.id, node: Vault.vCard, item: Vault.bytes),
+        avatar: try reader.avatar(of: user))
     } reply: { (stored) throws(StanzaError) in
       guard let stored, !stored.isEmpty else {
         // 3.1; for others 3.3: no vCard and no user look alike.
@@ -98,7 +94,7 @@ struct VCard: Feature {
     let picture = vCard.first(photo).flatMap { $0.first(binary) }
     var avatar: Avatar?
     if let picture, let bytes = try decoded(picture), !bytes.isEmpty {
-      avatar = Avatar(hash: hash(bytes), mediaType: mediaType(bytes), bytes: bytes)
+      avatar = Avatar(bytes)
     }
     var writer = ElementWriter()
     writer.open(self.vCard)
@@ -137,27 +133,5 @@ struct VCard: Feature {
       throw StanzaError(.badRequest, "<BINVAL/> is no base 64")
     }
     return bytes
-  }
-
-  /// SHA-1 in lower-case hex (XEP-0153 3.1).
-  static func hash(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    text.reserveCapacity(40)
-    for byte in Insecure.SHA1.hash(data: bytes) {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
-  }
-
-  /// From the bytes themselves: `<TYPE/>` is a hint that must not be believed
-  /// (XEP-0153 5), least of all by a browser.
-  static func mediaType(_ bytes: [UInt8]) -> String {
-    if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return "image/png" }
-    if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return "image/jpeg" }
-    if bytes.starts(with: Array("GIF8".utf8)) { return "image/gif" }
-    if bytes.starts(with: Array("RIFF".utf8)), bytes.dropFirst(8).starts(with: Array("WEBP".utf8)) { return "image/webp" }
-    return "application/octet-stream"
   }
 }

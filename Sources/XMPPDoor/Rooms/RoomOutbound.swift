@@ -253,8 +253,33 @@ enum RoomOutbound {
     }
   }
 
-  static func invitation(_ invitation: Invitation, _ entry: Entry, to session: XMPPSession) {
+  /// Invitations of before the client came, of which a bookmark says the same: they
+  /// wait until the client has said whether it follows bookmarks.
+  private static let held = Slot<[Entry]>([])
+
+  /// The client's interests are known now.
+  static func inviteHeld(_ session: XMPPSession) {
+    let entries = session[held]
+    if entries.isEmpty { return }
+    session[held] = []
+    for entry in entries {
+      if case .invitation(let invitation) = entry.fact {
+        self.invitation(invitation, entry, delayed: true, to: session)
+      }
+    }
+  }
+
+  /// - Parameter delayed: it was kept while the client was away, so nobody has asked
+  ///   yet whether this client needs it.
+  static func invitation(_ invitation: Invitation, _ entry: Entry, delayed: Bool, to session: XMPPSession) {
     guard session.isAvailable else { return }
+    if delayed, invitation.isBookmarked {
+      if EntityCapabilities.isAsked(session) {
+        if session[held].count < DoorLimits.invitationsHeldMax { session[held].append(entry) }
+        return
+      }
+      guard invitation.isFor(session.attendance?.interests ?? []) else { return }
+    }
     session.send {
       RoomMessages.write(invitation, to: session.jid.description, id: entry.id.description, into: &$0)
     }

@@ -23,9 +23,10 @@ enum Outbound {
         subscription(act, from: change.contact.address, stanza: change.stanza, to: session)
       }
       if change.push { Roster.push(change, to: session) }
+      if change.act == .subscribed { PEP.subscribed(to: change.contact, session) }
     case .blocks(let change): Blocking.push(change, to: session)
     case .profile(let profile): AvatarHash.changed(profile, session)
-    case .invitation(let invitation): RoomOutbound.invitation(invitation, entry, to: session)
+    case .invitation(let invitation): RoomOutbound.invitation(invitation, entry, delayed: delayed, to: session)
     case .dialogOpened, .room, .node: break
     }
   }

@@ -1,0 +1,31 @@
+import AppProtocol
+import Dialogs
+
+/// The picture of a group or public dialog, whichever protocol set it.
+enum GetDialogAvatar: DownloadOperation {
+  typealias Input = DialogInput
+  typealias Output = EmptyBody
+  static let name = "avatar.get"
+  static let method = Method.get
+  static let path = "/v1/dialogs/{dialogId}/avatar"
+
+  static func perform(_ input: DialogInput, _ call: Call) async throws(Problem) -> Download {
+    let caller = try call.user().user
+    let room = try await call.door.dialogs.room(input.dialogId, for: caller)
+    let avatar = try await call.parley.read { reader -> Avatar? in
+      guard let sight = try RoomSight.of(room.dialog, for: caller, reader) else { throw DialogBook.unknown }
+      return try reader.avatar(of: sight.room)
+    }
+    guard let avatar else { throw Problem(.missing, "avatar-unknown", "This dialog has no picture.") }
+    return Download(avatar)
+  }
+}
+
+extension Download {
+  /// What XMPP clients have set may be of any kind, which could be a page with a script.
+  init(_ avatar: Avatar) {
+    let kind = avatar.isKnown ? avatar.mediaType.split(separator: "/").last : nil
+    self.init(
+      mediaType: avatar.mediaType, bytes: avatar.bytes, tag: avatar.hash, fileName: kind.map { "avatar.\($0)" })
+  }
+}

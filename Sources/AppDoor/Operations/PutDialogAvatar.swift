@@ -1,0 +1,27 @@
+import AppProtocol
+import Dialogs
+
+/// Gives a group or public dialog a picture; the same again changes nothing. XMPP
+/// clients find it in the room's vCard.
+enum PutDialogAvatar: UploadOperation {
+  typealias Input = DialogInput
+  typealias Output = DialogBody
+  static let name = "avatar.put"
+  static let method = Method.put
+  static let path = "/v1/dialogs/{dialogId}/avatar"
+  static let bytesMax = Limits.avatarBytesMax
+
+  static func perform(_ input: DialogInput, _ bytes: [UInt8], _ call: Call) async throws -> Outcome<DialogBody> {
+    let caller = try call.user().user
+    let room = try await call.door.dialogs.room(input.dialogId, for: caller)
+    let avatar = Avatar(bytes)
+    guard avatar.isKnown else {
+      throw HTTPRefusal(
+        status: 415, code: "avatar-type-unknown",
+        detail: "A picture is a PNG, JPEG, GIF or WebP image, by its first bytes.")
+    }
+    try await call.parley.post(
+      .configure(.dialog(room.dialog), SettingsDraft(avatar: avatar) { _ in }), in: room, by: caller)
+    return .ok(try await GetDialog.body(room.dialog, call))
+  }
+}

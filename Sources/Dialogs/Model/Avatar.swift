@@ -1,0 +1,68 @@
+import Crypto
+
+/// A user's or a room's picture as bytes, at most `Limits.avatarBytesMax`.
+public struct Avatar: Hashable, Sendable {
+  /// SHA-1 in lower-case hex (XEP-0153 3.1).
+  public let hash: String
+  public let mediaType: String
+  public let bytes: [UInt8]
+
+  public init(hash: String, mediaType: String, bytes: [UInt8]) {
+    self.hash = hash
+    self.mediaType = mediaType
+    self.bytes = bytes
+  }
+
+  /// What somebody gave as a picture. What kind it is the bytes say, not who gives
+  /// them: that must not be believed (XEP-0153 5), least of all by a browser.
+  public init(_ bytes: [UInt8]) {
+    self.init(hash: Self.hash(bytes), mediaType: Self.imageType(bytes) ?? Self.unknownType, bytes: bytes)
+  }
+
+  /// Of bytes that are no picture this server knows; XMPP clients may have set it.
+  public static let unknownType = "application/octet-stream"
+
+  public var isKnown: Bool { mediaType != Self.unknownType }
+
+  static func hash(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    text.reserveCapacity(40)
+    for byte in Insecure.SHA1.hash(data: bytes) {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// nil: none of the four kinds of picture that browsers and clients all show.
+  static func imageType(_ bytes: [UInt8]) -> String? {
+    if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return "image/png" }
+    if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return "image/jpeg" }
+    if bytes.starts(with: Array("GIF87a".utf8)) || bytes.starts(with: Array("GIF89a".utf8)) { return "image/gif" }
+    if bytes.starts(with: Array("RIFF".utf8)), bytes.dropFirst(8).starts(with: Array("WEBP".utf8)) {
+      return "image/webp"
+    }
+    return nil
+  }
+}
+
+extension StoreReader {
+  /// nil: there is none.
+  public func avatar(of user: User) throws -> Avatar? {
+    guard let hash = user.profile.avatarHash else { return nil }
+    return try avatar(hash) { try vault(user.id, node: Vault.avatar, item: $0) }
+  }
+
+  /// nil: there is none.
+  public func avatar(of room: Room) throws -> Avatar? {
+    guard let hash = room.settings.avatarHash else { return nil }
+    return try avatar(hash) { try vault(room.id, node: Vault.avatar, item: $0) }
+  }
+
+  private func avatar(_ hash: String, _ stored: (String) throws -> [UInt8]?) throws -> Avatar? {
+    guard let bytes = try stored(Vault.bytes) else { return nil }
+    let type = try stored(Vault.mediaType).map { String(decoding: $0, as: UTF8.self) }
+    return Avatar(hash: hash, mediaType: type ?? Avatar.unknownType, bytes: bytes)
+  }
+}
