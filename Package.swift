@@ -125,7 +125,7 @@ let package = Package(
     .testTarget(
       name: "AppDoorTests",
       dependencies: [
-        "AppDoor", "AppProtocol", "Dialogs", "Addresses", yams, nioCore, nioWebSocket,
+        "AppDoor", "AppProtocol", "Dialogs", "SQLiteStore", "Addresses", yams, nioCore, nioWebSocket, logging,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(

@@ -41,6 +41,10 @@ enum Checks {
 
   /// A `User.id` of this domain, or a whole JID of any.
   static func address(_ userID: String, domain: String, field: String = "userId") throws(Problem) -> BareJID {
+    if userID.hasPrefix(Naming.prefix) {
+      throw Problem(
+        .missing, "user-unknown", "\(field) is somebody's id in one dialog; it names nobody elsewhere.", field: field)
+    }
     do {
       if userID.utf8.contains(UInt8(ascii: "@")) { return try BareJID(userID) }
       return try BareJID(local: userID, domain: domain)

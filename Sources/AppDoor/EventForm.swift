@@ -4,7 +4,9 @@ import Dialogs
 import NIOCore
 
 /// An entry as app sessions get it: encoded once, shared by everybody. Only
-/// `prevCursor`, which depends on the viewer, comes behind it.
+/// `prevCursor`, which depends on the viewer, comes behind it. Of a dialog that hides
+/// who its people are there is a second form for those who may not know, shared by all
+/// of them whom it does not name; who is named gets their own, with their own user id.
 final class EventForm: Sendable {
   /// The frame without its last member and its closing brace; nil: the entry is
   /// no event (a stanza that only XMPP knows what to do with).
@@ -13,32 +15,50 @@ final class EventForm: Sendable {
   /// one: the changed one.
   let message: ByteBuffer?
   let cursor: String
+  /// What the people in it were named by; nil: they are known.
+  private let veil: Veil?
 
-  private init(head: ByteBuffer?, message: ByteBuffer?, cursor: String) {
+  private init(head: ByteBuffer?, message: ByteBuffer?, cursor: String, veil: Veil? = nil) {
     self.head = head
     self.message = message
     self.cursor = cursor
+    self.veil = veil
   }
 
-  /// `subjects`: those of the page that the entry was read with; one that came live
-  /// brings its own.
+  /// - Parameters:
+  ///   - isVeiled: the viewer may not know who the people are that it names.
+  ///   - subjects: those of the page that the entry was read with; one that came live
+  ///     brings its own.
   static func of(
-    _ entry: Entry, _ rendering: Rendering, _ subjects: FeedPage.Subjects = FeedPage.Subjects()
+    _ entry: Entry, _ rendering: Rendering, isVeiled: Bool, for viewer: UserID,
+    _ subjects: FeedPage.Subjects = FeedPage.Subjects()
   ) -> EventForm {
-    entry.forms.form(for: .app) { make(entry, rendering, subjects) }
+    guard isVeiled, let room = entry.veilable else {
+      return entry.forms.form(for: .app) { make(entry, rendering, .open, subjects) }
+    }
+    let shared = entry.forms.form(for: .veiled) {
+      let veil = Veil(room, rendering.parley)
+      let form = make(entry, rendering, Naming(veil, viewer: nil), subjects)
+      return EventForm(head: form.head, message: form.message, cursor: form.cursor, veil: veil)
+    }
+    guard let veil = shared.veil, veil.hasNamed(viewer) else { return shared }
+    return make(entry, rendering, Naming(veil, viewer: viewer), subjects)
   }
 
-  private static func make(_ entry: Entry, _ rendering: Rendering, _ subjects: FeedPage.Subjects) -> EventForm {
+  private static func make(
+    _ entry: Entry, _ rendering: Rendering, _ naming: Naming, _ subjects: FeedPage.Subjects
+  ) -> EventForm {
     let cursor = rendering.cursor(entry.position)
     let domain = entry.author.address.domain
     switch entry.fact {
     case .message(let message):
       if let reference = message.reference, reference.changes {
-        return form(of: reference, entry, cursor, rendering, reference.outcome ?? subjects.targets[reference.target])
+        return form(
+          of: reference, entry, cursor, rendering, naming, reference.outcome ?? subjects.targets[reference.target])
       }
-      return form(.messageCreated, entry, cursor, rendering.message(entry))
+      return form(.messageCreated, entry, cursor, rendering.message(entry, naming))
     case .marker(let marker):
-      return form(.markerUpdated, entry, cursor, rendering.marker(marker.mark, of: entry.author))
+      return form(.markerUpdated, entry, cursor, rendering.marker(marker.mark, of: entry.author, naming))
     case .contact(let change):
       return form(
         .contactUpdated, entry, cursor,
@@ -56,14 +76,14 @@ final class EventForm: Sendable {
       return form(.dialogCreated, entry, cursor, DialogCreatedBody(dialog: dialog))
     case .room(let change):
       guard let name = entry.room else { return EventForm(head: nil, message: nil, cursor: cursor) }
-      return form(of: change, in: name, entry, cursor, rendering, subjects.rooms[entry.dialog])
+      return form(of: change, in: name, entry, cursor, rendering, naming, subjects.rooms[entry.dialog])
     case .invitation(let invitation):
       return form(
         .dialogInvited, entry, cursor,
         DialogInvitedBody(
           dialogId: rendering.id(invitation.room.dialog), jid: invitation.room.address.description,
           name: invitation.name ?? subjects.rooms[invitation.room.dialog]?.settings.name,
-          inviterId: invitation.inviter.name, reason: invitation.reason))
+          inviterId: naming.id(invitation.inviter), reason: invitation.reason))
     // What XMPP clients publish, apps see in the profile, or not at all.
     case .node: return EventForm(head: nil, message: nil, cursor: cursor)
     }
@@ -85,26 +105,26 @@ final class EventForm: Sendable {
 
   /// nil as `target`: it is gone, or not the viewer's to read.
   private static func form(
-    of reference: Reference, _ entry: Entry, _ cursor: String, _ rendering: Rendering, _ target: Entry?
+    of reference: Reference, _ entry: Entry, _ cursor: String, _ rendering: Rendering, _ naming: Naming, _ target: Entry?
   ) -> EventForm {
     switch reference.kind {
     case .reply: return EventForm(head: nil, message: nil, cursor: cursor)
-    case .correction, .reactions: return form(.messageUpdated, entry, cursor, target.flatMap { rendering.message($0) })
+    case .correction, .reactions: return form(.messageUpdated, entry, cursor, target.flatMap { rendering.message($0, naming) })
     case .retraction(let reason), .moderation(let reason):
       guard target != nil else { return EventForm(head: nil, message: nil, cursor: cursor) }
       return form(
         .messageDeleted, entry, cursor,
         MessageDeletedBody(
-          dialogId: rendering.id(entry.dialog), messageId: reference.targetID.description, by: entry.author.name,
-          reason: reason))
+          dialogId: rendering.id(entry.dialog), messageId: reference.targetID.description,
+          by: naming.id(entry.author), reason: reason))
     }
   }
 
   private static func form(
     of change: RoomChange, in name: RoomName, _ entry: Entry, _ cursor: String, _ rendering: Rendering,
-    _ present: Room?
+    _ naming: Naming, _ present: Room?
   ) -> EventForm {
-    let message = rendering.notice(entry, change)
+    let message = rendering.notice(entry, change, naming)
     // The last resort has no place in a sound store: a change of a room that is not there.
     let room =
       change.room ?? present
@@ -120,7 +140,7 @@ final class EventForm: Sendable {
       return form(
         .memberUpdated, entry, cursor,
         MemberUpdatedBody(
-          dialogId: rendering.id(entry.dialog), member: rendering.member(member), dialog: rendering.dialog(room),
+          dialogId: rendering.id(entry.dialog), member: rendering.member(member, naming), dialog: rendering.dialog(room),
           message: message))
     case .destroyed:
       return form(

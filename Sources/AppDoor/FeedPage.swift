@@ -8,6 +8,10 @@ struct FeedPage: Sendable {
     var rooms: [DialogID: Room] = [:]
     /// Messages that others have changed, as far as the user may read them.
     var targets: [Position: Entry] = [:]
+    /// Where the user may not know who the people are.
+    var veiled: Set<DialogID> = []
+
+    func isVeiled(_ entry: Entry) -> Bool { entry.veilable.map { veiled.contains($0.dialog) } ?? false }
   }
 
   /// Ascending.
@@ -18,10 +22,10 @@ struct FeedPage: Sendable {
 
   /// Blocks: for `Parley.read`.
   static func read(
-    _ user: UserID, after: Position, limit: Int, _ reader: any StoreReader
+    _ user: Party, after: Position, limit: Int, _ reader: any StoreReader
   ) throws -> FeedPage {
-    let memberships = try reader.memberships(of: user).map { (room: $0.room.dialog, since: $0.since) }
-    let entries = try reader.feed(of: user, rooms: memberships, after: after, limit: limit)
+    let memberships = try reader.memberships(of: user.id).map { (room: $0.room.dialog, since: $0.since) }
+    let entries = try reader.feed(of: user.id, rooms: memberships, after: after, limit: limit)
     let since = Dictionary(memberships.map { ($0.room, $0.since) }) { $1 }
     var subjects = Subjects()
     func room(_ id: DialogID) throws -> Room? {
@@ -29,7 +33,12 @@ struct FeedPage: Sendable {
       subjects.rooms[id] = try reader.room(id)
       return subjects.rooms[id]
     }
+    var seen: Set<DialogID> = []
     for entry in entries {
+      if let name = entry.veilable, seen.insert(name.dialog).inserted {
+        let affiliation = try reader.member(user.id, of: name.dialog)?.affiliation
+        if try room(name.dialog)?.showsPeople(to: affiliation) != true { subjects.veiled.insert(name.dialog) }
+      }
       switch entry.fact {
       case .room(let change) where change.room == nil: _ = try room(entry.dialog)
       case .invitation(let invitation) where invitation.name == nil: _ = try room(invitation.room.dialog)

@@ -7,6 +7,7 @@ struct MessageChange: Sendable {
   let place: DialogPlace
   let target: Entry
   let caller: Party
+  private let naming: Naming
   private let call: Call
 
   static let unknown = Problem(
@@ -18,25 +19,27 @@ struct MessageChange: Sendable {
     caller = try call.user().user
     place = try await call.door.dialogs.place(dialogID, for: caller)
     let id = PublicID(messageID)
-    target = try await Self.read(id, place, caller, call)
+    (target, naming) = try await Self.read(id, place, caller, call)
   }
 
   private static func read(
     _ id: PublicID?, _ place: DialogPlace, _ caller: Party, _ call: Call
-  ) async throws(Problem) -> Entry {
+  ) async throws(Problem) -> (Entry, Naming) {
     let position = id.flatMap { call.parley.position(of: $0, in: caller.realm) }
-    let found = try await call.parley.read { reader -> Entry? in
+    let (found, naming) = try await call.parley.read { reader -> (Entry?, Naming) in
       var horizon = Position.zero
+      var naming = Naming.open
       if case .room(let room) = place {
-        let (room, member) = try RoomSight.asMember(of: room.dialog, caller, reader)
-        horizon = RoomSight.horizon(of: member, in: room)
+        let (sight, member) = try RoomSight.asMember(of: room.dialog, caller, reader)
+        horizon = RoomSight.horizon(of: member, in: sight.room)
+        naming = sight.naming(call.parley)
       }
-      guard let position, position > horizon else { return nil }
-      return try reader.entry(position, in: place.id)
+      guard let position, position > horizon else { return (nil, naming) }
+      return (try reader.entry(position, in: place.id), naming)
     }
     // Stanzas that only XMPP knows what to do with, and changes themselves, are no messages here.
-    guard let found, call.rendering.message(found) != nil else { throw unknown }
-    return found
+    guard let found, call.rendering.message(found, naming) != nil else { throw unknown }
+    return (found, naming)
   }
 
   var state: MessageState? { target.state }
@@ -46,7 +49,7 @@ struct MessageChange: Sendable {
   var text: String? { state?.retraction == nil ? state?.text ?? message?.content.text : nil }
 
   func shown(_ entry: Entry? = nil) throws(Problem) -> MessageBody {
-    guard let body = call.rendering.message(entry ?? target) else {
+    guard let body = call.rendering.message(entry ?? target, naming) else {
       throw Problem(.internal, "outcome-missing", "The change was stored, but it cannot be shown.")
     }
     return body
@@ -83,6 +86,6 @@ struct MessageChange: Sendable {
       return outcome
     }
     // A repeat: as it has become since.
-    return try await Self.read(target.id, place, caller, call)
+    return try await Self.read(target.id, place, caller, call).0
   }
 }

@@ -20,7 +20,7 @@ extension Rendering {
     guard let member = sight.member else {
       var body = dialog(sight.room)
       body.externalId = nil
-      body.ownerId = try owner(of: sight.room, reader)
+      body.ownerId = try owner(of: sight, reader)
       return body
     }
     let horizon = RoomSight.horizon(of: member, in: sight.room)
@@ -36,39 +36,45 @@ extension Rendering {
     var body = dialog(view.room)
     let horizon = RoomSight.horizon(of: view.member, in: view.room)
     let last = view.lastMessage.flatMap { $0.position > horizon ? $0 : nil }
-    body.ownerId = try owner(of: view.room, reader)
+    let sight = RoomSight(room: view.room, member: view.member)
+    body.ownerId = try owner(of: sight, reader)
     body.updatedAt = WireTime(last?.time ?? view.room.createdAt)
-    body.lastMessage = last.flatMap { message($0) }
+    body.lastMessage = last.flatMap { message($0, sight.naming(parley)) }
     body.me = DialogBody.Mine(
-      role: view.member.affiliation.wire, nick: view.member.nick,
+      role: view.member.affiliation.wire, nick: view.member.nick, kicked: view.member.isKicked ? true : nil,
       unreadCount: view.mark.unread(ordinal: view.room.ordinal), readMessageId: id(view.mark.displayed),
       deliveredMessageId: id(view.mark.delivered))
     return body
   }
 
-  private func owner(of room: Room, _ reader: any StoreReader) throws -> String? {
-    try reader.members(of: room.id, among: [.owner], after: nil, limit: 1).first?.party.name
+  private func owner(of sight: RoomSight, _ reader: any StoreReader) throws -> String? {
+    try reader.members(of: sight.room.id, among: [.owner], after: nil, limit: 1).first
+      .map { sight.naming(parley).id($0.party) }
   }
 
-  func member(_ member: Member, user: User?) -> MemberBody {
+  /// The name somebody has everywhere would say who they are: where that is not shown,
+  /// the nick stands for it.
+  func member(_ member: Member, user: User?, _ naming: Naming) -> MemberBody {
     MemberBody(
-      userId: member.party.name, jid: member.party.address.description, role: member.affiliation.wire,
-      nick: member.nick, name: user?.profile.displayName,
-      joinedAt: member.affiliation.isMember ? WireTime(member.joinedAt) : nil)
+      userId: naming.id(member.party), jid: naming.jid(member.party), role: member.affiliation.wire,
+      nick: member.nick, name: naming.knows(member.party) ? user?.profile.displayName : member.nick,
+      joinedAt: member.affiliation.isMember ? WireTime(member.joinedAt) : nil,
+      kicked: member.isKicked ? true : nil)
   }
 
   /// What an event tells of somebody who changed.
-  func member(_ change: MemberChange) -> MemberBody {
+  func member(_ change: MemberChange, _ naming: Naming) -> MemberBody {
     MemberBody(
-      userId: change.party.name, jid: change.party.address.description, role: change.now.wire, nick: change.nick)
+      userId: naming.id(change.party), jid: naming.jid(change.party), role: change.now.wire, nick: change.nick,
+      name: naming.knows(change.party) ? nil : change.nick, kicked: change.isKicked ? true : nil)
   }
 
   /// What the server noted; nil where the dialog does not show it.
-  func notice(_ entry: Entry, _ change: RoomChange) -> MessageBody? {
+  func notice(_ entry: Entry, _ change: RoomChange, _ naming: Naming) -> MessageBody? {
     guard change.sequence > 0 else { return nil }
     return MessageBody(
-      id: entry.id.description, seq: change.sequence, dialogId: id(entry.dialog), senderId: entry.author.name,
-      clientId: nil, sentAt: WireTime(entry.time), content: SystemContent.of(change.change, by: entry.author),
-      metadata: nil)
+      id: entry.id.description, seq: change.sequence, dialogId: id(entry.dialog), senderId: naming.id(entry.author),
+      clientId: nil, sentAt: WireTime(entry.time),
+      content: SystemContent.of(change.change, by: entry.author, naming), metadata: nil)
   }
 }

@@ -74,55 +74,57 @@ struct Rendering: Sendable {
     var body = dialog(view.dialog.id, view.dialog.first, view.dialog.second, createdAt: view.dialog.createdAt)
     body.updatedAt = updatedAt.map { WireTime($0) }
     body.user = peer.map { user($0) }
-    body.lastMessage = view.lastMessage.flatMap { message($0) }
+    body.lastMessage = view.lastMessage.flatMap { message($0, .open) }
     body.me = DialogBody.Mine(
       unreadCount: view.mark.unread(ordinal: view.dialog.ordinal), readMessageId: id(view.mark.displayed),
       deliveredMessageId: id(view.mark.delivered))
     return body
   }
 
-  func marker(_ mark: Mark, of user: Party) -> MarkerBody {
+  func marker(_ mark: Mark, of user: Party, _ naming: Naming) -> MarkerBody {
     MarkerBody(
-      dialogId: id(mark.dialog), userId: user.name, delivered: id(mark.delivered), read: id(mark.displayed))
+      dialogId: id(mark.dialog), userId: naming.id(user), delivered: id(mark.delivered), read: id(mark.displayed))
   }
 
   // MARK: Messages
 
   /// nil: nothing that an app shows.
-  func message(_ entry: Entry) -> MessageBody? {
-    if case .room(let change) = entry.fact { return notice(entry, change) }
+  func message(_ entry: Entry, _ naming: Naming) -> MessageBody? {
+    if case .room(let change) = entry.fact { return notice(entry, change, naming) }
     guard case .message(let message) = entry.fact, message.sequence > 0,
       let (content, metadata) = content(message.content, entry.state)
     else { return nil }
     var body = MessageBody(
-      id: entry.id.description, seq: message.sequence, dialogId: id(entry.dialog), senderId: entry.author.name,
+      id: entry.id.description, seq: message.sequence, dialogId: id(entry.dialog), senderId: naming.id(entry.author),
       clientId: message.traits.contains(.fromApp) ? message.envelope.id : nil, sentAt: WireTime(entry.time),
       content: content, metadata: metadata)
+    if entry.room != nil { body.senderNick = message.envelope.fromResource }
     if let reference = message.reference, reference.kind == .reply, entry.state?.retraction == nil {
       body.replyTo = reference.targetID.description
     }
     if let state = entry.state {
       body.editedAt = state.editedAt.map { WireTime($0) }
       body.deletedAt = (state.retraction?.at).map { WireTime($0) }
-      body.deletedBy = state.retraction?.by.name
-      body.reactions = reactions(state.reactions)
+      body.deletedBy = state.retraction.map { naming.id($0.by) }
+      body.reactions = reactions(state.reactions, naming)
       body.version = state.revision
     }
     return body
   }
 
   /// By emoji, which the core has by person.
-  private func reactions(_ reactions: [MessageState.Reaction]) -> ReactionsBody? {
+  private func reactions(_ reactions: [MessageState.Reaction], _ naming: Naming) -> ReactionsBody? {
     if reactions.isEmpty { return nil }
     var lines: [ReactionsBody.Line] = []
     var places: [String: Int] = [:]
     for reaction in reactions {
+      let id = naming.id(reaction.user)
       for emoji in reaction.emoji {
         if let place = places[emoji] {
-          lines[place].userIds.append(reaction.user.name)
+          lines[place].userIds.append(id)
         } else {
           places[emoji] = lines.count
-          lines.append(ReactionsBody.Line(emoji: emoji, userIds: [reaction.user.name]))
+          lines.append(ReactionsBody.Line(emoji: emoji, userIds: [id]))
         }
       }
     }

@@ -22,10 +22,12 @@ struct RoomSight: Sendable {
   }
 
   /// The same where only members may look.
-  static func asMember(of id: DialogID, _ user: Party, _ reader: any StoreReader) throws -> (Room, Member) {
+  static func asMember(
+    of id: DialogID, _ user: Party, _ reader: any StoreReader
+  ) throws -> (sight: RoomSight, member: Member) {
     guard let sight = try of(id, for: user, reader) else { throw DialogBook.unknown }
     guard let member = sight.member else { throw notJoined }
-    return (sight.room, member)
+    return (sight, member)
   }
 
   /// Messages at or before this are not the member's to read.

@@ -5,7 +5,7 @@ import Dialogs
 /// its members for apps that show it in their own words, and a text for all others.
 struct SystemContent {
   enum Kind: String, CaseIterable {
-    case created, named, topic, avatar, settings, joined, added, left, removed, banned, role, destroyed
+    case created, named, topic, avatar, settings, joined, added, left, removed, kicked, banned, role, destroyed
   }
 
   private let kind: Kind
@@ -19,15 +19,16 @@ struct SystemContent {
     self.fields = fields
   }
 
-  static func of(_ change: RoomChange.Change, by author: Party) -> ContentBody {
+  static func of(_ change: RoomChange.Change, by author: Party, _ naming: Naming) -> ContentBody {
+    let actor = naming.text(author)
     let content =
       switch change {
-      case .created: SystemContent(.created, "\(author.name) created the dialog")
-      case .settings(let now, let was): settings(now, was: was, by: author)
-      case .topic(let topic): self.topic(topic, by: author)
-      case .member(let change): member(change, by: author)
+      case .created: SystemContent(.created, "\(actor) created the dialog")
+      case .settings(let now, let was): settings(now, was: was, by: actor)
+      case .topic(let topic): self.topic(topic, by: actor)
+      case .member(let change): member(change, by: author, naming)
       case .destroyed(let reason, _):
-        SystemContent(.destroyed, "\(author.name) deleted the dialog", [("reason", reason)])
+        SystemContent(.destroyed, "\(actor) deleted the dialog", [("reason", reason)])
       }
     var writer = JSONWriter()
     writer.beginObject()
@@ -38,19 +39,19 @@ struct SystemContent {
       type: ContentBody.Kind.system.rawValue, text: content.text, fields: RawObject(trusted: writer.text))
   }
 
-  private static func settings(_ now: RoomSettings, was: RoomSettings, by author: Party) -> SystemContent {
+  private static func settings(_ now: RoomSettings, was: RoomSettings, by actor: String) -> SystemContent {
     if now.name != was.name {
-      guard let name = now.name else { return SystemContent(.named, "\(author.name) removed the dialog's name") }
-      return SystemContent(.named, "\(author.name) named the dialog \"\(name)\"", [("name", name)])
+      guard let name = now.name else { return SystemContent(.named, "\(actor) removed the dialog's name") }
+      return SystemContent(.named, "\(actor) named the dialog \"\(name)\"", [("name", name)])
     }
     if now.avatarHash != was.avatarHash {
       return SystemContent(
-        .avatar, "\(author.name) \(now.avatarHash == nil ? "removed" : "changed") the dialog's picture",
+        .avatar, "\(actor) \(now.avatarHash == nil ? "removed" : "changed") the dialog's picture",
         [("avatarHash", now.avatarHash)])
     }
     // What changed, where a client can be told in a word; all of it is in the event's `dialog`.
     return SystemContent(
-      .settings, "\(author.name) changed the dialog's settings",
+      .settings, "\(actor) changed the dialog's settings",
       [
         ("about", now.about == was.about ? nil : now.about),
         ("dialogType", now.isMembersOnly == was.isMembersOnly ? nil : now.wireType.rawValue),
@@ -58,40 +59,44 @@ struct SystemContent {
       ])
   }
 
-  private static func topic(_ topic: Topic, by author: Party) -> SystemContent {
+  private static func topic(_ topic: Topic, by actor: String) -> SystemContent {
     topic.text.isEmpty
-      ? SystemContent(.topic, "\(author.name) removed the topic")
-      : SystemContent(.topic, "\(author.name) set the topic: \(topic.text)", [("topic", topic.text)])
+      ? SystemContent(.topic, "\(actor) removed the topic")
+      : SystemContent(.topic, "\(actor) set the topic: \(topic.text)", [("topic", topic.text)])
   }
 
-  private static func member(_ change: MemberChange, by author: Party) -> SystemContent {
-    let name = change.party.name
+  private static func member(_ change: MemberChange, by author: Party, _ naming: Naming) -> SystemContent {
+    let actor = naming.text(author)
+    let name = naming.text(change.party, nick: change.nick)
     let isOwn = change.party.id == author.id
     let kind: Kind
     let text: String
     switch (change.was, change.now) {
     case (let was, let now) where now.isMember && !was.isMember:
       kind = isOwn ? .joined : .added
-      text = isOwn ? "\(name) joined" : "\(author.name) added \(name)"
+      text = isOwn ? "\(name) joined" : "\(actor) added \(name)"
     case (let was, .none) where was.isMember:
       kind = isOwn ? .left : .removed
-      text = isOwn ? "\(name) left" : "\(author.name) removed \(name)"
+      text = isOwn ? "\(name) left" : "\(actor) removed \(name)"
     case (let was, .outcast) where was != .outcast:
       kind = .banned
-      text = "\(author.name) banned \(name)"
+      text = "\(actor) banned \(name)"
     case (.outcast, .none):
       kind = .role
-      text = "\(author.name) lifted the ban on \(name)"
+      text = "\(actor) lifted the ban on \(name)"
+    case (let was, let now) where was == now && change.wasKicked != change.isKicked:
+      kind = change.isKicked ? .kicked : .joined
+      text = change.isKicked ? "\(actor) kicked \(name)" : "\(name) joined again"
     case (let was, let now) where was == now:
       kind = .role
       text = "\(name) is called \(change.nick ?? name) here"
     case (_, let now):
       kind = .role
-      text = isOwn ? "\(name) is \(now.article) now" : "\(author.name) made \(name) \(now.article)"
+      text = isOwn ? "\(name) is \(now.article) now" : "\(actor) made \(name) \(now.article)"
     }
     return SystemContent(
       kind, text,
-      [("userId", name), ("role", change.now.wire), ("nick", change.nick), ("reason", change.reason)])
+      [("userId", naming.id(change.party)), ("role", change.now.wire), ("nick", change.nick), ("reason", change.reason)])
   }
 }
 

@@ -81,6 +81,15 @@ public final class Parley: Sendable {
     realmTable.occupantID(of: user, in: room)
   }
 
+  /// Where a page of a room's people ended.
+  public func memberCursor(_ user: UserID, in room: RoomName) -> String {
+    realmTable.memberCursor(user, in: room).description
+  }
+  /// nil: not one of this room's list.
+  public func user(ofMemberCursor text: String, in room: RoomName) -> UserID? {
+    PublicID(text).flatMap { realmTable.user(ofMemberCursor: $0, in: room) }
+  }
+
   // MARK: Writing
 
   /// Queues a post. Never blocks. False: the inbox is full or closed, nothing

@@ -13,6 +13,7 @@ struct RealmTable: Sendable {
     let entries: Sealer
     let dialogs: Sealer
     let cursors: Sealer
+    let members: Sealer
     let occupants: SymmetricKey
   }
 
@@ -23,6 +24,7 @@ struct RealmTable: Sendable {
       Served(
         realm: $0, entries: Sealer(realm: $0, purpose: .entry), dialogs: Sealer(realm: $0, purpose: .dialog),
         cursors: Sealer(realm: $0, purpose: .cursor),
+        members: Sealer(realm: $0, purpose: .member),
         occupants: HKDF<SHA256>.deriveKey(
           inputKeyMaterial: SymmetricKey(data: $0.key), info: Array("parley occupant".utf8), outputByteCount: 32))
     }
@@ -59,6 +61,14 @@ struct RealmTable: Sendable {
   func cursor(_ position: Position, in realm: RealmID) -> PublicID { served(realm).cursors.seal(position.number) }
   func position(ofCursor id: PublicID, in realm: RealmID) -> Position? {
     served(realm).cursors.open(id).map { Position($0) }
+  }
+
+  /// A place in a room's list of people. Of one person it is another in each room.
+  func memberCursor(_ user: UserID, in room: RoomName) -> PublicID {
+    served(room.realm).members.seal(user.number ^ (room.dialog.number << 32))
+  }
+  func user(ofMemberCursor id: PublicID, in room: RoomName) -> UserID? {
+    served(room.realm).members.open(id).map { UserID($0 ^ (room.dialog.number << 32)) }
   }
 
   private func served(_ realm: RealmID) -> Served {

@@ -62,6 +62,8 @@ extension FactCoding {
   /// Stored: never renumber.
   private enum ChangeKind: Int64 {
     case created = 1, settings = 2, topic = 3, member = 4, destroyed = 5
+    /// A member with who was and is kicked.
+    case kick = 6
   }
 
   static func write(_ change: RoomChange, _ out: inout ByteWriter) {
@@ -79,12 +81,17 @@ extension FactCoding {
       out.write(topic.nick) { $0.write($1) }
       out.write(topic.time.milliseconds)
     case .member(let member):
-      out.write(ChangeKind.member.rawValue)
+      let isKick = member.wasKicked || member.isKicked
+      out.write((isKick ? ChangeKind.kick : .member).rawValue)
       out.write(member.party.id.number)
       out.write(Int64(member.was.rawValue))
       out.write(Int64(member.now.rawValue))
       out.write(member.nick) { $0.write($1) }
       out.write(member.reason) { $0.write($1) }
+      if isKick {
+        out.write(member.wasKicked)
+        out.write(member.isKicked)
+      }
     case .destroyed(let reason, let alternate):
       out.write(ChangeKind.destroyed.rawValue)
       out.write(reason) { $0.write($1) }
@@ -113,11 +120,12 @@ extension FactCoding {
       return .topic(
         Topic(
           text: try from.text(), nick: try from.optional(text), time: Timestamp(milliseconds: try from.int())))
-    case .member:
+    case .member, .kick:
       return .member(
         MemberChange(
           party: try party(UserID(try from.int())), was: try affiliation(from.int()),
-          now: try affiliation(from.int()), nick: try from.optional(text), reason: try from.optional(text)))
+          now: try affiliation(from.int()), nick: try from.optional(text), reason: try from.optional(text),
+          wasKicked: try kind == .kick && from.flag(), isKicked: try kind == .kick && from.flag()))
     case .destroyed:
       let reason = try from.optional(text)
       let alternate = try from.optional { from throws(StoreFailure) in

@@ -66,7 +66,7 @@ extension Reader {
       room: DialogID(row.int(column)), party: try known(UserID(row.int(column + 1))),
       affiliation: try FactCoding.affiliation(row.int(column + 2)), nick: row.textOrNil(column + 3),
       since: Position(row.int(column + 4)), joinedAt: Timestamp(milliseconds: row.int(column + 5)),
-      version: Position(row.int(column + 6)), reason: row.textOrNil(column + 7))
+      version: Position(row.int(column + 6)), reason: row.textOrNil(column + 7), isKicked: row.int(column + 8) != 0)
   }
 
   func memberships(of user: UserID) throws -> [(room: RoomName, since: Position)] {
@@ -78,7 +78,7 @@ extension Reader {
   func rooms(of user: UserID, before: Position, limit: Int) throws -> [RoomView] {
     // The list first, as in `dialogs(of:before:limit:)`.
     let found = try connection(.roomsOf).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
-      (room: try room($0), member: try member($0, from: 13), mark: mark($0, from: 21, user))
+      (room: try room($0), member: try member($0, from: 13), mark: mark($0, from: 22, user))
     }
     return try found.map { room, member, mark in
       let last = try connection(.lastShown).bind(1, room.id.number).first { try entry($0) }
@@ -172,7 +172,8 @@ extension Writer {
     }
     try connection(.putMember).bind(1, member.room.number).bind(2, member.party.id.number)
       .bind(3, Int64(member.affiliation.rawValue)).bind(4, nick).bind(5, key).bind(6, member.since.number)
-      .bind(7, member.joinedAt.milliseconds).bind(8, member.version.number).bind(9, member.reason).run()
+      .bind(7, member.joinedAt.milliseconds).bind(8, member.version.number).bind(9, member.reason)
+      .bind(10, member.isKicked ? 1 : 0).run()
     if member.affiliation.isMember {
       try connection(.insertRoomMark).bind(1, member.party.id.number).bind(2, member.room.number).bind(3, ordinal).run()
     } else {
@@ -204,7 +205,8 @@ extension Query {
     d.id, r.external_id, d.created, r.settings, r.topic, r.topic_nick, r.topic_time, d.sequence, d.ordinal, d.last,
     r.member_count, r.version, r.destroyed
     """
-  private static let memberColumns = "a.room, a.user, a.affiliation, a.nick, a.since, a.joined, a.version, a.reason"
+  private static let memberColumns =
+    "a.room, a.user, a.affiliation, a.nick, a.since, a.joined, a.version, a.reason, a.kicked"
 
   fileprivate static let room = Query(
     "SELECT \(columns) FROM rooms r CROSS JOIN dialogs d ON d.id = r.dialog WHERE r.dialog = ?1")
@@ -290,10 +292,10 @@ extension Query {
     """)
   fileprivate static let putMember = Query(
     """
-    INSERT INTO affiliations (room, user, affiliation, nick, nick_key, since, joined, version, reason)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+    INSERT INTO affiliations (room, user, affiliation, nick, nick_key, since, joined, version, reason, kicked)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
     ON CONFLICT (room, user) DO UPDATE SET affiliation = ?3, nick = ?4, nick_key = ?5, since = ?6, joined = ?7,
-      version = ?8, reason = ?9
+      version = ?8, reason = ?9, kicked = ?10
     """)
   /// A mark that is there stays. A destroyed room gets none.
   fileprivate static let insertRoomMark = Query(

@@ -1,3 +1,4 @@
+import Addresses
 import Dialogs
 
 /// What became of messages since they were said, and what messages say about
@@ -78,7 +79,7 @@ extension FactCoding {
     var out = ByteWriter()
     out.write(version)
     switch reference.kind {
-    case .reply: out.write(Int64(1))
+    case .reply: out.write(Int64(reference.targetAuthor == nil ? 1 : 6))
     case .correction: out.write(Int64(2))
     case .reactions(let emoji):
       out.write(Int64(3))
@@ -92,15 +93,18 @@ extension FactCoding {
     }
     out.write(reference.target.number)
     out.write(reference.targetStanzaID) { $0.write($1) }
+    if reference.kind == .reply, let author = reference.targetAuthor { out.write(author.description) }
     return out.bytes
   }
 
   static func decode(reference bytes: [UInt8], seal: (Position) -> PublicID) throws(StoreFailure) -> Reference {
     var from = ByteReader(bytes)
     guard try from.int() == version else { throw damaged }
+    let code = try from.int()
     let kind: Reference.Kind =
-      switch try from.int() {
-      case 1: .reply
+      switch code {
+      // 6: with the target's author.
+      case 1, 6: .reply
       case 2: .correction
       case 3: .reactions(try from.list(text))
       case 4: .retraction(reason: try from.optional(text))
@@ -109,7 +113,8 @@ extension FactCoding {
       }
     let target = Position(try from.int())
     return Reference(
-      kind: kind, target: target, targetID: seal(target), targetStanzaID: try from.optional(text))
+      kind: kind, target: target, targetID: seal(target), targetStanzaID: try from.optional(text),
+      targetAuthor: code == 6 ? JID(parsing: try from.text()) : nil)
   }
 }
 

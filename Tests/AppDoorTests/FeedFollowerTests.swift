@@ -65,6 +65,19 @@ struct Dice {
     #expect(caughtUp == Position(1_003))
   }
 
+  @Test func whatWaitsIsToldAsItCame() {
+    var follower = FeedFollower(behind: nil, attended: Position(7))
+    _ = follower.begin()
+    let told = (follower.deliver(entry(8), isVeiled: true), follower.deliver(entry(9)))
+    #expect(told == (false, false))
+    guard case .live(let held, _) = follower.page([], head: Position(7), isLast: true).next else {
+      Issue.record("must be live after one page")
+      return
+    }
+    #expect(held.map(\.position.number) == [8, 9])
+    #expect(held.map(\.isVeiled) == [true, false])
+  }
+
   @Test func aStalledClientHoldsLittle() {
     var follower = FeedFollower(behind: nil, attended: .zero)
     _ = follower.begin()

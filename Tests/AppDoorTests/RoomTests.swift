@@ -13,7 +13,7 @@ import Testing
   private static let romeo = party(2, "romeo")
 
   private func json(_ change: RoomChange.Change, by author: Party = juliet) throws -> String {
-    let content = SystemContent.of(change, by: author)
+    let content = SystemContent.of(change, by: author, .open)
     var writer = JSONWriter()
     content.write(to: &writer)
     // It is JSON, and no member comes twice.
@@ -104,6 +104,15 @@ import Testing
       (
         member(.member, .member, nick: "Mon"),
         #"{"type":"system","text":"romeo is called Mon here","kind":"role","userId":"romeo","role":"member","nick":"Mon"}"#
+      ),
+      (
+        .member(
+          MemberChange(party: romeo, was: .member, now: .member, nick: "R", reason: "why", isKicked: true)),
+        #"{"type":"system","text":"juliet kicked romeo","kind":"kicked","userId":"romeo","role":"member","nick":"R","reason":"why"}"#
+      ),
+      (
+        .member(MemberChange(party: romeo, was: .member, now: .member, nick: "R", reason: nil, wasKicked: true)),
+        #"{"type":"system","text":"romeo joined again","kind":"joined","userId":"romeo","role":"member","nick":"R"}"#
       ),
       (
         .destroyed(reason: "over", alternate: nil),

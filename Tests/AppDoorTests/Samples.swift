@@ -41,7 +41,7 @@ enum Samples {
     metadata: RawObject(trusted: #"{"k":"v"}"#), replyTo: "m0", editedAt: time, deletedAt: time, deletedBy: "juliet",
     reactions: ReactionsBody(lines: [
       .init(emoji: "👍\"\\", userIds: ["romeo", "nurse"]), .init(emoji: "🌹", userIds: ["romeo"]),
-    ]), version: 7)
+    ]), version: 7, senderNick: "R")
   static let marker = MarkerBody(dialogId: "d", userId: "romeo", delivered: "m2", read: "m1")
   static let contact = ContactBody(
     userId: "romeo", jid: "romeo@localhost", name: "R", groups: ["a", "b"], state: .mutual)
@@ -61,11 +61,11 @@ enum Samples {
     group.ownerId = "juliet"
     group.updatedAt = time
     group.lastMessage = message
-    group.me = .init(role: "owner", nick: "J", unreadCount: 2, readMessageId: "m1", deliveredMessageId: "m2")
+    group.me = .init(role: "owner", nick: "J", kicked: true, unreadCount: 2, readMessageId: "m1", deliveredMessageId: "m2")
     return group
   }()
   static let member = MemberBody(
-    userId: "romeo", jid: "romeo@localhost", role: "watcher", nick: "R", name: "Romeo", joinedAt: time)
+    userId: "romeo", jid: "romeo@localhost", role: "watcher", nick: "R", name: "Romeo", joinedAt: time, kicked: true)
   static let presence = PresenceBody(
     userId: "romeo", online: true, availability: .doNotDisturb, status: "x", lastSeenAt: time)
   static let problem = ProblemBody(

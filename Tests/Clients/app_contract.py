@@ -612,6 +612,7 @@ def groups(juliet, romeo, js, rs):
     path = f"/v1/dialogs/{square['id']}"
     found = romeo.call("GET", f"/v1/dialogs?scope=public&query={suffix}")
     check([d["id"] for d in found["items"]] == [square["id"]] and "me" not in found["items"][0], f"found {found}")
+    check(found["items"][0]["ownerId"].startswith("occupant:"), f"a stranger sees whose it is: {found}")
     check("me" not in romeo.call("GET", path), "a stranger has a place")
     romeo.call("GET", path + "/messages", status=403, code="dialog-not-joined")
     romeo.call("GET", path + "/members", status=403, code="dialog-not-joined")

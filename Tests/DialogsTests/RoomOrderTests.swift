@@ -173,7 +173,7 @@ import Testing
     // Everything still works.
     try await stage.say("hi", in: room, by: all[0])
     #expect(all[1].news() == [.said("hi", .room)])
-    #expect(phone.news() == [.said("hi", .feed)])
+    #expect(phone.news() == [.said("hi", .feedVeiled)])
   }
 
   @Test func anAddressThatCouldNotBeTakenOrFoundedIsAsItWas() async throws {

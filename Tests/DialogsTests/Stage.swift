@@ -131,12 +131,13 @@ final class RecordingSession: LiveSession {
   }
 
   /// What has been heard since the last time.
-  func taken() -> [Heard] {
-    let deliveries = heard.withLock { heard in
+  func taken() -> [Heard] { deliveries().map { Heard($0) } }
+
+  func deliveries() -> [Delivery] {
+    heard.withLock { heard in
       defer { heard = [] }
       return heard
     }
-    return deliveries.map { Heard($0) }
   }
 }
 

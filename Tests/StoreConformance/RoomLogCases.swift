@@ -48,6 +48,11 @@ extension StoreConformance {
         (.topic(Topic(text: "", nick: nil, time: scene.time)), nil),
         (.member(MemberChange(party: scene.juliet, was: .outcast, now: .owner, nick: "J", reason: "why")), nil),
         (.member(MemberChange(party: scene.romeo, was: .watcher, now: .none, nick: nil, reason: nil)), nil),
+        (
+          .member(MemberChange(party: scene.romeo, was: .member, now: .member, nick: "R", reason: "", isKicked: true)),
+          nil
+        ),
+        (.member(MemberChange(party: scene.romeo, was: .admin, now: .admin, nick: nil, reason: nil, wasKicked: true)), nil),
         (.destroyed(reason: nil, alternate: nil), nil),
         (.destroyed(reason: "", alternate: try BareJID("tomb@rooms.verona.example")), nil),
       ]

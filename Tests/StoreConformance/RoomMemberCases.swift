@@ -22,6 +22,7 @@ extension StoreConformance {
       for affiliation in [Affiliation.admin, .member, .watcher] {
         member.affiliation = affiliation
         member.nick = affiliation == .watcher ? nil : "\(affiliation)"
+        member.isKicked = affiliation == .member
         member.version = member.version.next
         try scene.write { [member] in try $0.put(member, ordinal: 9) }
         try equal(try scene.read { try $0.member(scene.romeo.id, of: room.id) }, member)

@@ -6,19 +6,22 @@ extension StoreConformance {
   static let states: [Case] = [
     Case(name: "what a message says about another comes back as it was said") { scene in
       let kinds: [Reference.Kind] = [
-        .reply, .correction, .reactions([]), .reactions(["\u{1F339}", "a\u{0}b"]), .retraction(reason: nil),
+        .reply, .reply, .correction, .reactions([]), .reactions(["\u{1F339}", "a\u{0}b"]), .retraction(reason: nil),
         .retraction(reason: ""), .moderation(reason: nil), .moderation(reason: "too \u{f6}"),
       ]
       try scene.write { writer in
         let target = try scene.say("1", by: scene.romeo, to: scene.juliet, id: "m1", writer)
         for (number, kind) in kinds.enumerated() {
           let stanzaID = number % 2 == 0 ? "m1" : nil
-          let said = try scene.refer(kind, to: target, stanzaID: stanzaID, by: scene.juliet, writer)
+          let author = kind == .reply && number == 0 ? try JID("orchard@rooms.verona.example/R\u{f6}meo") : nil
+          let said = try scene.refer(
+            kind, to: target, stanzaID: stanzaID, targetAuthor: author, by: scene.juliet, writer)
           let found = try scene.reference(writer.entry(said.position, in: said.dialog))
           try equal(found?.kind, kind, "kind")
           try equal(found?.target, target.position, "target")
           try equal(found?.targetID, target.id, "id")
           try equal(found?.targetStanzaID, stanzaID, "stanza id")
+          try equal(found?.targetAuthor, author, "author")
           try require(found?.outcome == nil, "read from the log, with an outcome")
         }
         try require(try scene.reference(writer.entry(target.position, in: target.dialog)) == nil, "out of nothing")
@@ -214,7 +217,7 @@ extension Scene {
   /// followed by both. A reply is written so too, for the sake of the test.
   @discardableResult
   fileprivate func refer(
-    _ kind: Reference.Kind, to target: Entry, stanzaID: String? = nil, by author: Party,
+    _ kind: Reference.Kind, to target: Entry, stanzaID: String? = nil, targetAuthor: JID? = nil, by author: Party,
     content: Content = Content(kind: .none), _ writer: any StoreWriter
   ) throws -> Entry {
     guard let peer = target.author.id == author.id ? target.peer : target.author else {
@@ -230,7 +233,8 @@ extension Scene {
           sequence: 0, content: content, envelope: Envelope(type: .chat, id: "c\(position.number)"),
           traits: [.archived],
           reference: Reference(
-            kind: kind, target: target.position, targetID: target.id, targetStanzaID: stanzaID))),
+            kind: kind, target: target.position, targetID: target.id, targetStanzaID: stanzaID,
+            targetAuthor: targetAuthor))),
       id: id(position))
     try writer.insert(
       entry,

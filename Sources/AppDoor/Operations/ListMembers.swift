@@ -1,4 +1,3 @@
-import Addresses
 import AppProtocol
 import Dialogs
 
@@ -15,10 +14,10 @@ enum ListMembers: ServedOperation {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
     let rendering = call.rendering
-    let domain = call.realm.domain
+    let parley = call.parley
     return .ok(
       try await call.parley.read { reader in
-        let (_, own) = try RoomSight.asMember(of: room.dialog, caller, reader)
+        let (sight, own) = try RoomSight.asMember(of: room.dialog, caller, reader)
         let limit = try Checks.limit(input.limit)
         var among = Set(Affiliation.allCases.filter(\.isMember))
         if let role = input.role {
@@ -26,19 +25,19 @@ enum ListMembers: ServedOperation {
           if affiliation == .outcast && own.affiliation < .admin { throw Problem.notAdmin }
           among = [affiliation]
         }
-        // A cursor is the id of the user who ended the page before.
         var after: UserID?
         if let cursor = input.cursor {
-          guard let address = try? BareJID(local: cursor, domain: domain), let user = try reader.user(address) else {
-            throw Problem(.malformed, "cursor-unknown", "cursor is not one of this server's.", field: "cursor")
+          guard let user = parley.user(ofMemberCursor: cursor, in: room) else {
+            throw Problem(.malformed, "cursor-unknown", "cursor is not one of this list's.", field: "cursor")
           }
-          after = user.id
+          after = user
         }
+        let naming = sight.naming(parley)
         let members = try reader.members(of: room.dialog, among: among, after: after, limit: limit + 1)
         let page = members.prefix(limit)
         return PageBody(
-          items: try page.map { rendering.member($0, user: try reader.user($0.party.id)) },
-          nextCursor: members.count > limit ? page.last?.party.name : nil)
+          items: try page.map { rendering.member($0, user: try reader.user($0.party.id), naming) },
+          nextCursor: members.count > limit ? page.last.map { parley.memberCursor($0.party.id, in: room) } : nil)
       })
   }
 }

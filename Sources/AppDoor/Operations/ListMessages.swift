@@ -17,18 +17,21 @@ enum ListMessages: ServedOperation {
     do throws(Problem) { range = try Range(input, call) } catch {
       throw await call.parley.told(error, of: place, to: caller)
     }
-    let entries = try await call.parley.read { reader in
+    let (entries, naming) = try await call.parley.read { reader in
       var after = range.after ?? .zero
+      var naming = Naming.open
       if case .room(let room) = place {
         // Read with the messages, so that who was removed meanwhile sees none.
-        let (room, member) = try RoomSight.asMember(of: room.dialog, caller, reader)
-        after = max(after, RoomSight.horizon(of: member, in: room))
+        let (sight, member) = try RoomSight.asMember(of: room.dialog, caller, reader)
+        after = max(after, RoomSight.horizon(of: member, in: sight.room))
+        naming = sight.naming(call.parley)
       }
-      return try reader.history(
+      let entries = try reader.history(
         of: place.id, after: after, before: range.before, limit: range.limit + 1, ascending: range.ascending)
+      return (entries, naming)
     }
     let page = entries.prefix(range.limit)
-    let items = page.compactMap { call.rendering.message($0) }
+    let items = page.compactMap { call.rendering.message($0, naming) }
     return .ok(
       PageBody(
         items: range.ascending ? items.reversed() : items,

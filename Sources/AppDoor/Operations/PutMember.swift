@@ -3,7 +3,8 @@ import AppProtocol
 import Dialogs
 
 /// Adds somebody to a group or public dialog, or changes what they are there. With
-/// `me` and no role the caller joins a public dialog, or takes another nick.
+/// `me` and no role the caller joins a public dialog, comes back after a kick, or takes
+/// another nick.
 enum PutMember: ServedOperation {
   typealias Input = PutMemberInput
   typealias Output = MemberBody
@@ -14,21 +15,24 @@ enum PutMember: ServedOperation {
   static func perform(_ input: PutMemberInput, _ call: Call) async throws(Problem) -> Outcome<MemberBody> {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
+    let address: BareJID
     let intent: RoomIntent
-    do throws(Problem) { intent = try await Self.intent(input, room, by: caller, call) } catch {
+    do throws(Problem) {
+      address = try await MemberReference.address(input.userId, in: room, by: caller, call)
+      intent = try await Self.intent(input, about: address, room, by: caller, call)
+    } catch {
       throw await call.parley.told(error, of: .room(room), to: caller)
     }
     try await call.parley.post(intent, in: room, by: caller)
-    return .ok(try await body(input.userId, in: room, call))
+    return .ok(try await body(address, in: room, caller, call))
   }
 
   private static func intent(
-    _ input: PutMemberInput, _ room: RoomName, by caller: Party, _ call: Call
+    _ input: PutMemberInput, about address: BareJID, _ room: RoomName, by caller: Party, _ call: Call
   ) async throws(Problem) -> RoomIntent {
     let nick = try Checks.line(input.nick, field: "nick")
     let reason = try Checks.line(input.reason, field: "reason")
     let affiliation = try input.role.map { (role) throws(Problem) in try Checks.role(role) }
-    let address = try MemberReference.address(input.userId, of: caller, call.realm)
     let before = try await call.parley.read { reader in
       try reader.user(address).flatMap { try reader.member($0.id, of: room.dialog) }?.affiliation ?? .none
     }
@@ -48,15 +52,15 @@ enum PutMember: ServedOperation {
       ])
   }
 
-  private static func body(_ userID: String, in room: RoomName, _ call: Call) async throws(Problem) -> MemberBody {
-    let caller = try call.user().user
-    let address = try MemberReference.address(userID, of: caller, call.realm)
+  private static func body(
+    _ address: BareJID, in room: RoomName, _ caller: Party, _ call: Call
+  ) async throws(Problem) -> MemberBody {
     let rendering = call.rendering
     let body = try await call.parley.read { reader -> MemberBody? in
       guard let user = try reader.user(address), let member = try reader.member(user.id, of: room.dialog),
-        member.affiliation != .none
+        member.affiliation != .none, let sight = try RoomSight.of(room.dialog, for: caller, reader)
       else { return nil }
-      return rendering.member(member, user: user)
+      return rendering.member(member, user: user, sight.naming(rendering.parley))
     }
     guard let body else {
       throw Problem(.conflict, "member-removed", "They were removed again meanwhile.", field: "userId")
@@ -67,7 +71,40 @@ enum PutMember: ServedOperation {
 
 /// A user as a path of a dialog's members names them.
 enum MemberReference {
-  static func address(_ id: String, of caller: Party, _ realm: Realm) throws(Problem) -> BareJID {
-    id == "me" ? caller.address : try Checks.address(id, domain: realm.domain)
+  /// Who may change nobody else learns nothing of who there is.
+  static func address(
+    _ id: String, in room: RoomName, by caller: Party, _ call: Call
+  ) async throws(Problem) -> BareJID {
+    let own = Naming.prefix + call.parley.occupantID(of: caller.id, in: room)
+    if id == "me" || id == own { return caller.address }
+    let isOccupant = id.hasPrefix(Naming.prefix)
+    let address = isOccupant ? nil : try Checks.address(id, domain: call.realm.domain)
+    if let address, address == caller.address { return address }
+    let found = try await call.parley.read { reader in
+      let (_, member) = try RoomSight.asMember(of: room.dialog, caller, reader)
+      if !member.affiliation.seesAddresses { throw Problem.notAdmin }
+      return try address ?? find(id, in: room, call.parley, reader)
+    }
+    guard let found else { throw unknown }
+    return found
   }
+
+  /// Looks at everybody, since occupant ids do not tell whose they are: at most
+  /// twice `Limits.membersMax`, and for admins alone.
+  private static func find(
+    _ id: String, in room: RoomName, _ parley: Parley, _ reader: any StoreReader
+  ) throws -> BareJID? {
+    var after: UserID?
+    repeat {
+      let page = try reader.members(
+        of: room.dialog, among: Set(Affiliation.allCases).subtracting([.none]), after: after, limit: Limits.feedPageMax)
+      for member in page where Naming.prefix + parley.occupantID(of: member.party.id, in: room) == id {
+        return member.party.address
+      }
+      after = page.count < Limits.feedPageMax ? nil : page.last?.party.id
+    } while after != nil
+    return nil
+  }
+
+  static let unknown = Problem(.missing, "member-unknown", "This user is no member of the dialog.", field: "userId")
 }

@@ -26,13 +26,13 @@ enum RemoveMember: ServedOperation {
     _ input: RemoveMemberInput, _ room: RoomName, by caller: Party, _ call: Call
   ) async throws(Problem) -> RoomIntent {
     let reason = try Checks.line(input.reason, field: "reason")
-    let address = try MemberReference.address(input.userId, of: caller, call.realm)
+    let address = try await MemberReference.address(input.userId, in: room, by: caller, call)
     let before = try await call.parley.read { reader in
       _ = try RoomSight.asMember(of: room.dialog, caller, reader)
       return try reader.user(address).flatMap { try reader.member($0.id, of: room.dialog) }?.affiliation ?? .none
     }
     if before == .none {
-      throw Problem(.missing, "member-unknown", "This user is no member of the dialog.", field: "userId")
+      throw MemberReference.unknown
     }
     return .members(
       .dialog(room.dialog), [MemberDraft(address: address, affiliation: Affiliation.none, reason: reason)])

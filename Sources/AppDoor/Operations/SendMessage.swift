@@ -60,7 +60,11 @@ enum SendMessage: PostingOperation {
   static func outcome(
     _ receipt: Receipt, mark: Mark?, _ author: Party, _ rendering: Rendering
   ) -> Outcome<MessageBody>? {
-    guard let message = receipt.entry.flatMap({ rendering.message($0) }) else { return nil }
+    var naming = Naming.open
+    if receipt.isVeiled, let room = receipt.room?.name {
+      naming = Naming(Veil(room, rendering.parley), viewer: author.id)
+    }
+    guard let message = receipt.entry.flatMap({ rendering.message($0, naming) }) else { return nil }
     return receipt.isRepeat ? .ok(message) : .created(message)
   }
 }

@@ -50,7 +50,7 @@ enum SetMarker: PostingOperation {
     _ receipt: Receipt, mark: Mark?, _ author: Party, _ rendering: Rendering
   ) -> Outcome<MarkerBody>? {
     guard let mark = self.mark(receipt) ?? mark else { return nil }
-    return .ok(rendering.marker(mark, of: author))
+    return .ok(rendering.marker(mark, of: author, .open))
   }
 
   private static func mark(_ receipt: Receipt) -> Mark? {

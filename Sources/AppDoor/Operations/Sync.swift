@@ -56,12 +56,13 @@ enum Sync: ServedOperation {
   ) async throws(Problem) -> SyncBody {
     let rendering = call.rendering
     return try await call.parley.read { reader in
-      let page = try FeedPage.read(user.id, after: after, limit: limit, reader)
+      let page = try FeedPage.read(user, after: after, limit: limit, reader)
       var events: [RawObject] = []
       var last = cursor
       var bytes = 0
       for entry in page.entries {
-        let form = EventForm.of(entry, rendering, page.subjects)
+        let form = EventForm.of(
+          entry, rendering, isVeiled: page.subjects.isVeiled(entry), for: user.id, page.subjects)
         guard let frame = form.frame(after: last) else { continue }
         events.append(RawObject(trusted: String(buffer: frame)))
         last = form.cursor

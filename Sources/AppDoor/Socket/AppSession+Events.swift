@@ -10,12 +10,13 @@ extension AppSession {
     case .outcome(let token, let result):
       if token == 0 { return attended(result) }
       if let session = open { settle(token, result, session) }
-    case .entry(let entry, _):
+    case .entry(let entry, let form):
       guard let session = open else { return }
       noteMembership(entry, session)
-      if session.follower.deliver(entry) { tell(entry, session) }
-    case .signal(let signal, _):
-      if let session = open { receive(signal, session) } else if case .closed(let reason) = signal { revoke(reason) }
+      let isVeiled = form == .feedVeiled
+      if session.follower.deliver(entry, isVeiled: isVeiled) { tell(entry, isVeiled: isVeiled, session) }
+    case .signal(let signal, let form):
+      if let session = open { receive(signal, isVeiled: form == .feedVeiled, session) } else if case .closed(let reason) = signal { revoke(reason) }
     }
   }
 
@@ -23,17 +24,18 @@ extension AppSession {
 
   /// `subjects`: those of the page that the entry was read with.
   private func tell(
-    _ entry: Entry, subjects: FeedPage.Subjects = FeedPage.Subjects(), _ session: OpenSession
+    _ entry: Entry, isVeiled: Bool, subjects: FeedPage.Subjects = FeedPage.Subjects(), _ session: OpenSession
   ) {
     noteUnread(entry, session)
     if case .message(let message) = entry.fact, message.reference?.changes != true,
-      let end = session.typers.removeValue(forKey: OpenSession.Typer(dialog: entry.dialog, party: entry.author))
+      let typer = session.typers.removeValue(forKey: OpenSession.Typer(dialog: entry.dialog, party: entry.author))
     {
-      end.cancel()
+      typer.end.cancel()
       tellTyping(in: entry.dialog, session)
     }
     if isHidden(entry, session) { return }
-    let form = EventForm.of(entry, session.rendering, subjects)
+    let form = EventForm.of(
+      entry, session.rendering, isVeiled: isVeiled, for: session.caller.user.id, subjects)
     guard let frame = form.frame(after: session.cursor) else { return }
     write(frame)
     session.cursor = form.cursor
@@ -71,7 +73,7 @@ extension AppSession {
         // The client said how it wants to be seen, or it is simply there.
         if !session.isAnnounced { announce(session) }
       }
-      for entry in held { tell(entry, session) }
+      for held in held { tell(held.entry, isVeiled: held.isVeiled, session) }
     case .resync:
       session.cursor = session.rendering.cursor(session.follower.told)
       tell(.resync, ResyncBody(reason: .tooFarBehind, cursor: session.cursor))
@@ -80,7 +82,7 @@ extension AppSession {
   }
 
   private func readPage(_ session: OpenSession) {
-    let user = session.caller.user.id
+    let user = session.caller.user
     let after = session.follower.told
     let wantsNumbers = !session.follower.isCaughtUp
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
@@ -91,7 +93,7 @@ extension AppSession {
         let isLast = feed.entries.count < AppLimits.replayPage
         return (
           feed: feed, isLast: isLast, head: try reader.head().position,
-          totalUnread: wantsNumbers && isLast ? try reader.unread(of: user) : nil
+          totalUnread: wantsNumbers && isLast ? try reader.unread(of: user.id) : nil
         )
       }
     ) { result in
@@ -106,7 +108,10 @@ extension AppSession {
         session.memberships.merge(page.feed.memberships) { max($0, $1) }
         let (entries, next) = session.follower.page(
           page.feed.entries, head: page.head, isLast: page.isLast)
-        for entry in entries { me.tell(entry, subjects: page.feed.subjects, session) }
+        for entry in entries {
+          let subjects = page.feed.subjects
+          me.tell(entry, isVeiled: subjects.isVeiled(entry), subjects: subjects, session)
+        }
         // What was written may have made the channel unwritable; the next page
         // then waits, as nothing more can be told.
         me.flush()
@@ -132,7 +137,10 @@ extension AppSession {
     switch (result, awaited.answer) {
     case (.failure(let problem), _): refuse(awaited.re, problem, of: awaited.place, session)
     case (.success(let receipt), .message):
-      guard let message = receipt.entry.flatMap({ EventForm.of($0, session.rendering).message }) else {
+      let form = receipt.entry.map {
+        EventForm.of($0, session.rendering, isVeiled: receipt.isVeiled, for: session.caller.user.id)
+      }
+      guard let message = form?.message else {
         return refuse(
           awaited.re, Problem(.internal, "outcome-missing", "The message was stored, but it cannot be shown."))
       }
@@ -156,7 +164,7 @@ extension AppSession {
       case .failure(let problem): me.refuse(awaited.re, problem)
       case .success(let mark):
         let mark = mark ?? Mark(dialog: awaited.place.id, user: user)
-        me.accept(awaited.re, session.rendering.marker(mark, of: session.caller.user))
+        me.accept(awaited.re, session.rendering.marker(mark, of: session.caller.user, .open))
       }
       me.flush()
     }
@@ -164,7 +172,7 @@ extension AppSession {
 
   // MARK: Signals
 
-  private func receive(_ signal: Signal, _ session: OpenSession) {
+  private func receive(_ signal: Signal, isVeiled: Bool, _ session: OpenSession) {
     switch signal {
     case .presence(let presence):
       if presence.from.id == session.caller.user.id { return }
@@ -174,7 +182,8 @@ extension AppSession {
     case .stanza(let stanza):
       guard let on = stanza.typing, stanza.from.id != session.caller.user.id else { return }
       if let room = stanza.room {
-        showTyping(on, stanza.from, room.dialog, isApp: stanza.extras.isEmpty, session)
+        let naming = isVeiled ? Naming(Veil(room, parley), viewer: nil) : .open
+        showTyping(on, stanza.from, naming.id(stanza.from), room.dialog, isApp: stanza.extras.isEmpty, session)
       } else {
         typing(on, from: stanza.from, isApp: stanza.extras.isEmpty, session)
       }
@@ -221,32 +230,36 @@ extension AppSession {
   // MARK: Typing
 
   private func typing(_ on: Bool, from party: Party, isApp: Bool, _ session: OpenSession) {
-    if let dialog = session.dialogs[party.id] { return showTyping(on, party, dialog, isApp: isApp, session) }
+    if let dialog = session.dialogs[party.id] { return showTyping(on, party, party.name, dialog, isApp: isApp, session) }
     if session.dialogs.count >= AppLimits.typingDialogsMax { session.dialogs = [:] }
     let user = session.caller.user.id
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
     parley.fetch(on: session.handle.lane, { try $0.dialog(between: user, and: party.id) }) { result in
       guard let session = me.value.open, case .success(let dialog?) = result else { return }
       session.dialogs[party.id] = dialog.id
-      me.value.showTyping(on, party, dialog.id, isApp: isApp, session)
+      me.value.showTyping(on, party, party.name, dialog.id, isApp: isApp, session)
       me.value.flush()
     }
   }
 
-  private func showTyping(_ on: Bool, _ party: Party, _ dialog: DialogID, isApp: Bool, _ session: OpenSession) {
+  /// `name`: what the viewer knows the party by.
+  private func showTyping(
+    _ on: Bool, _ party: Party, _ name: String, _ dialog: DialogID, isApp: Bool, _ session: OpenSession
+  ) {
     let typer = OpenSession.Typer(dialog: dialog, party: party)
     let before = session.typers.removeValue(forKey: typer)
-    before?.cancel()
+    before?.end.cancel()
     if on {
       guard session.typers.count < AppLimits.typingDialogsMax else { return }
       let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
-      session.typers[typer] = channel.eventLoop.scheduleTask(
+      let end = channel.eventLoop.scheduleTask(
         in: isApp ? AppLimits.typingOfApps : AppLimits.typingOfXMPP
       ) {
         guard let session = me.value.open else { return }
-        me.value.showTyping(false, party, dialog, isApp: isApp, session)
+        me.value.showTyping(false, party, name, dialog, isApp: isApp, session)
         me.value.flush()
       }
+      session.typers[typer] = (name, end)
     }
     // A renewal is no news, and neither is the end of what was not shown.
     if on == (before != nil) || !isWritable { return }
@@ -255,7 +268,7 @@ extension AppSession {
 
   /// Everybody who is typing there now.
   private func tellTyping(in dialog: DialogID, _ session: OpenSession) {
-    let names = session.typers.keys.filter { $0.dialog == dialog }.map(\.party.name).sorted()
+    let names = session.typers.filter { $0.key.dialog == dialog }.map(\.value.name).sorted()
     tell(.typingUpdated, TypingUpdatedBody(dialogId: session.rendering.id(dialog), userIds: names))
   }
 

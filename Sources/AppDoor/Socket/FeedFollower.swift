@@ -24,12 +24,19 @@ import Dialogs
 struct FeedFollower: Sendable {
   private enum State: Sendable { case reading, live, stalled }
 
+  /// A live entry that waits, as it was delivered.
+  struct Held: Sendable {
+    let entry: Entry
+    let isVeiled: Bool
+    var position: Position { entry.position }
+  }
+
   enum Next: Sendable {
     /// Read the page behind `told`, then call `page`.
     case read
     /// Everything is told up to `told`; these came meanwhile and are to be told
     /// now. The first time, `caughtUp` is the position to say `caught_up` with.
-    case live(held: [Entry], caughtUp: Position?)
+    case live(held: [Held], caughtUp: Position?)
     /// Too many to replay: say `resync` with `told`, which has risen to the head,
     /// then read on from there.
     case resync
@@ -40,7 +47,7 @@ struct FeedFollower: Sendable {
   private(set) var told: Position
   private(set) var isCaughtUp = false
   private var state: State
-  private var held: [Entry] = []
+  private var held: [Held] = []
   private var missed = false
   private var isPageAwaited = false
   private var replayed = 0
@@ -58,7 +65,7 @@ struct FeedFollower: Sendable {
   mutating func begin() -> Next { more() }
 
   /// A live entry. True: tell it now.
-  mutating func deliver(_ entry: Entry) -> Bool {
+  mutating func deliver(_ entry: Entry, isVeiled: Bool = false) -> Bool {
     guard entry.position > told else { return false }
     switch state {
     case .live:
@@ -67,7 +74,7 @@ struct FeedFollower: Sendable {
     case .reading, .stalled:
       if missed { return false }
       if held.count < AppLimits.heldMax {
-        held.append(entry)
+        held.append(Held(entry: entry, isVeiled: isVeiled))
       } else {
         held = []
         missed = true

@@ -42,8 +42,8 @@ final class OpenSession {
     let dialog: DialogID
     let party: Party
   }
-  /// With the end of it. At most `typingDialogsMax`.
-  var typers: [Typer: Scheduled<Void>] = [:]
+  /// With what the viewer knows them by, and the end of it. At most `typingDialogsMax`.
+  var typers: [Typer: (name: String, end: Scheduled<Void>)] = [:]
   /// The private dialogs with these users, as far as typing asked for them.
   var dialogs: [UserID: DialogID] = [:]
   /// In which dialogs this session is typing, and since when.
@@ -86,7 +86,7 @@ final class OpenSession {
   func end(_ session: AppSession) {
     unreadTimer?.cancel()
     confirmTimer?.cancel()
-    for end in typers.values { end.cancel() }
+    for typer in typers.values { typer.end.cancel() }
     session.confirm(self)
     for (_, typing) in typing {
       let intent = SetTyping.intent(false, from: caller.user, resource: resource, in: typing.place)

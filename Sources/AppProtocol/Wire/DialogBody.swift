@@ -18,6 +18,9 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
     public var role: String?
     /// What the caller is called in this dialog; absent in a private one.
     public var nick: String?
+    /// True where the caller was put out: they read, and write again when they have
+    /// joined again. Else absent.
+    public var kicked: Bool?
     /// Messages of others behind what the caller has read; the rule is in
     /// `docs/app-protocol.md`.
     public var unreadCount: Int64
@@ -25,11 +28,12 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
     public var deliveredMessageId: String?
 
     public init(
-      role: String? = nil, nick: String? = nil, unreadCount: Int64, readMessageId: String?,
-      deliveredMessageId: String?
+      role: String? = nil, nick: String? = nil, kicked: Bool? = nil, unreadCount: Int64,
+      readMessageId: String?, deliveredMessageId: String?
     ) {
       self.role = role
       self.nick = nick
+      self.kicked = kicked
       self.unreadCount = unreadCount
       self.readMessageId = readMessageId
       self.deliveredMessageId = deliveredMessageId
@@ -39,6 +43,7 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
       writer.beginObject()
       writer.member("role", role)
       writer.member("nick", nick)
+      writer.member("kicked", kicked)
       writer.member("unreadCount", unreadCount)
       writer.member("readMessageId", readMessageId)
       writer.member("deliveredMessageId", deliveredMessageId)

@@ -1,5 +1,6 @@
 /// What each event's `data` holds. Durable events carry a cursor and say the
-/// same to every viewer; the others are told to whoever is connected.
+/// same to every viewer, but for the ids of people in a dialog that hides who
+/// they are; the others are told to whoever is connected.
 
 /// `message.created`, durable.
 public struct MessageCreatedBody: Codable, Hashable, Sendable, JSONWritable {

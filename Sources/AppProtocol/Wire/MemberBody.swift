@@ -7,19 +7,27 @@ public struct MemberBody: Codable, Hashable, Sendable, JSONWritable {
   /// Of somebody who has just gone: only events say it.
   public static let gone = "none"
 
+  /// Where the dialog does not show the caller who its people are: an id that the member
+  /// has in this dialog only.
   public var userId: String
-  public var jid: String
+  /// Absent where the dialog does not show the caller who its people are.
+  public var jid: String?
   /// A `Role`, or `gone`.
   public var role: String
   /// What they are called in this dialog.
   public var nick: String?
-  /// What they call themselves everywhere; absent in events.
+  /// What they call themselves everywhere; absent in events. Where the dialog does not
+  /// show the caller who its people are: the nick.
   public var name: String?
   /// Absent in events, and of banned people.
   public var joinedAt: WireTime?
+  /// True of a member who was put out and has not joined again: they read, and do not
+  /// write. Else absent.
+  public var kicked: Bool?
 
   public init(
-    userId: String, jid: String, role: String, nick: String?, name: String? = nil, joinedAt: WireTime? = nil
+    userId: String, jid: String?, role: String, nick: String?, name: String? = nil, joinedAt: WireTime? = nil,
+    kicked: Bool? = nil
   ) {
     self.userId = userId
     self.jid = jid
@@ -27,6 +35,7 @@ public struct MemberBody: Codable, Hashable, Sendable, JSONWritable {
     self.nick = nick
     self.name = name
     self.joinedAt = joinedAt
+    self.kicked = kicked
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -37,6 +46,7 @@ public struct MemberBody: Codable, Hashable, Sendable, JSONWritable {
     writer.member("nick", nick)
     writer.member("name", name)
     writer.member("joinedAt", joinedAt)
+    writer.member("kicked", kicked)
     writer.endObject()
   }
 }

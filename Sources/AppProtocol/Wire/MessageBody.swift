@@ -1,11 +1,16 @@
-/// A message as it is now, the same for every viewer.
+/// A message as it is now, the same for every viewer but for the ids of people in a
+/// dialog that hides who they are.
 public struct MessageBody: Codable, Hashable, Sendable, JSONWritable {
   /// XEP-0359's stanza-id and XEP-0313's archive id of the same message.
   public var id: String
   /// Dense within the dialog, from 1.
   public var seq: Int64
   public var dialogId: String
+  /// Where the dialog does not show the caller who its people are: an id that the sender
+  /// has in this dialog only.
   public var senderId: String
+  /// What the sender was called in the group or public dialog.
+  public var senderNick: String?
   /// What the sender's app called it; absent for messages of XMPP clients.
   public var clientId: String?
   public var sentAt: WireTime
@@ -27,12 +32,13 @@ public struct MessageBody: Codable, Hashable, Sendable, JSONWritable {
   public init(
     id: String, seq: Int64, dialogId: String, senderId: String, clientId: String?, sentAt: WireTime,
     content: ContentBody, metadata: RawObject?, replyTo: String? = nil, editedAt: WireTime? = nil,
-    deletedAt: WireTime? = nil, deletedBy: String? = nil, reactions: ReactionsBody? = nil, version: Int64? = nil
+    deletedAt: WireTime? = nil, deletedBy: String? = nil, reactions: ReactionsBody? = nil, version: Int64? = nil, senderNick: String? = nil
   ) {
     self.id = id
     self.seq = seq
     self.dialogId = dialogId
     self.senderId = senderId
+    self.senderNick = senderNick
     self.clientId = clientId
     self.sentAt = sentAt
     self.content = content
@@ -51,6 +57,7 @@ public struct MessageBody: Codable, Hashable, Sendable, JSONWritable {
     writer.member("seq", seq)
     writer.member("dialogId", dialogId)
     writer.member("senderId", senderId)
+    writer.member("senderNick", senderNick)
     writer.member("clientId", clientId)
     writer.member("sentAt", sentAt)
     writer.member("content", content)

@@ -6,8 +6,12 @@ struct Audiences {
   struct Seat {
     var session: any LiveSession
     let user: UserID
-    /// Sees addresses in a semi-anonymous room, and voice requests.
-    var isModerator: Bool
+    /// Where a room hides them: of a moderator, who also hears who asks for voice;
+    /// of an app session, which has no role there, by affiliation.
+    var seesAddresses: Bool
+
+    /// In what form an app session gets what the room says.
+    func feed(hidesPeople: Bool) -> Form { hidesPeople && !seesAddresses ? .feedVeiled : .feed }
   }
 
   /// Seats in no order; that of a session is found without looking at the others.
@@ -33,8 +37,8 @@ struct Audiences {
       return gone
     }
 
-    mutating func setModerator(_ isModerator: Bool, user: UserID) {
-      for place in seats.indices where seats[place].user == user { seats[place].isModerator = isModerator }
+    mutating func setSeesAddresses(_ sees: Bool, user: UserID) {
+      for place in seats.indices where seats[place].user == user { seats[place].seesAddresses = sees }
     }
   }
 
@@ -52,7 +56,7 @@ struct Audiences {
 
   mutating func seat(_ session: any LiveSession, isModerator: Bool, in room: DialogID) {
     rooms[room, default: Audience()].occupants.put(
-      Seat(session: session, user: session.party.id, isModerator: isModerator))
+      Seat(session: session, user: session.party.id, seesAddresses: isModerator))
   }
 
   mutating func unseat(_ session: SessionID, in room: DialogID) {
@@ -62,16 +66,17 @@ struct Audiences {
 
   mutating func reseat(from old: SessionID, to session: any LiveSession, in room: DialogID) {
     guard let was = rooms[room]?.occupants.remove(old) else { return }
-    seat(session, isModerator: was.isModerator, in: room)
+    seat(session, isModerator: was.seesAddresses, in: room)
   }
 
   mutating func setModerator(_ isModerator: Bool, user: UserID, in room: DialogID) {
-    rooms[room]?.occupants.setModerator(isModerator, user: user)
+    rooms[room]?.occupants.setSeesAddresses(isModerator, user: user)
   }
 
-  mutating func follow(_ room: DialogID, by session: any LiveSession) {
+  mutating func follow(_ room: DialogID, by session: any LiveSession, seesAddresses: Bool) {
+    guard followed[session.id]?.contains(room) != true else { return }
     rooms[room, default: Audience()].followers.put(
-      Seat(session: session, user: session.party.id, isModerator: false))
+      Seat(session: session, user: session.party.id, seesAddresses: seesAddresses))
     followed[session.id, default: []].insert(room)
   }
 
@@ -81,6 +86,10 @@ struct Audiences {
       followed[seat.session.id]?.remove(room)
     }
     drop(room)
+  }
+
+  mutating func setSeesAddresses(_ seesAddresses: Bool, user: UserID, in room: DialogID) {
+    rooms[room]?.followers.setSeesAddresses(seesAddresses, user: user)
   }
 
   /// A session has ended.

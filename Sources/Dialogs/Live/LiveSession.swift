@@ -27,6 +27,8 @@ public enum Form: UInt8, Sendable, Hashable {
   case carbonSent
   /// An app session: every entry of the user's feed.
   case feed
+  /// The same of a room whose people the user may not know (`RoomSettings.showsAddresses`).
+  case feedVeiled
   /// An occupant of a room. Entries, and presences of others without addresses.
   case room
   /// A presence with the occupant's address (XEP-0045 5.1.2, 10.2).

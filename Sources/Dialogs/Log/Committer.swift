@@ -131,7 +131,8 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         hub.showPresence(of: user, to: viewer, available: available, time: judge.time)
       case .room(let news): tell(news, into: &lanes)
       case .node(let event, let card): hub.route(event, card: card, into: &lanes)
-      case .followed(let room, let session): audiences.follow(room, by: session)
+      case .followed(let room, let session, let seesAddresses):
+        audiences.follow(room, by: session, seesAddresses: seesAddresses)
       case .vacated(let session): audiences.forget(session)
       case .later(let post): inbox.appendSurely(post)
       case .closed(let user, let reason):
@@ -186,7 +187,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
     case .invitation(let invitation):
       for attendance in hub.attendances(of: entry.author.id) {
         switch attendance.door {
-        case .app: lanes.add(.entry(entry, .feed), to: attendance.session)
+        case .app: lanes.add(.entry(entry, entry.hidesPeople ? .feedVeiled : .feed), to: attendance.session)
         case .xmpp:
           if attendance.isAvailable, invitation.isFor(attendance.interests) {
             lanes.add(.entry(entry, .direct), to: attendance.session)
@@ -204,7 +205,9 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
   private func echo(_ entry: Entry, into lanes: inout LaneBatch) {
     guard let audience = audiences.audience(of: entry.dialog) else { return }
     for seat in audience.occupants.seats { lanes.add(.entry(entry, .room), to: seat.session) }
-    for seat in audience.followers.seats { lanes.add(.entry(entry, .feed), to: seat.session) }
+    for seat in audience.followers.seats {
+      lanes.add(.entry(entry, seat.feed(hidesPeople: entry.hidesPeople)), to: seat.session)
+    }
   }
 
   /// Small rooms hear how far everybody has read; of larger ones only the
@@ -225,12 +228,14 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
     case .moderates(let isModerator, let user, let room):
       audiences.setModerator(isModerator, user: user, in: room)
     case .unfollowed(let user, let room): audiences.unfollow(room, by: user)
+    case .seesAddresses(let seesAddresses, let user, let room):
+      audiences.setSeesAddresses(seesAddresses, user: user, in: room)
     case .closed(let room): audiences.close(room)
     case .occupant(let presence, let except):
       for seat in audiences.audience(of: presence.room.dialog)?.occupants.seats ?? [] where seat.session.id != except {
         let form: Form =
           seat.user == presence.party.id
-          ? .roomOwn : presence.showsAddress || seat.isModerator ? .roomOpen : .room
+          ? .roomOwn : presence.showsAddress || seat.seesAddresses ? .roomOpen : .room
         lanes.add(.signal(.occupant(presence), form), to: seat.session)
       }
     case .shown(let presence, let sessions, let own):
@@ -238,17 +243,17 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         lanes.add(.signal(.occupant(presence), own ? .roomOwn : presence.showsAddress ? .roomOpen : .room), to: session)
       }
     case .notice(let notice, let showsAddresses, let moderatorsOnly):
-      for seat in audiences.audience(of: notice.room.dialog)?.occupants.seats ?? [] where seat.isModerator || !moderatorsOnly {
+      for seat in audiences.audience(of: notice.room.dialog)?.occupants.seats ?? [] where seat.seesAddresses || !moderatorsOnly {
         // Who may see addresses sees them here too.
-        lanes.add(.signal(.notice(notice), seat.isModerator || showsAddresses ? .roomOpen : .room), to: seat.session)
+        lanes.add(.signal(.notice(notice), seat.seesAddresses || showsAddresses ? .roomOpen : .room), to: seat.session)
       }
     case .told(let notice, let sessions):
       for session in sessions { lanes.add(.signal(.notice(notice), .room), to: session) }
-    case .signal(let stanza, let room):
+    case .signal(let stanza, let room, let hidesPeople):
       guard let audience = audiences.audience(of: room) else { return }
       for seat in audience.occupants.seats { lanes.add(.signal(.stanza(stanza), .room), to: seat.session) }
       for seat in audience.followers.seats where seat.user != stanza.from.id {
-        lanes.add(.signal(.stanza(stanza), .feed), to: seat.session)
+        lanes.add(.signal(.stanza(stanza), seat.feed(hidesPeople: hidesPeople)), to: seat.session)
       }
     case .passed(let stanza, let sessions):
       for session in sessions { lanes.add(.signal(.stanza(stanza), .room), to: session) }
@@ -300,7 +305,7 @@ enum News {
   /// `card`: the owner's, where they were not online.
   case node(NodeEvent, Card?)
   /// An app session hears a room of which its user is a member.
-  case followed(DialogID, any LiveSession)
+  case followed(DialogID, any LiveSession, seesAddresses: Bool)
   /// A session has ended.
   case vacated(SessionID)
 }
@@ -312,6 +317,8 @@ enum RoomNews {
   case reseated(SessionID, any LiveSession, DialogID)
   case moderates(Bool, UserID, DialogID)
   case unfollowed(UserID, DialogID)
+  /// Of a member's app sessions.
+  case seesAddresses(Bool, UserID, DialogID)
   case closed(DialogID)
   /// To everybody there, the occupant's own seats included.
   case occupant(OccupantPresence, except: SessionID?)
@@ -320,7 +327,7 @@ enum RoomNews {
   case notice(RoomNotice, showsAddresses: Bool, moderatorsOnly: Bool)
   case told(RoomNotice, to: [any LiveSession])
   /// To everybody there, and to app sessions that follow.
-  case signal(RelayedStanza, DialogID)
+  case signal(RelayedStanza, DialogID, hidesPeople: Bool)
   case passed(RelayedStanza, to: [any LiveSession])
   /// To the seats of one occupant, and copies to those of its author.
   case whispered(Entry, to: [any LiveSession], copies: [any LiveSession])

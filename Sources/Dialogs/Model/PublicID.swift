@@ -49,7 +49,7 @@ public struct PublicID: Hashable, Sendable, CustomStringConvertible {
 /// Seals and opens the public ids of one realm. One key per purpose, so that an
 /// id of one kind never opens as another.
 public struct Sealer: Sendable {
-  public enum Purpose: String, Sendable { case entry, dialog, cursor }
+  public enum Purpose: String, Sendable { case entry, dialog, cursor, member }
 
   private let key: SymmetricKey
   private let epoch: UInt32

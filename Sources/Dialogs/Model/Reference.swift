@@ -1,3 +1,5 @@
+public import Addresses
+
 /// What a message says about an earlier one of the same dialog.
 ///
 /// The message stays what it is: an entry, which XMPP clients get as it was sent.
@@ -22,6 +24,9 @@ public struct Reference: Sendable {
   public let targetID: PublicID
   /// The id its author gave the target's stanza: what XEP-0308 refers to.
   public let targetStanzaID: String?
+  /// Of an app's reply: as whom the target's author said it, in a room the occupant.
+  /// What XMPP says it says itself.
+  public let targetAuthor: JID?
   /// The target as it is with this; nil where the entry was read from the log: who
   /// needs it reads the target.
   public let outcome: Entry?
@@ -30,13 +35,14 @@ public struct Reference: Sendable {
   public let isSinceJoin: Bool
 
   public init(
-    kind: Kind, target: Position, targetID: PublicID, targetStanzaID: String?, outcome: Entry? = nil,
-    isSinceJoin: Bool = false
+    kind: Kind, target: Position, targetID: PublicID, targetStanzaID: String?,
+    targetAuthor: JID? = nil, outcome: Entry? = nil, isSinceJoin: Bool = false
   ) {
     self.kind = kind
     self.target = target
     self.targetID = targetID
     self.targetStanzaID = targetStanzaID
+    self.targetAuthor = targetAuthor
     self.outcome = outcome
     self.isSinceJoin = isSinceJoin
   }

@@ -126,6 +126,12 @@ public struct Room: Hashable, Sendable {
 
   public var id: DialogID { name.dialog }
   public var address: BareJID { name.address }
+
+  /// Whether somebody may know who its people are (XEP-0045 4.2: of a semi-anonymous
+  /// room moderators may). nil: they are nobody here.
+  public func showsPeople(to affiliation: Affiliation?) -> Bool {
+    settings.showsAddresses || affiliation.map { $0.seesAddresses } ?? false
+  }
 }
 
 /// What a room talks about (XEP-0045 8.1), and who said so when.
@@ -151,6 +157,8 @@ public enum Affiliation: UInt8, Hashable, Sendable, Comparable, CaseIterable {
   public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
   /// Belongs to the room, whether there or not.
   public var isMember: Bool { self >= .watcher }
+  /// Whose role on entering is moderator, there or not.
+  public var seesAddresses: Bool { self >= .admin }
 }
 
 /// What an occupant may do while there (XEP-0045 5.1).
@@ -174,10 +182,13 @@ public struct Member: Hashable, Sendable {
   public var version: Position
   /// Why somebody is banned; of members nil.
   public var reason: String?
+  /// Was put out by a moderator (XEP-0045 8.2) and has not come back: a member still,
+  /// who says nothing here until they join or enter again.
+  public var isKicked: Bool
 
   public init(
     room: DialogID, party: Party, affiliation: Affiliation, nick: String?, since: Position, joinedAt: Timestamp,
-    version: Position, reason: String? = nil
+    version: Position, reason: String? = nil, isKicked: Bool = false
   ) {
     self.room = room
     self.party = party
@@ -187,6 +198,7 @@ public struct Member: Hashable, Sendable {
     self.joinedAt = joinedAt
     self.version = version
     self.reason = reason
+    self.isKicked = isKicked
   }
 }
 
@@ -197,7 +209,7 @@ public struct RoomChange: Sendable {
     /// What it is meant to be from now on, and what it was; without passwords.
     case settings(RoomSettings, was: RoomSettings)
     case topic(Topic)
-    /// Somebody's affiliation or reserved nick.
+    /// Somebody's affiliation or reserved nick, or that they were kicked or came back.
     case member(MemberChange)
     case destroyed(reason: String?, alternate: BareJID?)
   }
@@ -225,13 +237,21 @@ public struct MemberChange: Hashable, Sendable {
   /// The reserved nick after the change; of who is gone, the one before.
   public let nick: String?
   public let reason: String?
+  /// `Member.isKicked` before and after.
+  public let wasKicked: Bool
+  public let isKicked: Bool
 
-  public init(party: Party, was: Affiliation, now: Affiliation, nick: String?, reason: String?) {
+  public init(
+    party: Party, was: Affiliation, now: Affiliation, nick: String?, reason: String?, wasKicked: Bool = false,
+    isKicked: Bool = false
+  ) {
     self.party = party
     self.was = was
     self.now = now
     self.nick = nick
     self.reason = reason
+    self.wasKicked = wasKicked
+    self.isKicked = isKicked
   }
 }
 

@@ -46,8 +46,8 @@ public enum RoomIntent: Sendable {
   /// A visitor asks the moderators for voice (8.6).
   case askForVoice(RoomReference)
   /// The author enters the member list of an open room, or claims the nick that
-  /// is theirs there (7.10). `bookmarks`: who becomes a member by it has no client
-  /// that would bookmark the room.
+  /// is theirs there (7.10). A member who was kicked comes back by it. `bookmarks`:
+  /// who becomes a member by it has no client that would bookmark the room.
   case register(RoomReference, nick: String?, bookmarks: Bool = false)
   /// `password`: of the alternate room; told to those who are there, and not kept.
   case destroy(RoomReference, reason: String?, alternate: BareJID?, password: String? = nil)

@@ -313,12 +313,13 @@ struct Judge {
 
   /// An entry in a user's own record: contact, block list, profile.
   mutating func insertOwn(
-    _ fact: Fact, of owner: Party, at position: Position, traits: FeedRow.Traits = [], _ writer: any StoreWriter
+    _ fact: Fact, of owner: Party, at position: Position, traits: FeedRow.Traits = [], hidesPeople: Bool = false,
+    _ writer: any StoreWriter
   ) throws -> Entry {
     let (state, _) = try dialog(of: owner, and: owner, writer)
     let entry = Entry(
       position: position, time: time, dialog: state.dialog.id, author: owner, place: .peer(owner), fact: fact,
-      id: realms.entryID(position, in: owner.realm))
+      id: realms.entryID(position, in: owner.realm), hidesPeople: hidesPeople)
     try writer.insert(entry, feeds: [FeedRow(user: owner.id, traits: traits)], key: nil)
     state.dialog.last = position
     touch(state)
@@ -344,7 +345,9 @@ struct Judge {
     arriving.append(attendance)
     if attendance.door == .app {
       for (room, _) in try writer.memberships(of: user.id) {
-        tell(.followed(room.dialog, attendance.session))
+        // Who only waits is told nothing but that there is something.
+        let sees = try !attendance.isUnseen && isAdmin(user.id, of: room.dialog, post.author, writer)
+        tell(.followed(room.dialog, attendance.session, seesAddresses: sees))
         try come(attendance, to: room.dialog, writer)
       }
     }

@@ -117,9 +117,16 @@ extension Judge {
       kind: kind, target: target.position, targetID: target.id,
       // The app's messages have one id everywhere; the envelope has the client's.
       targetStanzaID: message.traits.contains(.fromApp) ? nil : message.envelope.id,
+      targetAuthor: kind == .reply && isApp ? Self.author(of: target, message) : nil,
       // Where nothing has changed, it is told as it is: live and from the log the same.
       outcome: kind == .reply ? nil : state.map { target.with($0) } ?? target, isSinceJoin: isSinceJoin)
     return (reference, state)
+  }
+
+  private static func author(of target: Entry, _ message: Message) -> JID? {
+    guard let room = target.room else { return JID(target.author.address) }
+    return try? JID(
+      local: room.address.local, domain: room.address.domain, resource: message.envelope.fromResource)
   }
 
   private static let unsuitable = Problem(

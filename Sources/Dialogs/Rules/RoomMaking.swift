@@ -105,7 +105,7 @@ extension Judge {
         joinedAt: time, version: created.position),
       in: state, writer)
     for attendance in appSessions(of: author.id) {
-      tell(.followed(state.room.id, attendance.session))
+      tell(.followed(state.room.id, attendance.session, seesAddresses: true))
     }
     try comeAll(author, to: state.room.id, writer)
   }

@@ -161,15 +161,21 @@ extension Judge {
         ?? freeNick(for: party, wish: nil, in: state, writer)
     }
     let shownNick = kept ?? was?.nick
+    // Another role among members is no way back in.
+    let wasKicked = was?.isKicked ?? false
+    let isKicked = wasKicked && before.isMember && after.isMember
     let entry = try note(
-      .member(MemberChange(party: party, was: before, now: after, nick: shownNick, reason: reason)), by: post.author,
-      in: state, feeds: feeds, writer)
+      .member(
+        MemberChange(
+          party: party, was: before, now: after, nick: shownNick, reason: reason, wasKicked: wasKicked,
+          isKicked: isKicked)),
+      by: post.author, in: state, feeds: feeds, writer)
     let member = Member(
       room: state.room.id, party: party, affiliation: after, nick: kept,
       since: after.isMember && before.isMember ? was?.since ?? entry.position : entry.position,
       joinedAt: after.isMember && before.isMember ? was?.joinedAt ?? time : time,
       version: after == before ? was?.version ?? entry.position : entry.position,
-      reason: after == .outcast ? reason : nil)
+      reason: after == .outcast ? reason : nil, isKicked: isKicked)
     try store(member, in: state, writer)
     // Nicks are no part of the list.
     var step: MemberListStep?
@@ -198,7 +204,7 @@ extension Judge {
     if after.isMember, !before.isMember, party.id != post.author.id {
       let isTold = try bookmark(state.room, for: party, nick: member.nick, writer)
       try tellInvitation(
-        to: party, in: state.room, by: post.author, reason: reason, isBookmarked: isTold, continuing, writer)
+        to: party, in: state, by: post.author, reason: reason, isBookmarked: isTold, continuing, writer)
     } else if !after.isMember, before.isMember {
       try unbookmark(state.room, for: party, writer)
     }
@@ -220,8 +226,10 @@ extension Judge {
     let goes = !now.isMember && was.isMember
     if comes {
       for attendance in appSessions(of: party.id) {
-        tell(.followed(entry.dialog, attendance.session))
+        tell(.followed(entry.dialog, attendance.session, seesAddresses: now.seesAddresses))
       }
+    } else if now.seesAddresses != was.seesAddresses {
+      tell(.seesAddresses(now.seesAddresses, party.id, entry.dialog))
     }
     tell(.entry(entry, author: session(of: post)))
     if goes { tell(.unfollowed(party.id, entry.dialog)) }
@@ -349,6 +357,7 @@ extension Judge {
         expel(
           key, from: state.room, affiliation: target?.affiliation ?? .none, codes: [307], actor: actor?.nick,
           reason: reason)
+        if let target { try silence(target.party, reason: reason, post, in: state, writer) }
       } else if let occupant = rooms.occupy(
         state.room.id, { $0.set(role: draft.role, isShown: draft.role == .moderator ? true : nil, key: key) })
       {
@@ -357,6 +366,37 @@ extension Judge {
       }
     }
     settle(post)
+  }
+
+  /// A member who was kicked reads on, and says nothing until they come back: who
+  /// follows with the app would otherwise not have been put out of anything.
+  private mutating func silence(
+    _ party: Party, reason: String?, _ post: Post, in state: RoomBook.State, _ writer: any StoreWriter
+  ) throws {
+    guard let member = try member(party.id, in: state, writer), member.affiliation.isMember, !member.isKicked
+    else { return }
+    try store(with(member) { $0.isKicked = true }, in: state, writer)
+    let entry = try note(
+      .member(
+        MemberChange(
+          party: party, was: member.affiliation, now: member.affiliation, nick: member.nick, reason: reason,
+          isKicked: true)),
+      by: post.author, in: state, writer)
+    tell(.entry(entry, author: session(of: post)))
+  }
+
+  /// The author comes back who was kicked. nil: they were not.
+  mutating func readmit(_ post: Post, to state: RoomBook.State, _ writer: any StoreWriter) throws -> Entry? {
+    guard let member = try member(post.author.id, in: state, writer), member.isKicked else { return nil }
+    try store(with(member) { $0.isKicked = false }, in: state, writer)
+    let entry = try note(
+      .member(
+        MemberChange(
+          party: member.party, was: member.affiliation, now: member.affiliation, nick: member.nick, reason: nil,
+          wasKicked: true)),
+      by: post.author, in: state, writer)
+    tell(.entry(entry, author: session(of: post)))
+    return entry
   }
 
   mutating func askForVoice(_ post: Post, _ reference: RoomReference, _ writer: any StoreWriter) throws {
@@ -397,24 +437,26 @@ extension Judge {
         MemberDraft(address: address, affiliation: .member, reason: reason), to: invited, was: was, by: post,
         in: state, continuing: continuing, writer)
     } else {
-      try tellInvitation(to: invited, in: state.room, by: post.author, reason: Self.cut(reason), continuing, writer)
+      try tellInvitation(to: invited, in: state, by: post.author, reason: Self.cut(reason), continuing, writer)
     }
     settle(post)
   }
 
   /// Kept until the invited user's client has it, like a message.
   private mutating func tellInvitation(
-    to invited: Party, in room: Room, by inviter: Party, reason: String?, isBookmarked: Bool = false,
-    _ continuing: Invitation.Continuation?,
-    _ writer: any StoreWriter
+    to invited: Party, in state: RoomBook.State, by inviter: Party, reason: String?, isBookmarked: Bool = false,
+    _ continuing: Invitation.Continuation?, _ writer: any StoreWriter
   ) throws {
+    let room = state.room
     let thread = continuing?.thread.flatMap { $0.utf8.count <= Limits.threadBytesMax ? $0 : nil }
     let invitation = Invitation(
       room: room.name, inviter: inviter, reason: reason, password: room.settings.password,
       isBookmarked: isBookmarked, name: room.settings.name,
       continuing: continuing.map { _ in Invitation.Continuation(thread: thread) })
+    let affiliation = try affiliation(of: invited.id, in: state, writer)
     let entry = try insertOwn(
-      .invitation(invitation), of: invited, at: nextPosition(), traits: [.inbound, .replayed], writer)
+      .invitation(invitation), of: invited, at: nextPosition(), traits: [.inbound, .replayed],
+      hidesPeople: !room.showsPeople(to: affiliation), writer)
     try writer.putInvitation(of: invited.id, by: inviter.id, to: room.id, at: entry.position)
     tell(.entry(entry, author: nil))
   }
@@ -460,10 +502,13 @@ extension Judge {
       let (_, key) = try Self.nick(nick)
       guard try isFree(key: key, for: post.author.id, in: state, writer) else { throw Problem.nickTaken }
     }
-    let entry = try apply(
-      MemberDraft(
-        address: post.author.address, affiliation: was?.affiliation.isMember == true ? nil : .member, nick: nick),
-      to: post.author, was: was, by: post, in: state, writer)
+    let readmitted = try readmit(post, to: state, writer)
+    let entry =
+      try apply(
+        MemberDraft(
+          address: post.author.address, affiliation: was?.affiliation.isMember == true ? nil : .member, nick: nick),
+        to: post.author, was: try member(post.author.id, in: state, writer), by: post, in: state, writer) ?? readmitted
+    if readmitted != nil { try comeAll(post.author, to: state.room.id, writer) }
     if bookmarks, was?.affiliation.isMember != true {
       let nick = try member(post.author.id, in: state, writer)?.nick
       _ = try bookmark(state.room, for: post.author, nick: nick, writer)

@@ -24,7 +24,7 @@ extension Judge {
     // Presence to a room by somebody who is not there and does not join (7.2.1, note).
     guard entering.isJoin else { throw Problem.notOccupant }
 
-    let member = try member(author.id, in: state, writer)
+    var member = try member(author.id, in: state, writer)
     let affiliation = member?.affiliation ?? .none
     try checkEntry(state.room, affiliation, password: entering.password)
     let occupants = rooms.occupants(of: state.room.id)
@@ -42,6 +42,8 @@ extension Judge {
     if let member, member.affiliation.isMember, member.nick == nil {
       try store(with(member) { $0.nick = nick }, in: state, writer)
     }
+    let comesBack = try readmit(post, to: state, writer) != nil
+    if comesBack { member = try self.member(author.id, in: state, writer) }
 
     let role = companion?.role ?? affiliation.role(isModerated: state.room.settings.isModerated)
     let others = shown(in: state.room, without: author.id)
@@ -56,6 +58,7 @@ extension Judge {
     let own = occupantPresence(of: occupant, in: state.room, ownCodes: codes)
     tell(.seated(entering.session, isModerator: role == .moderator, state.room.id))
     if occupant.isShown { tell(.occupant(plainPresence(of: occupant, in: state.room), except: session)) }
+    if comesBack { try comeAll(author, to: state.room.id, writer) }
     let list = try memberList(entering.list, for: member, in: state, writer)
     settle(post, entrance(state.room, others: others, own: own, member: member, list: list))
   }
@@ -155,7 +158,8 @@ extension Judge {
   ) throws {
     guard !attendance.isUnseen,
       let state = try lookUp(.dialog(room), for: attendance.session.party, writer), !state.room.isDestroyed,
-      let member = try member(attendance.session.party.id, in: state, writer), member.affiliation.isMember
+      let member = try member(attendance.session.party.id, in: state, writer), member.affiliation.isMember,
+      !member.isKicked
     else { return }
     let companion = rooms.occupants(of: room)?.occupant(of: member.party.id)
     let nick = try companion?.nick ?? reservedNick(of: member, in: state, writer)

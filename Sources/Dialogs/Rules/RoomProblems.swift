@@ -23,6 +23,8 @@ extension Problem {
   public static let notOccupant = Problem(
     .forbidden, "not-occupant", "Enter the room first.")
   public static let noVoice = Problem(.forbidden, "no-voice", "You may read here, not write.")
+  public static let roomKicked = Problem(
+    .forbidden, "room-kicked", "You were put out of this room. Join again to write.")
   public static let notModerator = Problem(.forbidden, "not-moderator", "Only moderators of this room may do this.")
   public static let notAdmin = Problem(.forbidden, "not-admin", "Only admins and owners of this room may do this.")
   public static let notOwner = Problem(.forbidden, "not-owner", "Only owners of this room may do this.")

@@ -8,6 +8,11 @@ extension Judge {
     let role: Role
     let affiliation: Affiliation
     let member: Member?
+
+    func checkVoice() throws(Problem) {
+      if member?.isKicked == true { throw Problem.roomKicked }
+      if role < .participant { throw Problem.noVoice }
+    }
   }
 
   /// With what voice the author speaks: as the occupant the session is, or, where
@@ -56,9 +61,10 @@ extension Judge {
     let speaker = try speaker(post, in: state, writer)
     if var receipt = try repeated(draft.key, by: author, in: state.room.id, writer) {
       receipt.room = state.room
+      receipt.isVeiled = !state.room.showsPeople(to: speaker.affiliation)
       return settle(post, receipt)
     }
-    if speaker.role < .participant { throw Problem.noVoice }
+    try speaker.checkVoice()
     let found = try draft.reference.flatMap {
       try resolve(
         $0, text: draft.content.text, id: draft.envelope.id, by: author, others: [], in: state.room.id, realm: author.realm,
@@ -80,6 +86,7 @@ extension Judge {
     tell(.entry(entry, author: session(of: post)))
     var receipt = Receipt(position: head)
     receipt.entry = entry
+    receipt.isVeiled = !state.room.showsPeople(to: speaker.affiliation)
     receipt.room = state.room
     settle(post, receipt)
   }
@@ -144,6 +151,7 @@ extension Judge {
       try isXMPP ? find(reference, for: post.author, writer) : findAsMember(reference, for: post.author, writer).state
     try checkSeat(post, in: state, isXMPP: isXMPP)
     let speaker = try speaker(post, in: state, writer)
+    if speaker.member?.isKicked == true { throw Problem.roomKicked }
     // 8.1: `forbidden`.
     guard speaker.role == .moderator || (speaker.role == .participant && state.room.settings.participantsSetTopic)
     else { throw Problem.notModerator }
@@ -181,9 +189,12 @@ extension Judge {
       try isXMPP ? find(reference, for: post.author, writer) : findAsMember(reference, for: post.author, writer).state
     try checkSeat(post, in: state, isXMPP: isXMPP)
     let speaker = try speaker(post, in: state, writer)
-    if speaker.role < .participant { throw Problem.noVoice }
+    try speaker.checkVoice()
     let nick = try nick(of: speaker, post, in: state, writer)
-    tell(.signal(heard(stanza, as: nick, in: state.room.name), state.room.id))
+    tell(
+      .signal(
+        heard(stanza, as: nick, in: state.room.name), state.room.id,
+        hidesPeople: !state.room.settings.showsAddresses))
     settle(post)
   }
 
@@ -314,7 +325,7 @@ extension Judge {
             RelayedStanza(
               name: .message(.groupchat), from: reader, fromResource: nick, room: state.room.name,
               to: state.room.address, toResource: nil, id: stanza.envelope.id, extras: stanza.content.extras),
-            state.room.id))
+            state.room.id, hidesPeople: !state.room.settings.showsAddresses))
       }
     }
     var receipt = Receipt(position: head)

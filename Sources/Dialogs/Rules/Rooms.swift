@@ -97,6 +97,11 @@ extension Judge {
     try member(user, in: state, writer)?.affiliation ?? .none
   }
 
+  mutating func isAdmin(_ user: UserID, of room: DialogID, _ author: Party, _ writer: any StoreWriter) throws -> Bool {
+    guard let state = try lookUp(.dialog(room), for: author, writer) else { return false }
+    return try affiliation(of: user, in: state, writer).seesAddresses
+  }
+
   /// A room only shows itself to those it concerns: for others one that is
   /// closed is one that is not.
   mutating func findAsMember(
@@ -135,7 +140,9 @@ extension Judge {
   mutating func freeNick(
     for party: Party, wish: String?, in state: RoomBook.State, _ writer: any StoreWriter
   ) throws -> String {
-    let names = [wish, try writer.user(party.id)?.profile.displayName, party.name, Self.cut(party.name, Limits.nickBytesMax)]
+    var names = [wish, try writer.user(party.id)?.profile.displayName]
+    // Nobody is given a name there that says who they are.
+    if state.room.settings.showsAddresses { names += [party.name, Self.cut(party.name, Limits.nickBytesMax)] }
     let base = names.lazy.compactMap { $0 }.compactMap { try? Self.nick($0) }.first
     if let base, try isFree(key: base.key, for: party.id, in: state, writer) { return base.nick }
     // A few looks only: a thousand people may have the same name.
@@ -188,7 +195,8 @@ extension Judge {
     rooms.counted(state)
     let entry = Entry(
       position: position, time: time, dialog: state.room.id, author: author, place: .room(state.room.name),
-      fact: fact, id: realms.entryID(position, in: state.room.name.realm))
+      fact: fact, id: realms.entryID(position, in: state.room.name.realm),
+      hidesPeople: !state.room.settings.showsAddresses)
     try writer.insert(entry, feeds: feeds, key: key)
     return entry
   }

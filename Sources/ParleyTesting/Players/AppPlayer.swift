@@ -42,7 +42,7 @@ final class AppPlayer: Player {
   func call(_ method: String, _ path: String, body: String?) async throws -> HTTPCall.Answer {
     inbox.note(sent: "\(method) \(path) \(body ?? "")")
     let answer = try await http.send(method, path, body: body, token: token)
-    inbox.note(sent: "-> \(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
+    inbox.note(answer: "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
     return answer
   }
 

@@ -18,6 +18,8 @@ final class Inbox: Sendable {
     var waiterID = 0
     /// Everything said in both directions, for the report of a failure.
     var transcript: [String] = []
+    /// Of that what the server said, answers to requests included.
+    var told: [String] = []
   }
 
   private let state = Mutex(State())
@@ -30,11 +32,19 @@ final class Inbox: Sendable {
       state.unread.append(arrival)
       state.count += 1
       state.transcript.append("< \(arrival)")
+      state.told.append("\(arrival)")
       if case .disconnected = arrival { state.isOver = true }
       defer { state.waiters = [] }
       return state.waiters
     }
     for waiter in waiters { waiter.continuation.resume(returning: true) }
+  }
+
+  func note(answer text: String) {
+    state.withLock { state in
+      state.transcript.append("> -> \(text)")
+      state.told.append(text)
+    }
   }
 
   func note(sent text: String) { state.withLock { $0.transcript.append("> \(text)") } }
@@ -54,6 +64,7 @@ final class Inbox: Sendable {
     }
   }
 
+  var told: [String] { state.withLock { $0.told } }
   var transcript: [String] { state.withLock { $0.transcript } }
   var unread: [Arrival] { state.withLock { $0.unread } }
 

@@ -107,6 +107,8 @@ public enum Act: Sendable {
   case receivesNothing(String)
   /// Nothing that is unread matches any of these.
   case receivesNo(String, [Pattern])
+  /// None of these texts stands in anything that the player ever got.
+  case wasNeverTold(String, [String])
   case isDisconnected(String)
   case skipsTheRest(String)
   case does(String, Request)

@@ -193,6 +193,7 @@ public struct PlayParser {
       return .sends(name, text)
     case "receives": return .receives(name, try patterns(role, body, line))
     case "receives no": return .receivesNo(name, try patterns(role, body, line))
+    case "was never told": return .wasNeverTold(name, body.map { String($0.text) })
     case "cannot resume": return .cannotResume(name, try patterns(role, body, line))
     case "does": return .does(name, try request(role, body, line))
     default: throw error(line, Self.verbs)
@@ -201,7 +202,7 @@ public struct PlayParser {
 
   private static let verbs = """
     there is no such verb; there are: connects, disconnects, goes away, goes deaf, resumes, cannot resume:, sends:, \
-    receives:, receives nothing, receives no:, receives end of stream, skips the rest, is disconnected, \
+    receives:, receives nothing, receives no:, was never told:, receives end of stream, skips the rest, is disconnected, \
     is closed with CODE, does:
     """
 

@@ -200,6 +200,13 @@ public final class PlayRunner {
           throw PlayerError("\(name) has received \(arrival)")
         }
       }
+    case .wasNeverTold(let name, let texts):
+      try await settle()
+      let told = try player(name).inbox.told
+      for text in texts {
+        let text = try fill(text, .none)
+        if let line = told.first(where: { $0.contains(text) }) { throw PlayerError("\(name) was told \(text): \(line)") }
+      }
     case .isDisconnected(let name):
       guard await (try player(name)).inbox.take({ if case .disconnected = $0 { true } else { nil } }) != nil else {
         throw PlayerError("\(name) is still connected")
