@@ -86,6 +86,16 @@ enum Checks {
     return id
   }
 
+  /// Whom a text mentions, as far as it can be told without knowing who is in the dialog.
+  static func mentions(_ mentions: [MentionBody]?, domain: String) throws(Problem) -> [MentionDraft] {
+    var drafts: [MentionDraft] = []
+    for (index, mention) in (mentions ?? []).enumerated() {
+      let address = try address(mention.userId, domain: domain, field: "mentions[\(index)].userId")
+      drafts.append(MentionDraft(address: JID(address), begin: mention.begin, end: mention.end))
+    }
+    return drafts
+  }
+
   static func role(_ text: String, field: String = "role") throws(Problem) -> Affiliation {
     guard let role = MemberBody.Role(rawValue: text) else {
       let words = MemberBody.Role.allCases.map(\.rawValue).joined(separator: ", ")

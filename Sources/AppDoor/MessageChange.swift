@@ -57,7 +57,8 @@ struct MessageChange: Sendable {
 
   /// Says it, and returns the message after it.
   func post(
-    _ kind: Reference.Kind, _ content: Content = Content(kind: .none), key: RepeatKey? = nil
+    _ kind: Reference.Kind, _ content: Content = Content(kind: .none), mentions: [MentionDraft] = [],
+    key: RepeatKey? = nil
   ) async throws(Problem) -> Entry {
     let reference = ReferenceDraft(kind: kind, target: .entry(target.id))
     let intent: Intent
@@ -69,14 +70,14 @@ struct MessageChange: Sendable {
       intent = .message(
         MessageDraft(
           to: peer.address, content: content, envelope: Envelope(type: .chat, id: key?.id), traits: traits, key: key,
-          reference: reference))
+          reference: reference, mentions: mentions))
     case .room(let room):
       intent = .room(
         .say(
           .dialog(room.dialog),
           RoomMessageDraft(
             content: content, envelope: Envelope(type: .groupchat, id: key?.id), traits: [.archived, .fromApp],
-            key: key, reference: reference)))
+            key: key, reference: reference, mentions: mentions)))
     }
     let receipt: Receipt
     do throws(Problem) { receipt = try await call.parley.post(intent, by: caller) } catch {

@@ -42,8 +42,9 @@ extension Rendering {
     body.lastMessage = last.flatMap { message($0, sight.naming(parley)) }
     body.me = DialogBody.Mine(
       role: view.member.affiliation.wire, nick: view.member.nick, kicked: view.member.isKicked ? true : nil,
-      unreadCount: view.mark.unread(ordinal: view.room.ordinal), readMessageId: id(view.mark.displayed),
-      deliveredMessageId: id(view.mark.delivered))
+      unreadCount: view.mark.unread(ordinal: view.room.ordinal),
+      mentionCount: try reader.mentions(of: view.mark.user, in: view.room.id),
+      readMessageId: id(view.mark.displayed), deliveredMessageId: id(view.mark.delivered))
     return body
   }
 

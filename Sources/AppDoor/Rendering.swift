@@ -70,14 +70,14 @@ struct Rendering: Sendable {
       createdAt: createdAt.map { WireTime($0) })
   }
 
-  func dialog(_ view: DialogView, peer: User?, updatedAt: Timestamp?) -> DialogBody {
+  func dialog(_ view: DialogView, peer: User?, mentions: Int64, updatedAt: Timestamp?) -> DialogBody {
     var body = dialog(view.dialog.id, view.dialog.first, view.dialog.second, createdAt: view.dialog.createdAt)
     body.updatedAt = updatedAt.map { WireTime($0) }
     body.user = peer.map { user($0) }
     body.lastMessage = view.lastMessage.flatMap { message($0, .open) }
     body.me = DialogBody.Mine(
-      unreadCount: view.mark.unread(ordinal: view.dialog.ordinal), readMessageId: id(view.mark.displayed),
-      deliveredMessageId: id(view.mark.delivered))
+      unreadCount: view.mark.unread(ordinal: view.dialog.ordinal), mentionCount: mentions,
+      readMessageId: id(view.mark.displayed), deliveredMessageId: id(view.mark.delivered))
     return body
   }
 
@@ -102,6 +102,7 @@ struct Rendering: Sendable {
     if let reference = message.reference, reference.kind == .reply, entry.state?.retraction == nil {
       body.replyTo = reference.targetID.description
     }
+    body.mentions = mentions(entry.mentions)
     if let state = entry.state {
       body.editedAt = state.editedAt.map { WireTime($0) }
       body.deletedAt = (state.retraction?.at).map { WireTime($0) }
@@ -110,6 +111,13 @@ struct Rendering: Sendable {
       body.version = state.revision
     }
     return body
+  }
+
+  private func mentions(_ mentions: [Mention]) -> [MentionBody]? {
+    if mentions.isEmpty { return nil }
+    return mentions.map {
+      MentionBody(userId: $0.party.name, begin: $0.place?.lowerBound, end: $0.place?.upperBound)
+    }
   }
 
   /// By emoji, which the core has by person.

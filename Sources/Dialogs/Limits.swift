@@ -37,6 +37,9 @@ public enum Limits {
   public static let emojiBytesMax = 64
   /// People whose reactions to one message are kept: later ones are only relayed.
   public static let reactingUsersMax = 500
+  /// Mentions in one message, each a row and a look at a block list: further ones of
+  /// XMPP have no effect, and the app is refused with `too-large`.
+  public static let mentionsMax = 50
 
   // Rooms.
   /// Octets of a room's localpart; longer is `malformed` (RFC 7622 3.3).

@@ -71,6 +71,9 @@ public protocol StoreReader {
   func mark(_ user: UserID, in dialog: DialogID) throws -> Mark?
   /// The sum of unread over all dialogs and rooms of the user.
   func unread(of user: UserID) throws -> Int64
+  /// How many messages mention the user (`setMentioned`) behind what they have read: in this dialog or room, or,
+  /// nil, in all that they are in.
+  func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64
   /// Messages with sequence > 0, positions strictly between, newest first unless `ascending`.
   func history(
     of dialog: DialogID, after: Position, before: Position, limit: Int, ascending: Bool
@@ -174,6 +177,10 @@ public protocol StoreWriter: StoreReader {
   /// envelope, time and sequence stay. What its corrections said goes too: each becomes a tombstone
   /// of the same retraction.
   func put(_ state: MessageState, of position: Position, in dialog: DialogID) throws
+
+  /// For whom it counts that this message mentions them: in place of whom it mentioned before. Of a message without
+  /// the trait `counts` nothing is put down.
+  func setMentioned(_ users: [UserID], by position: Position, in dialog: DialogID) throws
 
   /// Gives out a position without an entry (a mark that nobody archives).
   func setHead(_ position: Position, time: Timestamp) throws

@@ -5,7 +5,8 @@ extension Reader {
   /// The columns `entry(_:)` reads, of the table under the name `p`.
   static let payloadColumns = """
     p.position, p.dialog, p.author, p.peer, p.kind, p.time, p.seq, p.traits, p.type, p.from_resource,
-    p.to_resource, p.stanza_id, p.lang, p.content_kind, p.text, p.fields, p.extras, p.detail, p.via, p.nick
+    p.to_resource, p.stanza_id, p.lang, p.content_kind, p.text, p.fields, p.extras, p.detail, p.via, p.nick,
+    p.mentions
     """
 
   /// The peer of what is said in a room.
@@ -30,7 +31,10 @@ extension Reader {
     let fact: Fact =
       switch kind {
       case .message:
-        .message(try Self.message(row, reference: row.isNull(17) ? nil : FactCoding.decode(reference: row.bytes(17)) { seal.seal($0.number) }))
+        .message(
+          try Self.message(
+            row, reference: row.isNull(17) ? nil : FactCoding.decode(reference: row.bytes(17)) { seal.seal($0.number) },
+            mentions: FactCoding.decode(mentions: row.bytesOrNil(20)) { try known($0) }))
       case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node:
         try FactCoding.decode(
           kind, row.bytes(17), in: dialog, stanza: { () throws(StoreFailure) in try Self.message(row) },
@@ -42,7 +46,9 @@ extension Reader {
       fact: fact, id: seal.seal(position.number), state: state)
   }
 
-  private static func message(_ row: Prepared, reference: Reference? = nil) throws(StoreFailure) -> Message {
+  private static func message(
+    _ row: Prepared, reference: Reference? = nil, mentions: [Mention] = []
+  ) throws(StoreFailure) -> Message {
     guard let kind = Content.Kind(rawValue: UInt8(clamping: row.int(13))),
       let type = Envelope.MessageType(rawValue: UInt8(clamping: row.int(8)))
     else { throw StoreFailure.corrupt("entry \(row.int(0)) is of an unknown type") }
@@ -52,7 +58,7 @@ extension Reader {
       envelope: Envelope(
         type: type, fromResource: row.textOrNil(9), toResource: row.textOrNil(10), id: row.textOrNil(11),
         language: row.textOrNil(12)),
-      traits: StoredTraits.message(row.int(7)), reference: reference)
+      traits: StoredTraits.message(row.int(7)), reference: reference, mentions: mentions)
   }
 }
 
@@ -68,6 +74,7 @@ extension Writer {
       .bind(3, entry.author.id.number).bind(4, peer.number)
       .bind(5, Int64(entry.fact.kind.rawValue)).bind(6, entry.time.milliseconds)
       .bind(21, entry.whisper?.room.dialog.number).bind(22, entry.whisper?.nick)
+    var mentions: [Mention] = []
     switch entry.fact {
     case .message(let message):
       try bind(message, key, to: payload)
@@ -76,6 +83,7 @@ extension Writer {
       } else {
         try payload.bindNull(18)
       }
+      mentions = message.mentions
     case .marker(let marker):
       try bind(marker.stanza, key, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
@@ -86,7 +94,7 @@ extension Writer {
       try bind(nil, nil, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
     }
-    try payload.run()
+    try payload.bind(23, FactCoding.encode(mentions)).run()
   }
 
   private func bind(_ message: Message?, _ key: RepeatKey?, to payload: Prepared) throws(StoreFailure) {
@@ -118,7 +126,7 @@ extension Query {
   fileprivate static let insertPayload = Query(
     """
     INSERT INTO payloads (position, dialog, author, peer, kind, time, seq, traits, type, from_resource,
-      to_resource, stanza_id, lang, content_kind, text, fields, extras, detail, key_id, key_hash, via, nick)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
+      to_resource, stanza_id, lang, content_kind, text, fields, extras, detail, key_id, key_hash, via, nick, mentions)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
     """)
 }

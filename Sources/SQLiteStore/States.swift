@@ -18,7 +18,9 @@ extension Reader {
       var state = MessageState(
         version: Position(row.int(0)), revision: row.int(1), text: row.textOrNil(2),
         editedAt: row.intOrNil(3).map { Timestamp(milliseconds: $0) })
+      let mentions = row.bytesOrNil(5)
       try FactCoding.decode(row.bytes(4), into: &state) { try known($0) }
+      state.mentions = try FactCoding.decode(mentions: mentions) { try known($0) }
       return state
     }
   }
@@ -27,7 +29,8 @@ extension Reader {
 extension Writer {
   func put(_ state: MessageState, of position: Position, in dialog: DialogID) throws {
     try connection(.putState).bind(1, position.number).bind(2, state.version.number).bind(3, state.revision)
-      .bind(4, state.text).bind(5, state.editedAt?.milliseconds).bind(6, FactCoding.encode(state)).run()
+      .bind(4, state.text).bind(5, state.editedAt?.milliseconds).bind(6, FactCoding.encode(state))
+      .bind(7, FactCoding.encode(state.mentions)).run()
     try connection(state.retraction == nil ? .markChanged : .blank).bind(1, position.number).bind(2, dialog.number).run()
     guard state.retraction != nil else { return }
     for correction in try connection(.corrections).bind(1, position.number).all({ Position($0.int(0)) }) {
@@ -119,10 +122,11 @@ extension FactCoding {
 }
 
 extension Query {
-  fileprivate static let state = Query("SELECT version, revision, text, edited, detail FROM states WHERE position = ?1")
+  fileprivate static let state = Query("SELECT version, revision, text, edited, detail, mentions FROM states WHERE position = ?1")
   fileprivate static let putState = Query(
     """
-    INSERT OR REPLACE INTO states (position, version, revision, text, edited, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    INSERT OR REPLACE INTO states (position, version, revision, text, edited, detail, mentions)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     """)
   fileprivate static let corrections = Query(
     """
@@ -138,7 +142,8 @@ extension Query {
   /// `secure_delete` overwrites what was there.
   fileprivate static let blank = Query(
     """
-    UPDATE payloads SET traits = traits | \(StoredTraits.changed), text = NULL, fields = NULL, extras = NULL
+    UPDATE payloads SET traits = traits | \(StoredTraits.changed), text = NULL, fields = NULL, extras = NULL,
+      mentions = NULL
     WHERE position = ?1 AND dialog = ?2
     """)
 }

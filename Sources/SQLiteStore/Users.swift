@@ -117,7 +117,7 @@ extension Writer {
     for query in [
       Query.deleteCredentials, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants, .deleteSuspended,
       .deleteAllItems,
-      .deleteNodes,
+      .deleteNodes, .deleteMentionsOfUser,
       // The marks last: the rooms are found by them.
       .endMemberships, .deleteRoomMarks,
     ] {

@@ -39,6 +39,7 @@ enum Features {
     Replies.self,
     Fallbacks.self,
     Retractions.self,
+    Mentions.self,
     // Rooms
     MultiUserChat.self,
     UniqueRoomNames.self,
@@ -97,6 +98,7 @@ enum Features {
     XEP(368, "1.1.0", "SRV records for XMPP over TLS", note: "direct TLS; the records are the operator's"),
     XEP(386, "1.1.0", "Bind 2", note: "with stream management and carbons"),
     XEP(388, "1.0.4", "Extensible SASL Profile", note: "no tasks"),
+    XEP(426, "0.3.0", "Character counting in message bodies", note: "code points"),
     XEP(478, "0.2.0", "Stream Limits Advertisement"),
   ]
 
@@ -114,7 +116,6 @@ enum Features {
     XEP(352, "", "Client State Indication"),
     XEP(357, "", "Push Notifications"),
     XEP(363, "", "HTTP File Upload"),
-    XEP(372, "", "References", note: "mentions"),
     XEP(441, "", "Message Archive Management Preferences"),
     XEP(484, "", "Fast Authentication Streamlining Tokens"),
     XEP(490, "", "Message Displayed Synchronization"),

@@ -38,7 +38,8 @@ enum Samples {
     type: "custom", text: "hi 😀", fields: RawObject(trusted: #"{"kind":"poll","payload":{"a":[1,true,null]}}"#))
   static let message = MessageBody(
     id: "m", seq: 3, dialogId: "d", senderId: "romeo", clientId: "c", sentAt: time, content: content,
-    metadata: RawObject(trusted: #"{"k":"v"}"#), replyTo: "m0", editedAt: time, deletedAt: time, deletedBy: "juliet",
+    metadata: RawObject(trusted: #"{"k":"v"}"#), replyTo: "m0", mentions: [MentionBody(userId: "nurse", begin: 0, end: 2), MentionBody(userId: "juliet")],
+    editedAt: time, deletedAt: time, deletedBy: "juliet",
     reactions: ReactionsBody(lines: [
       .init(emoji: "👍\"\\", userIds: ["romeo", "nurse"]), .init(emoji: "🌹", userIds: ["romeo"]),
     ]), version: 7, senderNick: "R")
@@ -61,7 +62,8 @@ enum Samples {
     group.ownerId = "juliet"
     group.updatedAt = time
     group.lastMessage = message
-    group.me = .init(role: "owner", nick: "J", kicked: true, unreadCount: 2, readMessageId: "m1", deliveredMessageId: "m2")
+    group.me = .init(
+      role: "owner", nick: "J", kicked: true, unreadCount: 2, mentionCount: 1, readMessageId: "m1", deliveredMessageId: "m2")
     return group
   }()
   static let member = MemberBody(
@@ -75,6 +77,7 @@ enum Samples {
   /// By the name of the schema in `openapi.yaml`.
   static func rest() throws -> [Sample] {
     [
+      try Sample("Mention", MentionBody(userId: "romeo", begin: 0, end: 5)),
       try Sample("User", user), try Sample("Message", message), try Sample("Marker", marker),
       try Sample("Contact", contact), try Sample("Block", block), try Sample("Dialog", dialog),
       try Sample("Member", member), try Sample("MemberPage", PageBody(items: [member], nextCursor: "n")),
@@ -95,7 +98,7 @@ enum Samples {
       try Sample("ContactPage", PageBody(items: [contact], nextCursor: "n")),
       try Sample("BlockPage", PageBody(items: [block, BlockBody(userId: nil, jid: "evil.example")], nextCursor: "n")),
       try Sample("MessagePage", PageBody(items: [message, message], nextCursor: "n")),
-      try Sample("DialogPage", DialogPageBody(items: [dialog], nextCursor: "n", cursor: "c", totalUnread: 2)),
+      try Sample("DialogPage", DialogPageBody(items: [dialog], nextCursor: "n", cursor: "c", totalUnread: 2, totalMentions: 1)),
       try Sample(
         "SessionPage",
         PageBody(
@@ -135,11 +138,11 @@ enum Samples {
       try durable(
         .memberUpdated, MemberUpdatedBody(dialogId: "d", member: member, dialog: group, message: message)),
       try signal(.ready, ReadyBody(user: user, deviceId: "d", cursor: "c", features: ["sync"])),
-      try signal(.caughtUp, CaughtUpBody(cursor: "c", totalUnread: 4)),
+      try signal(.caughtUp, CaughtUpBody(cursor: "c", totalUnread: 4, totalMentions: 3)),
       try signal(.resync, ResyncBody(reason: .tooFarBehind, cursor: "c")),
       try signal(.typingUpdated, TypingUpdatedBody(dialogId: "d", userIds: ["romeo"])),
       try signal(.presenceUpdated, presence),
-      try signal(.unreadUpdated, UnreadUpdatedBody(dialogId: "d", unreadCount: 1, totalUnread: 2)),
+      try signal(.unreadUpdated, UnreadUpdatedBody(dialogId: "d", unreadCount: 1, mentionCount: 1, totalUnread: 2, totalMentions: 2)),
       try signal(.sessionRevoked, SessionRevokedBody(reason: "revoked")),
       try signal(.goAway, GoAwayBody(reason: "shutdown", retryAfterMs: 1_000)),
     ]

@@ -405,7 +405,7 @@ def conversation(juliet, romeo, js, rs):
     check(js.event("message.created")["data"]["message"] == first, "juliet was told something else")
     check([f for f in rs.settled() if f["type"] == "message.created"] == [], "the repeat was told")
     unread = rs.event("unread.updated")
-    check(unread["data"] == {"dialogId": dialog["id"], "unreadCount": 1, "totalUnread": unread["data"]["totalUnread"]}, f"{unread}")
+    check(unread["data"] == {"dialogId": dialog["id"], "unreadCount": 1, "mentionCount": 0, "totalUnread": unread["data"]["totalUnread"], "totalMentions": 0}, f"{unread}")
 
     reply = rs.command("message.send", {"dialogId": dialog["id"], "clientId": "r1", "content": {"type": "text", "text": "I take thee at thy word"}})
     check(reply["data"]["seq"] == 2 and reply["data"]["senderId"] == romeo.name, f"answered {reply}")
@@ -457,7 +457,7 @@ def conversation(juliet, romeo, js, rs):
     check(read["read"] == latest["id"] and read["delivered"] == latest["id"], f"marker {read}")
     js.event("marker.updated", lambda data: data.get("read") == latest["id"])
     rs.event("unread.updated", lambda data: data["unreadCount"] == 0)
-    check(romeo.call("GET", path)["me"] == {"unreadCount": 0, "readMessageId": latest["id"], "deliveredMessageId": latest["id"]}, "me is wrong")
+    check(romeo.call("GET", path)["me"] == {"unreadCount": 0, "mentionCount": 0, "readMessageId": latest["id"], "deliveredMessageId": latest["id"]}, "me is wrong")
     check(romeo.call("PUT", path + "/marker", {"read": first["id"]})["read"] == latest["id"], "a marker went back")
     check(rs.command("marker.set", {"dialogId": dialog["id"], "read": first["id"]})["data"]["read"] == latest["id"], "a marker went back")
     check(js.settled() == [] or all(f["type"] != "marker.updated" for f in js.waiting), "a marker that moved nothing was told")
@@ -542,6 +542,17 @@ def groups(juliet, romeo, js, rs):
     js.event("unread.updated", lambda data: data["dialogId"] == group["id"] and data["unreadCount"] == 1)
     juliet.call("POST", path + "/messages", {"clientId": "g1", "content": {"type": "text", "text": "Ay me"}}, 201)
     juliet.call("POST", path + "/messages", {"clientId": "g1", "content": {"type": "text", "text": "Ay me"}}, 200)
+    named = {"clientId": "g3", "content": {"type": "text", "text": "🌹 Romeo"}, "mentions": [{"userId": romeo.name, "begin": 2, "end": 7}]}
+    told = juliet.call("POST", path + "/messages", named, 201)
+    check(told["mentions"] == named["mentions"], f"mentions {told}")
+    counts = rs.event("unread.updated", lambda data: data["dialogId"] == group["id"] and data["mentionCount"] == 1)["data"]
+    check(counts["totalMentions"] == 1 and romeo.call("GET", path)["me"]["mentionCount"] == 1, f"counted {counts}")
+    check(romeo.call("GET", "/v1/dialogs")["totalMentions"] == 1, "no mention in all")
+    plain = juliet.call("PATCH", f"{path}/messages/{told['id']}", {"text": "A rose", "mentions": []})
+    check("mentions" not in plain and romeo.call("GET", path)["me"]["mentionCount"] == 0, f"mentions {plain}")
+    for mentions, status, code in [([{"userId": "nobody-" + suffix}], 400, "mention-unknown"), ([{"userId": romeo.name, "begin": 0, "end": 99}], 400, "mention-misplaced"),
+                                   ([{"userId": romeo.name}] * 51, 413, "too-many-mentions"), ({"userId": romeo.name}, 400, "input-malformed")]:
+        juliet.call("POST", path + "/messages", {"clientId": "g4", "content": {"type": "text", "text": "x"}, "mentions": mentions}, status, code)
     juliet.call("POST", path + "/messages", {"clientId": "g2", "content": {"type": "system", "kind": "left", "text": "x"}}, 403, "content-type-reserved")
     read = js.command("marker.set", {"dialogId": group["id"], "read": said["id"]})["data"]
     check(read["read"] == said["id"], f"marker {read}")

@@ -13,6 +13,7 @@ import Testing
       "0001-log": 14_890_007_402_019_193_737, "0002-rooms": 13_192_605_988_552_619_490,
       "0003-states": 17_836_345_018_970_841_068, "0004-pep": 7_611_552_165_499_210_749,
       "0005-whispers": 14_649_417_826_341_998_251,
+      "0006-mentions": 15_381_582_030_556_481_597,
       "0007-kicks": 14_695_492_686_803_409_374,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)

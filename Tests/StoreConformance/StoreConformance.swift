@@ -24,7 +24,7 @@ public enum StoreConformance {
   }
 
   public static let cases: [Case] =
-    users + contacts + nodes + dialogs + rooms + whispers + log + states + archive + logins + durability
+    users + contacts + nodes + dialogs + rooms + whispers + log + states + archive + logins + durability + mentions
 }
 
 /// An expectation that a store does not meet.

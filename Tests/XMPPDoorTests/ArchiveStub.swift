@@ -55,6 +55,7 @@ struct ArchiveStub: StoreReader {
   func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView] { throw NotAsked() }
   func mark(_ user: UserID, in dialog: DialogID) throws -> Mark? { throw NotAsked() }
   func unread(of user: UserID) throws -> Int64 { throw NotAsked() }
+  func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64 { throw NotAsked() }
   func history( of dialog: DialogID, after: Position, before: Position, limit: Int, ascending: Bool ) throws -> [Entry] { throw NotAsked() }
   func entry(_ position: Position, in dialog: DialogID) throws -> Entry? { throw NotAsked() }
   func feed(of user: UserID, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }

@@ -61,7 +61,7 @@ struct TableTests {
   }
 
   @Test func streamOffersLimitsBeforeAndAfter() throws {
-    let features = Features.streamFeatures(table)
+    let features = Features.streamFeatures(table, AuthenticationPolicy(decoy: SCRAMDecoy(secret: [])))
     func limit(_ conditions: StreamConditions) -> String? {
       features.offered(in: conditions).lazy.map(\.element).first { $0.local == "limits" }?
         .first(Name("max-bytes", NS.limits))?.text

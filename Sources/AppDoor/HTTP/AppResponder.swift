@@ -1,3 +1,4 @@
+import Addresses
 import AppProtocol
 import Dialogs
 import HTTPTypes

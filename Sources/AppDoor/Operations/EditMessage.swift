@@ -1,3 +1,4 @@
+import Addresses
 import AppProtocol
 import Dialogs
 
@@ -14,6 +15,7 @@ enum EditMessage: ServedOperation {
   static func perform(_ input: EditMessageInput, _ call: Call) async throws(Problem) -> Outcome<MessageBody> {
     let change = try await MessageChange(input.messageId, in: input.dialogId, call)
     let content = try Self.content(input)
+    let mentions = try Checks.mentions(input.mentions, domain: change.caller.address.domain)
     var key: RepeatKey?
     if let id = input.clientId {
       try Checks.clientID(id)
@@ -21,16 +23,19 @@ enum EditMessage: ServedOperation {
       digest.combine("edit")
       digest.combine(input.messageId)
       digest.combine(content.text)
+      for mention in mentions { digest.combine("\(mention)") }
       key = RepeatKey(rule: .app, id: id, bodyHash: digest.finish())
     }
     if let message = change.message, message.content.kind != .text {
       throw Problem(.malformed, "message-unsuitable", "Only texts can be edited.", field: "messageId")
     }
     // Whether the caller may, the core says.
-    if key == nil, change.text == content.text, change.target.author.id == change.caller.id {
+    if key == nil, change.text == content.text, change.target.mentions.map({ MentionDraft($0) }) == mentions,
+      change.target.author.id == change.caller.id
+    {
       return .ok(try change.shown())
     }
-    return .ok(try change.shown(try await change.post(.correction, content, key: key)))
+    return .ok(try change.shown(try await change.post(.correction, content, mentions: mentions, key: key)))
   }
 
   private static func content(_ input: EditMessageInput) throws(Problem) -> Content {

@@ -29,7 +29,8 @@ enum GetDialog: ServedOperation {
         dialog: dialog, mark: try reader.mark(caller.id, in: id) ?? Mark(dialog: id, user: caller.id), lastMessage: last
       )
       return rendering.dialog(
-        view, peer: try reader.user(dialog.peer(of: caller.id).id), updatedAt: last?.time ?? dialog.createdAt)
+        view, peer: try reader.user(dialog.peer(of: caller.id).id),
+        mentions: try reader.mentions(of: caller.id, in: id), updatedAt: last?.time ?? dialog.createdAt)
     }
     guard let body else { throw DialogBook.unknown }
     return body

@@ -68,12 +68,14 @@ enum ListDialogs: ServedOperation {
         case .privately(let view):
           return rendering.dialog(
             view, peer: try reader.user(view.dialog.peer(of: caller.id).id),
+            mentions: try reader.mentions(of: caller.id, in: view.dialog.id),
             updatedAt: view.lastMessage?.time ?? view.dialog.createdAt)
         }
       }
       return DialogPageBody(
         items: items, nextCursor: sorted.count > limit ? page.last.map { rendering.cursor($0.last) } : nil,
-        cursor: rendering.cursor(head), totalUnread: try reader.unread(of: caller.id))
+        cursor: rendering.cursor(head), totalUnread: try reader.unread(of: caller.id),
+        totalMentions: try reader.mentions(of: caller.id, in: nil))
     }
   }
 
@@ -95,7 +97,8 @@ enum ListDialogs: ServedOperation {
       }
       return DialogPageBody(
         items: items, nextCursor: rooms.count > limit ? page.last?.address.local : nil,
-        cursor: rendering.cursor(head), totalUnread: try reader.unread(of: caller.id))
+        cursor: rendering.cursor(head), totalUnread: try reader.unread(of: caller.id),
+        totalMentions: try reader.mentions(of: caller.id, in: nil))
     }
   }
 }

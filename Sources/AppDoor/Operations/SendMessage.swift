@@ -1,3 +1,4 @@
+import Addresses
 import AppProtocol
 import Dialogs
 
@@ -32,6 +33,8 @@ enum SendMessage: PostingOperation {
       reference = ReferenceDraft(kind: .reply, target: .entry(try Checks.message(id, field: "replyTo")))
       digest.combine(id)
     }
+    let mentions = try Checks.mentions(input.mentions, domain: author.user.address.domain)
+    for mention in mentions { digest.combine("\(mention)") }
     let key = RepeatKey(rule: .app, id: input.clientId, bodyHash: digest.finish())
     switch place {
     case .peer(_, let peer):
@@ -40,7 +43,8 @@ enum SendMessage: PostingOperation {
           MessageDraft(
             to: peer.address, content: content,
             envelope: Envelope(type: .chat, fromResource: resource, id: input.clientId),
-            traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp], key: key, reference: reference))
+            traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp], key: key, reference: reference,
+            mentions: mentions))
       ]
     case .room(let room):
       // Nobody confirms to a whole group that a message has come (XEP-0184 5.3).
@@ -50,7 +54,7 @@ enum SendMessage: PostingOperation {
             .dialog(room.dialog),
             RoomMessageDraft(
               content: content, envelope: Envelope(type: .groupchat, fromResource: resource, id: input.clientId),
-              traits: [.counts, .archived, .markable, .fromApp], key: key, reference: reference)))
+              traits: [.counts, .archived, .markable, .fromApp], key: key, reference: reference, mentions: mentions)))
       ]
     }
   }

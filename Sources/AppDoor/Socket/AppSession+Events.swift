@@ -62,14 +62,17 @@ extension AppSession {
     }
   }
 
-  func go(_ next: FeedFollower.Next, totalUnread: Int64? = nil, _ session: OpenSession) {
+  func go(_ next: FeedFollower.Next, totals: (unread: Int64, mentions: Int64)? = nil, _ session: OpenSession) {
     switch next {
     case .wait: break
     case .read: readPage(session)
     case .live(let held, let caughtUp):
       if let caughtUp {
         session.cursor = session.rendering.cursor(caughtUp)
-        tell(.caughtUp, CaughtUpBody(cursor: session.cursor, totalUnread: totalUnread ?? 0))
+        tell(
+          .caughtUp,
+          CaughtUpBody(
+            cursor: session.cursor, totalUnread: totals?.unread ?? 0, totalMentions: totals?.mentions ?? 0))
         // The client said how it wants to be seen, or it is simply there.
         if !session.isAnnounced { announce(session) }
       }
@@ -93,7 +96,8 @@ extension AppSession {
         let isLast = feed.entries.count < AppLimits.replayPage
         return (
           feed: feed, isLast: isLast, head: try reader.head().position,
-          totalUnread: wantsNumbers && isLast ? try reader.unread(of: user.id) : nil
+          totals: wantsNumbers && isLast
+            ? (unread: try reader.unread(of: user.id), mentions: try reader.mentions(of: user.id, in: nil)) : nil
         )
       }
     ) { result in
@@ -115,7 +119,7 @@ extension AppSession {
         // What was written may have made the channel unwritable; the next page
         // then waits, as nothing more can be told.
         me.flush()
-        me.go(next, totalUnread: page.totalUnread, session)
+        me.go(next, totals: page.totals, session)
       }
       me.flush()
     }
@@ -280,7 +284,11 @@ extension AppSession {
     let isMine = entry.author.id == session.caller.user.id
     switch entry.fact {
     case .message(let message):
-      if isMine || !message.traits.contains(.counts) { return }
+      switch message.reference?.kind {
+      // Whoever changes it: it may have mentioned the user, or does now.
+      case .correction, .retraction, .moderation: break
+      case nil, .reply, .reactions: if isMine || !message.traits.contains(.counts) { return }
+      }
     case .marker(let marker):
       if !isMine || marker.kind != .displayed { return }
     case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node: return
@@ -309,24 +317,26 @@ extension AppSession {
     parley.fetch(
       on: session.handle.lane,
       { reader in
-        var numbers: [(dialog: DialogID, unread: Int64)] = []
+        var numbers: [(dialog: DialogID, unread: Int64, mentions: Int64)] = []
         for id in dialogs {
           if let dialog = try reader.dialog(id) {
             let mark = try reader.mark(user, in: id) ?? Mark(dialog: id, user: user)
-            numbers.append((id, mark.unread(ordinal: dialog.ordinal)))
+            numbers.append((id, mark.unread(ordinal: dialog.ordinal), try reader.mentions(of: user, in: id)))
           } else if let room = try reader.room(id), let mark = try reader.mark(user, in: id) {
             // Who has left meanwhile has no mark any more.
-            numbers.append((id, mark.unread(ordinal: room.ordinal)))
+            numbers.append((id, mark.unread(ordinal: room.ordinal), try reader.mentions(of: user, in: id)))
           }
         }
-        return (numbers, total: try reader.unread(of: user))
+        return (numbers, totals: (unread: try reader.unread(of: user), mentions: try reader.mentions(of: user, in: nil)))
       }
     ) { result in
-      guard let session = me.value.open, case .success(let (numbers, total)) = result else { return }
-      for (dialog, unread) in numbers {
+      guard let session = me.value.open, case .success(let (numbers, totals)) = result else { return }
+      for (dialog, unread, mentions) in numbers {
         me.value.tell(
           .unreadUpdated,
-          UnreadUpdatedBody(dialogId: session.rendering.id(dialog), unreadCount: unread, totalUnread: total))
+          UnreadUpdatedBody(
+            dialogId: session.rendering.id(dialog), unreadCount: unread, mentionCount: mentions,
+            totalUnread: totals.unread, totalMentions: totals.mentions))
       }
       me.value.flush()
     }

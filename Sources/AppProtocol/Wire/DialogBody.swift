@@ -24,17 +24,20 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
     /// Messages of others behind what the caller has read; the rule is in
     /// `docs/app-protocol.md`.
     public var unreadCount: Int64
+    /// How many of those mention the caller.
+    public var mentionCount: Int64
     public var readMessageId: String?
     public var deliveredMessageId: String?
 
     public init(
-      role: String? = nil, nick: String? = nil, kicked: Bool? = nil, unreadCount: Int64,
+      role: String? = nil, nick: String? = nil, kicked: Bool? = nil, unreadCount: Int64, mentionCount: Int64,
       readMessageId: String?, deliveredMessageId: String?
     ) {
       self.role = role
       self.nick = nick
       self.kicked = kicked
       self.unreadCount = unreadCount
+      self.mentionCount = mentionCount
       self.readMessageId = readMessageId
       self.deliveredMessageId = deliveredMessageId
     }
@@ -45,6 +48,7 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
       writer.member("nick", nick)
       writer.member("kicked", kicked)
       writer.member("unreadCount", unreadCount)
+      writer.member("mentionCount", mentionCount)
       writer.member("readMessageId", readMessageId)
       writer.member("deliveredMessageId", deliveredMessageId)
       writer.endObject()

@@ -218,18 +218,25 @@ public struct TypingUpdatedBody: Codable, Hashable, Sendable, JSONWritable {
 public struct UnreadUpdatedBody: Codable, Hashable, Sendable, JSONWritable {
   public var dialogId: String
   public var unreadCount: Int64
+  /// How many of those mention the caller.
+  public var mentionCount: Int64
   /// Over all dialogs.
   public var totalUnread: Int64
-  public init(dialogId: String, unreadCount: Int64, totalUnread: Int64) {
+  public var totalMentions: Int64
+  public init(dialogId: String, unreadCount: Int64, mentionCount: Int64, totalUnread: Int64, totalMentions: Int64) {
     self.dialogId = dialogId
     self.unreadCount = unreadCount
+    self.mentionCount = mentionCount
     self.totalUnread = totalUnread
+    self.totalMentions = totalMentions
   }
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.member("dialogId", dialogId)
     writer.member("unreadCount", unreadCount)
+    writer.member("mentionCount", mentionCount)
     writer.member("totalUnread", totalUnread)
+    writer.member("totalMentions", totalMentions)
     writer.endObject()
   }
 }
@@ -262,14 +269,18 @@ public struct CaughtUpBody: Codable, Hashable, Sendable, JSONWritable {
   public var cursor: String
   /// Over all dialogs.
   public var totalUnread: Int64
-  public init(cursor: String, totalUnread: Int64) {
+  /// How many of those mention the caller.
+  public var totalMentions: Int64
+  public init(cursor: String, totalUnread: Int64, totalMentions: Int64) {
     self.cursor = cursor
     self.totalUnread = totalUnread
+    self.totalMentions = totalMentions
   }
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.member("cursor", cursor)
     writer.member("totalUnread", totalUnread)
+    writer.member("totalMentions", totalMentions)
     writer.endObject()
   }
 }

@@ -338,14 +338,18 @@ public struct SendMessageInput: Codable, Hashable, Sendable {
   public var metadata: RawObject?
   /// The id of the message that this one answers.
   public var replyTo: String?
+  /// Members who are named in the text.
+  public var mentions: [MentionBody]?
   public init(
-    dialogId: String, clientId: String, content: ContentBody, metadata: RawObject? = nil, replyTo: String? = nil
+    dialogId: String, clientId: String, content: ContentBody, metadata: RawObject? = nil, replyTo: String? = nil,
+    mentions: [MentionBody]? = nil
   ) {
     self.dialogId = dialogId
     self.clientId = clientId
     self.content = content
     self.metadata = metadata
     self.replyTo = replyTo
+    self.mentions = mentions
   }
 }
 
@@ -355,15 +359,19 @@ public struct EditMessageInput: Codable, Hashable, Sendable {
   /// What it says from now on; the same as `content` of type `text`.
   public var text: String?
   public var content: ContentBody?
+  /// Members who are named in the new text; absent: nobody, whoever was in the old one.
+  public var mentions: [MentionBody]?
   /// Names the edit, as that of `SendMessageInput` names a message.
   public var clientId: String?
   public init(
-    dialogId: String, messageId: String, text: String? = nil, content: ContentBody? = nil, clientId: String? = nil
+    dialogId: String, messageId: String, text: String? = nil, content: ContentBody? = nil,
+    mentions: [MentionBody]? = nil, clientId: String? = nil
   ) {
     self.dialogId = dialogId
     self.messageId = messageId
     self.text = text
     self.content = content
+    self.mentions = mentions
     self.clientId = clientId
   }
 }

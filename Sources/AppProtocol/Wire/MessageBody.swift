@@ -18,6 +18,8 @@ public struct MessageBody: Codable, Hashable, Sendable, JSONWritable {
   public var metadata: RawObject?
   /// The message that this one answers.
   public var replyTo: String?
+  /// In the order in which its author put them; absent: nobody.
+  public var mentions: [MentionBody]?
   /// Of the last edit.
   public var editedAt: WireTime?
   /// Then the content is of type `deleted`.
@@ -31,8 +33,9 @@ public struct MessageBody: Codable, Hashable, Sendable, JSONWritable {
 
   public init(
     id: String, seq: Int64, dialogId: String, senderId: String, clientId: String?, sentAt: WireTime,
-    content: ContentBody, metadata: RawObject?, replyTo: String? = nil, editedAt: WireTime? = nil,
-    deletedAt: WireTime? = nil, deletedBy: String? = nil, reactions: ReactionsBody? = nil, version: Int64? = nil, senderNick: String? = nil
+    content: ContentBody, metadata: RawObject?, replyTo: String? = nil, mentions: [MentionBody]? = nil,
+    editedAt: WireTime? = nil, deletedAt: WireTime? = nil, deletedBy: String? = nil, reactions: ReactionsBody? = nil,
+    version: Int64? = nil, senderNick: String? = nil
   ) {
     self.id = id
     self.seq = seq
@@ -44,6 +47,7 @@ public struct MessageBody: Codable, Hashable, Sendable, JSONWritable {
     self.content = content
     self.metadata = metadata
     self.replyTo = replyTo
+    self.mentions = mentions
     self.editedAt = editedAt
     self.deletedAt = deletedAt
     self.deletedBy = deletedBy
@@ -63,6 +67,7 @@ public struct MessageBody: Codable, Hashable, Sendable, JSONWritable {
     writer.member("content", content)
     writer.member("metadata", metadata)
     writer.member("replyTo", replyTo)
+    writer.member("mentions", mentions)
     writer.member("editedAt", editedAt)
     writer.member("deletedAt", deletedAt)
     writer.member("deletedBy", deletedBy)

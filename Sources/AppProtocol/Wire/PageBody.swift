@@ -25,12 +25,15 @@ public struct DialogPageBody: Codable, Hashable, Sendable, JSONWritable {
   public var cursor: String
   /// Over all dialogs, those of other pages too.
   public var totalUnread: Int64
+  /// How many of those mention the caller.
+  public var totalMentions: Int64
 
-  public init(items: [DialogBody], nextCursor: String?, cursor: String, totalUnread: Int64) {
+  public init(items: [DialogBody], nextCursor: String?, cursor: String, totalUnread: Int64, totalMentions: Int64) {
     self.items = items
     self.nextCursor = nextCursor
     self.cursor = cursor
     self.totalUnread = totalUnread
+    self.totalMentions = totalMentions
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -39,6 +42,7 @@ public struct DialogPageBody: Codable, Hashable, Sendable, JSONWritable {
     writer.member("nextCursor", nextCursor)
     writer.member("cursor", cursor)
     writer.member("totalUnread", totalUnread)
+    writer.member("totalMentions", totalMentions)
     writer.endObject()
   }
 }

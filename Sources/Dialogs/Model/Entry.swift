@@ -136,6 +136,8 @@ public struct Message: Sendable {
   public let traits: Traits
   /// What it says about an earlier message; nil: it stands for itself.
   public let reference: Reference?
+  /// Whom it mentions, as it was said (`Entry.mentions`: as it is now).
+  public let mentions: [Mention]
 
   /// Stored with the entry: never renumber the bits.
   public struct Traits: OptionSet, Hashable, Sendable {
@@ -160,13 +162,15 @@ public struct Message: Sendable {
   }
 
   public init(
-    sequence: Int64, content: Content, envelope: Envelope, traits: Traits, reference: Reference? = nil
+    sequence: Int64, content: Content, envelope: Envelope, traits: Traits, reference: Reference? = nil,
+    mentions: [Mention] = []
   ) {
     self.sequence = sequence
     self.content = content
     self.envelope = envelope
     self.traits = traits
     self.reference = reference
+    self.mentions = mentions
   }
 }
 

@@ -98,10 +98,12 @@ public struct MessageDraft: Sendable {
   /// What it says about an earlier message. Where that one is unknown, or the author
   /// may not, XMPP's stanza is a message like any other, and the app is refused.
   public var reference: ReferenceDraft?
+  /// What of it is no mention has no effect where XMPP says it, and the app is refused.
+  public var mentions: [MentionDraft]
 
   public init(
     to: BareJID, content: Content, envelope: Envelope, traits: Message.Traits, key: RepeatKey?,
-    reference: ReferenceDraft? = nil
+    reference: ReferenceDraft? = nil, mentions: [MentionDraft] = []
   ) {
     self.to = to
     self.content = content
@@ -109,6 +111,7 @@ public struct MessageDraft: Sendable {
     self.traits = traits
     self.key = key
     self.reference = reference
+    self.mentions = mentions
   }
 }
 

@@ -103,6 +103,8 @@ public struct MessageState: Hashable, Sendable {
   public var revision: Int64
   /// What it says now; nil: as it was said.
   public var text: String?
+  /// Whom `text` mentions, where there is one.
+  public var mentions: [Mention]
   public var editedAt: Timestamp?
   /// A tombstone: nothing of what was said is left.
   public var retraction: Retraction?
@@ -110,12 +112,13 @@ public struct MessageState: Hashable, Sendable {
   public var reactions: [Reaction]
 
   public init(
-    version: Position, revision: Int64 = 0, text: String? = nil, editedAt: Timestamp? = nil,
-    retraction: Retraction? = nil, reactions: [Reaction] = []
+    version: Position, revision: Int64 = 0, text: String? = nil, mentions: [Mention] = [],
+    editedAt: Timestamp? = nil, retraction: Retraction? = nil, reactions: [Reaction] = []
   ) {
     self.version = version
     self.revision = revision
     self.text = text
+    self.mentions = mentions
     self.editedAt = editedAt
     self.retraction = retraction
     self.reactions = reactions

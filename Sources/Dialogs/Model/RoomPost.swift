@@ -150,14 +150,18 @@ public struct RoomMessageDraft: Sendable {
   public var traits: Message.Traits
   public var key: RepeatKey?
   public var reference: ReferenceDraft?
+  /// As of `MessageDraft`.
+  public var mentions: [MentionDraft]
   public init(
-    content: Content, envelope: Envelope, traits: Message.Traits, key: RepeatKey?, reference: ReferenceDraft? = nil
+    content: Content, envelope: Envelope, traits: Message.Traits, key: RepeatKey?, reference: ReferenceDraft? = nil,
+    mentions: [MentionDraft] = []
   ) {
     self.content = content
     self.envelope = envelope
     self.traits = traits
     self.key = key
     self.reference = reference
+    self.mentions = mentions
   }
 }
 

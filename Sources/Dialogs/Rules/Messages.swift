@@ -13,15 +13,21 @@ extension Judge {
       return settle(post, receipt)
     }
     try checkResource(draft.envelope, of: peer)
+    let isApp = draft.traits.contains(.fromApp)
+    let mentions = try Self.mentions(draft.mentions, of: draft.content, isApp: isApp) { address in
+      guard let party = [author, peer].first(where: { JID($0.address) == address }) else { return nil }
+      return (party, .address)
+    }
     let found = try draft.reference.flatMap {
       try resolve(
-        $0, text: draft.content.text, id: draft.envelope.id, by: author, others: [peer], in: state.dialog.id, realm: author.realm,
-        mayModerate: false, isApp: draft.traits.contains(.fromApp), writer)
+        $0, text: draft.content.text, mentions: mentions, id: draft.envelope.id, by: author, others: [peer],
+        in: state.dialog.id, realm: author.realm, mayModerate: false, isApp: isApp, writer)
     }
     let entry = try insertMessage(
       from: author, at: .peer(peer), in: state, content: draft.content, envelope: draft.envelope, traits: draft.traits,
-      key: draft.key, reference: found?.reference, writer)
+      key: draft.key, reference: found?.reference, mentions: mentions, writer)
     if let found, let state = found.state { try writer.put(state, of: found.reference.target, in: entry.dialog) }
+    try count(mentions, of: entry, found?.reference, resource: draft.envelope.fromResource, writer)
     tell(.entry(entry, author: session(of: post)))
     var receipt = Receipt(position: head)
     receipt.entry = entry
@@ -58,7 +64,8 @@ extension Judge {
   /// Between two: `place` says to whom.
   mutating func insertMessage(
     from author: Party, at place: Entry.Place, in state: DialogState, content: Content, envelope: Envelope,
-    traits: Message.Traits, key: RepeatKey?, reference: Reference? = nil, _ writer: any StoreWriter
+    traits: Message.Traits, key: RepeatKey?, reference: Reference? = nil, mentions: [Mention] = [],
+    _ writer: any StoreWriter
   ) throws -> Entry {
     let position = nextPosition()
     let changes = reference?.changes ?? false
@@ -79,7 +86,7 @@ extension Judge {
       fact: .message(
         Message(
           sequence: isShown ? state.dialog.sequence : 0, content: content, envelope: envelope, traits: traits,
-          reference: reference)),
+          reference: reference, mentions: mentions)),
       id: realms.entryID(position, in: author.realm))
     var row: FeedRow.Traits = traits.contains(.archived) ? .archived : []
     // What occupants whisper is no app's: this, and a dialog that no list has.

@@ -25,8 +25,8 @@ enum ReferenceRefusal: Error, Hashable {
 extension MessageState {
   /// The state after `kind` by `actor`; nil: it is not changed.
   static func folding(
-    _ kind: Reference.Kind, text: String, by actor: Party, mayModerate: Bool, into state: MessageState?, of target: Entry,
-    at position: Position, id: String?, time: Timestamp
+    _ kind: Reference.Kind, text: String, mentions: [Mention] = [], by actor: Party, mayModerate: Bool,
+    into state: MessageState?, of target: Entry, at position: Position, id: String?, time: Timestamp
   ) throws(ReferenceRefusal) -> MessageState? {
     guard case .message(let message) = target.fact, message.sequence > 0 else { throw .unsuitable }
     if state?.retraction != nil { throw .gone }
@@ -40,6 +40,7 @@ extension MessageState {
       // Nobody here can tell what an encrypted correction says.
       guard message.content.kind != .encrypted, !text.isEmpty else { throw .unsuitable }
       next.text = text
+      next.mentions = mentions
       next.editedAt = time
     case .reactions(let emoji):
       let kept = clean(emoji)
@@ -79,8 +80,9 @@ extension Judge {
   /// The reference of a message that is about to be inserted at the next
   /// position, and the target's new state; nil: it has no effect.
   func resolve(
-    _ draft: ReferenceDraft, text: String, id: String?, by actor: Party, others: [Party], in dialog: DialogID, realm: RealmID,
-    mayModerate: Bool, isApp: Bool, isSinceJoin: Bool = false, _ writer: any StoreWriter
+    _ draft: ReferenceDraft, text: String, mentions: [Mention], id: String?, by actor: Party, others: [Party],
+    in dialog: DialogID, realm: RealmID, mayModerate: Bool, isApp: Bool, isSinceJoin: Bool = false,
+    _ writer: any StoreWriter
   ) throws -> (reference: Reference, state: MessageState?)? {
     let kind = Self.cut(draft.kind)
     guard var target = try find(draft.target, by: actor, others, in: dialog, realm: realm, draft.kind, writer) else {
@@ -103,8 +105,8 @@ extension Judge {
     let state: MessageState?
     do throws(ReferenceRefusal) {
       state = try MessageState.folding(
-        kind, text: text, by: actor, mayModerate: mayModerate, into: target.state, of: target, at: head.next, id: id,
-        time: time)
+        kind, text: text, mentions: mentions, by: actor, mayModerate: mayModerate, into: target.state, of: target,
+        at: head.next, id: id, time: time)
     } catch {
       guard isApp else { return nil }
       switch error {

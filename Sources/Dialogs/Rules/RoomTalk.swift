@@ -65,9 +65,11 @@ extension Judge {
       return settle(post, receipt)
     }
     try speaker.checkVoice()
+    let mentions = try mentions(of: draft, isApp: !isXMPP, in: state, writer)
     let found = try draft.reference.flatMap {
       try resolve(
-        $0, text: draft.content.text, id: draft.envelope.id, by: author, others: [], in: state.room.id, realm: author.realm,
+        $0, text: draft.content.text, mentions: mentions, id: draft.envelope.id, by: author, others: [],
+        in: state.room.id, realm: author.realm,
         mayModerate: speaker.role == .moderator || speaker.affiliation >= .admin, isApp: !isXMPP,
         isSinceJoin: state.room.settings.history == .sinceJoin, writer)
     }
@@ -76,13 +78,15 @@ extension Judge {
 
     appear(author, in: state.room)
     let message = message(
-      draft, nick: try nick(of: speaker, post, in: state, writer), reference: found?.reference, in: state)
+      draft, nick: try nick(of: speaker, post, in: state, writer), reference: found?.reference, mentions: mentions,
+      in: state)
     if message.traits.contains(.counts) {
       state.room.ordinal += 1
       if speaker.affiliation.isMember { try count(author, in: state, writer) }
     }
     let entry = try insert(.message(message), by: author, in: state, key: draft.key, writer)
     if let found, let state = found.state { try writer.put(state, of: found.reference.target, in: entry.dialog) }
+    try count(mentions, of: entry, found?.reference, resource: draft.envelope.fromResource, writer)
     tell(.entry(entry, author: session(of: post)))
     var receipt = Receipt(position: head)
     receipt.entry = entry
@@ -92,7 +96,7 @@ extension Judge {
   }
 
   private func message(
-    _ draft: RoomMessageDraft, nick: String, reference: Reference?, in state: RoomBook.State
+    _ draft: RoomMessageDraft, nick: String, reference: Reference?, mentions: [Mention], in state: RoomBook.State
   ) -> Message {
     var envelope = draft.envelope
     envelope.type = .groupchat
@@ -103,7 +107,8 @@ extension Judge {
     if isShown { state.room.sequence += 1 }
     return Message(
       sequence: isShown ? state.room.sequence : 0, content: draft.content, envelope: envelope,
-      traits: changes ? draft.traits.subtracting([.counts]) : draft.traits, reference: reference)
+      traits: changes ? draft.traits.subtracting([.counts]) : draft.traits, reference: reference,
+      mentions: mentions)
   }
 
   /// Own messages never count as unread (`Mark.unread`).
@@ -243,7 +248,7 @@ extension Judge {
     }
     let found = try draft.reference.flatMap {
       try resolve(
-        $0, text: draft.content.text, id: draft.envelope.id, by: author.party, others: [target.party],
+        $0, text: draft.content.text, mentions: [], id: draft.envelope.id, by: author.party, others: [target.party],
         in: dialog.dialog.id, realm: room.realm, mayModerate: false, isApp: false, writer)
     }
     var envelope = draft.envelope

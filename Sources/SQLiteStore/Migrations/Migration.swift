@@ -8,7 +8,7 @@ struct Migration: Sendable {
   let name: String
   let sql: String
 
-  static let all: [Migration] = [.log, .rooms, .states, .pep, .whispers, .kicks]
+  static let all: [Migration] = [.log, .rooms, .states, .pep, .whispers, .mentions, .kicks]
 
   /// As the database's own record names it.
   var identifier: String {

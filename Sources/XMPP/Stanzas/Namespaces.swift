@@ -180,6 +180,8 @@ public enum NS {
   public static let push: StaticString = "urn:xmpp:push:0"
   /// XEP-0444.
   public static let reactions: StaticString = "urn:xmpp:reactions:0"
+  /// XEP-0372.
+  public static let references: StaticString = "urn:xmpp:reference:0"
   /// XEP-0184.
   public static let receipts: StaticString = "urn:xmpp:receipts"
   /// XEP-0372.

@@ -171,7 +171,7 @@ enum RoomInbound {
     }
     return RoomMessageDraft(
       content: Content(kind: kind, text: text, extras: extras), envelope: envelope(turn, type), traits: traits, key: key,
-      reference: draft.reference)
+      reference: draft.reference, mentions: draft.textMentions)
   }
 
   private static func envelope(_ turn: Turn, _ type: Envelope.MessageType) -> Envelope {

@@ -96,6 +96,7 @@ enum RoomOutbound {
         Retractions.writeTombstone(retraction, in: room, { parley.occupantID(of: $0, in: $1) }, into: &$0)
       } else if message.content.extras.isEmpty {
         Outbound.content(of: message, inRoom: true, into: &$0)
+        Mentions.write(message.mentions, in: room, into: &$0)
         $0.open(.originID)
         $0.attribute("id", entry.id.description)
         $0.close()

@@ -31,6 +31,8 @@ struct Draft {
   var marker: (kind: Marker.Kind, id: String)?
   /// What it says about an earlier message (XEP-0308, 0424, 0444, 0461).
   var reference: ReferenceDraft?
+  /// Whom it mentions (XEP-0372); places are those of `body`.
+  var mentions: [MentionDraft] = []
   /// XEP-0359.
   var originID: String?
   /// The number of children that no reader and no rule above accounts for.

@@ -88,7 +88,8 @@ enum Inbound {
     session.post(
       .message(
         MessageDraft(
-          to: to.bare, content: content, envelope: envelope, traits: traits, key: key, reference: draft.reference)),
+          to: to.bare, content: content, envelope: envelope, traits: traits, key: key, reference: draft.reference,
+          mentions: draft.textMentions)),
       numbered: true
     ) { result in
       if case .failure(let problem) = result { turn.fail(problem) }

@@ -153,6 +153,7 @@ enum Outbound {
 
   private static func rendered(_ message: Message, _ entry: Entry, into writer: inout ElementWriter) {
     content(of: message, inRoom: false, into: &writer)
+    Mentions.write(message.mentions, in: nil, into: &writer)
     writer.open(.originID)
     writer.attribute("id", entry.id.description)
     writer.close()

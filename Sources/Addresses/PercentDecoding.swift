@@ -1,7 +1,7 @@
 /// RFC 3986 2.1.
-enum PercentDecoding {
+public enum PercentDecoding {
   /// nil: a % without two hexadecimal digits, or no UTF-8.
-  static func decode(_ text: String) -> String? {
+  public static func decode(_ text: String) -> String? {
     guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count)
