@@ -33,13 +33,13 @@ struct XMPPService: Service {
   }
 
   func run() async throws {
-    let kept = try await restore()
+    let restored = try await restore()
     do {
       try await open(settings.xmpp, .xmppPort, directTLS: false)
       try await open(settings.xmppTLS, .xmppTLSPort, directTLS: true)
     } catch {
       // Nobody could come back: the next start finds them.
-      try await parley.work { try $0.setSuspended(kept) }
+      try await parley.work { try $0.setSuspended(restored) }
       throw error
     }
     readiness.arrive()

@@ -30,7 +30,7 @@ import Testing
         audiences.unseat(session.id, in: room)
         seated.remove(session.id)
       case 3, 4:
-        audiences.follow(room, by: session)
+        audiences.follow(room, by: session, seesAddresses: false)
         following.insert(session.id)
       case 5:
         audiences.unfollow(room, by: session.party.id)
@@ -53,7 +53,7 @@ import Testing
     audiences.setModerator(true, user: people[0].party.id, in: room)
     let heir = RecordingSession(people[0].party)
     audiences.reseat(from: second.id, to: heir, in: room)
-    let moderators = audiences.audience(of: room)?.occupants.seats.filter(\.isModerator).map(\.session.id) ?? []
+    let moderators = audiences.audience(of: room)?.occupants.seats.filter(\.seesAddresses).map(\.session.id) ?? []
     #expect(Set(moderators) == [people[0].id, heir.id])
     #expect(!heard(audiences).occupants.contains(second.id))
     // Nobody is made a seat by what is said of one who has gone.
@@ -64,7 +64,7 @@ import Testing
   @Test func aRoomThatEndsIsHeardByNobody() {
     var audiences = Audiences()
     audiences.seat(people[0], isModerator: true, in: room)
-    audiences.follow(room, by: people[1])
+    audiences.follow(room, by: people[1], seesAddresses: false)
     audiences.close(room)
     #expect(audiences.audience(of: room) == nil)
     // Its follower is told of other rooms, and leaves nothing behind.

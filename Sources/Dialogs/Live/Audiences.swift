@@ -74,7 +74,6 @@ struct Audiences {
   }
 
   mutating func follow(_ room: DialogID, by session: any LiveSession, seesAddresses: Bool) {
-    guard followed[session.id]?.contains(room) != true else { return }
     rooms[room, default: Audience()].followers.put(
       Seat(session: session, user: session.party.id, seesAddresses: seesAddresses))
     followed[session.id, default: []].insert(room)
