@@ -90,36 +90,36 @@ def resident(server):
 def last_items(checks, server):
     """Last items of contacts (XEP-0163 4.3.4), together more than stream management holds: they come as they are taken."""
     names = [f"friend{number}" for number in range(PUBLISHERS)]
-    server.add_users("nurse", *names)
+    server.add_users("paris", *names)
     for name in names:
-        server.befriend("nurse", name)
+        server.befriend("paris", name)
         friend = XMPP(name, server.xmpp)
         friend.connect()
         friend.send("<iq type='set' id='p'><pubsub xmlns='http://jabber.org/protocol/pubsub'><publish node='urn:example:news'>"
                     f"<item id='i'><news xmlns='urn:example:news'>{'x' * ITEM}</news></item></publish></pubsub></iq>")
         friend.stanza(lambda s: s.get("id") == "p" and s.get("type") == "result", "the publication")
         friend.close()
-    nurse = Listener("nurse", server.xmpp)
-    nurse.connect()
-    nurse.send(f"<enable xmlns='{SM}' resume='true'/>")
-    nurse.stanza(lambda s: s.tag == f"{{{SM}}}enabled", "enabled")
-    nurse.handled = 0
+    paris = Listener("paris", server.xmpp)
+    paris.connect()
+    paris.send(f"<enable xmlns='{SM}' resume='true'/>")
+    paris.stanza(lambda s: s.tag == f"{{{SM}}}enabled", "enabled")
+    paris.handled = 0
     with checks.check("lag: last items of contacts wait for who does not acknowledge, and come when it does"):
-        nurse.send("<presence><c xmlns='http://jabber.org/protocol/caps' hash='sha-1' node='urn:lag' ver='lag'/></presence>")
-        nurse.in_step()
-        nurse.send(f"<iq type='result' id='{nurse.asked}' to='localhost'><query xmlns='http://jabber.org/protocol/disco#info'>"
+        paris.send("<presence><c xmlns='http://jabber.org/protocol/caps' hash='sha-1' node='urn:lag' ver='lag'/></presence>")
+        paris.in_step()
+        paris.send(f"<iq type='result' id='{paris.asked}' to='localhost'><query xmlns='http://jabber.org/protocol/disco#info'>"
                    "<feature var='urn:example:news+notify'/></query></iq>")
         for _ in range(5):
-            nurse.in_step()
-        expect(len(nurse.publishers) < PUBLISHERS, "all came at once, more than may be unacknowledged")
+            paris.in_step()
+        expect(len(paris.publishers) < PUBLISHERS, "all came at once, more than may be unacknowledged")
 
         for _ in range(2 * PUBLISHERS):
-            if len(nurse.publishers) >= PUBLISHERS:
+            if len(paris.publishers) >= PUBLISHERS:
                 break
-            nurse.acknowledge()
-            nurse.in_step()
-        expect(sorted(nurse.publishers) == sorted(f"{name}@localhost" for name in names), f"{nurse.publishers}")
-    nurse.close()
+            paris.acknowledge()
+            paris.in_step()
+        expect(sorted(paris.publishers) == sorted(f"{name}@localhost" for name in names), f"{paris.publishers}")
+    paris.close()
 
 
 def deaf(checks):

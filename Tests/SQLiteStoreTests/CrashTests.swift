@@ -124,7 +124,7 @@ import Testing
 
   @Test func theWriteAheadLogStaysShort() throws {
     let folder = try Folder()
-    let bound = 200_000
+    let bound = 250_000
     let store = try folder.open { $0.checkpointBytes = Int64(bound) }
     let verona = try Verona(store)
     var longest = 0
