@@ -105,7 +105,7 @@ enum Features {
   /// What compliant servers have and this one does not yet.
   static let pending: [XEP] = [
     XEP(77, "", "In-Band Registration"),
-    XEP(84, "", "User Avatar"),
+    XEP(84, "", "User Avatar", note: "between clients, over XEP-0163; not the same as the vCard's yet (XEP-0398)"),
     XEP(114, "", "Jabber Component Protocol"),
     XEP(124, "", "BOSH"),
     XEP(156, "", "Discovering Alternative XMPP Connection Methods"),

@@ -38,7 +38,7 @@ public final class House: Sendable {
   let suspended = SuspendedSessions()
   let failures = LoginFailures()
   let capabilities = ClientCapabilities()
-  let memberLists = MemberLists()
+  let memberLists = EncodedMemberLists()
 
   public init(parley: Parley, options: Options, logger: Logger) {
     self.parley = parley

@@ -3,7 +3,7 @@ import NIOCore
 
 /// Lists of members as they are told (XEP-0045 9.5), kept until they change. Where everybody is known, every client that
 /// enters asks for them, to encrypt for the absent too: a room of thousands is not read and encoded again for each.
-final class MemberLists: Sendable {
+final class EncodedMemberLists: Sendable {
   private struct Key: Hashable {
     let room: DialogID
     let affiliation: Affiliation

@@ -5,11 +5,11 @@ import Testing
 @testable import XMPPDoor
 
 /// Encoded lists are kept until they change, and never grow beyond their bound.
-@Suite struct MemberListsTests {
+@Suite struct EncodedMemberListsTests {
   private let room = DialogID(1)
 
   @Test func aListIsFoundAsLongAsItIsTheList() {
-    let lists = MemberLists()
+    let lists = EncodedMemberLists()
     #expect(lists.find(.member, of: room, 1) == nil)
     lists.keep(ByteBuffer(string: "one"), .member, of: room, 1)
     #expect(lists.find(.member, of: room, 1) == ByteBuffer(string: "one"))
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test func atTheBoundAllAreEncodedAnew() {
-    let lists = MemberLists()
+    let lists = EncodedMemberLists()
     let half = ByteBuffer(repeating: 0, count: DoorLimits.memberListBytesMax / 2)
     lists.keep(half, .member, of: room, 1)
     lists.keep(half, .member, of: DialogID(2), 1)
