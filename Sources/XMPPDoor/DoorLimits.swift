@@ -121,4 +121,7 @@ enum DoorLimits {
   /// Bytes of a room's language; longer is `not-acceptable`. RFC 5646 4.4.1:
   /// all tags in use fit 35.
   static let languageBytesMax = 35
+  /// Senders whose presence or chat state waits for an inactive client (XEP-0352): a
+  /// roster and a large room. With more all of it is told.
+  static let heldSendersMax = 1_000
 }

@@ -60,6 +60,7 @@ struct FeatureTable: Sendable {
   private struct IQKey: Hashable { let hash: UInt64; let isSet: Bool; let target: Target }
   private var iqs: [IQKey: (name: Name, handler: IQHandler)] = [:]
   private var readers: [UInt64: (name: Name, read: ChildReader)] = [:]
+  private var elements: [UInt64: (name: Name, hook: SessionHook)] = [:]
   private var inlines: [UInt64: (name: Name, hook: SessionHook)] = [:]
   private(set) var inlineFeatures: [String] = []
   private(set) var bound: [SessionHook] = []
@@ -98,6 +99,9 @@ struct FeatureTable: Sendable {
     inlineFeatures.append(feature)
   }
 
+  /// An element beside the stanzas of a bound stream.
+  mutating func element(_ name: Name, _ hook: @escaping SessionHook) { elements[name.hash] = (name, hook) }
+
   /// A session has bound its resource (not: resumed).
   mutating func onBound(_ hook: @escaping SessionHook) { bound.append(hook) }
   /// A session ends for good.
@@ -110,6 +114,13 @@ struct FeatureTable: Sendable {
       return nil
     }
     return found.handler
+  }
+
+  /// False: nobody knows the element.
+  func received(_ element: Element, _ session: XMPPSession) -> Bool {
+    guard let found = elements[element.nameHash], element.is(found.name) else { return false }
+    found.hook(session)
+    return true
   }
 
   /// Switches on what a session wants to begin with; what nobody knows is ignored.

@@ -20,6 +20,7 @@ enum Features {
     AvatarHash.self,
     Archive.self,
     Carbons.self,
+    ClientState.self,
     // What the user publishes
     PEP.self,
     Bookmarks.self,
@@ -70,6 +71,7 @@ enum Features {
       .streamManagement,
       .rosterVersioning,
       .preApproval,
+      .clientState,
       .limits(
         maxBytes: ReaderLimits.unauthenticated.stanzaBytes, idleSeconds: nil, needs: [], forbids: .authenticated),
       .limits(maxBytes: ReaderLimits.authenticated.stanzaBytes, idleSeconds: idle, needs: .authenticated),
@@ -96,7 +98,7 @@ enum Features {
     XEP(223, "1.1.1", "Persistent Storage of Private Data via PubSub"),
     XEP(297, "1.0", "Stanza Forwarding", note: "in carbons and archive results"),
     XEP(368, "1.1.0", "SRV records for XMPP over TLS", note: "direct TLS; the records are the operator's"),
-    XEP(386, "1.1.0", "Bind 2", note: "with stream management and carbons"),
+    XEP(386, "1.1.0", "Bind 2", note: "with stream management, carbons and client state"),
     XEP(388, "1.0.4", "Extensible SASL Profile", note: "no tasks"),
     XEP(426, "0.3.0", "Character counting in message bodies", note: "code points"),
     XEP(478, "0.2.0", "Stream Limits Advertisement"),
@@ -113,7 +115,6 @@ enum Features {
     XEP(206, "", "XMPP Over BOSH"),
     XEP(215, "", "External Service Discovery"),
     XEP(220, "", "Server Dialback", note: "no federation"),
-    XEP(352, "", "Client State Indication"),
     XEP(357, "", "Push Notifications"),
     XEP(363, "", "HTTP File Upload"),
     XEP(441, "", "Message Archive Management Preferences"),

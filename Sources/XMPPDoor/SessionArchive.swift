@@ -40,6 +40,8 @@ enum SessionArchive {
   }
 
   static func archive(_ session: XMPPSession) -> SuspendedSession? {
+    // What waits for an inactive client (XEP-0352) is among what it has missed.
+    session.isInactive = false
     guard let state = session.state else { return nil }
     let attendance = session.parley.hub.attendances(of: session.party.id).first { $0.session === session.handle }
     let snapshot = state.management.snapshot

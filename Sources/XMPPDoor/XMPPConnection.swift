@@ -285,8 +285,7 @@ final class XMPPConnection: ChannelDuplexHandler {
       write { StreamManagement.writeFailed(condition, into: &$0) }
     case .stanza(let stanza): session?.received(stanza)
     case .element(let element):
-      // Client state (XEP-0352) is offered by no feature here.
-      perform(machine.notUnderstood(element))
+      guard let session, house.table.received(element, session) else { return perform(machine.notUnderstood(element)) }
     case .close:
       write { StreamFraming.document.writeClose(into: &$0) }
       deadline = .now() + DoorLimits.closing

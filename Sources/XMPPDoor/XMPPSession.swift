@@ -319,6 +319,7 @@ final class XMPPSession {
   private func owes(_ count: Int) -> Bool { management.outbound.count >= count }
 
   func tell(_ entry: Entry, _ form: Form, delayed: Bool = false) {
+    releaseHeld()
     Outbound.entry(entry, form, delayed: delayed, to: self)
     if form == .direct, case .message(let message) = entry.fact, message.traits.contains(.replayed),
       entry.author.id != party.id, entry.position > toldUpTo
@@ -327,7 +328,25 @@ final class XMPPSession {
     }
   }
 
+  /// Nobody looks at the client (XEP-0352).
+  var isInactive = false {
+    didSet { if !isInactive { releaseHeld() } }
+  }
+  private var held = HeldSignals()
+
+  private func releaseHeld() {
+    for (signal, form) in held.release() { tell(signal, form) }
+  }
+
   private func receive(_ signal: Signal, _ form: Form) {
+    if isInactive {
+      if held.hold(signal, form) { return }
+      releaseHeld()
+    }
+    tell(signal, form)
+  }
+
+  private func tell(_ signal: Signal, _ form: Form) {
     switch signal {
     case .presence(let presence):
       // A client that does not read loses presence it will be told again; it
@@ -617,6 +636,8 @@ final class XMPPSession {
 
   /// On the former session's loop: hands over and ends, telling nobody.
   func surrender(handled: UInt32, to heir: SessionHandle) -> Result<SessionState, Refusal> {
+    // Who comes back is active (XEP-0352 5.1), and is told what waits with the rest.
+    isInactive = false
     let decision = management.resume(handled: handled)
     guard case .resumed(let durable, _) = decision, let snapshot = management.snapshot, let nonce else {
       // Its stream goes on; it can be resumed again.

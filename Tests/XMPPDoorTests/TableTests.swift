@@ -69,7 +69,7 @@ struct TableTests {
     #expect(limit([]) == "16384")
     #expect(limit([.secured, .authenticated]) == "262144")
     let offered = features.offered(in: [.secured, .authenticated]).map(\.element)
-    #expect(Set(offered.map(\.local)) == ["sm", "ver", "sub", "limits", "c"])
+    #expect(Set(offered.map(\.local)) == ["sm", "ver", "sub", "csi", "limits", "c"])
     let caps = try #require(offered.first { $0.is(.caps) })
     #expect(caps["ver"] == table.capabilities(of: .server).verification)
   }

@@ -1,0 +1,61 @@
+import Addresses
+import Dialogs
+import Testing
+
+@testable import XMPPDoor
+
+/// XEP-0352: what waits for a client that nobody looks at.
+@Suite struct HeldSignalsTests {
+  /// What waits, changed within an expectation.
+  private final class Waiting {
+    var signals = HeldSignals()
+    func hold(_ signal: Signal) -> Bool { signals.hold(signal, .direct) }
+    func release() -> [(signal: Signal, form: Form)] { signals.release() }
+  }
+
+  private func presence(_ number: Int, _ availability: Presence.Availability = .online) throws -> Signal {
+    let address = try BareJID("user\(number)@example.org")
+    return .presence(
+      Presence(
+        from: Party(id: UserID(Int64(number)), realm: RealmID(1), address: address), resource: "r",
+        availability: availability, time: Timestamp(milliseconds: 0)))
+  }
+
+  private func told(_ released: [(signal: Signal, form: Form)]) -> [String] {
+    released.map { item in
+      guard case .presence(let presence) = item.signal else { return "other" }
+      return "\(presence.from.id.number) \(presence.availability)"
+    }
+  }
+
+  @Test func theNewestOfEachInTheOrderTheyCame() throws {
+    let held = Waiting()
+    for (number, availability) in [(1, Presence.Availability.away), (2, .online), (1, .offline), (3, .online), (2, .away)] {
+      #expect(held.hold(try presence(number, availability)))
+    }
+    #expect(held.signals.count == 3)
+    #expect(told(held.release()) == ["1 offline", "3 online", "2 away"])
+    #expect(held.signals.count == 0 && held.release().isEmpty)
+  }
+
+  @Test func whatEndsASessionDoesNotWait() {
+    let held = Waiting()
+    #expect(!held.hold(.closed(.revoked)))
+    #expect(held.signals.count == 0)
+  }
+
+  /// At the bound a new sender does not wait; those who wait already may still change their mind, at no cost in memory.
+  @Test func noMoreSendersThanTheBound() throws {
+    let held = Waiting()
+    for number in 1...DoorLimits.heldSendersMax { #expect(held.hold(try presence(number))) }
+    #expect(!held.hold(try presence(0)))
+    for round in 0..<5 {
+      for number in 1...DoorLimits.heldSendersMax {
+        #expect(held.hold(try presence(number, round % 2 == 0 ? .away : .offline)))
+      }
+    }
+    #expect(held.signals.slots <= 2 * DoorLimits.heldSendersMax + 1)
+    let released = told(held.release())
+    #expect(released == (1...DoorLimits.heldSendersMax).map { "\($0) away" })
+  }
+}
