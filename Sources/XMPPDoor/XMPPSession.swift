@@ -51,10 +51,7 @@ final class XMPPSession {
   private var owesSince: NIODeadline?
   private var isEnded = false
 
-  /// Inbound entries told to this client and not yet confirmed by it.
-  private var toldUpTo = Position.zero
-  private var confirmedUpTo = Position.zero
-  private var pinged: (id: String, upTo: Position)?
+  private var intake = Intake()
   /// What the server has asked the client, oldest first.
   private var questions: [(id: String, answered: (XMPPSession, Stanza) -> Void)] = []
 
@@ -90,8 +87,7 @@ final class XMPPSession {
     readsArchive = state.readsArchive
     hasReplayed = state.hasReplayed
     pace = Pace(missed: state.missed)
-    toldUpTo = state.toldUpTo
-    confirmedUpTo = state.confirmedUpTo
+    intake = Intake(told: state.toldUpTo, confirmed: state.confirmedUpTo)
     rooms = state.rooms
     announcedHandled = state.management.handled
     if let nonce { _ = house.suspended.put(handle, under: nonce) }
@@ -280,8 +276,7 @@ final class XMPPSession {
     switch result {
     case .success(let receipt):
       delivered = receipt.delivered
-      toldUpTo = max(toldUpTo, receipt.delivered)
-      confirmedUpTo = max(confirmedUpTo, receipt.delivered)
+      intake.begin(at: receipt.delivered)
       if isHeld {
         pace = Pace(missed: receipt.position)
         confirmed(receipt.position)
@@ -322,9 +317,9 @@ final class XMPPSession {
     releaseHeld()
     Outbound.entry(entry, form, delayed: delayed, to: self)
     if form == .direct, case .message(let message) = entry.fact, message.traits.contains(.replayed),
-      entry.author.id != party.id, entry.position > toldUpTo
+      entry.author.id != party.id
     {
-      toldUpTo = entry.position
+      intake.tell(entry.position)
     }
   }
 
@@ -512,21 +507,14 @@ final class XMPPSession {
 
   /// The client has everything up to `position`.
   private func confirmed(_ position: Position) {
-    guard position > confirmedUpTo else { return }
-    confirmedUpTo = position
+    guard intake.confirm(position) else { return }
     if let next = pace.confirmed(position) { replay(after: next) }
-    unconfirmedCount += 1
-    if unconfirmedCount >= Limits.confirmEvery { postConfirmation() }
+    postConfirmation(after: Limits.confirmEvery)
   }
 
-  private var unconfirmedCount = 0
-  private var postedConfirmation = Position.zero
-
-  private func postConfirmation() {
-    guard confirmedUpTo > postedConfirmation, unconfirmedCount > 0 else { return }
-    unconfirmedCount = 0
-    postedConfirmation = confirmedUpTo
-    _ = parley.submit(Post(author: party, intent: .confirm(confirmedUpTo), completion: .none))
+  private func postConfirmation(after count: Int = 1) {
+    guard let position = intake.due(after: count) else { return }
+    _ = parley.submit(Post(author: party, intent: .confirm(position), completion: .none))
   }
 
   /// An IQ result or error from the client to the server: the answer to a
@@ -537,9 +525,8 @@ final class XMPPSession {
     if let index = questions.firstIndex(where: { $0.id == id }) {
       return questions.remove(at: index).answered(self, stanza)
     }
-    guard let pinged, pinged.id == id else { return }
-    self.pinged = nil
-    confirmed(pinged.upTo)
+    guard let position = intake.answered(id) else { return }
+    confirmed(position)
     if pace.waits { ping() }
     postConfirmation()
   }
@@ -569,9 +556,8 @@ final class XMPPSession {
   }
 
   private func ping() {
-    guard pinged == nil else { return }
     let id = House.randomID()
-    pinged = (id, toldUpTo)
+    guard intake.begin(ping: id) else { return }
     connection?.write { writer in
       writer.open(.iq)
       writer.attribute("type", IQType.get.text)
@@ -586,7 +572,7 @@ final class XMPPSession {
   func tick(_ now: NIODeadline) {
     if let suspendedAt, now >= suspendedAt + .seconds(Int64(management.resumptionSeconds)) { return end() }
     if let connection {
-      if !management.isEnabled, toldUpTo > confirmedUpTo { ping() }
+      if !management.isEnabled, intake.isOwed { ping() }
       if owes(DoorLimits.unacknowledgedMax) {
         let since = owesSince ?? now
         owesSince = since
@@ -639,15 +625,11 @@ final class XMPPSession {
     // Who comes back is active (XEP-0352 5.1), and is told what waits with the rest.
     isInactive = false
     let decision = management.resume(handled: handled)
-    guard case .resumed(let durable, _) = decision, let snapshot = management.snapshot, let nonce else {
+    guard case .resumed = decision, let state else {
       // Its stream goes on; it can be resumed again.
       if let nonce { _ = house.suspended.put(handle, under: nonce) }
       return .failure(Refusal(decision: decision))
     }
-    let state = SessionState(
-      jid: jid, nonce: nonce, presence: presence, readsArchive: readsArchive, hasReplayed: hasReplayed,
-      missed: pace.missed, toldUpTo: toldUpTo, confirmedUpTo: confirmedUpTo, rooms: rooms,
-      management: SessionState.Management(snapshot: snapshot, handled: durable))
     if !rooms.isEmpty {
       parley.submitSurely(Post(author: party, intent: .room(.reseat(from: self.handle.id, to: heir)), completion: .none))
     }
@@ -692,7 +674,7 @@ final class XMPPSession {
     guard byClient else { return }
     // Who closes reads on until our closing tag (RFC 6120 4.4): what was told
     // has arrived. Under stream management the client has said so itself.
-    if !management.isEnabled, pace.missed == nil { confirmed(toldUpTo) }
+    if !management.isEnabled, pace.missed == nil { confirmed(intake.told) }
     end()
   }
 
@@ -705,12 +687,13 @@ final class XMPPSession {
     connection = nil
   }
 
-  /// What the next process needs; nil: the session cannot be resumed.
+  /// What a session goes on with elsewhere, also in the next process; nil: it cannot
+  /// be resumed.
   var state: SessionState? {
     guard let nonce, !isEnded, let snapshot = management.snapshot else { return nil }
     return SessionState(
       jid: jid, nonce: nonce, presence: presence, readsArchive: readsArchive, hasReplayed: hasReplayed,
-      missed: pace.missed, toldUpTo: toldUpTo, confirmedUpTo: confirmedUpTo, rooms: rooms,
+      missed: pace.missed, toldUpTo: intake.told, confirmedUpTo: intake.confirmed, rooms: rooms,
       management: SessionState.Management(snapshot: snapshot, handled: management.inbound.durable))
   }
 
@@ -757,39 +740,6 @@ final class XMPPSession {
 final class Slot<Value: Sendable>: Sendable {
   let initial: Value
   init(_ initial: Value) { self.initial = initial }
-}
-
-/// What is kept of a stanza until the client acknowledges it: the entry, which
-/// others share, or the bytes of what is nowhere else.
-enum Sent: Sendable {
-  case entry(Entry, Form)
-  case bytes(ByteBuffer)
-
-  var byteCount: Int {
-    switch self {
-    case .entry: 0
-    case .bytes(let buffer): buffer.readableBytes
-    }
-  }
-}
-
-/// What a resumed session goes on with.
-struct SessionState: Sendable {
-  struct Management: Sendable {
-    let snapshot: ResumptionMachine<Sent>.Snapshot
-    let handled: UInt32
-  }
-  let jid: FullJID
-  let nonce: StreamNonce
-  let presence: Presence?
-  let readsArchive: Bool
-  let hasReplayed: Bool
-  let missed: Position?
-  let toldUpTo: Position
-  let confirmedUpTo: Position
-  let rooms: RoomSeats
-  let management: Management
-  var items: [Sent] { management.snapshot.items.map(\.item) }
 }
 
 extension ResumptionMachine {

@@ -1,0 +1,52 @@
+import Dialogs
+import Testing
+
+@testable import XMPPDoor
+
+/// How much of what it was told a client has.
+@Suite struct IntakeTests {
+  private final class Walk {
+    var value: Intake
+    init(_ value: Intake = Intake()) { self.value = value }
+    func confirm(_ number: Int64) -> Bool { value.confirm(Position(number)) }
+    func ping(_ id: String) -> Bool { value.begin(ping: id) }
+    func answered(_ id: String) -> Position? { value.answered(id) }
+    func due(after count: Int = 1) -> Position? { value.due(after: count) }
+  }
+
+  @Test func aPingConfirmsWhatStoodBeforeIt() {
+    let walk = Walk()
+    walk.value.tell(Position(4))
+    #expect(walk.ping("a"))
+    #expect(!walk.ping("b"), "one at a time")
+    walk.value.tell(Position(7))
+    #expect(walk.answered("b") == nil)
+    #expect(walk.answered("a") == Position(4))
+    #expect(walk.answered("a") == nil)
+    #expect(walk.confirm(4))
+    #expect(walk.value.isOwed)
+    #expect(walk.confirm(7))
+    #expect(!walk.value.isOwed)
+  }
+
+  @Test func theLogIsToldNowAndThen() {
+    let walk = Walk()
+    for number: Int64 in 1...3 { #expect(walk.confirm(number)) }
+    #expect(walk.due(after: 4) == nil)
+    #expect(walk.confirm(4))
+    #expect(walk.due(after: 4) == Position(4))
+    #expect(walk.due() == nil)
+    #expect(!walk.confirm(4))
+    #expect(walk.confirm(5))
+    #expect(walk.due() == Position(5))
+  }
+
+  /// What was confirmed before the session began is not news.
+  @Test func aSessionBeginsWhereTheUserIs() {
+    let walk = Walk(Intake(told: Position(9), confirmed: Position(2)))
+    walk.value.begin(at: Position(5))
+    #expect(walk.value.told == Position(9) && walk.value.confirmed == Position(5))
+    #expect(walk.due() == nil)
+    #expect(!walk.confirm(5))
+  }
+}
