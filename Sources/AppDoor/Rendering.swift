@@ -102,7 +102,7 @@ struct Rendering: Sendable {
     if let reference = message.reference, reference.kind == .reply, entry.state?.retraction == nil {
       body.replyTo = reference.targetID.description
     }
-    body.mentions = mentions(entry.mentions)
+    body.mentions = mentions(entry.mentions, naming)
     if let state = entry.state {
       body.editedAt = state.editedAt.map { WireTime($0) }
       body.deletedAt = (state.retraction?.at).map { WireTime($0) }
@@ -113,10 +113,10 @@ struct Rendering: Sendable {
     return body
   }
 
-  private func mentions(_ mentions: [Mention]) -> [MentionBody]? {
+  private func mentions(_ mentions: [Mention], _ naming: Naming) -> [MentionBody]? {
     if mentions.isEmpty { return nil }
     return mentions.map {
-      MentionBody(userId: $0.party.name, begin: $0.place?.lowerBound, end: $0.place?.upperBound)
+      MentionBody(userId: naming.id($0.party), begin: $0.place?.lowerBound, end: $0.place?.upperBound)
     }
   }
 

@@ -50,7 +50,7 @@ import Testing
     Message(
       sequence: 3, content: Content(kind: .text, text: "What light"),
       envelope: Envelope(type: .groupchat, fromResource: "Rose", id: "c1"), traits: [.counts, .fromApp],
-      reference: reference)
+      reference: reference, mentions: [author, other].map { Mention(party: $0, name: .nick("Thorn"), place: 0..<4) })
   }
 
   private static func room(_ change: RoomChange.Change) -> Fact {
@@ -98,7 +98,9 @@ import Testing
   }
 
   private static var messages: [Entry] {
-    var state = MessageState(version: Position(9), revision: 2, text: "What night", editedAt: time)
+    var state = MessageState(
+      version: Position(9), revision: 2, text: "What night",
+      mentions: people.map { Mention(party: $0, name: .nick("Thorn"), place: nil) }, editedAt: time)
     state.reactions = people.map { MessageState.Reaction(user: $0, emoji: ["🌹", "👍"]) }
     var gone = MessageState(version: Position(9), revision: 3)
     gone.retraction = .init(by: actor, at: time, id: nil, reason: "spam", isModeration: true)

@@ -150,6 +150,32 @@ import Testing
     }
   }
 
+  /// One bookmark grows and another shrinks, where nothing more may be published.
+  @Test func aListForWhichThereIsNoRoomIsRefusedWholeAndOthersAreToldOfTheirs() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let rooms = try ["a", "b", "c"].map { try BareJID("\($0)@conference.localhost") }
+    let long = String(repeating: "x", count: 200)
+    for (room, name) in zip(rooms, ["short", long, "c"]) { try await publish(Bookmark(address: room, name: name), stage, by: romeo) }
+    let now = stage.clock.now
+    try await stage.parley.work { writer in
+      let rest = Limits.publishedBytesMax - (try writer.published(by: romeo.id).bytes)
+      try writer.put(
+        Node(owner: romeo.id, name: "rest", configuration: NodeConfiguration(), createdAt: now, byteCount: rest))
+    }
+    let before = try await bookmarks(stage, romeo)
+    let wanted = [Bookmark(address: rooms[0], name: long), Bookmark(address: rooms[1], name: "short")]
+    #expect(
+      try await problem {
+        try await stage.parley.post(.node(.bookmarks(BookmarksDraft(bookmarks: wanted, others: nil))), by: romeo)
+      } == .publishedTooMuch)
+    #expect(try await bookmarks(stage, romeo) == before)
+    let old = try await stage.session(juliet, "old")
+    stage.parley.hub.update(old) { $0.interests = [Bookmark.listNode] }
+    try await publish(Bookmark(address: rooms[0]), stage, by: juliet)
+    #expect(old.taken().contains { if case .event(_, Bookmark.listNode, .published) = $0 { true } else { false } })
+  }
+
   @Test func otherWaysOfLosingABookmarkLeaveNothing() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

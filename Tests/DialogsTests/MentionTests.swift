@@ -122,6 +122,23 @@ import Testing
         #expect(try await count(nurse, in: room, stage) == 1)
     }
 
+    /// Nor in the app: the answer would tell which member, under which nick, has an address.
+    @Test func whoMayNotKnowPeopleFindsOnlyThemselvesByAddress() async throws {
+        let stage = try Stage()
+        let (romeo, juliet, nurse) = (try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse"))
+        _ = try await stage.user("tybalt")
+        let room = try await stage.room(by: juliet, .open, with: [(romeo, .member), (nurse, .admin)])
+        func say(_ name: String, by author: Party) async throws -> [Party] {
+            let draft = draft("x", [try at("\(name)@localhost")], app: true)
+            return try said(try await stage.act(.say(.dialog(room.dialog), draft), by: author).entry).map(\.party)
+        }
+        // Of a member, a stranger and nobody the same is said.
+        for name in ["juliet", "nurse", "tybalt", "nobody"] {
+            #expect(try await problem { _ = try await say(name, by: romeo) }?.code == "mention-unknown", "\(name)")
+        }
+        for author in [romeo, juliet, nurse] { #expect(try await say("romeo", by: author) == [romeo]) }
+    }
+
     @Test func whatOnlyItsReceiversCanReadHasNoPlacesAndWhatSaysNothingNoMentions() async throws {
         let stage = try Stage()
         let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

@@ -191,6 +191,46 @@ import Testing
     try await stage.say("hi", in: room.name, by: balcony)
   }
 
+  /// What the creator says first makes the room (10.1.2); others come in the same batch.
+  @Test(arguments: [true, false])
+  func whoComesBehindTheFirstWordsIsInTheRoomThatTheyMade(fails: Bool) async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = try await cast(stage)
+    let (orchard, balcony, street) = (RecordingSession(romeo), RecordingSession(juliet), RecordingSession(paris))
+    let address = try BareJID("verona@conference.localhost")
+    let room = RoomReference.address(address)
+    try await stage.act(.enter(room, stage.entering(orchard, "Romeo")), by: orchard)
+    var tokens: [UInt64] = []
+    try await stage.together(romeo) {
+      tokens.append(stage.submit(.enter(room, stage.entering(street, "Paris")), by: street))
+      stage.submit(.say(room, stage.draft("one")), by: orchard)
+      if fails { stage.submitPoison(orchard) }
+      stage.submit(.register(room, nick: "Juliet"), by: balcony)
+      stage.submit(.enter(room, stage.entering(balcony, "Juliet")), by: balcony)
+      stage.submit(.roles(room, [RoleDraft(nick: "Juliet", role: .none, reason: nil)]), by: orchard)
+      if fails { stage.submitPoison(orchard) }
+      tokens.append(stage.submit(.say(room, stage.draft("two")), by: balcony))
+      stage.submit(.enter(room, stage.entering(balcony, "Juliet")), by: balcony)
+      if fails { stage.submitPoison(orchard) }
+      stage.submit(.say(room, stage.draft("three")), by: balcony)
+    }
+    #expect(throws: Problem.roomLocked) { try street.outcome(of: tokens[0])?.get() }
+    #expect(throws: Problem.notOccupant) { try balcony.outcome(of: tokens[1])?.get() }
+    func said(_ session: RecordingSession) -> [Heard] {
+      session.taken().filter { if case .said = $0 { true } else { false } }
+    }
+    #expect(said(orchard) == [.said("one", .room), .said("three", .room)])
+    #expect(said(balcony) == [.said("three", .room)])
+    let name = try #require(try await stage.parley.read { try $0.room(at: address)?.name })
+    #expect(try await stage.nicks(name, for: romeo) == ["Romeo", "Juliet"])
+    #expect(try await stage.member(juliet, of: name)?.isKicked == false)
+    let stored = try await stage.stored(name)
+    #expect(stored.memberCount == 2)
+    #expect(stored.ordinal == 2)
+    // The list is as it became when she joined; a kick is no change of it.
+    #expect(try await stage.member(juliet, of: name)?.version == stored.version)
+  }
+
   @Test func workSeesWhatThePostsBeforeItInItsBatchDid() async throws {
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)

@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import Foundation
 import GRDB
 import Testing
 
@@ -121,5 +122,75 @@ import Testing
     try store.close()
     #expect(try folder.open().read { try $0.memberships(of: romeo).map(\.room.address.description) }
       == ["orchard@rooms.verona.example", "balcony@rooms.verona.example"])
+  }
+
+  /// Before there were whispers, mentions and kicks: a room, a member, somebody who is
+  /// banned, and a message that was edited.
+  @Test func aRoomOfTheFourthSchemaHasNobodyKickedAndNobodyMentioned() throws {
+    let folder = try Folder()
+    let old = try DatabaseQueue(path: folder.database)
+    var migrator = DatabaseMigrator()
+    for migration in Migration.all.prefix(4) {
+      migrator.registerMigration(migration.identifier) { try $0.execute(sql: migration.sql) }
+    }
+    try migrator.migrate(old)
+    let edited = MessageState(version: Position(4), revision: 1, text: "two", editedAt: Timestamp(milliseconds: 40))
+    try old.write { database in
+      try database.execute(
+        sql: """
+          PRAGMA application_id = 0x5061726c;
+          INSERT INTO realms (id, domain, key, epoch, rooms) VALUES (1, 'verona.example', x'000102', 7, 'rooms.verona.example');
+          INSERT INTO users (id, realm, name, state, created, delivered)
+            VALUES (1, 1, 'romeo', 0, 5, 0), (2, 1, 'tybalt', 0, 6, 0);
+          INSERT INTO dialogs (id, kind, first, second, sequence, ordinal, first_own, second_own, last, created)
+            VALUES (7, 2, 0, 0, 1, 1, 0, 0, 4, 9);
+          INSERT INTO affiliations (room, user, affiliation, nick, nick_key, since, joined, version)
+            VALUES (7, 1, 5, 'R', 'r', 0, 9, 1), (7, 2, 0, NULL, NULL, 2, 9, 2);
+          INSERT INTO members (user, dialog, delivered, displayed, displayed_ordinal, own_at_displayed, position, own)
+            VALUES (1, 7, 0, 0, 0, 0, 0, 0);
+          INSERT INTO payloads (position, dialog, author, peer, kind, time, seq, traits, type, stanza_id, content_kind, text)
+            VALUES (3, 7, 2, 0, 1, 30, 1, \(3 | StoredTraits.changed), 2, 'a', 1, 'one');
+          INSERT INTO entries (dialog, position, flags, ordinal, own) VALUES (7, 3, 7, 1, 2);
+          UPDATE log SET position = 4, time = 40;
+          """)
+      try database.execute(
+        sql: """
+          INSERT INTO rooms (dialog, realm, localpart, settings, listed, member_count, version, destroyed)
+          VALUES (7, 1, 'square', ?, 1, 1, 2, 0)
+          """, arguments: [Data(FactCoding.encode(settings: .open))])
+      try database.execute(
+        sql: "INSERT INTO states (position, version, revision, text, edited, detail) VALUES (3, 4, 1, 'two', 40, ?)",
+        arguments: [Data(FactCoding.encode(edited))])
+    }
+    try old.close()
+
+    let store = try folder.open()
+    let (room, romeo, tybalt) = (DialogID(7), UserID(1), UserID(2))
+    try store.read { reader in
+      #expect(try reader.room(room)?.settings == .open)
+      let people = try reader.members(of: room, among: [.owner, .outcast], after: nil, limit: 9)
+      #expect(people.map(\.party.id) == [romeo, tybalt])
+      #expect(people.allSatisfy { !$0.isKicked && $0.reason == nil })
+      #expect(try reader.memberChanges(of: room, after: .zero, limit: 9).count == 2)
+      let said = try #require(try reader.entry(Position(3), in: room))
+      #expect(said.state == edited)
+      #expect(said.mentions == [])
+      #expect(said.whisper == nil)
+      #expect(try reader.rooms(of: romeo, before: .end, limit: 9).map(\.mark.displayedOrdinal) == [0])
+      #expect(try reader.mentions(of: romeo, in: nil) == 0)
+      #expect(try reader.unread(of: romeo) == 1)
+    }
+    try store.write { writer in
+      var member = try #require(try writer.member(romeo, of: room))
+      member.isKicked = true
+      try writer.put(member, ordinal: 1)
+      try writer.setMentioned([romeo], by: Position(3), in: room)
+    }
+    try store.close()
+    let again = try folder.open()
+    try again.read { (reader) throws in
+      #expect(try reader.member(romeo, of: room)?.isKicked == true)
+      #expect(try reader.mentions(of: romeo, in: room) == 1)
+    }
   }
 }

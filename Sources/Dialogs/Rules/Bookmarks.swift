@@ -22,7 +22,8 @@ extension Judge {
       bookmark.extensions = was?.extensions ?? []
       if bookmark.byteCount > Limits.itemBytesMax { throw Problem.payloadTooBig }
       if bookmark == was { continue }
-      growth += bookmark.byteCount - (was?.byteCount ?? 0)
+      // What others free is not counted: none is refused when some have been written.
+      growth += max(0, bookmark.byteCount - (was?.byteCount ?? 0))
       wanted.append(bookmark)
     }
     let gone = old.filter { item in !named.contains { $0.description == item.id } }
@@ -38,6 +39,7 @@ extension Judge {
     }
     if known == nil { try writer.put(node) }
     isGathering = true
+    defer { isGathering = false }
     for item in gone { try remove(item, from: &node, of: owner, notifies: true, writer) }
     for bookmark in wanted {
       try put(

@@ -53,9 +53,11 @@ extension Judge {
 
     /// The same in a room: members, whether there or not.
     mutating func mentions(
-        of draft: RoomMessageDraft, isApp: Bool, in state: RoomBook.State, _ writer: any StoreWriter
+        of draft: RoomMessageDraft, by author: Party, as affiliation: Affiliation, isApp: Bool, in state: RoomBook.State,
+        _ writer: any StoreWriter
     ) throws -> [Mention] {
         let room = state.room
+        let knowsPeople = room.showsPeople(to: affiliation)
         return try Self.mentions(draft.mentions, of: draft.content, isApp: isApp) { address in
             let user: UserID?
             if let nick = address.resource {
@@ -63,8 +65,8 @@ extension Judge {
                 user = try rooms.occupants(of: room.id)?.byKey[key]?.party.id
                     ?? writer.member(nickKey: key, of: room.id)?.party.id
             } else {
-                // Where addresses are not shown, nobody finds out by this which member has one.
-                user = isApp || room.settings.showsAddresses ? try self.user(address.bare, writer)?.party.id : nil
+                // Who may not know addresses does not find out by this which member has one, in either protocol.
+                user = knowsPeople || address.bare == author.address ? try self.user(address.bare, writer)?.party.id : nil
             }
             guard let user, let member = try member(user, in: state, writer), member.affiliation.isMember else {
                 return nil

@@ -65,7 +65,8 @@ extension Judge {
       return settle(post, receipt)
     }
     try speaker.checkVoice()
-    let mentions = try mentions(of: draft, isApp: !isXMPP, in: state, writer)
+    let mentions = try mentions(
+      of: draft, by: author, as: speaker.affiliation, isApp: !isXMPP, in: state, writer)
     let found = try draft.reference.flatMap {
       try resolve(
         $0, text: draft.content.text, mentions: mentions, id: draft.envelope.id, by: author, others: [],
