@@ -90,8 +90,14 @@ enum Checks {
   static func mentions(_ mentions: [MentionBody]?, domain: String) throws(Problem) -> [MentionDraft] {
     var drafts: [MentionDraft] = []
     for (index, mention) in (mentions ?? []).enumerated() {
-      let address = try address(mention.userId, domain: domain, field: "mentions[\(index)].userId")
-      drafts.append(MentionDraft(address: JID(address), begin: mention.begin, end: mention.end))
+      // Also `room/nick`, which the core checks against the dialog.
+      let named: JID
+      if let occupant = JID(parsing: mention.userId), occupant.local != nil, occupant.resource != nil {
+        named = occupant
+      } else {
+        named = JID(try address(mention.userId, domain: domain, field: "mentions[\(index)].userId"))
+      }
+      drafts.append(MentionDraft(address: named, begin: mention.begin, end: mention.end))
     }
     return drafts
   }

@@ -51,6 +51,10 @@ protocol ServedOperation: Operation {
 protocol PostingOperation: ServedOperation {
   /// The dialog that the input names.
   static func dialogID(_ input: Input) -> String
+  /// What must be read first: the input with what the store says of it. nil: nothing, which is the rule.
+  static func reading(
+    _ input: Input, by author: Party, in place: DialogPlace, _ parley: Parley
+  ) -> (@Sendable (any StoreReader) throws -> Input)?
   /// What to post, in order; the last one's outcome is the operation's.
   static func intents(
     _ input: Input, by author: Parley.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
@@ -62,11 +66,19 @@ protocol PostingOperation: ServedOperation {
 }
 
 extension PostingOperation {
+  static func reading(
+    _ input: Input, by author: Party, in place: DialogPlace, _ parley: Parley
+  ) -> (@Sendable (any StoreReader) throws -> Input)? { nil }
+
   static func perform(_ input: Input, _ call: Call) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user()
     let place = try await call.door.dialogs.place(dialogID(input), for: caller.user)
     var receipt = Receipt(position: .zero)
     do throws(Problem) {
+      var input = input
+      if let read = reading(input, by: caller.user, in: place, call.parley) {
+        input = try await call.parley.read(read)
+      }
       for intent in try intents(input, by: caller, resource: nil, in: place, call.parley) {
         receipt = try await call.parley.post(intent, by: caller.user)
       }

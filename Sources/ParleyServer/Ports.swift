@@ -38,8 +38,8 @@ struct XMPPService: Service {
       try await open(settings.xmpp, .xmppPort, directTLS: false)
       try await open(settings.xmppTLS, .xmppTLSPort, directTLS: true)
     } catch {
-      // Nobody could come back: the next start finds them.
-      try await parley.work { try $0.setSuspended(restored) }
+      // Nobody could come back: the next start finds them. Whether or not they can be kept, it is the port that is to be mended.
+      try? await parley.work { try $0.setSuspended(restored) }
       throw error
     }
     readiness.arrive()

@@ -154,6 +154,8 @@ extension XMPPConnection {
                         handle.stands(session)
                         session.resumeReading()
                     }
+                // Whoever is gone must not take anybody's place by what else they asked for.
+                case .failure? where connection.isOver, nil where connection.isOver: break
                 case .failure(let refusal)?: connection.refuse(refusal.decision, answer)
                 case nil: connection.refuse(ResumptionMachine<Sent>.refuse(.unknown), answer)
                 }
@@ -194,18 +196,22 @@ extension XMPPConnection {
 
     private func begin(_ request: AuthenticateRequest, _ success: Success) {
         guard let bind = request.bind else { return write(success, jid: nil) { _ in } }
-        let generated = request.agent?.id.map { Self.stableResource(of: success.user, agent: $0) } ?? House.randomID()
+        let stable = request.agent?.id.map { Self.stableResource(of: success.user, agent: $0) }
+        let generated = stable ?? House.randomID()
         establish(bind.resource(generated), holding: true) { connection, result in
             // Without a resource the client may still bind one as of old, and is told why not.
             guard case .success(let session) = result else { return connection.write(success, jid: nil) { _ in } }
+            if let stable { session.replaceOthers(named: stable) }
             session.readsArchive = true
             for feature in bind.features { connection.house.table.begin(session, with: feature) }
             let user = session.party.id
             connection.answerLater({ try Archive.ends(of: user, $0) }) { connection, ends in
+                // It was replaced or revoked meanwhile, when there was no connection that it could have told so.
+                guard !session.isEnded else { return connection.fail(StreamError(.conflict, "the session has ended")) }
                 connection.write(success, jid: session.jid) { writer in
                     writer.open(.bound)
-                    for case .enable(let resume, let max)? in bind.features.map({ try? ManagementElement($0) }) {
-                        session.enable(resume: resume, max: max).write(into: &writer)
+                    if let wish = bind.features.first(where: { $0.is(.smEnable) }) {
+                        Self.enable(wish, in: session, into: &writer)
                     }
                     if case .success(let ends) = ends { Archive.writeMetadata(ends, into: &writer) }
                     writer.close()
@@ -214,6 +220,16 @@ extension XMPPConnection {
                 for hook in connection.house.table.bound { hook(session) }
                 session.resumeReading()
             }
+        }
+    }
+
+    /// XEP-0386 3.2: what became of it is said in any case.
+    private static func enable(_ wish: Element, in session: XMPPSession, into writer: inout ElementWriter) {
+        do throws(StanzaError) {
+            guard case .enable(let resume, let max)? = try ManagementElement(wish) else { return }
+            session.enable(resume: resume, max: max).write(into: &writer)
+        } catch {
+            StreamManagement.writeFailed(error.condition, into: &writer)
         }
     }
 

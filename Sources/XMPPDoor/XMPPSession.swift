@@ -49,7 +49,7 @@ final class XMPPSession {
   private var suspendedAt: NIODeadline?
   /// Since when a connected client that owes acknowledgements has given none.
   private var owesSince: NIODeadline?
-  private var isEnded = false
+  private(set) var isEnded = false
 
   private var intake = Intake()
   /// What the server has asked the client, oldest first.
@@ -137,6 +137,16 @@ final class XMPPSession {
     attending = { [self] problem in if problem != nil { end() } }
     let post = Post(author: party, intent: .attend(attendance), completion: .session(handle, token: 0))
     if !parley.submit(post) { end() }
+  }
+
+  /// Ends what the same installation has left behind under another tag (XEP-0386 3.2); under the same one it is replaced.
+  func replaceOthers(named resource: String) {
+    for other in parley.hub.attendances(of: party.id)
+    where other.session !== handle && other.door == .xmpp && other.resource != jid.resource
+      && (other.resource == resource || other.resource.hasSuffix("/" + resource))
+    {
+      other.session.lane.deliver(.signal(.closed(.replaced), .direct), to: other.session)
+    }
   }
 
   func attach(_ connection: XMPPConnection) {
@@ -426,6 +436,8 @@ final class XMPPSession {
       (try reader.head().position, try reader.replay(of: user, after: after, limit: Limits.replayMax))
     }) { [self] result in
       guard case .success((let end, let entries)) = result else { return unreadable() }
+      // Offline messages may be more than what may wait for a client at all.
+      if isUnread { return paced.append { [self] in replay(after: after) } }
       for entry in entries { tell(entry, .direct, delayed: true) }
       // At once: a client that only looks in must not get them again.
       if !entries.isEmpty { askForSign() }
@@ -634,6 +646,7 @@ final class XMPPSession {
       parley.submitSurely(Post(author: party, intent: .room(.reseat(from: self.handle.id, to: heir)), completion: .none))
     }
     isEnded = true
+    paced = []
     handle.moved(to: heir)
     wheel.remove(suspended: self)
     let old = connection

@@ -60,10 +60,10 @@ import XMLStream
   }
 
   /// 2.4: a client that names itself in the header stands by it.
-  @Test(arguments: [("juliet@im.example.com", true), ("romeo@im.example.com", false)])
+  @Test(arguments: [("juliet@im.example.com/balcony", true), ("romeo@im.example.com", false), ("@", false)])
   func theHeaderBinds(claimed: String, fits: Bool) throws {
     var machine = AuthenticationMachine(
-      policy: Base.policy, domain: "im.example.com", isSecured: true, claimed: try BareJID(claimed))
+      policy: Base.policy, domain: "im.example.com", isSecured: true, claimed: claimed)
     let message = Base64.string(bytes("juliet@im.example.com\0juliet\0x"))
     _ = machine.received(try Self.request("<initial-response>\(message)</initial-response>"))
     let output = machine.passwordVerified(.right(.active), attempt: 1)
@@ -72,6 +72,16 @@ import XMLStream
         == (fits
           ? .success(try #require(Base.juliet), nil)
           : .failure(SASLFailure(.invalidAuthzid), .account(username: "juliet"))))
+  }
+
+  /// 2.5: only while a dialogue is under way is there nothing else, and only in this profile.
+  @Test func nothingElseMayComeMeanwhile() throws {
+    var machine = Base.machine()
+    #expect(!machine.isExclusive)
+    _ = machine.received(try Self.request(""))
+    #expect(machine.isExclusive)
+    _ = machine.received(try element("<abort xmlns='urn:xmpp:sasl:2'/>"))
+    #expect(!machine.isExclusive)
   }
 
   /// 2.6.2: the profile's own element, the core's conditions.

@@ -38,7 +38,8 @@ struct AppResponder: HTTPResponder {
   init(door: AppDoor, isSecure: Bool) {
     self.door = door
     self.isSecure = isSecure
-    let router = Router(context: AppContext.self)
+    // RFC 9110 9.1: who has GET has HEAD.
+    let router = Router(context: AppContext.self, options: .autoGenerateHeadEndpoints)
     for (path, operations) in Dictionary(grouping: Operations.all, by: \.path) {
       for operation in operations {
         router.on(RouterPath(path), method: HTTPRequest.Method(operation.method)) { request, context in
@@ -69,6 +70,12 @@ struct AppResponder: HTTPResponder {
   }
 
   func respond(to request: Request, context: AppContext) async throws -> Response {
+    let response = try await answer(to: request, context)
+    // RFC 9110 9.3.2: no content behind it, of a refusal neither, or the client takes it for the next answer.
+    return request.method == .head ? response.createHeadResponse() : response
+  }
+
+  private func answer(to request: Request, _ context: AppContext) async throws -> Response {
     do {
       let response = try await router.respond(to: request, context: context)
       // What is refused here is thrown; an answer of this kind is Hummingbird's own.
@@ -155,11 +162,14 @@ struct AppResponder: HTTPResponder {
   }
 
   private static func body(of request: Request, upTo bytesMax: Int) async throws -> ByteBuffer {
+    let tooLarge = HTTPRefusal(
+      status: 413, code: "body-too-large", detail: "The body of this request has at most \(bytesMax) bytes.")
+    // Who says so beforehand need not be waited for.
+    if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bytesMax { throw tooLarge }
     do {
       return try await request.body.collect(upTo: bytesMax)
     } catch is NIOTooManyBytesError {
-      throw HTTPRefusal(
-        status: 413, code: "body-too-large", detail: "The body of this request has at most \(bytesMax) bytes.")
+      throw tooLarge
     }
   }
 

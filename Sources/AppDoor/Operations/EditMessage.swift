@@ -15,7 +15,7 @@ enum EditMessage: ServedOperation {
   static func perform(_ input: EditMessageInput, _ call: Call) async throws(Problem) -> Outcome<MessageBody> {
     let change = try await MessageChange(input.messageId, in: input.dialogId, call)
     let content = try Self.content(input)
-    let mentions = try Checks.mentions(input.mentions, domain: change.caller.address.domain)
+    let mentions = try await Self.mentions(input, change, call)
     var key: RepeatKey?
     if let id = input.clientId {
       try Checks.clientID(id)
@@ -36,6 +36,17 @@ enum EditMessage: ServedOperation {
       return .ok(try change.shown())
     }
     return .ok(try change.shown(try await change.post(.correction, content, mentions: mentions, key: key)))
+  }
+
+  private static func mentions(
+    _ input: EditMessageInput, _ change: MessageChange, _ call: Call
+  ) async throws(Problem) -> [MentionDraft] {
+    guard var mentions = input.mentions, !mentions.isEmpty else { return [] }
+    if case .room(let room) = change.place {
+      let (given, parley, caller) = (mentions, call.parley, change.caller)
+      mentions = try await parley.read { try MemberReference.named(given, in: room, by: caller, parley, $0) }
+    }
+    return try Checks.mentions(mentions, domain: change.caller.address.domain)
   }
 
   private static func content(_ input: EditMessageInput) throws(Problem) -> Content {

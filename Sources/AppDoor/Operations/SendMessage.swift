@@ -15,6 +15,18 @@ enum SendMessage: PostingOperation {
 
   static func dialogID(_ input: SendMessageInput) -> String { input.dialogId }
 
+  /// Who is mentioned, where the author may know people by ids of the dialog only.
+  static func reading(
+    _ input: SendMessageInput, by author: Party, in place: DialogPlace, _ parley: Parley
+  ) -> (@Sendable (any StoreReader) throws -> SendMessageInput)? {
+    guard case .room(let room) = place, let mentions = input.mentions, !mentions.isEmpty else { return nil }
+    return { reader in
+      var input = input
+      input.mentions = try MemberReference.named(mentions, in: room, by: author, parley, reader)
+      return input
+    }
+  }
+
   static func limit(_ limiters: AppDoor.Limiters, _ user: UserID, now: Timestamp) throws(Problem) {
     try limiters.messages.take(user, now: now)
   }

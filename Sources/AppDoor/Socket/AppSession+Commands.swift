@@ -249,26 +249,48 @@ extension AppSession {
     let input = try input(Op.Input.self, frame)
     try Op.limit(door.limiters, session.caller.user.id, now: parley.clock.now)
     try resolve(Op.dialogID(input), frame, session) { me, session, place in
-      do throws(Problem) {
-        let intents = try Op.intents(
-          input, by: session.caller, resource: session.resource, in: place, me.parley)
-        // What was typed has been sent: the indicator ends with the message.
-        if case .message = answer { session.typing[place.id] = nil }
-        for (index, intent) in intents.enumerated() {
-          let isLast = index == intents.count - 1
-          let token = session.nextToken()
-          let completion: Post.Completion = isLast ? .session(session.handle, token: token) : .none
-          guard me.parley.submit(Post(author: session.caller.user, intent: intent, completion: completion)) else {
-            throw Problem.overloaded
-          }
-          if isLast {
-            session.awaited[token] = OpenSession.Awaited(re: frame.id, place: place, answer: answer)
-          }
-        }
-        me.regulateReading()
-      } catch {
-        me.refuse(frame.id, error, of: place, session)
+      let submit: (AppSession, OpenSession, Op.Input) -> Void = { $0.submit(operation, $2, answer, frame, in: place, $1) }
+      guard let read = Op.reading(input, by: session.caller.user, in: place, me.parley) else {
+        return submit(me, session, input)
       }
+      session.isResolving = true
+      let bound = NIOLoopBound((me, submit), eventLoop: me.channel.eventLoop)
+      me.parley.fetch(on: session.handle.lane, read) { result in
+        let (me, submit) = bound.value
+        guard let session = me.open else { return }
+        session.isResolving = false
+        switch result {
+        case .success(let input): submit(me, session, input)
+        case .failure(let problem): me.refuse(frame.id, problem, of: place, session)
+        }
+        me.drainBacklog()
+        me.flush()
+      }
+    }
+  }
+
+  private func submit<Op: PostingOperation>(
+    _ operation: Op.Type, _ input: Op.Input, _ answer: OpenSession.Awaited.Answer, _ frame: CommandFrame,
+    in place: DialogPlace, _ session: OpenSession
+  ) {
+    do throws(Problem) {
+      let intents = try Op.intents(input, by: session.caller, resource: session.resource, in: place, parley)
+      // What was typed has been sent: the indicator ends with the message.
+      if case .message = answer { session.typing[place.id] = nil }
+      for (index, intent) in intents.enumerated() {
+        let isLast = index == intents.count - 1
+        let token = session.nextToken()
+        let completion: Post.Completion = isLast ? .session(session.handle, token: token) : .none
+        guard parley.submit(Post(author: session.caller.user, intent: intent, completion: completion)) else {
+          throw Problem.overloaded
+        }
+        if isLast {
+          session.awaited[token] = OpenSession.Awaited(re: frame.id, place: place, answer: answer)
+        }
+      }
+      regulateReading()
+    } catch {
+      refuse(frame.id, error, of: place, session)
     }
   }
 

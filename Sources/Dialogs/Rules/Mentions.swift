@@ -41,9 +41,7 @@ extension Judge {
             }
             guard let found = try find(draft.address) else {
                 if isApp {
-                    throw Problem(
-                        .malformed, "mention-unknown", "Only members of the dialog can be mentioned.",
-                        field: "mentions")
+                    throw Problem.mentionUnknown
                 }
                 return nil
             }
@@ -106,4 +104,10 @@ extension Judge {
         }
         try writer.setMentioned(users, by: position, in: entry.dialog)
     }
+}
+
+extension Problem {
+    /// The same for everybody who is no member, whether there is such a user or not.
+    public static let mentionUnknown = Problem(
+        .malformed, "mention-unknown", "Only members of the dialog can be mentioned.", field: "mentions")
 }

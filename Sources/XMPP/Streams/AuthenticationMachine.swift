@@ -143,7 +143,7 @@ public struct AuthenticationMachine: Sendable {
   private let domain: String
   private let isSecured: Bool
   /// Who the client says it is in its stream header.
-  private let claimed: BareJID?
+  private let claimed: String?
   private var state = State.idle
   /// The number of `<auth/>` and `<authenticate/>` seen.
   public private(set) var attempt = 0
@@ -151,6 +151,15 @@ public struct AuthenticationMachine: Sendable {
   public private(set) var request: AuthenticateRequest?
   /// In which the current attempt is made, and answered.
   public private(set) var profile = SASLProfile.core
+
+  /// Whether a dialogue of the extensible profile is under way: nothing but its own elements may come then, and whoever sends
+  /// something else is to be disconnected (XEP-0388 2.5).
+  public var isExclusive: Bool {
+    switch state {
+    case .idle, .finished: false
+    case .initial, .credentials, .proof, .password: profile == .extensible
+    }
+  }
 
   private enum State: Sendable {
     case idle
@@ -173,8 +182,8 @@ public struct AuthenticationMachine: Sendable {
   /// - Parameters:
   ///   - domain: the realm's domain: the authenticated address is `username@domain`.
   ///   - isSecured: whether the stream runs over TLS.
-  ///   - claimed: the `from` of the stream header.
-  public init(policy: AuthenticationPolicy, domain: String, isSecured: Bool, claimed: BareJID? = nil) {
+  ///   - claimed: the `from` of the stream header, as it was sent.
+  public init(policy: AuthenticationPolicy, domain: String, isSecured: Bool, claimed: String? = nil) {
     self.policy = policy
     self.domain = domain
     self.isSecured = isSecured
@@ -351,7 +360,7 @@ public struct AuthenticationMachine: Sendable {
       return fail(.invalidAuthzid, fault: .account(username: username))
     }
     // XEP-0388 2.4: nor say one thing in the header and another here.
-    if profile == .extensible, let authzid, !authzid.isEmpty, let claimed, claimed != user {
+    if profile == .extensible, let authzid, !authzid.isEmpty, let claimed, JID(parsing: claimed)?.bare != user {
       return fail(.invalidAuthzid, fault: .account(username: username))
     }
     state = .finished

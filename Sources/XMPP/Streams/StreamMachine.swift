@@ -231,7 +231,7 @@ public struct StreamMachine: Sendable {
       // A restart after TLS forgets what was said before it (RFC 6120 5.4.3.3).
       authentication = AuthenticationMachine(
         policy: policy.authentication, domain: asked, isSecured: conditions.contains(.secured),
-        claimed: response.to.flatMap { BareJID(parsing: $0) })
+        claimed: header.from)
     }
     return .open(response, offered)
   }
@@ -355,6 +355,10 @@ public struct StreamMachine: Sendable {
   // MARK: Elements by phase
 
   private mutating func receivedNegotiating(_ element: Element) -> StreamOutput {
+    if authentication?.isExclusive == true, element.namespace != Self.saslNamespace, element.namespace != Self.sasl2Namespace {
+      return element.is(.streamError)
+        ? peerFailed() : refuse(StreamError(.notAuthorized, "finish authenticating first"))
+    }
     if element.is(.startTLS) { return startTLS() }
     if element.namespace == Self.saslNamespace || element.namespace == Self.sasl2Namespace,
       let output = authentication?.received(element)

@@ -1,0 +1,258 @@
+"""Login in one step over TLS (XEP-0388 1.0.4, XEP-0386 1.1.0), by a client written here from the specifications alone: slixmpp
+and profanity speak neither. What it proves is what goes over the wire and when, not that somebody else read them alike.
+"""
+import base64
+import hashlib
+import hmac
+import secrets
+import socket
+import ssl
+import threading
+
+from harness import PASSWORD, PATIENCE, App, Failure, Server, expect
+from wire import SM, XMPP, Gone
+
+SASL2 = "urn:xmpp:sasl:2"
+BIND2 = "urn:xmpp:bind:0"
+CARBONS = "urn:xmpp:carbons:2"
+MAM = "urn:xmpp:mam:2"
+STARTTLS = "urn:ietf:params:xml:ns:xmpp-tls"
+# Logins of one installation at the same moment.
+ROUNDS = 25
+
+
+def coded(data):
+    return base64.b64encode(data).decode()
+
+
+class OneStep(XMPP):
+    """`flights` is how often it has written since the features came: round trips, as it reads in between."""
+
+    def __init__(self, name, server):
+        super().__init__(name, server.tls)
+        self.server = server
+        self.flights = 0
+
+    def connect(self, starttls=False):
+        port = self.server.xmpp if starttls else self.server.tls
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        context = ssl.create_default_context(cafile=self.server.certificate)
+        if starttls:
+            self.open()
+            self.send(f"<starttls xmlns='{STARTTLS}'/>")
+            self.stanza(lambda s: s.tag == f"{{{STARTTLS}}}proceed", "leave to start TLS")
+        else:
+            context.set_alpn_protocols(["xmpp-client"])
+        self.socket = context.wrap_socket(self.socket, server_hostname="localhost")
+        self.open()
+        return self
+
+    def open(self):
+        """As the other, but the features stay to be looked at."""
+        super().open()
+        self.flights = 0
+
+    def stanza(self, test, what, patience=PATIENCE):
+        found = super().stanza(test, what, patience)
+        if found.tag.endswith("}features"):
+            self.features = found
+        return found
+
+    def send(self, text):
+        self.flights += 1
+        super().send(text)
+
+    def plain(self, wishes="", behind=""):
+        """Asks for all of it at once; what is `behind` goes in the same write."""
+        message = coded(f"\0{self.name}\0{PASSWORD}".encode())
+        self.send(f"<authenticate xmlns='{SASL2}' mechanism='PLAIN'><initial-response>{message}</initial-response>"
+                  f"{wishes}</authenticate>{behind}")
+
+    def success(self, patience=PATIENCE):
+        found = self.stanza(
+            lambda s: s.tag in (f"{{{SASL2}}}success", f"{{{SASL2}}}failure") or s.tag.endswith("}error"), "success",
+            patience)
+        expect(found.tag.endswith("}success"), f"{self.name} got {found.tag}: {[c.tag for c in found]}")
+        self.jid = found.findtext(f"{{{SASL2}}}authorization-identifier")
+        return found
+
+    def scram(self, wishes):
+        """RFC 5802 and 7677, no channel binding."""
+        first = f"n={self.name},r={secrets.token_hex(16)}"
+        self.send(f"<authenticate xmlns='{SASL2}' mechanism='SCRAM-SHA-256'>"
+                  f"<initial-response>{coded(b'n,,' + first.encode())}</initial-response>{wishes}</authenticate>")
+        challenge = base64.b64decode(self.stanza(lambda s: s.tag == f"{{{SASL2}}}challenge", "a challenge").text).decode()
+        said = dict(part.split("=", 1) for part in challenge.split(","))
+        salted = hashlib.pbkdf2_hmac("sha256", PASSWORD.encode(), base64.b64decode(said["s"]), int(said["i"]))
+
+        def keyed(key, text):
+            return hmac.new(key, text, hashlib.sha256).digest()
+
+        last = f"c=biws,r={said['r']}"
+        everything = f"{first},{challenge},{last}".encode()
+        key = keyed(salted, b"Client Key")
+        signature = keyed(hashlib.sha256(key).digest(), everything)
+        proof = coded(bytes(a ^ b for a, b in zip(key, signature)))
+        self.send(f"<response xmlns='{SASL2}'>{coded(f'{last},p={proof}'.encode())}</response>")
+        success = self.success()
+        data = base64.b64decode(success.findtext(f"{{{SASL2}}}additional-data"))
+        expect(data == b"v=" + base64.b64encode(keyed(keyed(salted, b"Server Key"), everything)),
+               "the server does not prove that it knows the password")
+        return success
+
+    def ping(self, name="ping", patience=PATIENCE):
+        self.send(f"<iq type='get' id='{name}' to='localhost'><ping xmlns='urn:xmpp:ping'/></iq>")
+        answer = self.stanza(lambda s: s.get("id") == name or s.tag.endswith("}error"), "the answer to a ping", patience)
+        if answer.get("id") != name:
+            raise Gone(f"{self.name}: {[c.tag for c in answer]}")
+
+
+def wishes(agent=None, tag="OneStep", management="<enable xmlns='urn:xmpp:sm:3' resume='true'/>", resume=""):
+    who = f"<user-agent id='{agent}'><software>OneStep</software><device>A test</device></user-agent>" if agent else ""
+    return (f"{who}{resume}<bind xmlns='{BIND2}'><tag>{tag}</tag><enable xmlns='{CARBONS}'/>{management}</bind>")
+
+
+def whole(client, success):
+    """Everything that was asked for is in the answer, and what may come next behind it."""
+    expect(client.jid.startswith(f"{client.name}@localhost/OneStep/"), f"bound as {client.jid}")
+    bound = success.find(f"{{{BIND2}}}bound")
+    expect(bound is not None, "there is no <bound/>")
+    enabled = bound.find(f"{{{SM}}}enabled")
+    expect(enabled is not None and enabled.get("resume") == "true", "stream management is not enabled")
+    expect(bound.find(f"{{{MAM}}}metadata") is not None, "nothing is told of the archive")
+    client.features = None
+    client.stanza(lambda s: s.tag.endswith("}features"), "features behind success")
+    names = {feature.tag for feature in client.features}
+    expect(f"{{{SASL2}}}authentication" not in names and "{urn:ietf:params:xml:ns:xmpp-bind}bind" not in names,
+           f"features of a stream that has them all: {names}")
+    return enabled.get("id")
+
+
+def plain(server):
+    client = OneStep("romeo", server).connect()
+    offer = client.features.find(f"{{{SASL2}}}authentication/{{{SASL2}}}inline")
+    expect(offer is not None, "there is no offer of SASL2")
+    inline = {f.get("var") for f in offer.findall(f"{{{BIND2}}}bind/{{{BIND2}}}inline/{{{BIND2}}}feature")}
+    expect(inline == {CARBONS, SM} and offer.find(f"{{{SM}}}sm") is not None, f"offered inline: {inline}")
+    client.plain(wishes())
+    whole(client, client.success())
+    expect(client.flights == 1, f"{client.flights} round trips")
+    client.ping()
+    client.close()
+
+
+def scram(server):
+    client = OneStep("romeo", server).connect(starttls=True)
+    whole(client, client.scram(wishes()))
+    # The mechanism has two messages of the client's.
+    expect(client.flights == 2, f"{client.flights} round trips")
+    client.ping()
+    client.close()
+
+
+def behind(server):
+    """What is written behind the request counts once there is a session, in order."""
+    client = OneStep("romeo", server).connect()
+    client.plain(
+        wishes(), "<presence/><iq type='get' id='r'><query xmlns='jabber:iq:roster'/></iq><r xmlns='urn:xmpp:sm:3'/>")
+    client.success()
+    client.stanza(lambda s: s.get("id") == "r" and s.get("type") == "result", "the roster")
+    answer = client.stanza(lambda s: s.tag == f"{{{SM}}}a" and s.get("h") == "2", "two stanzas counted")
+    expect(answer is not None and client.flights == 1, f"{client.flights} round trips")
+    client.close()
+
+
+def resumed(server, app):
+    client = OneStep("romeo", server).connect()
+    client.plain(wishes(), "<presence/>")
+    name = whole(client, client.success())
+    jid = client.jid
+    client.stanza(lambda s: s.tag.endswith("}presence") and s.get("from") == jid, "its presence")
+    client.close()
+    dialog = app.dialog("romeo")
+    app.say(dialog, "Wherefore?")
+    again = OneStep("romeo", server).connect()
+    again.plain(wishes(resume=f"<resume xmlns='{SM}' previd='{name}' h='1'/>"))
+    success = again.success()
+    expect(success.find(f"{{{SM}}}resumed").get("h") == "1", "the presence is not counted")
+    expect(success.find(f"{{{BIND2}}}bound") is None and again.jid == jid, "a resource was bound beside the old one")
+    again.stanza(lambda s: s.findtext("{jabber:client}body") == "Wherefore?", "what was said meanwhile")
+    expect(again.flights == 1, f"{again.flights} round trips")
+    again.close()
+
+
+def not_resumed(server):
+    client = OneStep("romeo", server).connect()
+    client.plain(wishes(resume=f"<resume xmlns='{SM}' previd='{'0' * 32}' h='0'/>"))
+    success = client.success()
+    failed = success.find(f"{{{SM}}}failed")
+    expect(failed is not None and failed[0].tag.endswith("}item-not-found"), "why it is not resumed is not said")
+    whole(client, success)
+    client.ping()
+    client.close()
+
+
+def malformed(server):
+    """XEP-0386 3.2: <bound/> says what became of stream management, also where nothing did."""
+    client = OneStep("romeo", server).connect()
+    client.plain(wishes(management="<enable xmlns='urn:xmpp:sm:3' resume='perhaps'/>"))
+    failed = client.success().find(f"{{{BIND2}}}bound/{{{SM}}}failed")
+    expect(failed is not None, "a request that is none has no answer")
+    client.ping()
+    client.close()
+
+
+def at_once(server):
+    """One installation, twice at the same moment: one session is left, and whose it is not knows that."""
+    for turn in range(ROUNDS):
+        clients = [OneStep("romeo", server).connect() for _ in range(2)]
+        alive, wrong = [], []
+        gate, middle = threading.Barrier(2), threading.Barrier(2)
+
+        def log_in(client):
+            try:
+                gate.wait()
+                client.plain(wishes(agent="d4565fa7-4d72-4749-b3d3-740edbf87770"))
+                try:
+                    client.success(5)
+                finally:
+                    middle.wait()
+                client.ping(patience=5)
+                alive.append(client)
+            except Gone:
+                pass
+            except Failure as error:
+                # Refused before its success is as good.
+                if "error" not in str(error):
+                    wrong.append(error)
+
+        threads = [threading.Thread(target=log_in, args=(client,)) for client in clients]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for client in clients:
+            client.close()
+        expect(not wrong, f"round {turn}: a session that is none: {wrong}")
+        expect(len(alive) == 1, f"round {turn}: {len(alive)} sessions live")
+
+
+def run(checks):
+    with Server() as server:
+        server.add_users("romeo", "juliet")
+        server.befriend("romeo", "juliet")
+        server.start()
+        with checks.check("sasl2: all in one round trip behind the features, over TLS"):
+            plain(server)
+        with checks.check("sasl2: SCRAM proves both sides and binds in the same dialogue, over STARTTLS"):
+            scram(server)
+        with checks.check("sasl2: what is written behind the request counts in order"):
+            behind(server)
+        with checks.check("sasl2: a session is resumed in one round trip"):
+            resumed(server, App(server, "juliet"))
+        with checks.check("sasl2: where it is not resumed a resource is bound"):
+            not_resumed(server)
+        with checks.check("sasl2: stream management that is asked for in vain"):
+            malformed(server)
+        with checks.check(f"sasl2: one installation logs in twice at the same moment, {ROUNDS} times"):
+            at_once(server)
