@@ -103,7 +103,8 @@ enum MemberReference {
     return try mentions.map { mention in
       if let member = found[mention.userId] {
         // The core lets who may not know them name people by their nicks there, as XMPP does.
-        guard let name = isOpen ? member.party.name : member.nick.map({ "\(room.address)/\($0)" }) else {
+        let isNamed = isOpen || member.party == author
+        guard let name = isNamed ? member.party.name : member.nick.map({ "\(room.address)/\($0)" }) else {
           throw Problem.mentionUnknown
         }
         return MentionBody(userId: name, begin: mention.begin, end: mention.end)
