@@ -84,7 +84,8 @@ let package = Package(
     .target(
       name: "ParleyServer",
       dependencies: [
-        "Dialogs", "Addresses", "SQLiteStore", "XMPPDoor", "AppDoor", nioCore, nioPosix, nioSSL, nioHTTP1, logging, yams,
+        "Dialogs", "Addresses", "SQLiteStore", "XMPPDoor", "AppDoor", nioCore, nioPosix, nioSSL, nioHTTP1, logging,
+        yams,
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -108,7 +109,8 @@ let package = Package(
       name: "PlayTests", dependencies: ["ParleyTesting", "XMLStream", "AppProtocol", "parley"], swiftSettings: settings),
     .testTarget(name: "AddressesTests", dependencies: ["Addresses"], swiftSettings: settings),
     .testTarget(name: "XMLStreamTests", dependencies: ["XMLStream", "CLibXML2", nioCore], swiftSettings: settings),
-    .testTarget(name: "XMPPTests", dependencies: ["XMPP", "XMLStream", "Addresses", nioCore] + crypto, swiftSettings: settings),
+    .testTarget(
+      name: "XMPPTests", dependencies: ["XMPP", "XMLStream", "Addresses", nioCore] + crypto, swiftSettings: settings),
     // Over a real store: the contract of the log is about what is durable.
     .testTarget(
       name: "DialogsTests", dependencies: ["Dialogs", "SQLiteStore", "Addresses", logging] + crypto,

@@ -11,7 +11,8 @@ enum Bidi {
   /// The six conditions of RFC 5893 2.
   static func permits(_ scalars: some Collection<Unicode.Scalar>) -> Bool {
     guard let first = scalars.first?.bidiClass else { return true }
-    var hasEuropeanNumber = false, hasArabicNumber = false
+    var hasEuropeanNumber = false
+    var hasArabicNumber = false
     var last = first  // apart from trailing marks
     for scalar in scalars {
       let bidiClass = scalar.bidiClass

@@ -103,7 +103,8 @@ public struct JID: Hashable, Sendable, CustomStringConvertible {
 
   /// The address without its resourcepart.
   public var bare: BareJID {
-    BareJID(normal: isBare ? description : description.octets(0, Int(offsets.domainEnd)), localLength: offsets.localLength)
+    BareJID(
+      normal: isBare ? description : description.octets(0, Int(offsets.domainEnd)), localLength: offsets.localLength)
   }
 
   /// The address as a full JID, or nil without a resourcepart.
@@ -122,7 +123,8 @@ public struct JID: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether this is the bare JID or one of its resources; without copying it out.
   public func isAt(_ bare: BareJID) -> Bool {
-    offsets.localLength == bare.localLength && description.hasOctets(bare.description, from: 0, to: Int(offsets.domainEnd))
+    offsets.localLength == bare.localLength
+      && description.hasOctets(bare.description, from: 0, to: Int(offsets.domainEnd))
   }
 
   /// A bare JID as a JID.

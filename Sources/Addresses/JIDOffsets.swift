@@ -15,11 +15,13 @@ struct JIDOffsets: Hashable, Sendable {
   init?(normal bytes: UnsafeRawBufferPointer) {
     let count = bytes.count
     guard count <= AddressLimits.jidBytes else { return nil }
-    let dot = UInt8(ascii: "."), hyphen = UInt8(ascii: "-")
+    let dot = UInt8(ascii: ".")
+    let hyphen = UInt8(ascii: "-")
 
     // What stands before the first "/" is a domainpart, or, when an "@" follows, a localpart: both are judged at once.
     var at: Int?
-    var isLocal = true, isDomain = true
+    var isLocal = true
+    var isDomain = true
     var previous = dot
     var index = 0
     while index < count {
@@ -45,11 +47,15 @@ struct JIDOffsets: Hashable, Sendable {
     }
     let domainEnd = index
     let domainStart = at.map { $0 + 1 } ?? 0
-    guard isDomain, previous != dot, previous != hyphen, domainEnd - domainStart <= AddressLimits.partBytes else { return nil }
+    guard isDomain, previous != dot, previous != hyphen, domainEnd - domainStart <= AddressLimits.partBytes else {
+      return nil
+    }
 
     if index < count {
       index += 1
-      guard index < count, count - index <= AddressLimits.partBytes, bytes[index] != UInt8(ascii: " ") else { return nil }
+      guard index < count, count - index <= AddressLimits.partBytes, bytes[index] != UInt8(ascii: " ") else {
+        return nil
+      }
       while index < count {
         guard (0x20...0x7E).contains(bytes[index]) else { return nil }
         index += 1

@@ -17,7 +17,9 @@ enum Normalization {
 
   static func formC(_ scalars: [Unicode.Scalar]) -> [Unicode.Scalar] {
     // Nearly all text is in form C already, which a look at each scalar alone mostly proves (UAX #15, 9).
-    let isSettled = scalars.allSatisfy { $0.value < 0x300 || UnicodeTables.value(of: $0, in: UnicodeTables.unsettled) == 0 }
+    let isSettled = scalars.allSatisfy {
+      $0.value < 0x300 || UnicodeTables.value(of: $0, in: UnicodeTables.unsettled) == 0
+    }
     return isSettled ? scalars : normalise(scalars, compatible: false)
   }
 
@@ -41,7 +43,8 @@ enum Normalization {
   // MARK: Decomposition
 
   /// Recursion ends because the database's mappings lead to ever simpler characters; the longest chain has four steps.
-  private static func appendDecomposition(_ scalar: Unicode.Scalar, _ compatible: Bool, to out: inout [Unicode.Scalar]) {
+  private static func appendDecomposition(_ scalar: Unicode.Scalar, _ compatible: Bool, to out: inout [Unicode.Scalar])
+  {
     if scalar.value < 0xA0 {
       out.append(scalar)
     } else if Hangul.syllables.contains(scalar.value) {
@@ -65,7 +68,9 @@ enum Normalization {
     guard index > 0 else { return false }
     let run = runs[index - 1]
     let position = Int(scalar.value) - Int(run >> 43)
-    guard position < Int(run >> 31 & 0xFFF), let mapping = Mapping(rawValue: run >> 28 & 3), applies(mapping) else { return false }
+    guard position < Int(run >> 31 & 0xFFF), let mapping = Mapping(rawValue: run >> 28 & 3), applies(mapping) else {
+      return false
+    }
     let first = Int(run & 0x3F_FFFF)
     if run >> 30 & 1 == 1 {
       append(UInt32(first + position), to: &out)
@@ -161,7 +166,8 @@ private enum Hangul {
   static func appendDecomposition(_ syllable: Unicode.Scalar, to out: inout [Unicode.Scalar]) {
     let index = syllable.value - base
     let parts = [
-      leads.lowerBound + index / perLead, vowels.lowerBound + index % perLead / perVowel, tails.lowerBound + index % perVowel,
+      leads.lowerBound + index / perLead, vowels.lowerBound + index % perLead / perVowel,
+      tails.lowerBound + index % perVowel,
     ]
     for part in parts where part != tails.lowerBound {
       if let scalar = Unicode.Scalar(part) { out.append(scalar) }
@@ -169,7 +175,8 @@ private enum Hangul {
   }
 
   static func composite(_ first: Unicode.Scalar, _ second: Unicode.Scalar) -> Unicode.Scalar? {
-    let one = first.value, two = second.value
+    let one = first.value
+    let two = second.value
     if leads.contains(one), vowels.contains(two) {
       return Unicode.Scalar(base + (one - leads.lowerBound) * perLead + (two - vowels.lowerBound) * perVowel)
     }

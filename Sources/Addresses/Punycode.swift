@@ -16,7 +16,9 @@ enum Punycode {
     var out = bytes[..<(delimiter ?? 0)].map { Unicode.Scalar($0) }
     guard out.allSatisfy({ $0.isASCII }) else { return nil }
 
-    var scalar = firstScalar, position: UInt32 = 0, bias = firstBias
+    var scalar = firstScalar
+    var position: UInt32 = 0
+    var bias = firstBias
     var digits = bytes[(delimiter.map { $0 + 1 } ?? 0)...]
     while !digits.isEmpty {
       let start = position

@@ -50,8 +50,12 @@ extension Unicode.Scalar {
     return DerivedProperty(rawValue: UnicodeTables.value(of: self, in: UnicodeTables.derived)) ?? .disallowed
   }
   var bidiClass: BidiClass { BidiClass(rawValue: UnicodeTables.value(of: self, in: UnicodeTables.bidi)) ?? .other }
-  var joiningType: JoiningType { JoiningType(rawValue: UnicodeTables.value(of: self, in: UnicodeTables.joining)) ?? .none }
-  var scriptGroup: ScriptGroup { ScriptGroup(rawValue: UnicodeTables.value(of: self, in: UnicodeTables.script)) ?? .other }
+  var joiningType: JoiningType {
+    JoiningType(rawValue: UnicodeTables.value(of: self, in: UnicodeTables.joining)) ?? .none
+  }
+  var scriptGroup: ScriptGroup {
+    ScriptGroup(rawValue: UnicodeTables.value(of: self, in: UnicodeTables.script)) ?? .other
+  }
   var combiningClass: UInt8 { value < 0x300 ? 0 : UnicodeTables.value(of: self, in: UnicodeTables.combining) }
   var isMark: Bool { UnicodeTables.value(of: self, in: UnicodeTables.marks) == 1 }
 
@@ -96,7 +100,8 @@ extension UnicodeTables {
 
   /// Binary search in a sorted table.
   static func firstIndex(in table: [UInt64], notBelow bound: UInt64) -> Int {
-    var low = 0, high = table.count
+    var low = 0
+    var high = table.count
     while low < high {
       let middle = (low + high) / 2
       if table[middle] < bound { low = middle + 1 } else { high = middle }
@@ -109,7 +114,8 @@ extension UnicodeTables {
     let index = firstIndex(in: lowercase, notBelow: UInt64(scalar.value + 1) << 43)
     guard index > 0 else { return scalar }
     let run = lowercase[index - 1]
-    let start = UInt32(run >> 43), end = UInt32(run >> 22 & 0x1F_FFFF)
+    let start = UInt32(run >> 43)
+    let end = UInt32(run >> 22 & 0x1F_FFFF)
     guard scalar.value <= end, run >> 21 & 1 == 0 || (scalar.value - start) & 1 == 0 else { return scalar }
     return Unicode.Scalar(scalar.value + UInt32(run & 0x1F_FFFF) - 0x10_0000) ?? scalar
   }

@@ -105,11 +105,13 @@ final class EventForm: Sendable {
 
   /// nil as `target`: it is gone, or not the viewer's to read.
   private static func form(
-    of reference: Reference, _ entry: Entry, _ cursor: String, _ rendering: Rendering, _ naming: Naming, _ target: Entry?
+    of reference: Reference, _ entry: Entry, _ cursor: String, _ rendering: Rendering, _ naming: Naming,
+    _ target: Entry?
   ) -> EventForm {
     switch reference.kind {
     case .reply: return EventForm(head: nil, message: nil, cursor: cursor)
-    case .correction, .reactions: return form(.messageUpdated, entry, cursor, target.flatMap { rendering.message($0, naming) })
+    case .correction, .reactions:
+      return form(.messageUpdated, entry, cursor, target.flatMap { rendering.message($0, naming) })
     case .retraction(let reason), .moderation(let reason):
       guard target != nil else { return EventForm(head: nil, message: nil, cursor: cursor) }
       return form(
@@ -140,7 +142,8 @@ final class EventForm: Sendable {
       return form(
         .memberUpdated, entry, cursor,
         MemberUpdatedBody(
-          dialogId: rendering.id(entry.dialog), member: rendering.member(member, naming), dialog: rendering.dialog(room),
+          dialogId: rendering.id(entry.dialog), member: rendering.member(member, naming),
+          dialog: rendering.dialog(room),
           message: message))
     case .destroyed:
       return form(

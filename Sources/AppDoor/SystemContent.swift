@@ -96,7 +96,10 @@ struct SystemContent {
     }
     return SystemContent(
       kind, text,
-      [("userId", naming.id(change.party)), ("role", change.now.wire), ("nick", change.nick), ("reason", change.reason)])
+      [
+        ("userId", naming.id(change.party)), ("role", change.now.wire), ("nick", change.nick),
+        ("reason", change.reason),
+      ])
   }
 }
 

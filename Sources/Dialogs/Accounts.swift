@@ -149,7 +149,7 @@ extension Parley {
       guard let peer = contact.peer, let other = try await read({ try $0.party(peer) }) else { continue }
       do throws(Problem) {
         try await post(.removeContact(user.address), by: other)
-      } catch where error.kind == .missing {
+      } catch  where error.kind == .missing {
         // The other side had no item.
       }
     }
@@ -164,7 +164,7 @@ extension Parley {
       let leave = [MemberDraft(address: user.address, affiliation: Affiliation.none)]
       do throws(Problem) {
         try await post(.room(.members(.dialog(room.dialog), leave)), by: party)
-      } catch where error == .lastOwner {
+      } catch  where error == .lastOwner {
         let heir = try await read { reader -> Member? in
           for among: Set<Affiliation> in [[.admin], [.member], [.watcher]] {
             let members = try reader.members(of: room.dialog, among: among, after: nil, limit: Limits.membersMax)
@@ -366,7 +366,10 @@ struct Token: Sendable {
 /// Which access tokens have been seen to be good. Forgotten with the login;
 /// at most `Limits.cachedUsersMax`, then begun anew.
 final class AccountCache: Sendable {
-  private struct Known { let caller: Parley.Caller; let until: Timestamp }
+  private struct Known {
+    let caller: Parley.Caller
+    let until: Timestamp
+  }
   private struct State {
     var callers: [[UInt8]: Known] = [:]
     var tokens: [UserID: [[UInt8]]] = [:]

@@ -40,7 +40,9 @@ struct RealmTable: Sendable {
   /// other room, and nothing is to be learnt from it.
   func occupantID(of user: UserID, in room: RoomName) -> String {
     var message: [UInt8] = []
-    for shift in stride(from: 56, through: 0, by: -8) { message.append(UInt8(truncatingIfNeeded: user.number >> Int64(shift))) }
+    for shift in stride(from: 56, through: 0, by: -8) {
+      message.append(UInt8(truncatingIfNeeded: user.number >> Int64(shift)))
+    }
     // The address, which is never given out again: a room that is being set up has no number yet.
     message += room.address.description.utf8
     let code = Array(HMAC<SHA256>.authenticationCode(for: message, using: served(room.realm).occupants))

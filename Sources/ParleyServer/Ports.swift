@@ -100,7 +100,8 @@ enum AppPorts {
         readiness.arrive()
       }
       let listener = AppListener(
-        door: door, host: Host.bound(endpoint.host), port: endpoint.port, tls: provider, logger: logger, onBound: onBound)
+        door: door, host: Host.bound(endpoint.host), port: endpoint.port, tls: provider, logger: logger,
+        onBound: onBound)
       services.append(AppPort(listener: listener, endpoint: endpoint, key: key))
     }
     return services

@@ -52,7 +52,9 @@ extension Reader {
 
 extension Writer {
   func put(_ contact: Contact) throws {
-    try put(contact, name: contact.name, groups: contact.groups, request: contact.request, version: contact.version, isRemoved: false)
+    try put(
+      contact, name: contact.name, groups: contact.groups, request: contact.request, version: contact.version,
+      isRemoved: false)
   }
 
   func remove(_ contact: Contact, version: Position) throws {

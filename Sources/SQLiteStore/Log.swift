@@ -141,7 +141,8 @@ extension Reader {
       try connection(.knownOwn).bind(1, author.number).bind(2, room.number)
       .first({ (place: $0.int(0), own: $0.int(1)) }) ?? (place: 0, own: 0)
     let end = position.number
-    let between = try connection(.ownBetween).bind(1, room.number).bind(2, min(known.place, end))
+    let between =
+      try connection(.ownBetween).bind(1, room.number).bind(2, min(known.place, end))
       .bind(3, max(known.place, end)).bind(4, author.number).first { $0.int(0) } ?? 0
     return end >= known.place ? known.own + between : known.own - between
   }
@@ -180,7 +181,8 @@ extension Query {
   static let markColumns = """
     m.dialog, m.delivered, m.displayed, m.displayed_ordinal, \(own), m.own_at_displayed, m.position
     """
-  fileprivate static let dialog = Query("SELECT \(dialogColumns) FROM dialogs d WHERE d.id = ?1 AND d.kind < \(Reader.roomKind)")
+  fileprivate static let dialog = Query(
+    "SELECT \(dialogColumns) FROM dialogs d WHERE d.id = ?1 AND d.kind < \(Reader.roomKind)")
   fileprivate static let dialogBetween = Query(
     "SELECT \(dialogColumns) FROM dialogs d WHERE d.first = ?1 AND d.second = ?2 AND d.kind < \(Reader.roomKind)")
   fileprivate static let whispersBetween = Query(

@@ -2,87 +2,87 @@ import Dialogs
 
 /// Whom messages mention.
 extension Reader {
-    func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64 {
-        guard let dialog else { return try connection(.unreadMentions).bind(1, user.number).first { $0.int(0) } ?? 0 }
-        return try connection(.unreadMentionsIn).bind(1, user.number).bind(2, dialog.number).first { $0.int(0) } ?? 0
-    }
+  func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64 {
+    guard let dialog else { return try connection(.unreadMentions).bind(1, user.number).first { $0.int(0) } ?? 0 }
+    return try connection(.unreadMentionsIn).bind(1, user.number).bind(2, dialog.number).first { $0.int(0) } ?? 0
+  }
 }
 
 extension Writer {
-    func setMentioned(_ users: [UserID], by position: Position, in dialog: DialogID) throws {
-        let found = try connection(.countingOrdinal).bind(1, dialog.number).bind(2, position.number).first { $0.int(0) }
-        guard let ordinal = found else { return }
-        try connection(.deleteMentions).bind(1, dialog.number).bind(2, ordinal).run()
-        let insert = try connection(.insertMention)
-        for user in users { try insert.bind(1, dialog.number).bind(2, ordinal).bind(3, user.number).run() }
-    }
+  func setMentioned(_ users: [UserID], by position: Position, in dialog: DialogID) throws {
+    let found = try connection(.countingOrdinal).bind(1, dialog.number).bind(2, position.number).first { $0.int(0) }
+    guard let ordinal = found else { return }
+    try connection(.deleteMentions).bind(1, dialog.number).bind(2, ordinal).run()
+    let insert = try connection(.insertMention)
+    for user in users { try insert.bind(1, dialog.number).bind(2, ordinal).bind(3, user.number).run() }
+  }
 }
 
 extension FactCoding {
-    /// nil: none.
-    static func encode(_ mentions: [Mention]) -> [UInt8]? {
-        if mentions.isEmpty { return nil }
-        var out = ByteWriter()
-        out.write(version)
-        out.write(mentions) {
-            $0.write($1.party.id.number)
-            switch $1.name {
-            case .address: $0.write(Int64(1))
-            case .nick(let nick):
-                $0.write(Int64(2))
-                $0.write(nick)
-            case .unnamed: $0.write(Int64(3))
-            }
-            $0.write($1.place) {
-                $0.write(Int64($1.lowerBound))
-                $0.write(Int64($1.upperBound))
-            }
-        }
-        return out.bytes
+  /// nil: none.
+  static func encode(_ mentions: [Mention]) -> [UInt8]? {
+    if mentions.isEmpty { return nil }
+    var out = ByteWriter()
+    out.write(version)
+    out.write(mentions) {
+      $0.write($1.party.id.number)
+      switch $1.name {
+      case .address: $0.write(Int64(1))
+      case .nick(let nick):
+        $0.write(Int64(2))
+        $0.write(nick)
+      case .unnamed: $0.write(Int64(3))
+      }
+      $0.write($1.place) {
+        $0.write(Int64($1.lowerBound))
+        $0.write(Int64($1.upperBound))
+      }
     }
+    return out.bytes
+  }
 
-    /// nil: none.
-    static func decode(mentions bytes: [UInt8]?, party: (UserID) throws -> Party) throws -> [Mention] {
-        guard let bytes else { return [] }
-        var from = ByteReader(bytes)
-        guard try from.int() == version else { throw damaged }
-        let mentions = try from.list {
-            (from: inout ByteReader) throws(StoreFailure) -> (user: UserID, name: Mention.Name, place: Range<Int>?) in
-            (user: UserID(try from.int()), name: try name(&from), place: try from.optional(place))
-        }
-        return try mentions.map { Mention(party: try party($0.user), name: $0.name, place: $0.place) }
+  /// nil: none.
+  static func decode(mentions bytes: [UInt8]?, party: (UserID) throws -> Party) throws -> [Mention] {
+    guard let bytes else { return [] }
+    var from = ByteReader(bytes)
+    guard try from.int() == version else { throw damaged }
+    let mentions = try from.list {
+      (from: inout ByteReader) throws(StoreFailure) -> (user: UserID, name: Mention.Name, place: Range<Int>?) in
+      (user: UserID(try from.int()), name: try name(&from), place: try from.optional(place))
     }
+    return try mentions.map { Mention(party: try party($0.user), name: $0.name, place: $0.place) }
+  }
 
-    private static func name(_ from: inout ByteReader) throws(StoreFailure) -> Mention.Name {
-        switch try from.int() {
-        case 1: .address
-        case 2: .nick(try from.text())
-        case 3: .unnamed
-        default: throw damaged
-        }
+  private static func name(_ from: inout ByteReader) throws(StoreFailure) -> Mention.Name {
+    switch try from.int() {
+    case 1: .address
+    case 2: .nick(try from.text())
+    case 3: .unnamed
+    default: throw damaged
     }
+  }
 
-    private static func place(_ from: inout ByteReader) throws(StoreFailure) -> Range<Int> {
-        let (begin, end) = (Int(clamping: try from.int()), Int(clamping: try from.int()))
-        guard begin <= end else { throw damaged }
-        return begin..<end
-    }
+  private static func place(_ from: inout ByteReader) throws(StoreFailure) -> Range<Int> {
+    let (begin, end) = (Int(clamping: try from.int()), Int(clamping: try from.int()))
+    guard begin <= end else { throw damaged }
+    return begin..<end
+  }
 }
 
 extension Query {
-    /// A look at each dialog of the user, as for `unread`, and at what is unread in it.
-    private static let counted = """
-        SELECT count(*) FROM members m CROSS JOIN mentions n
-          ON n.user = m.user AND n.dialog = m.dialog AND n.ordinal > m.displayed_ordinal
-        WHERE m.user = ?1
-        """
-    fileprivate static let unreadMentions = Query(counted)
-    fileprivate static let unreadMentionsIn = Query(counted + " AND m.dialog = ?2")
-    fileprivate static let countingOrdinal = Query(
-        """
-        SELECT ordinal FROM entries WHERE dialog = ?1 AND position = ?2 AND flags & \(EntryFlags.counts.rawValue)
-        """)
-    fileprivate static let deleteMentions = Query("DELETE FROM mentions WHERE dialog = ?1 AND ordinal = ?2")
-    static let deleteMentionsOfUser = Query("DELETE FROM mentions WHERE user = ?1")
-    fileprivate static let insertMention = Query("INSERT INTO mentions (dialog, ordinal, user) VALUES (?1, ?2, ?3)")
+  /// A look at each dialog of the user, as for `unread`, and at what is unread in it.
+  private static let counted = """
+    SELECT count(*) FROM members m CROSS JOIN mentions n
+      ON n.user = m.user AND n.dialog = m.dialog AND n.ordinal > m.displayed_ordinal
+    WHERE m.user = ?1
+    """
+  fileprivate static let unreadMentions = Query(counted)
+  fileprivate static let unreadMentionsIn = Query(counted + " AND m.dialog = ?2")
+  fileprivate static let countingOrdinal = Query(
+    """
+    SELECT ordinal FROM entries WHERE dialog = ?1 AND position = ?2 AND flags & \(EntryFlags.counts.rawValue)
+    """)
+  fileprivate static let deleteMentions = Query("DELETE FROM mentions WHERE dialog = ?1 AND ordinal = ?2")
+  static let deleteMentionsOfUser = Query("DELETE FROM mentions WHERE user = ?1")
+  fileprivate static let insertMention = Query("INSERT INTO mentions (dialog, ordinal, user) VALUES (?1, ?2, ?3)")
 }

@@ -22,7 +22,8 @@ extension Reader {
       place = .room(try known(dialog))
     } else {
       let peer = peer == author.id ? author : try known(peer)
-      place = try row.intOrNil(18).map { .whisper(to: peer, in: try known(DialogID($0)), nick: row.text(19)) } ?? .peer(peer)
+      place =
+        try row.intOrNil(18).map { .whisper(to: peer, in: try known(DialogID($0)), nick: row.text(19)) } ?? .peer(peer)
     }
     guard let kind = Fact.Kind(rawValue: UInt8(clamping: row.int(4))) else {
       throw StoreFailure.corrupt("entry \(position.number) is of an unknown kind")

@@ -87,7 +87,8 @@ extension Reader {
   }
 
   func isInvited(_ user: UserID, by inviter: UserID, to room: DialogID) throws -> Bool {
-    try connection(.invitation).bind(1, room.number).bind(2, user.number).bind(3, inviter.number).first { _ in true } ?? false
+    try connection(.invitation).bind(1, room.number).bind(2, user.number).bind(3, inviter.number).first { _ in true }
+      ?? false
   }
 
   // MARK: The feed

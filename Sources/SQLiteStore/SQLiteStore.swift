@@ -63,7 +63,8 @@ public final class SQLiteStore: Store {
     configuration.label = "parley.store"
     configuration.maximumReaderCount = max(1, options.readersMax)
     configuration.foreignKeysEnabled = false
-    let patience = Double(options.busyTimeout.components.seconds) + Double(options.busyTimeout.components.attoseconds) / 1e18
+    let patience =
+      Double(options.busyTimeout.components.seconds) + Double(options.busyTimeout.components.attoseconds) / 1e18
     configuration.busyMode = .timeout(patience)
     configuration.prepareDatabase { database in
       let cache = database.configuration.readonly ? options.readerCacheBytes : options.writerCacheBytes

@@ -31,7 +31,8 @@ extension Writer {
     try connection(.putState).bind(1, position.number).bind(2, state.version.number).bind(3, state.revision)
       .bind(4, state.text).bind(5, state.editedAt?.milliseconds).bind(6, FactCoding.encode(state))
       .bind(7, FactCoding.encode(state.mentions)).run()
-    try connection(state.retraction == nil ? .markChanged : .blank).bind(1, position.number).bind(2, dialog.number).run()
+    try connection(state.retraction == nil ? .markChanged : .blank).bind(1, position.number).bind(2, dialog.number)
+      .run()
     guard state.retraction != nil else { return }
     for correction in try connection(.corrections).bind(1, position.number).all({ Position($0.int(0)) }) {
       try put(state, of: correction, in: dialog)
@@ -122,7 +123,8 @@ extension FactCoding {
 }
 
 extension Query {
-  fileprivate static let state = Query("SELECT version, revision, text, edited, detail, mentions FROM states WHERE position = ?1")
+  fileprivate static let state = Query(
+    "SELECT version, revision, text, edited, detail, mentions FROM states WHERE position = ?1")
   fileprivate static let putState = Query(
     """
     INSERT OR REPLACE INTO states (position, version, revision, text, edited, detail, mentions)

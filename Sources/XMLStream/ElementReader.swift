@@ -1,24 +1,24 @@
 /// What a reader has found.
 public enum ReaderEvent: Sendable {
-    /// The root element of the stream has been opened.
-    case opened(StreamHeader)
-    /// A child of the root element is complete.
-    case element(Element)
-    /// The root element has been closed. What follows is ignored.
-    case closed
-    /// Whitespace between stanzas, a keep-alive (RFC 6120 4.6.1). Comes once
-    /// per run of whitespace and feed.
-    case whitespace
-    /// The peer has broken a rule. What follows is ignored, since stream
-    /// errors are unrecoverable (RFC 6120 4.9.1.1).
-    case violation(XMLViolation)
+  /// The root element of the stream has been opened.
+  case opened(StreamHeader)
+  /// A child of the root element is complete.
+  case element(Element)
+  /// The root element has been closed. What follows is ignored.
+  case closed
+  /// Whitespace between stanzas, a keep-alive (RFC 6120 4.6.1). Comes once
+  /// per run of whitespace and feed.
+  case whitespace
+  /// The peer has broken a rule. What follows is ignored, since stream
+  /// errors are unrecoverable (RFC 6120 4.9.1.1).
+  case violation(XMLViolation)
 }
 
 /// Whether to read on.
 public enum ReaderVerdict: Sendable {
-    case proceed
-    /// Leave the rest of the bytes unread.
-    case stop
+  case proceed
+  /// Leave the rest of the bytes unread.
+  case stop
 }
 
 /// Reads one XMPP stream: bytes in, cut anywhere, events out.
@@ -27,126 +27,133 @@ public enum ReaderVerdict: Sendable {
 /// ``ReaderLimits``; reads every byte once. Not thread-safe: it belongs to one
 /// connection. After a stream restart (RFC 6120 4.3.3) make a new one.
 public struct ElementReader: ~Copyable {
-    private var scanner: Scanner
+  private var scanner: Scanner
 
-    /// The bounds; may be changed between two feeds. A stanza begun keeps the
-    /// size cap it began with.
-    public var limits: ReaderLimits {
-        get { scanner.limits }
-        set { scanner.limits = newValue.effective }
-    }
+  /// The bounds; may be changed between two feeds. A stanza begun keeps the
+  /// size cap it began with.
+  public var limits: ReaderLimits {
+    get { scanner.limits }
+    set { scanner.limits = newValue.effective }
+  }
 
-    public init(limits: ReaderLimits) { scanner = Scanner(mode: .stream, limits: limits) }
+  public init(limits: ReaderLimits) { scanner = Scanner(mode: .stream, limits: limits) }
 
-    fileprivate init(limits: ReaderLimits, scope: StreamScope?) {
-        scanner = Scanner(mode: .stream, limits: limits, scope: scope)
-    }
+  fileprivate init(limits: ReaderLimits, scope: StreamScope?) {
+    scanner = Scanner(mode: .stream, limits: limits, scope: scope)
+  }
 
-    /// Reads bytes and reports what they complete, in order, before returning.
-    ///
-    /// `event` must not touch this reader: to change `limits` in the middle of
-    /// a feed answer `.stop`, change them, and feed the rest.
-    ///
-    /// - Returns: how many bytes were read: all, unless `event` answered
-    ///   `.stop` while the stream goes on. The rest can be fed again (or dropped, after STARTTLS,
-    ///   RFC 6120 5.4.3.3).
-    @discardableResult
-    public mutating func feed(_ bytes: UnsafeRawBufferPointer, _ event: (consuming ReaderEvent) -> ReaderVerdict) -> Int {
-        guard bytes.count > 0, let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
-        if scanner.hasEnded { return bytes.count }
-        let end = start + bytes.count
-        var at = start
-        scanner.begin(start)
-        defer { scanner.pause(at) }
-        do throws(XMLViolation) {
-            while true {
-                let verdict: ReaderVerdict
-                switch try scanner.scan(&at, end) {
-                case .more: return bytes.count
-                case .element(let arena): verdict = event(.element(Element(arena: arena, index: 0)))
-                case .whitespace: verdict = event(.whitespace)
-                case .opened(let header): verdict = event(.opened(header))
-                case .closed:
-                    _ = event(.closed)
-                    return bytes.count
-                }
-                if verdict == .stop { return at - start }
-            }
-        } catch {
-            scanner.fail()
-            at = end
-            _ = event(.violation(error))
-            return bytes.count
+  /// Reads bytes and reports what they complete, in order, before returning.
+  ///
+  /// `event` must not touch this reader: to change `limits` in the middle of
+  /// a feed answer `.stop`, change them, and feed the rest.
+  ///
+  /// - Returns: how many bytes were read: all, unless `event` answered
+  ///   `.stop` while the stream goes on. The rest can be fed again (or dropped, after STARTTLS,
+  ///   RFC 6120 5.4.3.3).
+  @discardableResult
+  public mutating func feed(_ bytes: UnsafeRawBufferPointer, _ event: (consuming ReaderEvent) -> ReaderVerdict) -> Int {
+    guard bytes.count > 0, let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
+    if scanner.hasEnded { return bytes.count }
+    let end = start + bytes.count
+    var at = start
+    scanner.begin(start)
+    defer { scanner.pause(at) }
+    do throws(XMLViolation) {
+      while true {
+        let verdict: ReaderVerdict
+        switch try scanner.scan(&at, end) {
+        case .more: return bytes.count
+        case .element(let arena): verdict = event(.element(Element(arena: arena, index: 0)))
+        case .whitespace: verdict = event(.whitespace)
+        case .opened(let header): verdict = event(.opened(header))
+        case .closed:
+          _ = event(.closed)
+          return bytes.count
         }
+        if verdict == .stop { return at - start }
+      }
+    } catch {
+      scanner.fail()
+      at = end
+      _ = event(.violation(error))
+      return bytes.count
     }
+  }
 
-    /// Between stanzas with nothing kept: the reader may ``hibernate()``. Not
-    /// so within a stanza, before the header is complete (except before the
-    /// first byte), and after the end.
-    public var isIdle: Bool { scanner.isIdle }
+  /// Between stanzas with nothing kept: the reader may ``hibernate()``. Not
+  /// so within a stanza, before the header is complete (except before the
+  /// first byte), and after the end.
+  public var isIdle: Bool { scanner.isIdle }
 
-    /// Gives up all buffers and keeps what the stream's header declared, a few
-    /// hundred bytes. The reader must be idle (``isIdle``).
-    public consuming func hibernate() -> HibernatedReader {
-        precondition(scanner.isIdle, "only an idle reader can hibernate")
-        return HibernatedReader(scope: scanner.scope)
-    }
+  /// Gives up all buffers and keeps what the stream's header declared, a few
+  /// hundred bytes. The reader must be idle (``isIdle``).
+  public consuming func hibernate() -> HibernatedReader {
+    precondition(scanner.isIdle, "only an idle reader can hibernate")
+    return HibernatedReader(scope: scanner.scope)
+  }
 
-    /// Bytes held on the heap at the moment, for tests and metrics.
-    public var heldBytes: Int { scanner.heldBytes }
+  /// Bytes held on the heap at the moment, for tests and metrics.
+  public var heldBytes: Int { scanner.heldBytes }
 
-    #if DEBUG
+  #if DEBUG
     /// Bytes looked at so far, for tests of linearity.
     var examined: Int { scanner.examined }
-    #endif
+  #endif
 }
 
 /// What is left of an idle ``ElementReader``: one reference.
 public struct HibernatedReader: Sendable {
-    fileprivate let scope: StreamScope?
+  fileprivate let scope: StreamScope?
 
-    /// A reader that goes on with the same stream.
-    public func wake(limits: ReaderLimits) -> ElementReader { ElementReader(limits: limits, scope: scope) }
+  /// A reader that goes on with the same stream.
+  public func wake(limits: ReaderLimits) -> ElementReader { ElementReader(limits: limits, scope: scope) }
 }
 
 // MARK: - Documents
 
 extension Element {
-    /// Parses a whole document. Names without a prefix are in no namespace
-    /// unless one is declared. For trusted text and tests: the bounds are
-    /// those of ``ReaderLimits/authenticated``.
-    public init(xml: String) throws(XMLViolation) {
-        try self.init(parsing: xml.utf8, defaultNamespace: "")
-    }
+  /// Parses a whole document. Names without a prefix are in no namespace
+  /// unless one is declared. For trusted text and tests: the bounds are
+  /// those of ``ReaderLimits/authenticated``.
+  public init(xml: String) throws(XMLViolation) {
+    try self.init(parsing: xml.utf8, defaultNamespace: "")
+  }
 
-    /// Parses a whole document, such as one WebSocket message (RFC 7395 3.3),
-    /// as if it stood where `defaultNamespace` is the default namespace. The
-    /// same rules hold as within a stream.
-    public init(
-        parsing bytes: some Collection<UInt8>, defaultNamespace: String = "jabber:client", limits: ReaderLimits = .authenticated
-    ) throws(XMLViolation) {
-        let result = bytes.withContiguousStorageIfAvailable { Self.parse(UnsafeRawBufferPointer($0), defaultNamespace, limits) }
-        self = try (result ?? Array(bytes).withUnsafeBytes { Self.parse($0, defaultNamespace, limits) }).get()
+  /// Parses a whole document, such as one WebSocket message (RFC 7395 3.3),
+  /// as if it stood where `defaultNamespace` is the default namespace. The
+  /// same rules hold as within a stream.
+  public init(
+    parsing bytes: some Collection<UInt8>, defaultNamespace: String = "jabber:client",
+    limits: ReaderLimits = .authenticated
+  ) throws(XMLViolation) {
+    let result = bytes.withContiguousStorageIfAvailable {
+      Self.parse(UnsafeRawBufferPointer($0), defaultNamespace, limits)
     }
+    self = try (result ?? Array(bytes).withUnsafeBytes { Self.parse($0, defaultNamespace, limits) }).get()
+  }
 
-    private static func parse(_ bytes: UnsafeRawBufferPointer, _ defaultNamespace: String, _ limits: ReaderLimits) -> Result<Element, XMLViolation> {
-        do throws(XMLViolation) {
-            guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { throw .notWellFormed("no element") }
-            var scanner = Scanner(mode: .document, limits: limits, scope: StreamScope(defaultNamespace: defaultNamespace))
-            var at = start
-            var found: Arena?
-            scanner.begin(start)
-            scanning: while true {
-                switch try scanner.scan(&at, start + bytes.count) {
-                case .more: break scanning
-                case .element(let arena): found = arena
-                case .opened, .closed, .whitespace: break
-                }
-            }
-            guard scanner.isComplete, let found else { throw .notWellFormed("unexpected end of the document") }
-            return .success(Element(arena: found, index: 0))
-        } catch {
-            return .failure(error)
+  private static func parse(
+    _ bytes: UnsafeRawBufferPointer, _ defaultNamespace: String, _ limits: ReaderLimits
+  ) -> Result<Element, XMLViolation> {
+    do throws(XMLViolation) {
+      guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else {
+        throw .notWellFormed("no element")
+      }
+      var scanner = Scanner(mode: .document, limits: limits, scope: StreamScope(defaultNamespace: defaultNamespace))
+      var at = start
+      var found: Arena?
+      scanner.begin(start)
+      scanning: while true {
+        switch try scanner.scan(&at, start + bytes.count) {
+        case .more: break scanning
+        case .element(let arena): found = arena
+        case .opened, .closed, .whitespace: break
         }
+      }
+      guard scanner.isComplete, let found else { throw .notWellFormed("unexpected end of the document") }
+      return .success(Element(arena: found, index: 0))
+    } catch {
+      return .failure(error)
     }
+  }
 }

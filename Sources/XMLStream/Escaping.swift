@@ -2,155 +2,157 @@ import NIOCore
 
 /// Where escaped characters go: what needs escaping differs.
 enum EscapePlace {
-    case text
-    /// Within apostrophes.
-    case attribute
+  case text
+  /// Within apostrophes.
+  case attribute
 
-    @inline(__always)
-    fileprivate var stops: RunStops {
-        switch self {
-        case .text: RunStops(Byte.greater, Byte.carriageReturn)
-        case .attribute: RunStops(Byte.greater, Byte.apostrophe)
-        }
+  @inline(__always)
+  fileprivate var stops: RunStops {
+    switch self {
+    case .text: RunStops(Byte.greater, Byte.carriageReturn)
+    case .attribute: RunStops(Byte.greater, Byte.apostrophe)
     }
+  }
 }
 
 extension StaticString {
-    /// The bytes; they live for ever.
-    @inline(__always)
-    var raw: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: utf8Start, count: utf8CodeUnitCount) }
+  /// The bytes; they live for ever.
+  @inline(__always)
+  var raw: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: utf8Start, count: utf8CodeUnitCount) }
 }
 
 /// Writes into memory that has been reserved: one reservation for many pieces,
 /// which is what the speed of the writer depends on.
 private struct Pen {
-    let start: UnsafeMutablePointer<UInt8>
-    var count = 0
+  let start: UnsafeMutablePointer<UInt8>
+  var count = 0
 
-    @inline(__always)
-    mutating func put(_ byte: UInt8) {
-        start[count] = byte
-        count &+= 1
-    }
+  @inline(__always)
+  mutating func put(_ byte: UInt8) {
+    start[count] = byte
+    count &+= 1
+  }
 
-    @inline(__always)
-    mutating func put(_ bytes: UnsafeRawBufferPointer) {
-        guard let source = bytes.baseAddress else { return }
-        UnsafeMutableRawPointer(start + count).copyMemory(from: source, byteCount: bytes.count)
-        count &+= bytes.count
-    }
+  @inline(__always)
+  mutating func put(_ bytes: UnsafeRawBufferPointer) {
+    guard let source = bytes.baseAddress else { return }
+    UnsafeMutableRawPointer(start + count).copyMemory(from: source, byteCount: bytes.count)
+    count &+= bytes.count
+  }
 
-    /// Puts the characters before the first that needs care; returns how many
-    /// bytes they have.
-    @inline(__always)
-    mutating func putPlain(_ bytes: UnsafeRawBufferPointer, _ place: EscapePlace) -> Int {
-        guard let source = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
-        let run = copyRun(source, source + bytes.count, start + count, place.stops)
-        count &+= run
-        return run
-    }
+  /// Puts the characters before the first that needs care; returns how many
+  /// bytes they have.
+  @inline(__always)
+  mutating func putPlain(_ bytes: UnsafeRawBufferPointer, _ place: EscapePlace) -> Int {
+    guard let source = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
+    let run = copyRun(source, source + bytes.count, start + count, place.stops)
+    count &+= run
+    return run
+  }
 
-    /// Puts the character that `from` begins with, escaped; returns the bytes
-    /// taken, never more than `available`.
-    mutating func putSpecial(_ from: UnsafePointer<UInt8>, _ available: Int, _ place: EscapePlace) -> Int {
-        let byte = from[0]
-        switch byte {
-        case Byte.less: put(("&lt;" as StaticString).raw)
-        case Byte.greater: put(("&gt;" as StaticString).raw)
-        case Byte.ampersand: put(("&amp;" as StaticString).raw)
-        case Byte.apostrophe: put(("&apos;" as StaticString).raw)
-        case Byte.carriageReturn: put(("&#13;" as StaticString).raw)
-        case Byte.lineFeed where place == .attribute: put(("&#10;" as StaticString).raw)
-        case Byte.tab where place == .attribute: put(("&#9;" as StaticString).raw)
-        case Byte.lineFeed, Byte.tab: put(byte)
-        case 0x80...0xFF:
-            let length = sequenceLength(byte)
-            guard length > 0, length <= available, let scalar = decode(from, length) else {
-                put(Self.replacement.raw)
-                return 1
-            }
-            put(isCharacter(scalar) ? UnsafeRawBufferPointer(start: from, count: length) : Self.replacement.raw)
-            return length
-        default: put(Self.replacement.raw)
-        }
+  /// Puts the character that `from` begins with, escaped; returns the bytes
+  /// taken, never more than `available`.
+  mutating func putSpecial(_ from: UnsafePointer<UInt8>, _ available: Int, _ place: EscapePlace) -> Int {
+    let byte = from[0]
+    switch byte {
+    case Byte.less: put(("&lt;" as StaticString).raw)
+    case Byte.greater: put(("&gt;" as StaticString).raw)
+    case Byte.ampersand: put(("&amp;" as StaticString).raw)
+    case Byte.apostrophe: put(("&apos;" as StaticString).raw)
+    case Byte.carriageReturn: put(("&#13;" as StaticString).raw)
+    case Byte.lineFeed where place == .attribute: put(("&#10;" as StaticString).raw)
+    case Byte.tab where place == .attribute: put(("&#9;" as StaticString).raw)
+    case Byte.lineFeed, Byte.tab: put(byte)
+    case 0x80...0xFF:
+      let length = sequenceLength(byte)
+      guard length > 0, length <= available, let scalar = decode(from, length) else {
+        put(Self.replacement.raw)
         return 1
+      }
+      put(isCharacter(scalar) ? UnsafeRawBufferPointer(start: from, count: length) : Self.replacement.raw)
+      return length
+    default: put(Self.replacement.raw)
     }
+    return 1
+  }
 
-    /// U+FFFD for what XML 1.0 2.2 does not allow.
-    private static let replacement: StaticString = "\u{FFFD}"
+  /// U+FFFD for what XML 1.0 2.2 does not allow.
+  private static let replacement: StaticString = "\u{FFFD}"
 }
 
 extension ByteBuffer {
-    /// Input escaped at a time; bounds the room asked for.
-    private static let escapeStep = 256
-    /// Output bytes one input byte can become (`&apos;`).
-    private static let escapeGrowth = 6
-    /// The longest character.
-    private static let characterBytes = 4
+  /// Input escaped at a time; bounds the room asked for.
+  private static let escapeStep = 256
+  /// Output bytes one input byte can become (`&apos;`).
+  private static let escapeGrowth = 6
+  /// The longest character.
+  private static let characterBytes = 4
 
-    /// Writes two or three pieces in one go.
-    @inline(__always)
-    mutating func write(_ first: StaticString, _ second: UnsafeRawBufferPointer, _ third: StaticString = "") {
-        write(first.utf8CodeUnitCount + second.count + third.utf8CodeUnitCount) { pen in
-            pen.put(first.raw)
-            pen.put(second)
-            pen.put(third.raw)
-        }
+  /// Writes two or three pieces in one go.
+  @inline(__always)
+  mutating func write(_ first: StaticString, _ second: UnsafeRawBufferPointer, _ third: StaticString = "") {
+    write(first.utf8CodeUnitCount + second.count + third.utf8CodeUnitCount) { pen in
+      pen.put(first.raw)
+      pen.put(second)
+      pen.put(third.raw)
     }
+  }
 
-    /// Writes ` prefix:name='value'`; no prefix: none.
-    mutating func writeAttribute(_ prefix: UnsafeRawBufferPointer, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
-        var done = 0
-        write(prefix.count + name.count + value.count + 5) { pen in
-            pen.put(Byte.space)
-            if prefix.count > 0 {
-                pen.put(prefix)
-                pen.put(Byte.colon)
-            }
-            pen.put(name)
-            pen.put(Byte.equals)
-            pen.put(Byte.apostrophe)
-            done = pen.putPlain(value, .attribute)
-            if done == value.count { pen.put(Byte.apostrophe) }
-        }
-        if done < value.count {
-            escape(value, from: done, .attribute)
-            writeInteger(Byte.apostrophe)
-        }
+  /// Writes ` prefix:name='value'`; no prefix: none.
+  mutating func writeAttribute(
+    _ prefix: UnsafeRawBufferPointer, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) {
+    var done = 0
+    write(prefix.count + name.count + value.count + 5) { pen in
+      pen.put(Byte.space)
+      if prefix.count > 0 {
+        pen.put(prefix)
+        pen.put(Byte.colon)
+      }
+      pen.put(name)
+      pen.put(Byte.equals)
+      pen.put(Byte.apostrophe)
+      done = pen.putPlain(value, .attribute)
+      if done == value.count { pen.put(Byte.apostrophe) }
     }
+    if done < value.count {
+      escape(value, from: done, .attribute)
+      writeInteger(Byte.apostrophe)
+    }
+  }
 
-    /// Writes character data.
-    mutating func writeText(_ text: UnsafeRawBufferPointer) {
-        var done = 0
-        write(text.count) { pen in done = pen.putPlain(text, .text) }
-        escape(text, from: done, .text)
-    }
+  /// Writes character data.
+  mutating func writeText(_ text: UnsafeRawBufferPointer) {
+    var done = 0
+    write(text.count) { pen in done = pen.putPlain(text, .text) }
+    escape(text, from: done, .text)
+  }
 
-    /// Writes characters so that a parser gets the same ones back: markup
-    /// becomes references, so does whitespace that a parser would normalise
-    /// (XML 1.0 2.11, 3.3.3). What XML forbids (2.2) becomes U+FFFD.
-    private mutating func escape(_ source: UnsafeRawBufferPointer, from offset: Int, _ place: EscapePlace) {
-        guard let start = source.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
-        var at = offset
-        while at < source.count {
-            let stop = min(source.count, at + Self.escapeStep)
-            // The last character may reach beyond the step.
-            write((stop - at + Self.characterBytes) * Self.escapeGrowth) { pen in
-                while at < stop {
-                    at += pen.putPlain(UnsafeRawBufferPointer(start: start + at, count: stop - at), place)
-                    if at < stop { at += pen.putSpecial(start + at, source.count - at, place) }
-                }
-            }
+  /// Writes characters so that a parser gets the same ones back: markup
+  /// becomes references, so does whitespace that a parser would normalise
+  /// (XML 1.0 2.11, 3.3.3). What XML forbids (2.2) becomes U+FFFD.
+  private mutating func escape(_ source: UnsafeRawBufferPointer, from offset: Int, _ place: EscapePlace) {
+    guard let start = source.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+    var at = offset
+    while at < source.count {
+      let stop = min(source.count, at + Self.escapeStep)
+      // The last character may reach beyond the step.
+      write((stop - at + Self.characterBytes) * Self.escapeGrowth) { pen in
+        while at < stop {
+          at += pen.putPlain(UnsafeRawBufferPointer(start: start + at, count: stop - at), place)
+          if at < stop { at += pen.putSpecial(start + at, source.count - at, place) }
         }
+      }
     }
+  }
 
-    @inline(__always)
-    private mutating func write(_ room: Int, _ body: (inout Pen) -> Void) {
-        writeWithUnsafeMutableBytes(minimumWritableBytes: room) { target in
-            guard let start = target.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
-            var pen = Pen(start: start)
-            body(&pen)
-            return pen.count
-        }
+  @inline(__always)
+  private mutating func write(_ room: Int, _ body: (inout Pen) -> Void) {
+    writeWithUnsafeMutableBytes(minimumWritableBytes: room) { target in
+      guard let start = target.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
+      var pen = Pen(start: start)
+      body(&pen)
+      return pen.count
     }
+  }
 }

@@ -7,62 +7,67 @@
 /// a few bytes), plus the names the stream header declared, once. While it is
 /// being read, the buffers it grows in may be twice as large.
 public struct ReaderLimits: Sendable, Equatable {
-    /// Bytes of one stanza as sent, from its `<` to its last `>`. RFC 6120
-    /// 13.12 forbids values under 10,000. At most ``stanzaBytesMax`` counts.
-    public var stanzaBytes: Int
-    /// Bytes from the first byte of the stream to the `>` of its header.
-    public var headerBytes: Int
-    /// Elements open at a time within a stanza, the stanza itself included.
-    public var depth: Int
-    /// Attributes of one element, namespace declarations not counted. At most
-    /// ``attributesMax`` counts.
-    public var attributes: Int
-    /// Bytes of one qualified name, prefix and colon included.
-    /// At most ``nameBytesMax`` counts.
-    public var nameBytes: Int
-    /// Bytes of one namespace name. At most ``nameBytesMax`` counts.
-    public var namespaceBytes: Int
-    /// Namespace declarations in scope at a time, the stream header's
-    /// included.
-    public var declarations: Int
+  /// Bytes of one stanza as sent, from its `<` to its last `>`. RFC 6120
+  /// 13.12 forbids values under 10,000. At most ``stanzaBytesMax`` counts.
+  public var stanzaBytes: Int
+  /// Bytes from the first byte of the stream to the `>` of its header.
+  public var headerBytes: Int
+  /// Elements open at a time within a stanza, the stanza itself included.
+  public var depth: Int
+  /// Attributes of one element, namespace declarations not counted. At most
+  /// ``attributesMax`` counts.
+  public var attributes: Int
+  /// Bytes of one qualified name, prefix and colon included.
+  /// At most ``nameBytesMax`` counts.
+  public var nameBytes: Int
+  /// Bytes of one namespace name. At most ``nameBytesMax`` counts.
+  public var namespaceBytes: Int
+  /// Namespace declarations in scope at a time, the stream header's
+  /// included.
+  public var declarations: Int
 
-    /// Offsets into a stanza are 32 bits wide; far below that a stanza stops
-    /// being a stanza.
-    public static let stanzaBytesMax = 1 << 28
-    /// Counts of attributes are 8 bits wide.
-    public static let attributesMax = 255
-    /// Lengths of names are 16 bits wide.
-    public static let nameBytesMax = 65_535
+  /// Offsets into a stanza are 32 bits wide; far below that a stanza stops
+  /// being a stanza.
+  public static let stanzaBytesMax = 1 << 28
+  /// Counts of attributes are 8 bits wide.
+  public static let attributesMax = 255
+  /// Lengths of names are 16 bits wide.
+  public static let nameBytesMax = 65_535
 
-    public init(stanzaBytes: Int, headerBytes: Int, depth: Int, attributes: Int, nameBytes: Int, namespaceBytes: Int, declarations: Int) {
-        self.stanzaBytes = stanzaBytes
-        self.headerBytes = headerBytes
-        self.depth = depth
-        self.attributes = attributes
-        self.nameBytes = nameBytes
-        self.namespaceBytes = namespaceBytes
-        self.declarations = declarations
-    }
+  public init(
+    stanzaBytes: Int, headerBytes: Int, depth: Int, attributes: Int, nameBytes: Int, namespaceBytes: Int,
+    declarations: Int
+  ) {
+    self.stanzaBytes = stanzaBytes
+    self.headerBytes = headerBytes
+    self.depth = depth
+    self.attributes = attributes
+    self.nameBytes = nameBytes
+    self.namespaceBytes = namespaceBytes
+    self.declarations = declarations
+  }
 
-    /// The bounds as they count.
-    var effective: ReaderLimits {
-        var limits = self
-        limits.stanzaBytes = min(stanzaBytes, Self.stanzaBytesMax)
-        limits.headerBytes = min(headerBytes, Self.stanzaBytesMax)
-        limits.attributes = min(attributes, Self.attributesMax)
-        limits.nameBytes = min(nameBytes, Self.nameBytesMax)
-        limits.namespaceBytes = min(namespaceBytes, Self.nameBytesMax)
-        return limits
-    }
+  /// The bounds as they count.
+  var effective: ReaderLimits {
+    var limits = self
+    limits.stanzaBytes = min(stanzaBytes, Self.stanzaBytesMax)
+    limits.headerBytes = min(headerBytes, Self.stanzaBytesMax)
+    limits.attributes = min(attributes, Self.attributesMax)
+    limits.nameBytes = min(nameBytes, Self.nameBytesMax)
+    limits.namespaceBytes = min(namespaceBytes, Self.nameBytesMax)
+    return limits
+  }
 
-    /// Before a peer has said who it is: room for the largest SASL exchange
-    /// (RFC 6120 13.12 asks for 10,000 bytes at least), shallow, few names.
-    public static let unauthenticated = ReaderLimits(
-        stanzaBytes: 16_384, headerBytes: 4_096, depth: 16, attributes: 32, nameBytes: 128, namespaceBytes: 512, declarations: 32)
+  /// Before a peer has said who it is: room for the largest SASL exchange
+  /// (RFC 6120 13.12 asks for 10,000 bytes at least), shallow, few names.
+  public static let unauthenticated = ReaderLimits(
+    stanzaBytes: 16_384, headerBytes: 4_096, depth: 16, attributes: 32, nameBytes: 128, namespaceBytes: 512,
+    declarations: 32)
 
-    /// After authentication: 256 KiB holds an avatar in base64 and large forms
-    /// and rosters; the deepest known payloads (archived carbons of encrypted
-    /// forms) stay below 20 levels.
-    public static let authenticated = ReaderLimits(
-        stanzaBytes: 262_144, headerBytes: 4_096, depth: 64, attributes: 64, nameBytes: 256, namespaceBytes: 1_024, declarations: 64)
+  /// After authentication: 256 KiB holds an avatar in base64 and large forms
+  /// and rosters; the deepest known payloads (archived carbons of encrypted
+  /// forms) stay below 20 levels.
+  public static let authenticated = ReaderLimits(
+    stanzaBytes: 262_144, headerBytes: 4_096, depth: 64, attributes: 64, nameBytes: 256, namespaceBytes: 1_024,
+    declarations: 64)
 }

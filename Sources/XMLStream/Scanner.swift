@@ -37,324 +37,326 @@
 typealias Cursor = UnsafePointer<UInt8>
 
 struct Scanner: ~Copyable {
-    enum State: UInt8 {
-        case start, mark, prolog, declaration
-        case between, epilog
-        case markup, bang
-        case elementName, tag, attributeName, equals, quote, value, emptyTag
-        case endName, endTag
-        case content, textBracket, cdata, cdataBracket
-        case reference, referenceName, referenceNumber, decimal, hexadecimal
-        case closed, failed
-        // From here on a token is due.
-        case opened, complete, closing
+  enum State: UInt8 {
+    case start, mark, prolog, declaration
+    case between, epilog
+    case markup, bang
+    case elementName, tag, attributeName, equals, quote, value, emptyTag
+    case endName, endTag
+    case content, textBracket, cdata, cdataBracket
+    case reference, referenceName, referenceNumber, decimal, hexadecimal
+    case closed, failed
+    // From here on a token is due.
+    case opened, complete, closing
 
-        @inline(__always)
-        var isTokenDue: Bool { rawValue >= State.opened.rawValue }
-    }
+    @inline(__always)
+    var isTokenDue: Bool { rawValue >= State.opened.rawValue }
+  }
 
-    enum Mode {
-        /// A root element that stays open; its children are the items.
-        case stream
-        /// One element, in the scope given.
-        case document
-    }
+  enum Mode {
+    /// A root element that stays open; its children are the items.
+    case stream
+    /// One element, in the scope given.
+    case document
+  }
 
-    enum Token {
-        /// All bytes are used up.
-        case more
-        case opened(StreamHeader)
-        case element(Arena)
-        case closed
-        case whitespace
-    }
+  enum Token {
+    /// All bytes are used up.
+    case more
+    case opened(StreamHeader)
+    case element(Arena)
+    case closed
+    case whitespace
+  }
 
-    /// Input handled at a time; bounds the room reserved for its output.
-    static let windowBytes = 16_384
-    /// Output that may be due from bytes of an earlier window: a reference, a
-    /// character, two brackets.
-    static let windowSlack = 64
-    /// Buffers above this are freed between stanzas; above what a window and
-    /// usual stanzas need, so that a busy stream keeps them.
-    static let keptBytes = 32_768
+  /// Input handled at a time; bounds the room reserved for its output.
+  static let windowBytes = 16_384
+  /// Output that may be due from bytes of an earlier window: a reference, a
+  /// character, two brackets.
+  static let windowSlack = 64
+  /// Buffers above this are freed between stanzas; above what a window and
+  /// usual stanzas need, so that a busy stream keeps them.
+  static let keptBytes = 32_768
 
-    let mode: Mode
-    var limits: ReaderLimits
-    var state = State.start
-    var builder = ArenaBuilder()
-    var bindings = BindingStack()
+  let mode: Mode
+  var limits: ReaderLimits
+  var state = State.start
+  var builder = ArenaBuilder()
+  var bindings = BindingStack()
 
-    /// What the root declared; in a document what surrounds it.
-    var scope: StreamScope?
-    /// Whether the builder and the bindings hold what `scope` says.
-    private var isLoaded = false
-    /// A document's element is complete.
-    var isOver = false
-    /// An XML declaration may come: nothing but a byte order mark came before.
-    var mayDeclare = false
-    /// The root was an empty-element tag.
-    var isRootEmpty = false
+  /// What the root declared; in a document what surrounds it.
+  var scope: StreamScope?
+  /// Whether the builder and the bindings hold what `scope` says.
+  private var isLoaded = false
+  /// A document's element is complete.
+  var isOver = false
+  /// An XML declaration may come: nothing but a byte order mark came before.
+  var mayDeclare = false
+  /// The root was an empty-element tag.
+  var isRootEmpty = false
 
-    /// Elements open within the current item.
-    var depth = 0
-    /// The record of the innermost open element; `noNode` outside.
-    var parent = Scanner.noNode
-    /// The record of the element whose start tag is being read.
-    var element = 0
-    /// Where the current name or value starts among the builder's bytes.
-    var tokenStart = 0
-    /// Where the colon of the current name is; negative if there is none yet.
-    var colon = -1
-    /// Where the text since the last tag starts.
-    var textStart = 0
-    /// Position of the last `<`.
-    var markupStart = 0
+  /// Elements open within the current item.
+  var depth = 0
+  /// The record of the innermost open element; `noNode` outside.
+  var parent = Scanner.noNode
+  /// The record of the element whose start tag is being read.
+  var element = 0
+  /// Where the current name or value starts among the builder's bytes.
+  var tokenStart = 0
+  /// Where the colon of the current name is; negative if there is none yet.
+  var colon = -1
+  /// Where the text since the last tag starts.
+  var textStart = 0
+  /// Position of the last `<`.
+  var markupStart = 0
 
-    /// Whitespace has been seen since the last name or value in a tag.
-    var isSpaced = false
-    /// The current attribute declares a namespace, and its name.
-    var isDeclaration = false
-    var declared = Node(kind: .attribute)
-    /// The current tag has attributes with a prefix.
-    var hasPrefixedAttributes = false
-    /// The quotation mark that ends the current value.
-    var quote: UInt8 = 0
-    /// The current reference is in a value, not in content.
-    var isInValue = false
-    /// Bytes of a UTF-8 sequence still to come, or `carriageReturn`: a line
-    /// feed to come belongs to the carriage return before.
-    var carry: UInt8 = 0
-    /// Where that sequence starts.
-    var sequenceStart = 0
-    /// Progress within `]]`, within `[CDATA[`, within the byte order mark,
-    /// within the name of an end tag.
-    var progress = 0
-    /// Letters or value of the current reference, and how many digits or
-    /// letters it has had.
-    var reference: UInt32 = 0
-    var referenceCount = 0
+  /// Whitespace has been seen since the last name or value in a tag.
+  var isSpaced = false
+  /// The current attribute declares a namespace, and its name.
+  var isDeclaration = false
+  var declared = Node(kind: .attribute)
+  /// The current tag has attributes with a prefix.
+  var hasPrefixedAttributes = false
+  /// The quotation mark that ends the current value.
+  var quote: UInt8 = 0
+  /// The current reference is in a value, not in content.
+  var isInValue = false
+  /// Bytes of a UTF-8 sequence still to come, or `carriageReturn`: a line
+  /// feed to come belongs to the carriage return before.
+  var carry: UInt8 = 0
+  /// Where that sequence starts.
+  var sequenceStart = 0
+  /// Progress within `]]`, within `[CDATA[`, within the byte order mark,
+  /// within the name of an end tag.
+  var progress = 0
+  /// Letters or value of the current reference, and how many digits or
+  /// letters it has had.
+  var reference: UInt32 = 0
+  var referenceCount = 0
 
-    /// Position = `origin` + address, within one feed.
-    private var origin = 0
-    /// Position of the next byte, between feeds.
-    private var consumed = 0
-    /// Position at which the current item has become too long.
-    private var itemEnd: Int
+  /// Position = `origin` + address, within one feed.
+  private var origin = 0
+  /// Position of the next byte, between feeds.
+  private var consumed = 0
+  /// Position at which the current item has become too long.
+  private var itemEnd: Int
 
-    #if DEBUG
+  #if DEBUG
     /// Bytes looked at, for tests of linearity.
     var examined = 0
+  #endif
+
+  static let noNode = -1
+  static let carriageReturn: UInt8 = 0xFF
+
+  init(mode: Mode, limits: ReaderLimits, scope: StreamScope? = nil) {
+    self.mode = mode
+    self.limits = limits.effective
+    self.scope = scope
+    switch mode {
+    case .stream:
+      itemEnd = limits.headerBytes
+      if scope != nil {
+        state = .between
+        itemEnd = Int.max
+      }
+    case .document:
+      itemEnd = limits.stanzaBytes
+    }
+  }
+
+  /// Between items with nothing kept that `scope` does not hold.
+  var isIdle: Bool { state == .between || (state == .start && consumed == 0) }
+
+  /// Nothing is read any more.
+  var hasEnded: Bool { state == .closed || state == .failed }
+
+  /// A document has been read whole.
+  var isComplete: Bool { state == .epilog }
+
+  /// Bytes held on the heap.
+  var heldBytes: Int { builder.heldBytes + bindings.heldBytes }
+
+  // MARK: Feeding
+
+  /// Prepares for bytes at `start`; then come calls of `scan`, then `pause`.
+  @inline(__always)
+  mutating func begin(_ start: Cursor) {
+    origin = consumed &- Int(bitPattern: start)
+    if !isLoaded { load() }
+  }
+
+  /// The bytes before `at` have been used; the rest of the feed may be gone.
+  @inline(__always)
+  mutating func pause(_ at: Cursor) {
+    consumed = position(at)
+    if state == .between, heldBytes > Self.keptBytes { release() }
+  }
+
+  /// Nothing is read any more.
+  mutating func fail() {
+    state = .failed
+    release()
+  }
+
+  /// Frees the buffers; only between items.
+  private mutating func release() {
+    builder = ArenaBuilder()
+    bindings = BindingStack()
+    isLoaded = false
+  }
+
+  private mutating func load() {
+    isLoaded = true
+    guard let scope else { return }
+    builder.byteCount = 0
+    _ = scope.bytes.withUnsafeBytes { builder.append(UnsafeRawBufferPointer(rebasing: $0[0..<scope.defaultCount])) }
+    bindings.load(scope)
+  }
+
+  @inline(__always)
+  func position(_ at: Cursor) -> Int { origin &+ Int(bitPattern: at) }
+
+  @inline(__always)
+  mutating func examine(_ count: Int) {
+    #if DEBUG
+      examined += count
     #endif
+  }
 
-    static let noNode = -1
-    static let carriageReturn: UInt8 = 0xFF
+  // MARK: The loop
 
-    init(mode: Mode, limits: ReaderLimits, scope: StreamScope? = nil) {
-        self.mode = mode
-        self.limits = limits.effective
-        self.scope = scope
-        switch mode {
-        case .stream:
-            itemEnd = limits.headerBytes
-            if scope != nil {
-                state = .between
-                itemEnd = Int.max
-            }
-        case .document:
-            itemEnd = limits.stanzaBytes
-        }
+  /// Reads from `at` until a token is due or `chunkEnd` is reached. Must not
+  /// be called once the scanner `hasEnded`.
+  mutating func scan(_ at: inout Cursor, _ chunkEnd: Cursor) throws(XMLViolation) -> Token {
+    while true {
+      let room = min(chunkEnd - at, Self.windowBytes)
+      _ = builder.reserve(room &+ Self.windowSlack)
+      let end = at + max(0, min(room, itemEnd &- position(at)))
+      if let token = try scanWindow(&at, end) { return token }
+      if position(at) >= itemEnd { throw .limit(scope == nil ? "stream header size" : "stanza size") }
+      if at == chunkEnd { return .more }
     }
+  }
 
-    /// Between items with nothing kept that `scope` does not hold.
-    var isIdle: Bool { state == .between || (state == .start && consumed == 0) }
-
-    /// Nothing is read any more.
-    var hasEnded: Bool { state == .closed || state == .failed }
-
-    /// A document has been read whole.
-    var isComplete: Bool { state == .epilog }
-
-    /// Bytes held on the heap.
-    var heldBytes: Int { builder.heldBytes + bindings.heldBytes }
-
-    // MARK: Feeding
-
-    /// Prepares for bytes at `start`; then come calls of `scan`, then `pause`.
-    @inline(__always)
-    mutating func begin(_ start: Cursor) {
-        origin = consumed &- Int(bitPattern: start)
-        if !isLoaded { load() }
-    }
-
-    /// The bytes before `at` have been used; the rest of the feed may be gone.
-    @inline(__always)
-    mutating func pause(_ at: Cursor) {
-        consumed = position(at)
-        if state == .between, heldBytes > Self.keptBytes { release() }
-    }
-
-    /// Nothing is read any more.
-    mutating func fail() {
-        state = .failed
-        release()
-    }
-
-    /// Frees the buffers; only between items.
-    private mutating func release() {
-        builder = ArenaBuilder()
-        bindings = BindingStack()
-        isLoaded = false
-    }
-
-    private mutating func load() {
-        isLoaded = true
-        guard let scope else { return }
-        builder.byteCount = 0
-        _ = scope.bytes.withUnsafeBytes { builder.append(UnsafeRawBufferPointer(rebasing: $0[0..<scope.defaultCount])) }
-        bindings.load(scope)
-    }
-
-    @inline(__always)
-    func position(_ at: Cursor) -> Int { origin &+ Int(bitPattern: at) }
-
-    @inline(__always)
-    mutating func examine(_ count: Int) {
-        #if DEBUG
-        examined += count
-        #endif
-    }
-
-    // MARK: The loop
-
-    /// Reads from `at` until a token is due or `chunkEnd` is reached. Must not
-    /// be called once the scanner `hasEnded`.
-    mutating func scan(_ at: inout Cursor, _ chunkEnd: Cursor) throws(XMLViolation) -> Token {
-        while true {
-            let room = min(chunkEnd - at, Self.windowBytes)
-            _ = builder.reserve(room &+ Self.windowSlack)
-            let end = at + max(0, min(room, itemEnd &- position(at)))
-            if let token = try scanWindow(&at, end) { return token }
-            if position(at) >= itemEnd { throw .limit(scope == nil ? "stream header size" : "stanza size") }
-            if at == chunkEnd { return .more }
-        }
-    }
-
-    /// Reads one window. Nil: it is used up, or its end has to be found anew.
-    private mutating func scanWindow(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) -> Token? {
-        while at < end || state.isTokenDue {
-            switch state {
-            case .content: try scanContent(&at, end)
-            case .markup: try scanMarkup(&at, end)
-            case .elementName: try scanElementName(&at, end)
-            case .tag: try scanTag(&at, end)
-            case .attributeName: try scanAttributeName(&at, end)
-            case .equals: try scanEquals(&at, end)
-            case .quote: try scanQuote(&at, end)
-            case .value: _ = try scanValue(&at, end)
-            case .emptyTag: try scanEmptyTag(&at)
-            case .endName: try scanEndName(&at, end)
-            case .endTag: try scanEndTag(&at, end)
-            case .textBracket: try scanTextBracket(&at)
-            case .bang: try scanBang(&at)
-            case .cdata: try scanCDATA(&at, end)
-            case .cdataBracket: scanCDATABracket(&at)
-            case .reference, .referenceName, .referenceNumber, .decimal, .hexadecimal: try scanReference(&at)
-            case .between:
-                let from = at
-                while at < end, isWhitespace(at.pointee) { at += 1 }
-                examine(at - from)
-                if at > from { return .whitespace }
-                guard at.pointee == Byte.less else { throw .notWellFormed("character data between stanzas") }
-                itemEnd = position(at) &+ limits.stanzaBytes
-                beginMarkup(&at)
-                return nil
-            case .start: try scanStart(&at)
-            case .mark: try scanMark(&at)
-            case .declaration: try scanDeclaration(&at)
-            case .prolog, .epilog: try scanOutside(&at, end)
-            case .closed, .failed: return nil
-            case .opened: return .opened(finishHeader())
-            case .complete: return .element(finishItem())
-            case .closing:
-                state = .closed
-                release()
-                return .closed
-            }
-        }
+  /// Reads one window. Nil: it is used up, or its end has to be found anew.
+  private mutating func scanWindow(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) -> Token? {
+    while at < end || state.isTokenDue {
+      switch state {
+      case .content: try scanContent(&at, end)
+      case .markup: try scanMarkup(&at, end)
+      case .elementName: try scanElementName(&at, end)
+      case .tag: try scanTag(&at, end)
+      case .attributeName: try scanAttributeName(&at, end)
+      case .equals: try scanEquals(&at, end)
+      case .quote: try scanQuote(&at, end)
+      case .value: _ = try scanValue(&at, end)
+      case .emptyTag: try scanEmptyTag(&at)
+      case .endName: try scanEndName(&at, end)
+      case .endTag: try scanEndTag(&at, end)
+      case .textBracket: try scanTextBracket(&at)
+      case .bang: try scanBang(&at)
+      case .cdata: try scanCDATA(&at, end)
+      case .cdataBracket: scanCDATABracket(&at)
+      case .reference, .referenceName, .referenceNumber, .decimal, .hexadecimal: try scanReference(&at)
+      case .between:
+        let from = at
+        while at < end, isWhitespace(at.pointee) { at += 1 }
+        examine(at - from)
+        if at > from { return .whitespace }
+        guard at.pointee == Byte.less else { throw .notWellFormed("character data between stanzas") }
+        itemEnd = position(at) &+ limits.stanzaBytes
+        beginMarkup(&at)
         return nil
+      case .start: try scanStart(&at)
+      case .mark: try scanMark(&at)
+      case .declaration: try scanDeclaration(&at)
+      case .prolog, .epilog: try scanOutside(&at, end)
+      case .closed, .failed: return nil
+      case .opened: return .opened(finishHeader())
+      case .complete: return .element(finishItem())
+      case .closing:
+        state = .closed
+        release()
+        return .closed
+      }
     }
+    return nil
+  }
 
-    @inline(__always)
-    mutating func beginMarkup(_ at: inout Cursor) {
-        markupStart = position(at)
-        at += 1
-        state = .markup
+  @inline(__always)
+  mutating func beginMarkup(_ at: inout Cursor) {
+    markupStart = position(at)
+    at += 1
+    state = .markup
+  }
+
+  // MARK: Tokens
+
+  /// The element is complete: its block, and everything ready for the next.
+  @inline(__always)
+  private mutating func finishItem() -> Arena {
+    let arena = builder.finish()
+    builder.nodeCount = 0
+    builder.byteCount = scope?.defaultCount ?? 0
+    bindings.reset()
+    itemEnd = Int.max
+    switch mode {
+    case .stream: state = .between
+    case .document:
+      state = .epilog
+      isOver = true
     }
+    return arena
+  }
 
-    // MARK: Tokens
+  /// The root's start tag is complete: its bindings become the scope.
+  private mutating func finishHeader() -> StreamHeader {
+    let header = Element(arena: builder.finish(), index: 0)
+    let scope = StreamScope(root: header, bindings: bindings, builder: builder)
+    self.scope = scope
+    builder.nodeCount = 0
+    bindings = BindingStack()
+    load()
+    itemEnd = Int.max
+    state = isRootEmpty ? .closing : .between
+    return scope.header(header)
+  }
 
-    /// The element is complete: its block, and everything ready for the next.
-    @inline(__always)
-    private mutating func finishItem() -> Arena {
-        let arena = builder.finish()
-        builder.nodeCount = 0
-        builder.byteCount = scope?.defaultCount ?? 0
-        bindings.reset()
-        itemEnd = Int.max
-        switch mode {
-        case .stream: state = .between
-        case .document:
-            state = .epilog
-            isOver = true
-        }
-        return arena
+  // MARK: Around the root element
+
+  private mutating func scanStart(_ at: inout Cursor) throws(XMLViolation) {
+    switch at.pointee {
+    case Byte.less:
+      beginMarkup(&at)
+      mayDeclare = true
+    case 0xEF where progress == 0: state = .mark
+    case 0xFE, 0xFF, 0x00: throw .unsupportedEncoding  // UTF-16 or UTF-32
+    default: state = .prolog
     }
+  }
 
-    /// The root's start tag is complete: its bindings become the scope.
-    private mutating func finishHeader() -> StreamHeader {
-        let header = Element(arena: builder.finish(), index: 0)
-        let scope = StreamScope(root: header, bindings: bindings, builder: builder)
-        self.scope = scope
-        builder.nodeCount = 0
-        bindings = BindingStack()
-        load()
-        itemEnd = Int.max
-        state = isRootEmpty ? .closing : .between
-        return scope.header(header)
+  /// A byte order mark, which RFC 6120 11.6 forbids to send; it does no harm.
+  private mutating func scanMark(_ at: inout Cursor) throws(XMLViolation) {
+    examine(1)
+    guard at.pointee == (progress == 0 ? 0xEF : progress == 1 ? 0xBB : 0xBF) else {
+      throw .notWellFormed("text before the root element")
     }
+    at += 1
+    progress += 1
+    if progress == 3 { state = .start }
+  }
 
-    // MARK: Around the root element
-
-    private mutating func scanStart(_ at: inout Cursor) throws(XMLViolation) {
-        switch at.pointee {
-        case Byte.less:
-            beginMarkup(&at)
-            mayDeclare = true
-        case 0xEF where progress == 0: state = .mark
-        case 0xFE, 0xFF, 0x00: throw .unsupportedEncoding  // UTF-16 or UTF-32
-        default: state = .prolog
-        }
+  private mutating func scanOutside(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) {
+    while at < end {
+      examine(1)
+      if at.pointee == Byte.less {
+        beginMarkup(&at)
+        mayDeclare = false
+        return
+      }
+      guard isWhitespace(at.pointee) else { throw .notWellFormed("text outside the root element") }
+      at += 1
     }
-
-    /// A byte order mark, which RFC 6120 11.6 forbids to send; it does no harm.
-    private mutating func scanMark(_ at: inout Cursor) throws(XMLViolation) {
-        examine(1)
-        guard at.pointee == (progress == 0 ? 0xEF : progress == 1 ? 0xBB : 0xBF) else { throw .notWellFormed("text before the root element") }
-        at += 1
-        progress += 1
-        if progress == 3 { state = .start }
-    }
-
-    private mutating func scanOutside(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) {
-        while at < end {
-            examine(1)
-            if at.pointee == Byte.less {
-                beginMarkup(&at)
-                mayDeclare = false
-                return
-            }
-            guard isWhitespace(at.pointee) else { throw .notWellFormed("text outside the root element") }
-            at += 1
-        }
-    }
+  }
 }

@@ -1,26 +1,26 @@
 /// The start tag of a stream's root element (RFC 6120 4.2, 4.7). The reader
 /// checks that it is well-formed, not that it is XMPP's.
 public struct StreamHeader: Sendable, Equatable {
-    /// The start tag as an element without content, for attributes that have
-    /// no property here.
-    public let element: Element
-    /// The prefix of the root element; empty for none.
-    public let prefix: String
-    /// The default namespace for the stream's children, the content namespace
-    /// (RFC 6120 4.8.2); empty for none.
-    public let defaultNamespace: String
-    /// The prefixes the header declared, with their namespaces
-    /// (RFC 6120 4.8.5).
-    public let declarations: [String: String]
+  /// The start tag as an element without content, for attributes that have
+  /// no property here.
+  public let element: Element
+  /// The prefix of the root element; empty for none.
+  public let prefix: String
+  /// The default namespace for the stream's children, the content namespace
+  /// (RFC 6120 4.8.2); empty for none.
+  public let defaultNamespace: String
+  /// The prefixes the header declared, with their namespaces
+  /// (RFC 6120 4.8.5).
+  public let declarations: [String: String]
 
-    /// The local part of the root's name.
-    public var local: String { element.local }
-    /// The namespace of the root element (RFC 6120 4.8.1).
-    public var namespace: String { element.namespace }
-    public var to: String? { element["to"] }
-    public var from: String? { element["from"] }
-    public var id: String? { element["id"] }
-    public var version: String? { element["version"] }
-    /// `xml:lang`, the default language of the stream (RFC 6120 4.7.4).
-    public var language: String? { element.language }
+  /// The local part of the root's name.
+  public var local: String { element.local }
+  /// The namespace of the root element (RFC 6120 4.8.1).
+  public var namespace: String { element.namespace }
+  public var to: String? { element["to"] }
+  public var from: String? { element["from"] }
+  public var id: String? { element["id"] }
+  public var version: String? { element["version"] }
+  /// `xml:lang`, the default language of the stream (RFC 6120 4.7.4).
+  public var language: String? { element.language }
 }

@@ -8,257 +8,257 @@ import XMPP
 /// How an authenticated stream comes to its session: it binds a resource (RFC 6120 7), resumes a former session (XEP-0198 5), or
 /// has both asked for in its request to authenticate (XEP-0388), where they are done before `<success/>` says so.
 extension XMPPConnection {
-    // MARK: Binding
+  // MARK: Binding
 
-    func bind(_ request: BindRequest) {
-        establish(request.resource) { connection, result in
-            switch result {
-            case .success(let session):
-                session.attach(connection)
-                connection.write { request.writeResult(session.jid, into: &$0) }
-                for hook in connection.house.table.bound { hook(session) }
-            case .failure(let error): connection.write { error.writeReply(to: request.stanza, into: &$0) }
-            }
-        }
+  func bind(_ request: BindRequest) {
+    establish(request.resource) { connection, result in
+      switch result {
+      case .success(let session):
+        session.attach(connection)
+        connection.write { request.writeResult(session.jid, into: &$0) }
+        for hook in connection.house.table.bound { hook(session) }
+      case .failure(let error): connection.write { error.writeReply(to: request.stanza, into: &$0) }
+      }
     }
+  }
 
-    /// Makes the session, under the resource asked for if it is free. It is yet to be attached.
-    private func establish(
-        _ resource: String?, holding: Bool = false,
-        then: @escaping (XMPPConnection, Result<XMPPSession, StanzaError>) -> Void
-    ) {
-        guard let user = machine.user else { return closeConnection() }
-        let id = house.parley.hub.user(at: user)
-        let connected = (id.map { house.parley.hub.attendances(of: $0) } ?? []).filter { $0.door == .xmpp }.map(\.resource)
-        switch binder.requested(resource, user: user, connected: connected, generated: House.randomID()) {
-        case .bind(let jid, replacing: _):
-            if let known, known.address == user { return attend(known, jid, holding: holding, then) }
-            answerLater({ try $0.user(user) }) { connection, result in
-                guard case .success(let found?) = result else {
-                    return connection.fail(StreamError(.internalServerError))
-                }
-                let party = Party(id: found.id, realm: found.realm, address: found.address)
-                connection.attend(party, jid, holding: holding, then)
-            }
-        case .refuse(let error): then(self, .failure(error))
-        case .close(let error): fail(error)
+  /// Makes the session, under the resource asked for if it is free. It is yet to be attached.
+  private func establish(
+    _ resource: String?, holding: Bool = false,
+    then: @escaping (XMPPConnection, Result<XMPPSession, StanzaError>) -> Void
+  ) {
+    guard let user = machine.user else { return closeConnection() }
+    let id = house.parley.hub.user(at: user)
+    let connected = (id.map { house.parley.hub.attendances(of: $0) } ?? []).filter { $0.door == .xmpp }.map(\.resource)
+    switch binder.requested(resource, user: user, connected: connected, generated: House.randomID()) {
+    case .bind(let jid, replacing: _):
+      if let known, known.address == user { return attend(known, jid, holding: holding, then) }
+      answerLater({ try $0.user(user) }) { connection, result in
+        guard case .success(let found?) = result else {
+          return connection.fail(StreamError(.internalServerError))
         }
+        let party = Party(id: found.id, realm: found.realm, address: found.address)
+        connection.attend(party, jid, holding: holding, then)
+      }
+    case .refuse(let error): then(self, .failure(error))
+    case .close(let error): fail(error)
     }
+  }
 
-    private func attend(
-        _ party: Party, _ jid: FullJID, holding: Bool,
-        _ then: @escaping (XMPPConnection, Result<XMPPSession, StanzaError>) -> Void
-    ) {
-        let session = XMPPSession(house: house, wheel: wheel, party: party, jid: jid)
-        pause(.machine)
-        session.attend(holding: holding) { [self] problem in
-            guard !isOver else { return session.end() }
-            if let problem {
-                then(self, .failure(StanzaError(problem)))
-            } else {
-                machine.bound(jid)
-                self.session = session
-                then(self, .success(session))
-            }
-            unpause(.machine)
-            flush()
+  private func attend(
+    _ party: Party, _ jid: FullJID, holding: Bool,
+    _ then: @escaping (XMPPConnection, Result<XMPPSession, StanzaError>) -> Void
+  ) {
+    let session = XMPPSession(house: house, wheel: wheel, party: party, jid: jid)
+    pause(.machine)
+    session.attend(holding: holding) { [self] problem in
+      guard !isOver else { return session.end() }
+      if let problem {
+        then(self, .failure(StanzaError(problem)))
+      } else {
+        machine.bound(jid)
+        self.session = session
+        then(self, .success(session))
+      }
+      unpause(.machine)
+      flush()
+    }
+  }
+
+  // MARK: Resuming
+
+  func manage(_ element: ManagementElement) {
+    if let session {
+      if let error = session.manage(element) { fail(error) }
+      return
+    }
+    guard case .resume(let previous, let handled) = element else {
+      return write { StreamManagement.writeFailed(.unexpectedRequest, into: &$0) }
+    }
+    resume(previous, handled: handled) { connection, outcome in
+      switch outcome {
+      case .resumed(let state):
+        connection.write {
+          StreamManagement.writeResumed(previous: previous, handled: state.management.handled, into: &$0)
         }
+      case .failed(let condition, let handled):
+        connection.write { StreamManagement.writeFailed(condition, handled: handled, into: &$0) }
+      }
     }
+  }
 
-    // MARK: Resuming
+  private enum Resumption {
+    case resumed(SessionState)
+    /// `<failed/>` with this condition and count; a resource may be bound instead.
+    case failed(StanzaError.Condition, handled: UInt32?)
+  }
 
-    func manage(_ element: ManagementElement) {
-        if let session {
-            if let error = session.manage(element) { fail(error) }
-            return
+  /// Goes on with a former session of the user. `answer` tells the client; what it missed follows.
+  private func resume(
+    _ previous: String, handled: UInt32, _ answer: @escaping (XMPPConnection, Resumption) -> Void
+  ) {
+    guard let user = machine.user else { return closeConnection() }
+    let nonce = PublicID(previous).map { StreamNonce(high: $0.high, low: $0.low) }
+    answerLater({ reader -> (User?, UInt32?) in
+      try (reader.user(user), nonce.flatMap { try reader.handled($0) })
+    }) { connection, result in
+      guard case .success((let found?, let durable)) = result else {
+        return answer(connection, .failed(.itemNotFound, handled: nil))
+      }
+      let party = Party(id: found.id, realm: found.realm, address: found.address)
+      guard let nonce, let former = connection.house.suspended.take(nonce, of: party) else {
+        let decision = ResumptionMachine<Sent>.refuse(durable.map { .expired(handled: $0) } ?? .unknown)
+        return connection.refuse(decision, answer)
+      }
+      connection.takeOver(former, handled: handled, answer)
+    }
+  }
+
+  private func refuse(_ decision: ResumeDecision, _ answer: (XMPPConnection, Resumption) -> Void) {
+    switch decision {
+    case .resumed: break
+    case .failed(let condition, let handled): answer(self, .failed(condition, handled: handled))
+    case .close(let error): fail(error)
+    }
+  }
+
+  /// The former session gives up its state on its own loop; a new one goes on with it here.
+  private func takeOver(
+    _ former: SessionHandle, handled: UInt32, _ answer: @escaping (XMPPConnection, Resumption) -> Void
+  ) {
+    pause(.machine)
+    let me = NIOLoopBound((connection: self, answer: answer), eventLoop: loop)
+    let handle = SessionHandle(party: former.party, wheel: wheel)
+    let loop = loop
+    let hub = house.parley.hub
+    former.reach { session in
+      let surrendered = session?.surrender(handled: handled, to: handle)
+      // From here on deliveries go to the new session's lane, which does not look at them before the state below has come.
+      if let surrendered, case .success = surrendered { _ = hub.replace(former, with: handle) }
+      loop.execute {
+        let (connection, answer) = me.value
+        switch surrendered {
+        case .success(let state)?:
+          let session = XMPPSession(
+            house: connection.house, wheel: connection.wheel, handle: handle, resuming: state)
+          if connection.isOver {
+            // The client is gone again: the state waits for its next attempt.
+            session.suspend()
+            handle.stands(session)
+          } else {
+            connection.machine.bound(state.jid)
+            connection.session = session
+            answer(connection, .resumed(state))
+            session.attach(connection)
+            session.replay(state.items)
+            handle.stands(session)
+            session.resumeReading()
+          }
+        // Whoever is gone must not take anybody's place by what else they asked for.
+        case .failure? where connection.isOver, nil where connection.isOver: break
+        case .failure(let refusal)?: connection.refuse(refusal.decision, answer)
+        case nil: connection.refuse(ResumptionMachine<Sent>.refuse(.unknown), answer)
         }
-        guard case .resume(let previous, let handled) = element else {
-            return write { StreamManagement.writeFailed(.unexpectedRequest, into: &$0) }
+        connection.unpause(.machine)
+        connection.flush()
+      }
+    }
+  }
+
+  // MARK: Both in the request to authenticate
+
+  /// XEP-0388 2.6.1, XEP-0386 3.2: first the former session; a resource where there is none, or none any more.
+  func admit(_ user: BareJID, _ data: [UInt8]?, _ request: AuthenticateRequest) {
+    let success = Success(user: user, data: data)
+    guard case .resume(let previous, let handled)? = request.resume else { return begin(request, success) }
+    resume(previous, handled: handled) { connection, outcome in
+      switch outcome {
+      case .resumed(let state):
+        connection.write(success, jid: state.jid) {
+          StreamManagement.writeResumed(previous: previous, handled: state.management.handled, into: &$0)
         }
-        resume(previous, handled: handled) { connection, outcome in
-            switch outcome {
-            case .resumed(let state):
-                connection.write {
-                    StreamManagement.writeResumed(previous: previous, handled: state.management.handled, into: &$0)
-                }
-            case .failed(let condition, let handled):
-                connection.write { StreamManagement.writeFailed(condition, handled: handled, into: &$0) }
-            }
+      case .failed(let condition, let handled):
+        var success = success
+        success.failed = (condition, handled)
+        connection.begin(request, success)
+      }
+    }
+  }
+
+  /// What `<success/>` says in any case.
+  private struct Success {
+    let user: BareJID
+    /// The mechanism's last word.
+    let data: [UInt8]?
+    /// Why the former session was not resumed.
+    var failed: (StanzaError.Condition, handled: UInt32?)?
+  }
+
+  private func begin(_ request: AuthenticateRequest, _ success: Success) {
+    guard let bind = request.bind else { return write(success, jid: nil) { _ in } }
+    let stable = request.agent?.id.map { Self.stableResource(of: success.user, agent: $0) }
+    let generated = stable ?? House.randomID()
+    establish(bind.resource(generated), holding: true) { connection, result in
+      // Without a resource the client may still bind one as of old, and is told why not.
+      guard case .success(let session) = result else { return connection.write(success, jid: nil) { _ in } }
+      if let stable { session.replaceOthers(named: stable) }
+      session.readsArchive = true
+      for feature in bind.features { connection.house.table.begin(session, with: feature) }
+      let user = session.party.id
+      connection.answerLater({ try Archive.ends(of: user, $0) }) { connection, ends in
+        // It was replaced or revoked meanwhile, when there was no connection that it could have told so.
+        guard !session.isEnded else { return connection.fail(StreamError(.conflict, "the session has ended")) }
+        connection.write(success, jid: session.jid) { writer in
+          writer.open(.bound)
+          if let wish = bind.features.first(where: { $0.is(.smEnable) }) {
+            Self.enable(wish, in: session, into: &writer)
+          }
+          if case .success(let ends) = ends { Archive.writeMetadata(ends, into: &writer) }
+          writer.close()
         }
+        session.attach(connection)
+        for hook in connection.house.table.bound { hook(session) }
+        session.resumeReading()
+      }
     }
+  }
 
-    private enum Resumption {
-        case resumed(SessionState)
-        /// `<failed/>` with this condition and count; a resource may be bound instead.
-        case failed(StanzaError.Condition, handled: UInt32?)
+  /// XEP-0386 3.2: what became of it is said in any case.
+  private static func enable(_ wish: Element, in session: XMPPSession, into writer: inout ElementWriter) {
+    do throws(StanzaError) {
+      guard case .enable(let resume, let max)? = try ManagementElement(wish) else { return }
+      session.enable(resume: resume, max: max).write(into: &writer)
+    } catch {
+      StreamManagement.writeFailed(error.condition, into: &writer)
     }
+  }
 
-    /// Goes on with a former session of the user. `answer` tells the client; what it missed follows.
-    private func resume(
-        _ previous: String, handled: UInt32, _ answer: @escaping (XMPPConnection, Resumption) -> Void
-    ) {
-        guard let user = machine.user else { return closeConnection() }
-        let nonce = PublicID(previous).map { StreamNonce(high: $0.high, low: $0.low) }
-        answerLater({ reader -> (User?, UInt32?) in
-            try (reader.user(user), nonce.flatMap { try reader.handled($0) })
-        }) { connection, result in
-            guard case .success((let found?, let durable)) = result else {
-                return answer(connection, .failed(.itemNotFound, handled: nil))
-            }
-            let party = Party(id: found.id, realm: found.realm, address: found.address)
-            guard let nonce, let former = connection.house.suspended.take(nonce, of: party) else {
-                let decision = ResumptionMachine<Sent>.refuse(durable.map { .expired(handled: $0) } ?? .unknown)
-                return connection.refuse(decision, answer)
-            }
-            connection.takeOver(former, handled: handled, answer)
-        }
+  private func write(_ success: Success, jid: FullJID?, _ parts: (inout ElementWriter) -> Void) {
+    write { writer in
+      writer.open(Name("success", NS.sasl2))
+      if let data = success.data {
+        writer.open("additional-data")
+        writer.text(Base64.encode(data))
+        writer.close()
+      }
+      writer.open("authorization-identifier")
+      writer.text(jid?.description ?? success.user.description)
+      writer.close()
+      if let (condition, handled) = success.failed {
+        StreamManagement.writeFailed(condition, handled: handled, into: &writer)
+      }
+      parts(&writer)
+      writer.close()
+      StreamFraming.document.writeFeatures(machine.offered, into: &writer)
     }
+  }
 
-    private func refuse(_ decision: ResumeDecision, _ answer: (XMPPConnection, Resumption) -> Void) {
-        switch decision {
-        case .resumed: break
-        case .failed(let condition, let handled): answer(self, .failed(condition, handled: handled))
-        case .close(let error): fail(error)
-        }
+  /// The same installation gets the same resource (XEP-0386 3.3), so that a session it lost is replaced and not doubled. The
+  /// id itself is not to be seen in it.
+  private static func stableResource(of user: BareJID, agent: String) -> String {
+    let hash = SHA256.hash(data: Array("\(user)\n\(agent)".utf8))
+    return hash.prefix(9).reduce(into: "") { text, byte in
+      text += String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
     }
-
-    /// The former session gives up its state on its own loop; a new one goes on with it here.
-    private func takeOver(
-        _ former: SessionHandle, handled: UInt32, _ answer: @escaping (XMPPConnection, Resumption) -> Void
-    ) {
-        pause(.machine)
-        let me = NIOLoopBound((connection: self, answer: answer), eventLoop: loop)
-        let handle = SessionHandle(party: former.party, wheel: wheel)
-        let loop = loop
-        let hub = house.parley.hub
-        former.reach { session in
-            let surrendered = session?.surrender(handled: handled, to: handle)
-            // From here on deliveries go to the new session's lane, which does not look at them before the state below has come.
-            if let surrendered, case .success = surrendered { _ = hub.replace(former, with: handle) }
-            loop.execute {
-                let (connection, answer) = me.value
-                switch surrendered {
-                case .success(let state)?:
-                    let session = XMPPSession(
-                        house: connection.house, wheel: connection.wheel, handle: handle, resuming: state)
-                    if connection.isOver {
-                        // The client is gone again: the state waits for its next attempt.
-                        session.suspend()
-                        handle.stands(session)
-                    } else {
-                        connection.machine.bound(state.jid)
-                        connection.session = session
-                        answer(connection, .resumed(state))
-                        session.attach(connection)
-                        session.replay(state.items)
-                        handle.stands(session)
-                        session.resumeReading()
-                    }
-                // Whoever is gone must not take anybody's place by what else they asked for.
-                case .failure? where connection.isOver, nil where connection.isOver: break
-                case .failure(let refusal)?: connection.refuse(refusal.decision, answer)
-                case nil: connection.refuse(ResumptionMachine<Sent>.refuse(.unknown), answer)
-                }
-                connection.unpause(.machine)
-                connection.flush()
-            }
-        }
-    }
-
-    // MARK: Both in the request to authenticate
-
-    /// XEP-0388 2.6.1, XEP-0386 3.2: first the former session; a resource where there is none, or none any more.
-    func admit(_ user: BareJID, _ data: [UInt8]?, _ request: AuthenticateRequest) {
-        let success = Success(user: user, data: data)
-        guard case .resume(let previous, let handled)? = request.resume else { return begin(request, success) }
-        resume(previous, handled: handled) { connection, outcome in
-            switch outcome {
-            case .resumed(let state):
-                connection.write(success, jid: state.jid) {
-                    StreamManagement.writeResumed(previous: previous, handled: state.management.handled, into: &$0)
-                }
-            case .failed(let condition, let handled):
-                var success = success
-                success.failed = (condition, handled)
-                connection.begin(request, success)
-            }
-        }
-    }
-
-    /// What `<success/>` says in any case.
-    private struct Success {
-        let user: BareJID
-        /// The mechanism's last word.
-        let data: [UInt8]?
-        /// Why the former session was not resumed.
-        var failed: (StanzaError.Condition, handled: UInt32?)?
-    }
-
-    private func begin(_ request: AuthenticateRequest, _ success: Success) {
-        guard let bind = request.bind else { return write(success, jid: nil) { _ in } }
-        let stable = request.agent?.id.map { Self.stableResource(of: success.user, agent: $0) }
-        let generated = stable ?? House.randomID()
-        establish(bind.resource(generated), holding: true) { connection, result in
-            // Without a resource the client may still bind one as of old, and is told why not.
-            guard case .success(let session) = result else { return connection.write(success, jid: nil) { _ in } }
-            if let stable { session.replaceOthers(named: stable) }
-            session.readsArchive = true
-            for feature in bind.features { connection.house.table.begin(session, with: feature) }
-            let user = session.party.id
-            connection.answerLater({ try Archive.ends(of: user, $0) }) { connection, ends in
-                // It was replaced or revoked meanwhile, when there was no connection that it could have told so.
-                guard !session.isEnded else { return connection.fail(StreamError(.conflict, "the session has ended")) }
-                connection.write(success, jid: session.jid) { writer in
-                    writer.open(.bound)
-                    if let wish = bind.features.first(where: { $0.is(.smEnable) }) {
-                        Self.enable(wish, in: session, into: &writer)
-                    }
-                    if case .success(let ends) = ends { Archive.writeMetadata(ends, into: &writer) }
-                    writer.close()
-                }
-                session.attach(connection)
-                for hook in connection.house.table.bound { hook(session) }
-                session.resumeReading()
-            }
-        }
-    }
-
-    /// XEP-0386 3.2: what became of it is said in any case.
-    private static func enable(_ wish: Element, in session: XMPPSession, into writer: inout ElementWriter) {
-        do throws(StanzaError) {
-            guard case .enable(let resume, let max)? = try ManagementElement(wish) else { return }
-            session.enable(resume: resume, max: max).write(into: &writer)
-        } catch {
-            StreamManagement.writeFailed(error.condition, into: &writer)
-        }
-    }
-
-    private func write(_ success: Success, jid: FullJID?, _ parts: (inout ElementWriter) -> Void) {
-        write { writer in
-            writer.open(Name("success", NS.sasl2))
-            if let data = success.data {
-                writer.open("additional-data")
-                writer.text(Base64.encode(data))
-                writer.close()
-            }
-            writer.open("authorization-identifier")
-            writer.text(jid?.description ?? success.user.description)
-            writer.close()
-            if let (condition, handled) = success.failed {
-                StreamManagement.writeFailed(condition, handled: handled, into: &writer)
-            }
-            parts(&writer)
-            writer.close()
-            StreamFraming.document.writeFeatures(machine.offered, into: &writer)
-        }
-    }
-
-    /// The same installation gets the same resource (XEP-0386 3.3), so that a session it lost is replaced and not doubled. The
-    /// id itself is not to be seen in it.
-    private static func stableResource(of user: BareJID, agent: String) -> String {
-        let hash = SHA256.hash(data: Array("\(user)\n\(agent)".utf8))
-        return hash.prefix(9).reduce(into: "") { text, byte in
-            text += String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }
-    }
+  }
 }

@@ -57,7 +57,11 @@ struct FeatureTable: Sendable {
   typealias Gate = @Sendable (Turn) throws(StanzaError) -> Void
   typealias SessionHook = @Sendable (XMPPSession) -> Void
 
-  private struct IQKey: Hashable { let hash: UInt64; let isSet: Bool; let target: Target }
+  private struct IQKey: Hashable {
+    let hash: UInt64
+    let isSet: Bool
+    let target: Target
+  }
   private var iqs: [IQKey: (name: Name, handler: IQHandler)] = [:]
   private var readers: [UInt64: (name: Name, read: ChildReader)] = [:]
   private var elements: [UInt64: (name: Name, hook: SessionHook)] = [:]
@@ -69,7 +73,11 @@ struct FeatureTable: Sendable {
   private(set) var advertised: [Target: [String]] = [:]
   private(set) var identities: [Target: [Identity]] = [:]
 
-  struct Identity: Sendable, Hashable { let category: String; let type: String; let name: String? }
+  struct Identity: Sendable, Hashable {
+    let category: String
+    let type: String
+    let name: String?
+  }
 
   // MARK: Registration: the whole surface of a feature
 

@@ -66,7 +66,9 @@ enum Features {
   static func streamFeatures(_ table: FeatureTable, _ authentication: AuthenticationPolicy) -> [StreamFeature] {
     // Silence is asked about first, then ends the connection (XEP-0478 3.1).
     let idle = Int(DoorLimits.silence.nanoseconds / 1_000_000_000)
-    let inline = [StreamFeature.inlineBind(table.inlineFeatures + ["\(NS.streamManagement)"]), Element(.streamManagement)]
+    let inline = [
+      StreamFeature.inlineBind(table.inlineFeatures + ["\(NS.streamManagement)"]), Element(.streamManagement),
+    ]
     return StreamFeature.authentication(authentication, inline: inline) + [
       .streamManagement,
       .rosterVersioning,

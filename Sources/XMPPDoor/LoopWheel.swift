@@ -1,7 +1,7 @@
 import Dialogs
 import NIOCore
-import XMPP
 import XMLStream
+import XMPP
 
 /// What the sessions of one event loop share: the lane, one timer for all of
 /// them (a timer each would cost more than the session), and spare writers, so

@@ -356,7 +356,9 @@ final class XMPPSession {
     case .presence(let presence):
       // A client that does not read loses presence it will be told again; it
       // never loses that somebody went.
-      if presence.isAvailable, isUnread, let connection, connection.gatheredBytes > DoorLimits.waitingBytesMax { return }
+      if presence.isAvailable, isUnread, let connection, connection.gatheredBytes > DoorLimits.waitingBytesMax {
+        return
+      }
       Outbound.presence(presence, to: self)
     case .stanza(let stanza): Outbound.relayed(stanza, form, to: self)
     case .profile: break
@@ -390,7 +392,9 @@ final class XMPPSession {
       return
     }
     let item: Sent
-    if let kept { item = kept } else {
+    if let kept {
+      item = kept
+    } else {
       var writer = StreamFraming.document.writer()
       body(&writer)
       item = .bytes(writer.buffer)
@@ -455,7 +459,8 @@ final class XMPPSession {
   private func readOn(after: Position) {
     let user = party.id
     let seats = rooms.followed
-    fetch({ try $0.feed(of: user, rooms: seats, after: after, limit: Limits.feedPageMax, all: true) }) { [self] result in
+    fetch({ try $0.feed(of: user, rooms: seats, after: after, limit: Limits.feedPageMax, all: true) }) {
+      [self] result in
       guard case .success(let entries) = result else { return unreadable() }
       if isUnread {
         // The page is read again when the client reads.
@@ -643,7 +648,8 @@ final class XMPPSession {
       return .failure(Refusal(decision: decision))
     }
     if !rooms.isEmpty {
-      parley.submitSurely(Post(author: party, intent: .room(.reseat(from: self.handle.id, to: heir)), completion: .none))
+      parley.submitSurely(
+        Post(author: party, intent: .room(.reseat(from: self.handle.id, to: heir)), completion: .none))
     }
     isEnded = true
     paced = []

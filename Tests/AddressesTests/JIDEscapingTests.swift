@@ -61,7 +61,8 @@ import Testing
     var random = SplitMix(seed: 106)
     let alphabet = Array(#"\\\2057cfa3e4@ &'"/:<>bCé"#)
     for _ in 0..<20_000 {
-      let foreign = String((0..<Int.random(in: 0...8, using: &random)).map { _ in alphabet.randomElement(using: &random)! })
+      let foreign = String(
+        (0..<Int.random(in: 0...8, using: &random)).map { _ in alphabet.randomElement(using: &random)! })
       #expect(JIDEscaping.unescape(JIDEscaping.escape(foreign)) == foreign)
     }
   }

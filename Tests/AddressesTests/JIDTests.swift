@@ -10,23 +10,24 @@ private func outcome(_ string: String) -> Result<String, JIDError> {
 /// The examples of RFC 7622 3.5.
 @Suite struct JIDExamples {
   /// Table 1, with the parts each consists of.
-  @Test(arguments: [
-    (1, "juliet@example.com", "juliet", "example.com", nil),
-    (2, "juliet@example.com/foo", "juliet", "example.com", "foo"),
-    (3, "juliet@example.com/foo bar", "juliet", "example.com", "foo bar"),
-    (4, "juliet@example.com/foo@bar", "juliet", "example.com", "foo@bar"),
-    (5, #"foo\20bar@example.com"#, #"foo\20bar"#, "example.com", nil),
-    (6, "fussball@example.com", "fussball", "example.com", nil),
-    (7, "fu\u{DF}ball@example.com", "fu\u{DF}ball", "example.com", nil),
-    (8, "\u{3C0}@example.com", "\u{3C0}", "example.com", nil),
-    (9, "\u{3A3}@example.com/foo", "\u{3C3}", "example.com", "foo"),
-    (10, "\u{3C3}@example.com/foo", "\u{3C3}", "example.com", "foo"),
-    (11, "\u{3C2}@example.com/foo", "\u{3C2}", "example.com", "foo"),
-    (12, "king@example.com/\u{265A}", "king", "example.com", "\u{265A}"),
-    (13, "example.com", nil, "example.com", nil),
-    (14, "example.com/foobar", nil, "example.com", "foobar"),
-    (15, "a.example.com/b@example.net", nil, "a.example.com", "b@example.net"),
-  ] as [(Int, String, String?, String, String?)])
+  @Test(
+    arguments: [
+      (1, "juliet@example.com", "juliet", "example.com", nil),
+      (2, "juliet@example.com/foo", "juliet", "example.com", "foo"),
+      (3, "juliet@example.com/foo bar", "juliet", "example.com", "foo bar"),
+      (4, "juliet@example.com/foo@bar", "juliet", "example.com", "foo@bar"),
+      (5, #"foo\20bar@example.com"#, #"foo\20bar"#, "example.com", nil),
+      (6, "fussball@example.com", "fussball", "example.com", nil),
+      (7, "fu\u{DF}ball@example.com", "fu\u{DF}ball", "example.com", nil),
+      (8, "\u{3C0}@example.com", "\u{3C0}", "example.com", nil),
+      (9, "\u{3A3}@example.com/foo", "\u{3C3}", "example.com", "foo"),
+      (10, "\u{3C3}@example.com/foo", "\u{3C3}", "example.com", "foo"),
+      (11, "\u{3C2}@example.com/foo", "\u{3C2}", "example.com", "foo"),
+      (12, "king@example.com/\u{265A}", "king", "example.com", "\u{265A}"),
+      (13, "example.com", nil, "example.com", nil),
+      (14, "example.com/foobar", nil, "example.com", "foobar"),
+      (15, "a.example.com/b@example.net", nil, "a.example.com", "b@example.net"),
+    ] as [(Int, String, String?, String, String?)])
   func legal(number: Int, string: String, local: String?, domain: String, resource: String?) throws {
     let jid = try JID(string)
     #expect(jid.local == local)
@@ -38,16 +39,17 @@ private func outcome(_ string: String) -> Result<String, JIDError> {
   }
 
   /// Table 2.
-  @Test(arguments: [
-    (16, #""juliet"@example.com"#, .disallowed(.local, "\"")),
-    (17, "foo bar@example.com", .disallowed(.local, " ")),
-    (18, "juliet@example.com/ foo", .disallowed(.resource, " ")),
-    (19, "@example.com/", .empty(.local)),
-    (20, "henry\u{2163}@example.com", .disallowed(.local, "\u{2173}")),
-    (21, "\u{265A}@example.com", .disallowed(.local, "\u{265A}")),
-    (22, "juliet@", .empty(.domain)),
-    (23, "/foobar", .empty(.domain)),
-  ] as [(Int, String, JIDError)])
+  @Test(
+    arguments: [
+      (16, #""juliet"@example.com"#, .disallowed(.local, "\"")),
+      (17, "foo bar@example.com", .disallowed(.local, " ")),
+      (18, "juliet@example.com/ foo", .disallowed(.resource, " ")),
+      (19, "@example.com/", .empty(.local)),
+      (20, "henry\u{2163}@example.com", .disallowed(.local, "\u{2173}")),
+      (21, "\u{265A}@example.com", .disallowed(.local, "\u{265A}")),
+      (22, "juliet@", .empty(.domain)),
+      (23, "/foobar", .empty(.domain)),
+    ] as [(Int, String, JIDError)])
   func violations(number: Int, string: String, error: JIDError) {
     #expect(outcome(string) == .failure(error))
     #expect(JID(parsing: string) == nil)
@@ -64,18 +66,19 @@ private func outcome(_ string: String) -> Result<String, JIDError> {
 
 @Suite struct JIDParsing {
   /// RFC 7622 3.2, 3.3.1, 3.4: each violation names its part.
-  @Test(arguments: [
-    ("", .empty(.domain)), ("@", .empty(.domain)), ("/", .empty(.domain)), (".", .empty(.domain)),
-    ("example.com/", .empty(.resource)), ("@example.com", .empty(.local)), ("a@/b", .empty(.domain)),
-    ("a@b@c", .disallowed(.domain, "@")), ("a&b@c", .disallowed(.local, "&")), ("a'b@c", .disallowed(.local, "'")),
-    ("a:b@c", .disallowed(.local, ":")), ("a<b@c", .disallowed(.local, "<")), ("a>b@c", .disallowed(.local, ">")),
-    ("a\tb@c", .disallowed(.local, "\t")), ("a@b c", .disallowed(.domain, " ")), ("a@b_c", .disallowed(.domain, "_")),
-    ("a@b/c\u{0}", .disallowed(.resource, "\u{0}")), ("a@b/c\u{AD}", .disallowed(.resource, "\u{AD}")),
-    ("a@b/c\u{E000}", .disallowed(.resource, "\u{E000}")), ("a@b/\u{A0}c", .disallowed(.resource, " ")),
-    // The full-width forms of the separators are no separators (RFC 7622 3.1), and map to what is not allowed.
-    ("a\u{FF20}b", .disallowed(.domain, "@")), ("a\u{FF0F}b@c", .disallowed(.local, "/")),
-    ("a\u{FF20}b@c", .disallowed(.local, "@")),
-  ] as [(String, JIDError)])
+  @Test(
+    arguments: [
+      ("", .empty(.domain)), ("@", .empty(.domain)), ("/", .empty(.domain)), (".", .empty(.domain)),
+      ("example.com/", .empty(.resource)), ("@example.com", .empty(.local)), ("a@/b", .empty(.domain)),
+      ("a@b@c", .disallowed(.domain, "@")), ("a&b@c", .disallowed(.local, "&")), ("a'b@c", .disallowed(.local, "'")),
+      ("a:b@c", .disallowed(.local, ":")), ("a<b@c", .disallowed(.local, "<")), ("a>b@c", .disallowed(.local, ">")),
+      ("a\tb@c", .disallowed(.local, "\t")), ("a@b c", .disallowed(.domain, " ")), ("a@b_c", .disallowed(.domain, "_")),
+      ("a@b/c\u{0}", .disallowed(.resource, "\u{0}")), ("a@b/c\u{AD}", .disallowed(.resource, "\u{AD}")),
+      ("a@b/c\u{E000}", .disallowed(.resource, "\u{E000}")), ("a@b/\u{A0}c", .disallowed(.resource, " ")),
+      // The full-width forms of the separators are no separators (RFC 7622 3.1), and map to what is not allowed.
+      ("a\u{FF20}b", .disallowed(.domain, "@")), ("a\u{FF0F}b@c", .disallowed(.local, "/")),
+      ("a\u{FF20}b@c", .disallowed(.local, "@")),
+    ] as [(String, JIDError)])
   func violations(string: String, error: JIDError) {
     #expect(outcome(string) == .failure(error))
   }
@@ -102,7 +105,8 @@ private func outcome(_ string: String) -> Result<String, JIDError> {
 
   /// Each part has at most 1023 octets, after normalisation (RFC 7622 3.1).
   @Test func lengths() throws {
-    let long = String(repeating: "a", count: 1023), longer = long + "a"
+    let long = String(repeating: "a", count: 1023)
+    let longer = long + "a"
     let domain = Array(repeating: "a", count: 512).joined(separator: ".")
     let jid = try JID("\(long)@\(domain)/\(long)")
     #expect(jid.description.utf8.count == 3071)
@@ -172,29 +176,31 @@ private func outcome(_ string: String) -> Result<String, JIDError> {
 }
 
 @Suite struct DomainpartRules {
-  @Test(arguments: [
-    ("Example.COM", "example.com"),
-    ("B\u{DC}CHER.example", "b\u{FC}cher.example"),
-    ("bu\u{308}cher.example", "b\u{FC}cher.example"),
-    // RFC 3492 7.1 writes labels as Punycode; here with their prefix (RFC 7622 3.2.1: A-labels become U-labels).
-    ("xn--bcher-kva.example", "b\u{FC}cher.example"),
-    ("XN--BCHER-KVA.example", "b\u{FC}cher.example"),
-    ("xn--ihqwcrb4cv8a8dqg056pqjye", "\u{4ED6}\u{4EEC}\u{4E3A}\u{4EC0}\u{4E48}\u{4E0D}\u{8BF4}\u{4E2D}\u{6587}"),  // (B)
-    ("xn--4dbcagdahymbxekheh6e0a7fei0b", "למההםפשוטלאמדבריםעברית"),  // (F)
-    ("fa\u{DF}.example", "fa\u{DF}.example"),
-    ("\u{FF45}xample\u{FF0E}com", "example.com"),
-    ("\u{4F8B}\u{3002}\u{6D4B}\u{8BD5}", "\u{4F8B}.\u{6D4B}\u{8BD5}"),
-    ("l\u{B7}l.cat", nil),
-    ("l\u{B7}la.cat", nil),
-    ("\u{13A0}\u{13A1}.example", "\u{13A0}\u{13A1}.example"),
-    ("[::1]", "[::1]"),
-    ("[2001:DB8::A]", "[2001:db8::a]"),
-    ("[1:2:3:4:5:6:7:8]", nil),
-    ("[::ffff:192.0.2.1]", nil),
-    ("[fe80::1%25Eth0]", "[fe80::1%25Eth0]"),
-    ("192.0.2.1", nil),
-    ("a--b.example", nil),
-  ] as [(String, String?)])
+  @Test(
+    arguments: [
+      ("Example.COM", "example.com"),
+      ("B\u{DC}CHER.example", "b\u{FC}cher.example"),
+      ("bu\u{308}cher.example", "b\u{FC}cher.example"),
+      // RFC 3492 7.1 writes labels as Punycode; here with their prefix (RFC 7622 3.2.1: A-labels become U-labels).
+      ("xn--bcher-kva.example", "b\u{FC}cher.example"),
+      ("XN--BCHER-KVA.example", "b\u{FC}cher.example"),
+      // (B)
+      ("xn--ihqwcrb4cv8a8dqg056pqjye", "\u{4ED6}\u{4EEC}\u{4E3A}\u{4EC0}\u{4E48}\u{4E0D}\u{8BF4}\u{4E2D}\u{6587}"),
+      ("xn--4dbcagdahymbxekheh6e0a7fei0b", "למההםפשוטלאמדבריםעברית"),  // (F)
+      ("fa\u{DF}.example", "fa\u{DF}.example"),
+      ("\u{FF45}xample\u{FF0E}com", "example.com"),
+      ("\u{4F8B}\u{3002}\u{6D4B}\u{8BD5}", "\u{4F8B}.\u{6D4B}\u{8BD5}"),
+      ("l\u{B7}l.cat", nil),
+      ("l\u{B7}la.cat", nil),
+      ("\u{13A0}\u{13A1}.example", "\u{13A0}\u{13A1}.example"),
+      ("[::1]", "[::1]"),
+      ("[2001:DB8::A]", "[2001:db8::a]"),
+      ("[1:2:3:4:5:6:7:8]", nil),
+      ("[::ffff:192.0.2.1]", nil),
+      ("[fe80::1%25Eth0]", "[fe80::1%25Eth0]"),
+      ("192.0.2.1", nil),
+      ("a--b.example", nil),
+    ] as [(String, String?)])
   func accepted(string: String, normal: String?) throws {
     let domain = try Domainpart.enforce(string)
     #expect(domain == normal ?? string)
@@ -202,28 +208,32 @@ private func outcome(_ string: String) -> Result<String, JIDError> {
     #expect(try JID(string).domain == domain)
   }
 
-  @Test(arguments: [
-    ("a..b", .malformed(.domain)), (".a", .malformed(.domain)), ("a..", .malformed(.domain)),
-    ("-a.b", .malformed(.domain)), ("a-.b", .malformed(.domain)), ("a.-", .malformed(.domain)),
-    ("\u{FC}bc--x", nil), ("\u{FC}a--x", .malformed(.domain)),
-    ("xn--", .malformed(.domain)), ("xn--a", .disallowed(.domain, "\u{80}")), ("xn--abc-", .malformed(.domain)),
-    ("xn--BCHER-\u{FC}", .malformed(.domain)), ("xn--99999999", .malformed(.domain)),
-    ("xn--bcher-kvb\(String(repeating: "a", count: 60))", .malformed(.domain)),
-    // An A-label must encode what needs no mapping: here "B\u{DC}cher".
-    ("xn--bcher-ipa", .malformed(.domain)),
-    ("a\u{2215}b", .disallowed(.domain, "\u{2215}")), ("\u{265A}.example", .disallowed(.domain, "\u{265A}")),
-    ("a!b", .disallowed(.domain, "!")), ("\u{301}a", .disallowed(.domain, "\u{301}")),
-    ("a\u{B7}b", .disallowed(.domain, "\u{B7}")), ("a\u{200D}b", .disallowed(.domain, "\u{200D}")),
-    ("\u{20D0}a", .disallowed(.domain, "\u{20D0}")),
-    // One right-to-left label makes every label subject to the rule (RFC 5893 1.4).
-    ("\u{5D0}.0a", .bidi(.domain)), ("\u{5D0}a.example", .bidi(.domain)),
-    ("[::1", .malformed(.domain)), ("[]", .malformed(.domain)), ("[1:2]", .malformed(.domain)),
-    ("[1:2:3:4:5:6:7:8:9]", .malformed(.domain)), ("[1::2::3]", .malformed(.domain)), ("[:1::2]", .malformed(.domain)),
-    ("[1:2:3:4:5:6:7:]", .malformed(.domain)), ("[12345::]", .malformed(.domain)), ("[::1.2.3.256]", .malformed(.domain)),
-    ("[::1.2.3.4.5]", .malformed(.domain)), ("[::01.2.3.4]", .malformed(.domain)), ("[::1%251%2]", .malformed(.domain)),
-    ("[::1%eth0]", .malformed(.domain)), ("[v1.a]", .malformed(.domain)), ("[::g]", .malformed(.domain)),
-    ("::1", .disallowed(.domain, ":")),
-  ] as [(String, JIDError?)])
+  @Test(
+    arguments: [
+      ("a..b", .malformed(.domain)), (".a", .malformed(.domain)), ("a..", .malformed(.domain)),
+      ("-a.b", .malformed(.domain)), ("a-.b", .malformed(.domain)), ("a.-", .malformed(.domain)),
+      ("\u{FC}bc--x", nil), ("\u{FC}a--x", .malformed(.domain)),
+      ("xn--", .malformed(.domain)), ("xn--a", .disallowed(.domain, "\u{80}")), ("xn--abc-", .malformed(.domain)),
+      ("xn--BCHER-\u{FC}", .malformed(.domain)), ("xn--99999999", .malformed(.domain)),
+      ("xn--bcher-kvb\(String(repeating: "a", count: 60))", .malformed(.domain)),
+      // An A-label must encode what needs no mapping: here "B\u{DC}cher".
+      ("xn--bcher-ipa", .malformed(.domain)),
+      ("a\u{2215}b", .disallowed(.domain, "\u{2215}")), ("\u{265A}.example", .disallowed(.domain, "\u{265A}")),
+      ("a!b", .disallowed(.domain, "!")), ("\u{301}a", .disallowed(.domain, "\u{301}")),
+      ("a\u{B7}b", .disallowed(.domain, "\u{B7}")), ("a\u{200D}b", .disallowed(.domain, "\u{200D}")),
+      ("\u{20D0}a", .disallowed(.domain, "\u{20D0}")),
+      // One right-to-left label makes every label subject to the rule (RFC 5893 1.4).
+      ("\u{5D0}.0a", .bidi(.domain)), ("\u{5D0}a.example", .bidi(.domain)),
+      ("[::1", .malformed(.domain)), ("[]", .malformed(.domain)), ("[1:2]", .malformed(.domain)),
+      ("[1:2:3:4:5:6:7:8:9]", .malformed(.domain)), ("[1::2::3]", .malformed(.domain)),
+      ("[:1::2]", .malformed(.domain)),
+      ("[1:2:3:4:5:6:7:]", .malformed(.domain)), ("[12345::]", .malformed(.domain)),
+      ("[::1.2.3.256]", .malformed(.domain)),
+      ("[::1.2.3.4.5]", .malformed(.domain)), ("[::01.2.3.4]", .malformed(.domain)),
+      ("[::1%251%2]", .malformed(.domain)),
+      ("[::1%eth0]", .malformed(.domain)), ("[v1.a]", .malformed(.domain)), ("[::g]", .malformed(.domain)),
+      ("::1", .disallowed(.domain, ":")),
+    ] as [(String, JIDError?)])
   func refused(string: String, error: JIDError?) {
     let found: JIDError?
     do {

@@ -127,31 +127,35 @@ private func expect(
       expect(.usernameCaseMapped, String(scalar), .disallowed(scalar))
       expect(.opaqueString, String(scalar), String(scalar))
     }
-    for scalar: Unicode.Scalar in ["\u{DF}", "\u{3C2}", "\u{6FD}", "\u{F0B}", "\u{3007}", "^", "+", "\u{4E00}", "\u{1F600}"] {
+    for scalar: Unicode.Scalar in [
+      "\u{DF}", "\u{3C2}", "\u{6FD}", "\u{F0B}", "\u{3007}", "^", "+", "\u{4E00}", "\u{1F600}",
+    ] {
       expect(.opaqueString, String(scalar), String(scalar))
     }
   }
 
   /// RFC 5892 Appendix A, rule by rule: allowed here, refused there. Identifiers are judged after mapping to lower case.
-  @Test(arguments: [
-    // A.1: after a virama, or where letters would join.
-    ("\u{915}\u{94D}\u{200C}\u{937}", nil), ("\u{628}\u{200C}\u{627}", nil), ("\u{628}\u{64E}\u{200C}\u{64E}\u{627}", nil),
-    ("a\u{200C}b", "\u{200C}"), ("\u{628}\u{200C}", "\u{200C}"), ("\u{200C}\u{627}", "\u{200C}"),
-    ("\u{627}\u{200C}\u{628}", "\u{200C}"), ("\u{628}\u{200C}\u{627}\u{200C}\u{627}", "\u{200C}"),
-    // A.2: after a virama.
-    ("\u{915}\u{94D}\u{200D}\u{937}", nil), ("\u{628}\u{200D}\u{627}", "\u{200D}"), ("\u{200D}", "\u{200D}"),
-    // A.3: between two l.
-    ("l\u{B7}l", nil), ("L\u{B7}l", "\u{B7}"), ("l\u{B7}", "\u{B7}"), ("\u{B7}l", "\u{B7}"), ("a\u{B7}l", "\u{B7}"),
-    // A.4: before Greek.
-    ("\u{375}\u{3B1}", nil), ("\u{3B1}\u{375}", "\u{375}"), ("\u{375}a", "\u{375}"),
-    // A.5 and A.6: after Hebrew.
-    ("\u{5D0}\u{5F3}", nil), ("\u{5D0}\u{5F4}\u{5D1}", nil), ("\u{5F3}\u{5D0}", "\u{5F3}"), ("a\u{5F4}", "\u{5F4}"),
-    // A.7: with Hiragana, Katakana or Han somewhere.
-    ("\u{30FB}\u{3042}", nil), ("\u{30A2}\u{30FB}", nil), ("\u{4E00}a\u{30FB}", nil), ("a\u{30FB}b", "\u{30FB}"),
-    // A.8 and A.9: not both kinds of digits.
-    ("\u{627}\u{660}\u{661}", nil), ("\u{627}\u{6F0}", nil), ("\u{627}\u{660}\u{6F0}", "\u{660}"),
-    ("\u{627}\u{6F0}\u{660}", "\u{6F0}"),
-  ] as [(String, Unicode.Scalar?)])
+  @Test(
+    arguments: [
+      // A.1: after a virama, or where letters would join.
+      ("\u{915}\u{94D}\u{200C}\u{937}", nil), ("\u{628}\u{200C}\u{627}", nil),
+      ("\u{628}\u{64E}\u{200C}\u{64E}\u{627}", nil),
+      ("a\u{200C}b", "\u{200C}"), ("\u{628}\u{200C}", "\u{200C}"), ("\u{200C}\u{627}", "\u{200C}"),
+      ("\u{627}\u{200C}\u{628}", "\u{200C}"), ("\u{628}\u{200C}\u{627}\u{200C}\u{627}", "\u{200C}"),
+      // A.2: after a virama.
+      ("\u{915}\u{94D}\u{200D}\u{937}", nil), ("\u{628}\u{200D}\u{627}", "\u{200D}"), ("\u{200D}", "\u{200D}"),
+      // A.3: between two l.
+      ("l\u{B7}l", nil), ("L\u{B7}l", "\u{B7}"), ("l\u{B7}", "\u{B7}"), ("\u{B7}l", "\u{B7}"), ("a\u{B7}l", "\u{B7}"),
+      // A.4: before Greek.
+      ("\u{375}\u{3B1}", nil), ("\u{3B1}\u{375}", "\u{375}"), ("\u{375}a", "\u{375}"),
+      // A.5 and A.6: after Hebrew.
+      ("\u{5D0}\u{5F3}", nil), ("\u{5D0}\u{5F4}\u{5D1}", nil), ("\u{5F3}\u{5D0}", "\u{5F3}"), ("a\u{5F4}", "\u{5F4}"),
+      // A.7: with Hiragana, Katakana or Han somewhere.
+      ("\u{30FB}\u{3042}", nil), ("\u{30A2}\u{30FB}", nil), ("\u{4E00}a\u{30FB}", nil), ("a\u{30FB}b", "\u{30FB}"),
+      // A.8 and A.9: not both kinds of digits.
+      ("\u{627}\u{660}\u{661}", nil), ("\u{627}\u{6F0}", nil), ("\u{627}\u{660}\u{6F0}", "\u{660}"),
+      ("\u{627}\u{6F0}\u{660}", "\u{6F0}"),
+    ] as [(String, Unicode.Scalar?)])
   func contextRules(string: String, refused: Unicode.Scalar?) {
     for profile in [Profile.usernameCaseMapped, .opaqueString] {
       let isMapped = profile == .usernameCaseMapped && string.unicodeScalars.contains("L")
@@ -230,8 +234,10 @@ private func expect(
   /// Up to six scalars, mostly from blocks where mapping, marks, contexts or directions are at work.
   private func randomString(_ random: inout SplitMix) -> String {
     let blocks: [ClosedRange<UInt32>] = [
-      0x20...0x7E, 0xA0...0x24F, 0x300...0x36F, 0x370...0x3FF, 0x400...0x52F, 0x590...0x6FF, 0x900...0x97F, 0x1100...0x11FF,
-      0x13A0...0x13FF, 0x1E00...0x1FFF, 0x2000...0x206F, 0x2100...0x218F, 0x3000...0x30FF, 0xAB70...0xABBF, 0xAC00...0xD7A3,
+      0x20...0x7E, 0xA0...0x24F, 0x300...0x36F, 0x370...0x3FF, 0x400...0x52F, 0x590...0x6FF, 0x900...0x97F,
+      0x1100...0x11FF,
+      0x13A0...0x13FF, 0x1E00...0x1FFF, 0x2000...0x206F, 0x2100...0x218F, 0x3000...0x30FF, 0xAB70...0xABBF,
+      0xAC00...0xD7A3,
       0xF900...0xFB4F, 0xFF00...0xFFEF, 0x10400...0x1044F, 0x1D400...0x1D7FF, 0x0...0x10FFFF,
     ]
     let favourite = blocks.randomElement(using: &random)!

@@ -57,10 +57,13 @@ import Testing
     .room(
       RoomChange(
         sequence: 4, change: change,
-        room: Room(name: room, externalID: "e", createdAt: time, settings: .open, topic: Topic(text: "T", nick: "Rose", time: time))))
+        room: Room(
+          name: room, externalID: "e", createdAt: time, settings: .open,
+          topic: Topic(text: "T", nick: "Rose", time: time))))
   }
 
-  private static func member(_ was: Affiliation, _ now: Affiliation, _ party: Party = other, kick: Bool? = nil) -> Fact {
+  private static func member(_ was: Affiliation, _ now: Affiliation, _ party: Party = other, kick: Bool? = nil) -> Fact
+  {
     room(
       .member(
         MemberChange(

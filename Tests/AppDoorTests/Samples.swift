@@ -38,7 +38,8 @@ enum Samples {
     type: "custom", text: "hi 😀", fields: RawObject(trusted: #"{"kind":"poll","payload":{"a":[1,true,null]}}"#))
   static let message = MessageBody(
     id: "m", seq: 3, dialogId: "d", senderId: "romeo", clientId: "c", sentAt: time, content: content,
-    metadata: RawObject(trusted: #"{"k":"v"}"#), replyTo: "m0", mentions: [MentionBody(userId: "nurse", begin: 0, end: 2), MentionBody(userId: "juliet")],
+    metadata: RawObject(trusted: #"{"k":"v"}"#), replyTo: "m0",
+    mentions: [MentionBody(userId: "nurse", begin: 0, end: 2), MentionBody(userId: "juliet")],
     editedAt: time, deletedAt: time, deletedBy: "juliet",
     reactions: ReactionsBody(lines: [
       .init(emoji: "👍\"\\", userIds: ["romeo", "nurse"]), .init(emoji: "🌹", userIds: ["romeo"]),
@@ -63,7 +64,8 @@ enum Samples {
     group.updatedAt = time
     group.lastMessage = message
     group.me = .init(
-      role: "owner", nick: "J", kicked: true, unreadCount: 2, mentionCount: 1, readMessageId: "m1", deliveredMessageId: "m2")
+      role: "owner", nick: "J", kicked: true, unreadCount: 2, mentionCount: 1, readMessageId: "m1",
+      deliveredMessageId: "m2")
     return group
   }()
   static let member = MemberBody(
@@ -98,7 +100,8 @@ enum Samples {
       try Sample("ContactPage", PageBody(items: [contact], nextCursor: "n")),
       try Sample("BlockPage", PageBody(items: [block, BlockBody(userId: nil, jid: "evil.example")], nextCursor: "n")),
       try Sample("MessagePage", PageBody(items: [message, message], nextCursor: "n")),
-      try Sample("DialogPage", DialogPageBody(items: [dialog], nextCursor: "n", cursor: "c", totalUnread: 2, totalMentions: 1)),
+      try Sample(
+        "DialogPage", DialogPageBody(items: [dialog], nextCursor: "n", cursor: "c", totalUnread: 2, totalMentions: 1)),
       try Sample(
         "SessionPage",
         PageBody(
@@ -142,7 +145,9 @@ enum Samples {
       try signal(.resync, ResyncBody(reason: .tooFarBehind, cursor: "c")),
       try signal(.typingUpdated, TypingUpdatedBody(dialogId: "d", userIds: ["romeo"])),
       try signal(.presenceUpdated, presence),
-      try signal(.unreadUpdated, UnreadUpdatedBody(dialogId: "d", unreadCount: 1, mentionCount: 1, totalUnread: 2, totalMentions: 2)),
+      try signal(
+        .unreadUpdated,
+        UnreadUpdatedBody(dialogId: "d", unreadCount: 1, mentionCount: 1, totalUnread: 2, totalMentions: 2)),
       try signal(.sessionRevoked, SessionRevokedBody(reason: "revoked")),
       try signal(.goAway, GoAwayBody(reason: "shutdown", retryAfterMs: 1_000)),
     ]

@@ -156,7 +156,9 @@ import Testing
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let rooms = try ["a", "b", "c"].map { try BareJID("\($0)@conference.localhost") }
     let long = String(repeating: "x", count: 200)
-    for (room, name) in zip(rooms, ["short", long, "c"]) { try await publish(Bookmark(address: room, name: name), stage, by: romeo) }
+    for (room, name) in zip(rooms, ["short", long, "c"]) {
+      try await publish(Bookmark(address: room, name: name), stage, by: romeo)
+    }
     let now = stage.clock.now
     try await stage.parley.work { writer in
       let rest = Limits.publishedBytesMax - (try writer.published(by: romeo.id).bytes)

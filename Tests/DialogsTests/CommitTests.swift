@@ -63,7 +63,8 @@ import Testing
     let draft = { (text: String) in
       Intent.message(
         MessageDraft(
-          to: juliet.address, content: Content(kind: .text, text: text), envelope: Envelope(), traits: [.counts, .archived],
+          to: juliet.address, content: Content(kind: .text, text: text), envelope: Envelope(),
+          traits: [.counts, .archived],
           key: nil))
     }
     submit(draft("before"))
@@ -99,9 +100,12 @@ import Testing
   @Test func anXMPPIDWithOtherContentIsANewMessage() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
-    #expect(try await !stage.say("a", from: romeo, to: juliet, key: RepeatKey(rule: .xmpp, id: "1", bodyHash: 1)).isRepeat)
-    #expect(try await !stage.say("b", from: romeo, to: juliet, key: RepeatKey(rule: .xmpp, id: "1", bodyHash: 2)).isRepeat)
-    #expect(try await stage.say("b", from: romeo, to: juliet, key: RepeatKey(rule: .xmpp, id: "1", bodyHash: 2)).isRepeat)
+    #expect(
+      try await !stage.say("a", from: romeo, to: juliet, key: RepeatKey(rule: .xmpp, id: "1", bodyHash: 1)).isRepeat)
+    #expect(
+      try await !stage.say("b", from: romeo, to: juliet, key: RepeatKey(rule: .xmpp, id: "1", bodyHash: 2)).isRepeat)
+    #expect(
+      try await stage.say("b", from: romeo, to: juliet, key: RepeatKey(rule: .xmpp, id: "1", bodyHash: 2)).isRepeat)
   }
 
   @Test func timeNeverDecreasesWithPosition() async throws {

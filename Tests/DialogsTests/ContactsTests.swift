@@ -1,6 +1,5 @@
-import Testing
-
 import Dialogs
+import Testing
 
 /// The nine states by the names RFC 6121 A.1 gives them.
 private let states: [String: Subscription] = [
@@ -23,7 +22,9 @@ private struct Row: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { "\(existing) -> \(new ?? "no state change")" }
 
-  func check(_ step: (Subscription) -> Subscription.Outcome) throws -> (before: Subscription, outcome: Subscription.Outcome) {
+  func check(
+    _ step: (Subscription) -> Subscription.Outcome
+  ) throws -> (before: Subscription, outcome: Subscription.Outcome) {
     let before = try #require(states[existing])
     // Contacts with an item of the user's own follow the same table and stay in the roster.
     for state in [before, before.listed] {
@@ -99,7 +100,8 @@ private struct Row: Sendable, CustomTestStringConvertible {
     let outcome = before.sending(.subscribed)
     #expect(!outcome.route && outcome.push && outcome.presence == nil)
     #expect(outcome.state.preApproved && outcome.state.rosterApproved && outcome.state.isInRoster)
-    #expect(outcome.state.rosterSubscription == before.rosterSubscription && outcome.state.rosterAsk == before.rosterAsk)
+    #expect(
+      outcome.state.rosterSubscription == before.rosterSubscription && outcome.state.rosterAsk == before.rosterAsk)
     // Once more changes nothing.
     #expect(outcome.state.sending(.subscribed).state == outcome.state)
     #expect(!outcome.state.sending(.subscribed).push)
@@ -222,12 +224,13 @@ private struct Row: Sendable, CustomTestStringConvertible {
 
 @Suite struct SubscriptionValues {
   /// RFC 6121 A.1: what each state shows in the roster, and its row of the app's table.
-  @Test(arguments: [
-    ("None", "none", nil, .none), ("None + Pending Out", "none", "subscribe", .pendingOut),
-    ("None + Pending In", "none", nil, .pendingIn), ("None + Pending Out+In", "none", "subscribe", .pendingIn),
-    ("To", "to", nil, .following), ("To + Pending In", "to", nil, .pendingIn), ("From", "from", nil, .follower),
-    ("From + Pending Out", "from", "subscribe", .pendingOut), ("Both", "both", nil, .mutual),
-  ] as [(String, String, String?, Subscription.WireState)])
+  @Test(
+    arguments: [
+      ("None", "none", nil, .none), ("None + Pending Out", "none", "subscribe", .pendingOut),
+      ("None + Pending In", "none", nil, .pendingIn), ("None + Pending Out+In", "none", "subscribe", .pendingIn),
+      ("To", "to", nil, .following), ("To + Pending In", "to", nil, .pendingIn), ("From", "from", nil, .follower),
+      ("From + Pending Out", "from", "subscribe", .pendingOut), ("Both", "both", nil, .mutual),
+    ] as [(String, String, String?, Subscription.WireState)])
   func shown(name: String, subscription: String, ask: String?, wire: Subscription.WireState) throws {
     let state = try #require(states[name])
     #expect(state.rosterSubscription == subscription)
@@ -241,12 +244,13 @@ private struct Row: Sendable, CustomTestStringConvertible {
   }
 
   /// RFC 6121 2.5.2 and 3.2.2: what a removal sends.
-  @Test(arguments: [
-    ("None", [], false), ("None + Pending Out", [.unsubscribe], false), ("None + Pending In", [.unsubscribed], false),
-    ("None + Pending Out+In", [.unsubscribe, .unsubscribed], false), ("To", [.unsubscribe], false),
-    ("To + Pending In", [.unsubscribe, .unsubscribed], false), ("From", [.unsubscribed], true),
-    ("From + Pending Out", [.unsubscribe, .unsubscribed], true), ("Both", [.unsubscribe, .unsubscribed], true),
-  ] as [(String, [SubscriptionAct], Bool)])
+  @Test(
+    arguments: [
+      ("None", [], false), ("None + Pending Out", [.unsubscribe], false), ("None + Pending In", [.unsubscribed], false),
+      ("None + Pending Out+In", [.unsubscribe, .unsubscribed], false), ("To", [.unsubscribe], false),
+      ("To + Pending In", [.unsubscribe, .unsubscribed], false), ("From", [.unsubscribed], true),
+      ("From + Pending Out", [.unsubscribe, .unsubscribed], true), ("Both", [.unsubscribe, .unsubscribed], true),
+    ] as [(String, [SubscriptionAct], Bool)])
   func removal(name: String, acts: [SubscriptionAct], isTold: Bool) throws {
     let state = try #require(states[name])
     #expect(state.removalActs == acts)
@@ -264,7 +268,8 @@ private struct Row: Sendable, CustomTestStringConvertible {
     var reached: Set<Subscription> = [.none]
     var open: [Subscription] = [.none]
     while let state = open.popLast() {
-      let next = SubscriptionAct.allCases.flatMap { [state.sending($0).state, state.receiving($0).state] } + [state.listed]
+      let next =
+        SubscriptionAct.allCases.flatMap { [state.sending($0).state, state.receiving($0).state] } + [state.listed]
       for state in next where reached.insert(state).inserted { open.append(state) }
     }
     #expect(reached == Set(all))
@@ -294,7 +299,9 @@ private struct Row: Sendable, CustomTestStringConvertible {
       #expect(pair.one.to == pair.other.from && pair.one.from == pair.other.to)
       #expect(pair.one.pendingOut == pair.other.pendingIn && pair.one.pendingIn == pair.other.pendingOut)
       for act in SubscriptionAct.allCases {
-        for next in [pair.after(act), pair.mirrored.after(act)] where reached.insert(next).inserted { open.append(next) }
+        for next in [pair.after(act), pair.mirrored.after(act)] where reached.insert(next).inserted {
+          open.append(next)
+        }
       }
       // Removing the item leaves nothing behind on the other side either.
       var end = pair.other

@@ -10,7 +10,8 @@ import Testing
   }
 
   private func back(_ party: Party, _ affiliation: Affiliation = .member) -> RoomChange.Change {
-    .member(MemberChange(party: party, was: affiliation, now: affiliation, nick: "juliet", reason: nil, wasKicked: true))
+    .member(
+      MemberChange(party: party, was: affiliation, now: affiliation, nick: "juliet", reason: nil, wasKicked: true))
   }
 
   private func cast(_ stage: Stage) async throws -> (Party, Party) {
@@ -39,7 +40,8 @@ import Testing
     var retraction = stage.draft("", app: true)
     retraction.reference = reference
     let typing = RelayedStanza(
-      name: .message(.groupchat), from: juliet, fromResource: nil, to: room.address, toResource: nil, id: nil, extras: [],
+      name: .message(.groupchat), from: juliet, fromResource: nil, to: room.address, toResource: nil, id: nil,
+      extras: [],
       typing: true)
     for intent in [
       RoomIntent.say(.dialog(room.dialog), stage.draft("x", app: true)), .say(.dialog(room.dialog), retraction),

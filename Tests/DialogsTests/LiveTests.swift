@@ -117,7 +117,9 @@ import Testing
 
   @Test func sequencesAreDensePerDialog() async throws {
     let stage = try Stage()
-    let (romeo, juliet, tybalt) = (try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("tybalt"))
+    let (romeo, juliet, tybalt) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("tybalt")
+    )
     for number in 1...5 {
       for peer in [juliet, tybalt] {
         let receipt = try await stage.say("\(number)", from: romeo, to: peer)

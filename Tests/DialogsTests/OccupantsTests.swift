@@ -199,7 +199,10 @@ import Testing
         let nick = occupants.occupant(of: person.party.id)?.nick ?? "\(person.party.name)-\(step)"
         _ = enter(&occupants, person, person.seat(person.sessions.firstIndex { $0.id == session.id } ?? 0), nick)
       case 2: _ = occupants.exit(session.id)
-      case 3: if let own { _ = occupants.rename(from: own, to: "\(person.party.name)-\(step)", nick: "\(person.party.name)-\(step)") }
+      case 3:
+        if let own {
+          _ = occupants.rename(from: own, to: "\(person.party.name)-\(step)", nick: "\(person.party.name)-\(step)")
+        }
       case 4: _ = occupants.show(person.seat(0).presence, by: session.id)
       default: if Bool.random(using: &generator), let own { _ = occupants.remove(key: own) }
       }
@@ -249,7 +252,8 @@ import Testing
         let own = occupants.key(of: person.party.id)
         let fresh = "\(person.party.name)-\(batch)-\(step)"
         switch Int.random(in: 0..<7, using: &generator) {
-        case 0, 1: _ = enter(&occupants, person, person.seat(index), occupants.occupant(of: person.party.id)?.nick ?? fresh)
+        case 0, 1:
+          _ = enter(&occupants, person, person.seat(index), occupants.occupant(of: person.party.id)?.nick ?? fresh)
         case 2: _ = occupants.exit(session)
         case 3: if let own { _ = occupants.rename(from: own, to: fresh, nick: fresh) }
         case 4: _ = occupants.show(person.seat(index).presence, by: session)

@@ -18,7 +18,9 @@ import Testing
       let above = RoomIntent.configure(.dialog(room.dialog), .change { $0[keyPath: field] = text(bound + 1) })
       #expect(try await problem { try await stage.act(above, by: romeo) }?.code == "\(name)-too-long")
     }
-    for (seconds, isAllowed) in [(0, true), (Limits.slowModeSecondsMax, true), (-1, false), (Limits.slowModeSecondsMax + 1, false)] {
+    for (seconds, isAllowed) in [
+      (0, true), (Limits.slowModeSecondsMax, true), (-1, false), (Limits.slowModeSecondsMax + 1, false),
+    ] {
       let refused = try await problem {
         try await stage.act(.configure(.dialog(room.dialog), .change { $0.slowModeSeconds = seconds }), by: romeo)
       }
@@ -37,7 +39,9 @@ import Testing
       }
       #expect((refused == nil) == isAllowed)
     }
-    for (count, isAllowed) in [(1, true), (Limits.externalIDBytesMax, true), (0, false), (Limits.externalIDBytesMax + 1, false)] {
+    for (count, isAllowed) in [
+      (1, true), (Limits.externalIDBytesMax, true), (0, false), (Limits.externalIDBytesMax + 1, false),
+    ] {
       var draft = RoomDraft(settings: .group)
       draft.externalID = text(count)
       let made = draft
@@ -71,10 +75,16 @@ import Testing
     for intent in [RoomIntent.members(.dialog(room.dialog), drafts), .configure(.dialog(room.dialog), form)] {
       #expect(try await problem { try await stage.act(intent, by: romeo) }?.code == "too-many-changes")
     }
-    #expect(try await problem { try await stage.act(.create(RoomDraft(settings: .group, members: drafts)), by: romeo) }?.code == "too-many-members")
+    #expect(
+      try await problem { try await stage.act(.create(RoomDraft(settings: .group, members: drafts)), by: romeo) }?.code
+        == "too-many-members")
     let roles = crowd.map { RoleDraft(nick: $0.name, role: .none, reason: nil) }
-    #expect(try await problem { try await stage.act(.roles(.dialog(room.dialog), roles), by: romeo) }?.code == "too-many-changes")
-    #expect(try await problem { try await stage.act(.members(.dialog(room.dialog), []), by: romeo) }?.code == "nothing-to-change")
+    #expect(
+      try await problem { try await stage.act(.roles(.dialog(room.dialog), roles), by: romeo) }?.code
+        == "too-many-changes")
+    #expect(
+      try await problem { try await stage.act(.members(.dialog(room.dialog), []), by: romeo) }?.code
+        == "nothing-to-change")
     try await stage.act(.members(.dialog(room.dialog), Array(drafts.dropLast())), by: romeo)
     #expect(try await stage.stored(room).memberCount == Limits.memberChangesMax + 1)
   }
@@ -108,7 +118,8 @@ import Testing
     try await fill(.member, crowd[0..<Limits.membersMax - 2])
     // One place is left: not for two at once.
     try await full(.members(.dialog(room.dialog), drafts(.member, last, next)), by: romeo)
-    try await full(.configure(.dialog(room.dialog), SettingsDraft(members: drafts(.admin, last, next)) { _ in }), by: romeo)
+    try await full(
+      .configure(.dialog(room.dialog), SettingsDraft(members: drafts(.admin, last, next)) { _ in }), by: romeo)
     try await stage.act(.members(.dialog(room.dialog), drafts(.member, last)), by: romeo)
     #expect(try await stage.stored(room).memberCount == Limits.membersMax)
     try await full(.members(.dialog(room.dialog), drafts(.member, next)), by: romeo)
@@ -135,7 +146,8 @@ import Testing
     let closed = try await stage.room("closed", by: romeo)
     try await stage.parley.work { writer in
       for number in 1..<Limits.roomsPerUserMax {
-        let room = try writer.insertRoom(localpart: "r\(number)", in: realm, externalID: nil, settings: .group, createdAt: now)
+        let room = try writer.insertRoom(
+          localpart: "r\(number)", in: realm, externalID: nil, settings: .group, createdAt: now)
         try writer.put(
           Member(
             room: room.id, party: juliet, affiliation: .owner, nick: nil, since: .zero, joinedAt: now, version: .zero),
@@ -147,15 +159,19 @@ import Testing
     // Where she is a member already, she stays one.
     try await stage.affiliate(juliet, .admin, in: room, by: romeo)
     for intent in [
-      RoomIntent.members(.dialog(closed.dialog), draft), .invite(.dialog(closed.dialog), to: juliet.address, reason: nil),
+      RoomIntent.members(.dialog(closed.dialog), draft),
+      .invite(.dialog(closed.dialog), to: juliet.address, reason: nil),
       .create(RoomDraft(settings: .group, members: draft)),
     ] {
       #expect(try await problem { try await stage.act(intent, by: romeo) }?.code == "too-many-rooms")
     }
-    #expect(try await problem { try await stage.act(.create(RoomDraft(settings: .group)), by: juliet) }?.code == "too-many-rooms")
+    #expect(
+      try await problem { try await stage.act(.create(RoomDraft(settings: .group)), by: juliet) }?.code
+        == "too-many-rooms")
     try await stage.affiliate(juliet, .none, in: room, by: romeo)
     try await stage.act(.members(.dialog(closed.dialog), draft), by: romeo)
-    #expect(try await problem { try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet) } == .noRoomsLeft)
+    #expect(
+      try await problem { try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet) } == .noRoomsLeft)
   }
 
   @Test func aSessionIsInSoManyRooms() async throws {
@@ -205,13 +221,16 @@ import Testing
     // The other one's are still its own.
     #expect(
       try await problem {
-        try await stage.act(.enter(.address(BareJID("r1@conference.localhost")), stage.entering(balcony, "x")), by: balcony)
+        try await stage.act(
+          .enter(.address(BareJID("r1@conference.localhost")), stage.entering(balcony, "x")), by: balcony)
       } == .roomLocked)
   }
 
   @Test func aboveTwoHundredOccupantsOnlyModeratorsOneselfAndSpeakersAreShown() async throws {
     let stage = try Stage()
-    let (romeo, juliet, paris) = (try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris"))
+    let (romeo, juliet, paris) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris")
+    )
     let crowd = try await stage.crowd(Limits.shownOccupantsMax - 1)
     let room = try await stage.room(by: romeo, .open, with: [(paris, .admin)])
     let orchard = RecordingSession(romeo)

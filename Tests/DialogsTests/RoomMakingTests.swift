@@ -50,9 +50,13 @@ import Testing
     // Nothing of it was written.
     let room = try await stage.room(by: romeo)
     for drafts in [twice, twice.map { MemberDraft(address: $0.address, affiliation: .admin) }] {
-      #expect(try await problem { try await stage.act(.members(.dialog(room.dialog), drafts), by: romeo) }?.kind == .malformed)
+      #expect(
+        try await problem { try await stage.act(.members(.dialog(room.dialog), drafts), by: romeo) }?.kind == .malformed
+      )
       let form = SettingsDraft(members: drafts) { $0.name = "Verona" }
-      #expect(try await problem { try await stage.act(.configure(.dialog(room.dialog), form), by: romeo) }?.kind == .malformed)
+      #expect(
+        try await problem { try await stage.act(.configure(.dialog(room.dialog), form), by: romeo) }?.kind == .malformed
+      )
     }
     #expect(try await stage.stored(room).memberCount == 1)
     #expect(try await stage.member(juliet, of: room) == nil)
@@ -68,8 +72,12 @@ import Testing
       try await stage.act(.enter(.address(address), entering), by: orchard).value as? Entrance)
     #expect(entrance.own.ownCodes == [201])
     // 10.1: locked for everybody else, and not there.
-    #expect(try await problem { try await stage.act(.enter(.address(address), stage.entering(balcony, "Juliet")), by: balcony) } == .roomLocked)
-    #expect(try await problem { try await stage.act(.say(.address(address), stage.draft("x")), by: balcony) } == .roomUnknown)
+    #expect(
+      try await problem {
+        try await stage.act(.enter(.address(address), stage.entering(balcony, "Juliet")), by: balcony)
+      } == .roomLocked)
+    #expect(
+      try await problem { try await stage.act(.say(.address(address), stage.draft("x")), by: balcony) } == .roomUnknown)
     #expect(try await stage.parley.read { try $0.room(at: address) } == nil)
 
     let form = SettingsDraft(members: [MemberDraft(address: paris.address, affiliation: .admin)]) { $0.name = "Verona" }
@@ -91,7 +99,9 @@ import Testing
     try await stage.act(.enter(.address(address), stage.entering(orchard, "Romeo")), by: orchard)
     _ = orchard.taken()
     // An admin who is nobody; the creator, who would leave the room without an owner.
-    let form = SettingsDraft(members: [MemberDraft(address: try BareJID("\(named)@localhost"), affiliation: .admin)]) { _ in }
+    let form = SettingsDraft(members: [MemberDraft(address: try BareJID("\(named)@localhost"), affiliation: .admin)]) {
+      _ in
+    }
     #expect(try await problem { try await stage.act(.configure(.address(address), form), by: orchard) } != nil)
     #expect(try await stage.parley.read { try $0.room(at: address) } == nil)
     #expect(orchard.news() == [])
@@ -142,7 +152,9 @@ import Testing
     let room = try await stage.room(by: romeo, .open, with: [(juliet, .admin)])
     let all = try await stage.seats(room, romeo, juliet, paris)
     let phone = try await stage.session(juliet, "phone", door: .app)
-    #expect(try await problem { try await stage.act(.destroy(.dialog(room.dialog), reason: nil, alternate: nil), by: juliet) } == .notOwner)
+    #expect(
+      try await problem { try await stage.act(.destroy(.dialog(room.dialog), reason: nil, alternate: nil), by: juliet) }
+        == .notOwner)
     for session in all { _ = session.taken() }
     // What was said in the same batch is said first.
     try await stage.together(romeo) {

@@ -28,7 +28,10 @@ import Testing
       }
     }
     #expect(history == ["before"])
-    #expect(orchard.news() == [.said("before", .room), .occupant("Juliet", .participant, codes: [], .roomOpen), .said("after", .room)])
+    #expect(
+      orchard.news() == [
+        .said("before", .room), .occupant("Juliet", .participant, codes: [], .roomOpen), .said("after", .room),
+      ])
   }
 
   @Test func whoJoinsAndLeavesInOneBatchHearsWhatLiesBetween() async throws {
@@ -117,16 +120,19 @@ import Testing
       stage.submit(.say(.address(room.address), stage.draft("one")), by: balcony)
       stage.submit(.enter(.address(room.address), stage.entering(balcony, "Capulet", isJoin: false)), by: balcony)
       stage.submit(.exit(.address(room.address), nil), by: all[1])
-      stage.submit(.members(.dialog(room.dialog), [MemberDraft(address: juliet.address, affiliation: .member)]), by: all[0])
-      stage.submit(.roles(.address(room.address), [RoleDraft(nick: "Capulet", role: .moderator, reason: nil)]), by: all[0])
+      stage.submit(
+        .members(.dialog(room.dialog), [MemberDraft(address: juliet.address, affiliation: .member)]), by: all[0])
+      stage.submit(
+        .roles(.address(room.address), [RoleDraft(nick: "Capulet", role: .moderator, reason: nil)]), by: all[0])
       stage.submit(.say(.address(room.address), stage.draft("two")), by: balcony)
       stage.submitPoison(all[0])
     }
-    #expect(all[1].news() == [
-      .occupant("Juliet", .participant, codes: [], .room), .said("one", .room),
-      .occupant("Juliet", .participant, codes: [303], .room), .occupant("Capulet", .participant, codes: [], .room),
-      .occupant("paris", .none, codes: [], .roomOwn),
-    ])
+    #expect(
+      all[1].news() == [
+        .occupant("Juliet", .participant, codes: [], .room), .said("one", .room),
+        .occupant("Juliet", .participant, codes: [303], .room), .occupant("Capulet", .participant, codes: [], .room),
+        .occupant("paris", .none, codes: [], .roomOwn),
+      ])
     let heard = all[0].news()
     #expect(heard.filter { $0 == .said("one", .room) }.count == 1)
     #expect(heard.last == .said("two", .room))
@@ -152,7 +158,8 @@ import Testing
     let before = try await stage.stored(room)
     let there = Set(try await stage.occupancy(room, for: romeo).occupants)
     let intents: [RoomIntent] = [
-      .enter(reference, stage.entering(all[0], "Montague", isJoin: false)), .show(reference, stage.presence(all[0], .away)),
+      .enter(reference, stage.entering(all[0], "Montague", isJoin: false)),
+      .show(reference, stage.presence(all[0], .away)),
       .exit(reference, nil), .say(reference, stage.draft("x")), .topic(reference, text: "x", stanza: stage.draft("")),
       .members(reference, [MemberDraft(address: juliet.address, affiliation: .admin)]),
       .members(reference, [MemberDraft(address: juliet.address, affiliation: .outcast)]),
@@ -186,7 +193,10 @@ import Testing
     try await stage.act(.enter(.address(address), stage.entering(balcony, "Juliet")), by: balcony)
     try await stage.failing(.configure(.address(address), .change { _ in }), by: balcony)
     try await stage.failing(.abandon(.address(address)), by: balcony)
-    #expect(try await problem { try await stage.act(.enter(.address(address), stage.entering(orchard, "Romeo")), by: orchard) } == .roomLocked)
+    #expect(
+      try await problem {
+        try await stage.act(.enter(.address(address), stage.entering(orchard, "Romeo")), by: orchard)
+      } == .roomLocked)
     let room = try #require(try await stage.act(.configure(.address(address), .change { _ in }), by: balcony).room)
     try await stage.say("hi", in: room.name, by: balcony)
   }

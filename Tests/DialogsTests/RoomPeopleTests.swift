@@ -76,7 +76,9 @@ import Testing
     let all = try await stage.seats(room, romeo, juliet, juliet)
     for session in all { _ = session.taken() }
     try await stage.affiliate(juliet, .none, in: room, by: romeo)
-    for session in all.dropFirst() { #expect(session.news().last == .occupant("juliet", .none, codes: [321], .roomOwn)) }
+    for session in all.dropFirst() {
+      #expect(session.news().last == .occupant("juliet", .none, codes: [321], .roomOwn))
+    }
     #expect(all[0].news().last == .occupant("juliet", .none, codes: [321], .roomOpen))
     for session in all.dropFirst() {
       #expect(try await problem { try await stage.say("x", in: room, by: session) } == .roomUnknown)
@@ -95,10 +97,14 @@ import Testing
     for party in [juliet, paris] {
       #expect(try await stage.member(party, of: room)?.nick == nil)
       #expect(try await problem { try await stage.enter(room, RecordingSession(party)) } == .roomBanned)
-      #expect(try await problem { try await stage.act(.register(.dialog(room.dialog), nick: nil), by: party) } == .roomBanned)
+      #expect(
+        try await problem { try await stage.act(.register(.dialog(room.dialog), nick: nil), by: party) } == .roomBanned)
       #expect(try await problem { try await stage.affiliate(party, .none, in: room, by: party) }?.kind == .forbidden)
       // Nobody is invited behind an admin's back.
-      #expect(try await problem { try await stage.act(.invite(.dialog(room.dialog), to: party.address, reason: nil), by: romeo) } == .outranked)
+      #expect(
+        try await problem {
+          try await stage.act(.invite(.dialog(room.dialog), to: party.address, reason: nil), by: romeo)
+        } == .outranked)
     }
     #expect(try await stage.stored(room).memberCount == 1)
     try await stage.affiliate(paris, .none, in: room, by: romeo)
@@ -130,7 +136,9 @@ import Testing
     }
     #expect(try await stage.stored(room).settings.about == nil)
     // All or none: also what would have been allowed by itself.
-    #expect(try await problem { try await stage.act(.members(members, drafts((paris, .admin), (romeo, .none))), by: romeo) } == .lastOwner)
+    #expect(
+      try await problem { try await stage.act(.members(members, drafts((paris, .admin), (romeo, .none))), by: romeo) }
+        == .lastOwner)
     #expect(try await stage.member(paris, of: room)?.affiliation == .member)
     // Handed on in one change.
     try await stage.act(.members(members, drafts((romeo, .member), (juliet, .owner))), by: romeo)
@@ -138,7 +146,10 @@ import Testing
     #expect(try await problem { try await stage.affiliate(juliet, .none, in: room, by: juliet) } == .lastOwner)
     // Both of two owners at once: neither.
     try await stage.affiliate(romeo, .owner, in: room, by: juliet)
-    #expect(try await problem { try await stage.act(.members(members, drafts((romeo, .admin), (juliet, .admin))), by: juliet) } == .lastOwner)
+    #expect(
+      try await problem {
+        try await stage.act(.members(members, drafts((romeo, .admin), (juliet, .admin))), by: juliet)
+      } == .lastOwner)
     try await stage.affiliate(juliet, .none, in: room, by: juliet)
     #expect(try await stage.stored(room).memberCount == 2)
   }
@@ -171,7 +182,8 @@ import Testing
     #expect(try await stage.member(juliet, of: room)?.nick == "Capulet")
     #expect(
       all[0].news().filter { if case .noted = $0 { false } else { true } } == [
-        .occupant("juliet", .participant, codes: [303], .roomOpen), .occupant("Capulet", .participant, codes: [210], .roomOpen),
+        .occupant("juliet", .participant, codes: [303], .roomOpen),
+        .occupant("Capulet", .participant, codes: [210], .roomOpen),
       ])
     #expect(try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet).isRepeat)
     try await stage.affiliate(juliet, .none, in: room, by: juliet)
@@ -185,7 +197,9 @@ import Testing
     let stage = try Stage()
     let (romeo, juliet, _) = try await cast(stage)
     let room = try await stage.room(by: romeo, .open.with { $0.password = "cauldron" })
-    #expect(try await problem { try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet) } == .roomPassword)
+    #expect(
+      try await problem { try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet) } == .roomPassword
+    )
     #expect(try await stage.member(juliet, of: room) == nil)
     try await stage.enter(room, RecordingSession(juliet), password: "cauldron")
     try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet)
@@ -204,7 +218,10 @@ import Testing
     try await stage.act(invite, by: juliet)
     #expect(street.news() == [.invited(room.address.description)])
     #expect(try await stage.member(paris, of: room)?.affiliation == .member)
-    #expect(try await problem { try await stage.act(.invite(.dialog(room.dialog), to: BareJID("nobody@localhost"), reason: nil), by: romeo) } == .unreachable)
+    #expect(
+      try await problem {
+        try await stage.act(.invite(.dialog(room.dialog), to: BareJID("nobody@localhost"), reason: nil), by: romeo)
+      } == .unreachable)
   }
 
   /// Of two occupants one may be told no by the other, whom they invited; nobody uses a room to reach others.
@@ -296,9 +313,13 @@ import Testing
     }
     try await stage.enter(room, street, "Count")
     #expect(try await problem { try await stage.enter(room, street, "Juliet", isJoin: false) } == .nickTaken)
-    #expect(try await problem { try await stage.act(.register(.dialog(room.dialog), nick: "romeo"), by: paris) } == .nickTaken)
+    #expect(
+      try await problem { try await stage.act(.register(.dialog(room.dialog), nick: "romeo"), by: paris) } == .nickTaken
+    )
     // The nick of somebody who is only visiting cannot be reserved by others.
-    #expect(try await problem { try await stage.act(.register(.dialog(room.dialog), nick: "count"), by: juliet) } == .nickTaken)
+    #expect(
+      try await problem { try await stage.act(.register(.dialog(room.dialog), nick: "count"), by: juliet) }
+        == .nickTaken)
     // Hers is hers under whatever name she comes.
     let entrance = try #require(try await stage.enter(room, RecordingSession(juliet), "Capulet"))
     #expect(entrance.own.nick == "juliet")
@@ -318,11 +339,13 @@ import Testing
     try await stage.enter(room, all[1], "Capulet", isJoin: false)
     #expect(
       all[0].news() == [
-        .occupant("juliet", .participant, codes: [303], .roomOpen), .occupant("Capulet", .participant, codes: [], .roomOpen),
+        .occupant("juliet", .participant, codes: [303], .roomOpen),
+        .occupant("Capulet", .participant, codes: [], .roomOpen),
       ])
     #expect(
       all[1].news() == [
-        .occupant("juliet", .participant, codes: [303], .roomOwn), .occupant("Capulet", .participant, codes: [], .roomOwn),
+        .occupant("juliet", .participant, codes: [303], .roomOwn),
+        .occupant("Capulet", .participant, codes: [], .roomOwn),
       ])
     // The old one is free.
     try await stage.enter(room, RecordingSession(try await stage.user("nurse")), "Juliet")
@@ -351,7 +374,8 @@ import Testing
     let romeo = try await stage.user("romeo")
     let namesakes = try await stage.crowd(40, "smith", displayName: "John Smith")
     let long = try await stage.crowd(2, String(repeating: "w", count: 600))
-    let wide = try await stage.crowd(3, "wide", displayName: String(repeating: "ä", count: Limits.displayNameBytesMax / 2))
+    let wide = try await stage.crowd(
+      3, "wide", displayName: String(repeating: "ä", count: Limits.displayNameBytesMax / 2))
     let room = try await stage.room(by: romeo, with: (namesakes + long + wide).map { ($0, .member) })
     var nicks: Set<String> = []
     for party in namesakes + long + wide {
@@ -401,7 +425,9 @@ import Testing
     let room = try await stage.room(by: romeo, .open, with: [(paris, .owner)])
     let all = try await stage.seats(room, romeo, juliet, paris)
     for session in all { _ = session.taken() }
-    let drafts = [RoleDraft(nick: "juliet", role: .none, reason: nil), RoleDraft(nick: "paris", role: .visitor, reason: nil)]
+    let drafts = [
+      RoleDraft(nick: "juliet", role: .none, reason: nil), RoleDraft(nick: "paris", role: .visitor, reason: nil),
+    ]
     #expect(try await problem { try await stage.act(.roles(.address(room.address), drafts), by: all[0]) } == .outranked)
     for session in all { #expect(session.news() == []) }
     #expect(try await stage.nicks(room, for: romeo).count == 3)
@@ -432,10 +458,14 @@ import Testing
     let room = try await stage.room(by: romeo, with: [(juliet, .admin), (paris, .member)])
     let reference = RoomReference.dialog(room.dialog)
     try await stage.act(.configure(reference, .change { $0.name = "Verona" }), by: juliet)
-    #expect(try await problem { try await stage.act(.configure(reference, .change { $0.isListed = true }), by: juliet) } == .notOwner)
+    #expect(
+      try await problem { try await stage.act(.configure(reference, .change { $0.isListed = true }), by: juliet) }
+        == .notOwner)
     let form = SettingsDraft(members: [MemberDraft(address: juliet.address, affiliation: .owner)]) { _ in }
     #expect(try await problem { try await stage.act(.configure(reference, form), by: juliet) } == .notOwner)
-    #expect(try await problem { try await stage.act(.configure(reference, .change { $0.name = "x" }), by: paris) } == .notOwner)
+    #expect(
+      try await problem { try await stage.act(.configure(reference, .change { $0.name = "x" }), by: paris) }
+        == .notOwner)
     #expect(try await stage.stored(room).settings.name == "Verona")
     // Two who change different fields at once both succeed.
     let sessions = [RecordingSession(romeo), RecordingSession(juliet)]
@@ -459,7 +489,9 @@ import Testing
         SettingsDraft(members: drafts.map { MemberDraft(address: $0.0.address, affiliation: $0.1) }) { $0.about = "x" })
     }
     // Who is gone cannot own a room in the stead of who is there.
-    #expect(try await problem { try await stage.act(form((paris, .owner), (romeo, .none)), by: romeo) }?.code == "user-unknown")
+    #expect(
+      try await problem { try await stage.act(form((paris, .owner), (romeo, .none)), by: romeo) }?.code
+        == "user-unknown")
     #expect(try await stage.stored(room).memberCount == 2)
     try await stage.act(form((juliet, .owner), (romeo, .admin)), by: romeo)
     #expect(try await stage.member(romeo, of: room)?.affiliation == .admin)

@@ -10,7 +10,9 @@ import Testing
 
   @Test func whoAsksForTheirPlaceIsToldOfNobodyElse() async throws {
     let stage = try Stage()
-    let (romeo, juliet, paris) = (try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris"))
+    let (romeo, juliet, paris) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris")
+    )
     let room = try await stage.room(by: romeo, .open)
     _ = try await stage.seats(room, romeo, juliet)
     let mine = try await place(stage, room, juliet)
@@ -31,7 +33,9 @@ import Testing
 
   @Test func theListHasAnotherEditionWhenItIsAnotherList() async throws {
     let stage = try Stage()
-    let (romeo, juliet, paris) = (try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris"))
+    let (romeo, juliet, paris) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris")
+    )
     let room = try await stage.room(by: romeo, .open)
     let orchard = try await stage.seats(room, romeo)[0]
     let first = try await place(stage, room, romeo).edition

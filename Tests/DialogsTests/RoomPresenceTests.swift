@@ -133,7 +133,8 @@ import Testing
   @Test func anAppComesAndGoesWithItsConnection() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
-    let room = try await stage.room(by: romeo, .open.with { $0.isModerated = true }, with: [(juliet, .member), (paris, .watcher)])
+    let room = try await stage.room(
+      by: romeo, .open.with { $0.isModerated = true }, with: [(juliet, .member), (paris, .watcher)])
     let orchard = try await stage.seats(room, romeo)[0]
     let phone = try await stage.session(juliet, "phone", door: .app)
     let tablet = try await stage.session(juliet, "tablet", door: .app)
@@ -147,7 +148,10 @@ import Testing
     let nurse = RecordingSession(try await stage.user("nurse"))
     try await stage.enter(room, nurse)
     try await stage.role("juliet", .visitor, in: room, by: orchard)
-    #expect(try await problem { try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo)), by: orchard) } == .noWhispers)
+    #expect(
+      try await problem {
+        try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo)), by: orchard)
+      } == .noWhispers)
     for session in [phone, tablet, street] { #expect(session.news() == []) }
     _ = orchard.taken()
     try await stage.act(.vacate(phone.id), by: juliet)
@@ -161,15 +165,19 @@ import Testing
   @Test func aClosedRoomIsForMembersAPasswordForThoseWhoKnowItABanForNobody() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
-    let room = try await stage.room(by: romeo, .group.with { $0.password = "cauldron" }, with: [(juliet, .member), (paris, .outcast)])
+    let room = try await stage.room(
+      by: romeo, .group.with { $0.password = "cauldron" }, with: [(juliet, .member), (paris, .outcast)])
     let balcony = RecordingSession(juliet)
     for password in [nil, "", "cauldro", "cauldronn", "kettle"] {
       #expect(try await problem { try await stage.enter(room, balcony, password: password) } == .roomPassword)
     }
     try await stage.enter(room, balcony, password: "cauldron")
-    #expect(try await problem { try await stage.enter(room, RecordingSession(paris), password: "cauldron") } == .roomBanned)
+    #expect(
+      try await problem { try await stage.enter(room, RecordingSession(paris), password: "cauldron") } == .roomBanned)
     let tybalt = try await stage.user("tybalt")
-    #expect(try await problem { try await stage.enter(room, RecordingSession(tybalt), password: "cauldron") } == .roomMembersOnly)
+    #expect(
+      try await problem { try await stage.enter(room, RecordingSession(tybalt), password: "cauldron") }
+        == .roomMembersOnly)
   }
 
   @Test func aFullRoomStillHasAPlaceForAdmins() async throws {
@@ -194,7 +202,10 @@ import Testing
     let all = try await stage.seats(room, romeo, juliet, paris)
     for session in all { _ = session.taken() }
     #expect(try await problem { try await stage.say("x", in: room, by: all[1]) } == .noVoice)
-    #expect(try await problem { try await stage.act(.topic(.address(room.address), text: "x", stanza: stage.draft("x")), by: all[1]) } == .notModerator)
+    #expect(
+      try await problem {
+        try await stage.act(.topic(.address(room.address), text: "x", stanza: stage.draft("x")), by: all[1])
+      } == .notModerator)
     try await stage.act(.askForVoice(.address(room.address)), by: all[1])
     #expect(all[0].news() == [.notice(.voiceRequest(nick: "juliet", juliet))])
     #expect(all[2].news() == [])

@@ -118,7 +118,9 @@ extension Stage {
   }
 
   @discardableResult
-  func say(_ text: String, in room: RoomName, by session: RecordingSession, key: RepeatKey? = nil) async throws -> Receipt {
+  func say(
+    _ text: String, in room: RoomName, by session: RecordingSession, key: RepeatKey? = nil
+  ) async throws -> Receipt {
     try await act(.say(.address(room.address), draft(text, key: key)), by: session)
   }
 
@@ -200,9 +202,9 @@ func problem(_ body: () async throws -> Void) async throws -> Problem? {
 }
 
 func cast(_ stage: Stage) async throws -> (romeo: Party, juliet: Party, paris: Party) {
-    (try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris"))
+  (try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris"))
 }
 
 func whisper(_ author: Party, _ name: RelayedStanza.Name = .message(.chat)) -> RelayedStanza {
-    RelayedStanza(name: name, from: author, fromResource: "r", to: author.address, toResource: nil, id: nil, extras: [])
+  RelayedStanza(name: name, from: author, fromResource: "r", to: author.address, toResource: nil, id: nil, extras: [])
 }

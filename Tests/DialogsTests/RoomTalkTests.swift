@@ -27,17 +27,21 @@ import Testing
   @Test func aMemberWhoIsNotThereSpeaksFromTheAppAWatcherDoesNot() async throws {
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
-    let room = try await stage.room(by: romeo, .open.with { $0.isModerated = true }, with: [(juliet, .member), (paris, .watcher)])
+    let room = try await stage.room(
+      by: romeo, .open.with { $0.isModerated = true }, with: [(juliet, .member), (paris, .watcher)])
     let orchard = try await stage.seats(room, romeo)[0]
     try await stage.say("from afar", in: room, by: juliet)
     // No presence: who is not there does not come by speaking.
     #expect(orchard.news() == [.said("from afar", .room)])
     #expect(try await problem { try await stage.say("x", in: room, by: paris) } == .noVoice)
-    #expect(try await problem { try await stage.act(.topic(.dialog(room.dialog), text: "x", stanza: nil), by: paris) } == .notModerator)
+    #expect(
+      try await problem { try await stage.act(.topic(.dialog(room.dialog), text: "x", stanza: nil), by: paris) }
+        == .notModerator)
     // XMPP speaks as an occupant only.
     #expect(try await problem { try await stage.say("x", in: room, by: RecordingSession(juliet)) } == .notOccupant)
     // And who is no member does not speak from the app.
-    #expect(try await problem { try await stage.say("x", in: room, by: try await stage.user("tybalt")) } == .roomUnknown)
+    #expect(
+      try await problem { try await stage.say("x", in: room, by: try await stage.user("tybalt")) } == .roomUnknown)
   }
 
   @Test func whoWasSilencedAsAnOccupantIsSilentInTheAppToo() async throws {
@@ -47,12 +51,15 @@ import Testing
     let all = try await stage.seats(room, romeo, juliet)
     try await stage.role("juliet", .visitor, in: room, by: all[0])
     #expect(try await problem { try await stage.say("x", in: room, by: juliet) } == .noVoice)
-    #expect(try await problem { try await stage.act(.signal(.dialog(room.dialog), typing(juliet, room)), by: juliet) } == .noVoice)
+    #expect(
+      try await problem { try await stage.act(.signal(.dialog(room.dialog), typing(juliet, room)), by: juliet) }
+        == .noVoice)
     // Another nick gives no voice back.
     try await stage.act(.register(.dialog(room.dialog), nick: "Capulet"), by: juliet)
     #expect(try await problem { try await stage.say("x", in: room, by: all[1]) } == .noVoice)
     try await stage.act(
-      .members(.dialog(room.dialog), [MemberDraft(address: juliet.address, affiliation: nil, nick: "Jule")]), by: juliet)
+      .members(.dialog(room.dialog), [MemberDraft(address: juliet.address, affiliation: nil, nick: "Jule")]), by: juliet
+    )
     #expect(try await problem { try await stage.say("x", in: room, by: all[1]) } == .noVoice)
     #expect(try await stage.occupancy(room, for: juliet).role == .visitor)
   }
@@ -76,8 +83,10 @@ import Testing
     let all = try await stage.seats(room, romeo, juliet)
     let id = try #require(try await stage.say("hi", in: room, by: all[0]).entry).id
     for session in all { _ = session.taken() }
-    let stanza = RoomMessageDraft(content: Content(kind: .none, extras: Array("<x/>".utf8)), envelope: Envelope(), traits: [], key: nil)
-    try await stage.act(.marker(.address(room.address), RoomMarkerDraft(kind: .displayed, target: id, stanza: stanza)), by: all[1])
+    let stanza = RoomMessageDraft(
+      content: Content(kind: .none, extras: Array("<x/>".utf8)), envelope: Envelope(), traits: [], key: nil)
+    try await stage.act(
+      .marker(.address(room.address), RoomMarkerDraft(kind: .displayed, target: id, stanza: stanza)), by: all[1])
     #expect(!all[0].news().contains(.relayed(.room)))
     // It counts all the same.
     #expect(try await stage.unread(juliet) == 0)
@@ -120,9 +129,15 @@ import Testing
     #expect(all[0].news() == [])
     try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo, .iq("get"))), by: all[0])
     #expect(all[1].news() + chamber.news() == [.relayed(.room)])
-    #expect(try await problem { try await stage.act(.pass(.address(room.address), nick: "tybalt", whisper(romeo)), by: all[0]) } == .occupantUnknown)
+    #expect(
+      try await problem {
+        try await stage.act(.pass(.address(room.address), nick: "tybalt", whisper(romeo)), by: all[0])
+      } == .occupantUnknown)
     // By somebody who is not there: by nobody.
-    #expect(try await problem { try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo)), by: RecordingSession(romeo)) } == .notOccupant)
+    #expect(
+      try await problem {
+        try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo)), by: RecordingSession(romeo))
+      } == .notOccupant)
   }
 
   @Test(arguments: [RoomSettings.Whispers.anyone, .participants, .moderators, .none])
@@ -130,7 +145,11 @@ import Testing
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     let room = try await stage.room(
-      by: romeo, .open.with { $0.isModerated = true; $0.whispers = whispers }, with: [(juliet, .member)])
+      by: romeo,
+      .open.with {
+        $0.isModerated = true
+        $0.whispers = whispers
+      }, with: [(juliet, .member)])
     let all = try await stage.seats(room, romeo, juliet, paris)  // moderator, participant, visitor
     for (author, roleRank) in [(all[0], 2), (all[1], 1), (all[2], 0)] {
       for target in ["romeo", "juliet", "paris"] {
@@ -198,7 +217,9 @@ import Testing
     let (romeo, juliet, _) = try await cast(stage)
     let room = try await stage.room(by: romeo, with: [(juliet, .member)])
     let all = try await stage.seats(room, romeo, juliet)
-    #expect(try await problem { try await stage.act(.topic(.dialog(room.dialog), text: "Love", stanza: nil), by: juliet) } == .notModerator)
+    #expect(
+      try await problem { try await stage.act(.topic(.dialog(room.dialog), text: "Love", stanza: nil), by: juliet) }
+        == .notModerator)
     try await stage.act(.configure(.dialog(room.dialog), .change { $0.participantsSetTopic = true }), by: romeo)
     for session in all { _ = session.taken() }
     try await stage.act(.topic(.address(room.address), text: "Love", stanza: stage.draft("")), by: all[1])
@@ -211,7 +232,9 @@ import Testing
     #expect(try await stage.stored(room).topic?.text == "")
     let long = String(repeating: "x", count: Limits.topicBytesMax)
     try await stage.act(.topic(.dialog(room.dialog), text: long, stanza: nil), by: romeo)
-    #expect(try await problem { try await stage.act(.topic(.dialog(room.dialog), text: long + "x", stanza: nil), by: romeo) }?.code == "topic-too-long")
+    #expect(
+      try await problem { try await stage.act(.topic(.dialog(room.dialog), text: long + "x", stanza: nil), by: romeo) }?
+        .code == "topic-too-long")
   }
 
   @Test func aSlowRoomIsSlowWhateverElseIsGoingOn() async throws {
@@ -254,13 +277,16 @@ import Testing
     #expect(again.isRepeat)
     #expect(again.entry?.position == first.entry?.position)
     #expect(all[0].news() == [.said("hi", .room)])
-    let other = try await problem { try await stage.say("ho", in: room, by: juliet, key: RepeatKey(rule: .app, id: "m1", bodyHash: 2)) }
+    let other = try await problem {
+      try await stage.say("ho", in: room, by: juliet, key: RepeatKey(rule: .app, id: "m1", bodyHash: 2))
+    }
     #expect(other?.code == "client-id-reused")
     // XMPP: the same origin-id with the same content; with other content it is a new message.
     let xmpp = RepeatKey(rule: .xmpp, id: "1", bodyHash: 1)
     #expect(!(try await stage.say("a", in: room, by: all[0], key: xmpp)).isRepeat)
     #expect(try await stage.say("a", in: room, by: all[0], key: xmpp).isRepeat)
-    #expect(!(try await stage.say("b", in: room, by: all[0], key: RepeatKey(rule: .xmpp, id: "1", bodyHash: 2))).isRepeat)
+    #expect(
+      !(try await stage.say("b", in: room, by: all[0], key: RepeatKey(rule: .xmpp, id: "1", bodyHash: 2))).isRepeat)
     #expect(all[0].news() == [.said("a", .room), .said("b", .room)])
     // In the same batch too.
     let key = RepeatKey(rule: .xmpp, id: "2", bodyHash: 1)

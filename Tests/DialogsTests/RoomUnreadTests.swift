@@ -69,11 +69,14 @@ import Testing
     let room = try await stage.room(by: romeo, with: [(juliet, .member)] + crowd.map { ($0, .watcher) })
     #expect(try await stage.stored(room).memberCount == Limits.markersToldMax)
     let all = try await stage.seats(room, romeo)
-    let (phone, tablet) = (try await stage.session(juliet, "phone", door: .app), try await stage.session(romeo, "tablet", door: .app))
+    let (phone, tablet) = (
+      try await stage.session(juliet, "phone", door: .app), try await stage.session(romeo, "tablet", door: .app)
+    )
     func read(_ text: String, isPrivate: Bool = false) async throws {
       let id = try #require(try await stage.say(text, in: room, by: all[0]).entry).id
       for session in [all[0], phone, tablet] { _ = session.taken() }
-      try await stage.act(.marker(.dialog(room.dialog), RoomMarkerDraft(kind: .displayed, target: id, isPrivate: isPrivate)), by: juliet)
+      try await stage.act(
+        .marker(.dialog(room.dialog), RoomMarkerDraft(kind: .displayed, target: id, isPrivate: isPrivate)), by: juliet)
     }
     try await read("one")
     #expect(tablet.news() == [.marked(.displayed, by: "juliet", told: true, asked: false)])
@@ -97,7 +100,9 @@ import Testing
     let first = try #require(try await stage.say("one", in: room, by: romeo).entry)
     let second = try #require(try await stage.say("two", in: room, by: romeo).entry)
     let elsewhere = try #require(try await stage.say("x", in: other, by: romeo).entry)
-    func mark(_ id: PublicID) -> RoomIntent { .marker(.dialog(room.dialog), RoomMarkerDraft(kind: .displayed, target: id)) }
+    func mark(_ id: PublicID) -> RoomIntent {
+      .marker(.dialog(room.dialog), RoomMarkerDraft(kind: .displayed, target: id))
+    }
     #expect(try await !stage.act(mark(second.id), by: juliet).isRepeat)
     #expect(try await stage.act(mark(first.id), by: juliet).isRepeat)
     #expect(try await stage.unread(juliet) == 0)

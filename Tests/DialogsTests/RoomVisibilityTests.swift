@@ -8,7 +8,8 @@ import Testing
   /// has no default: who adds an intent says here what strangers learn by it.
   private static func isAboutARoom(_ intent: RoomIntent) -> Bool {
     switch intent {
-    case .enter, .show, .exit, .say, .signal, .whisper, .pass, .marker, .members, .roles, .configure, .abandon, .topic, .invite,
+    case .enter, .show, .exit, .say, .signal, .whisper, .pass, .marker, .members, .roles, .configure, .abandon, .topic,
+      .invite,
       .decline, .askForVoice, .register, .destroy, .occupants, .place:
       true
     // Of a room that is not there yet; of a session; answered the same whatever there is; for the server, which names
@@ -22,13 +23,15 @@ import Testing
   ) throws -> [RoomIntent] {
     let stranger = session.party
     let stanza = RelayedStanza(
-      name: .message(.groupchat), from: stranger, fromResource: "r", to: stranger.address, toResource: nil, id: nil, extras: [])
+      name: .message(.groupchat), from: stranger, fromResource: "r", to: stranger.address, toResource: nil, id: nil,
+      extras: [])
     let marked = RoomMessageDraft(content: Content(kind: .none), envelope: Envelope(), traits: [], key: nil)
     let nobody = try BareJID("nobody@localhost")
     var intents: [RoomIntent] = [
       .show(room, stage.presence(session)), .exit(room, nil), .say(room, stage.draft("x")),
       .say(room, stage.draft("x", app: true)), .signal(room, stanza), .pass(room, nick: "romeo", stanza),
-      .pass(room, nick: "nobody", stanza), .whisper(room, nick: "romeo", stage.draft("x")), .marker(room, RoomMarkerDraft(kind: .displayed, target: entry)),
+      .pass(room, nick: "nobody", stanza), .whisper(room, nick: "romeo", stage.draft("x")),
+      .marker(room, RoomMarkerDraft(kind: .displayed, target: entry)),
       .marker(room, RoomMarkerDraft(kind: .displayed, target: entry, stanza: marked)),
       .roles(room, [RoleDraft(nick: "romeo", role: .none, reason: nil)]), .roles(room, []),
       .configure(room, .change { _ in }), .configure(room, .change { $0.name = "x" }),
@@ -78,7 +81,8 @@ import Testing
       let there = try intents(stage, reference, by: balcony, about: romeo, entry)
       // What is asked of a room that never was is answered in the same words.
       let absent = try intents(
-        stage, reference == .dialog(room.dialog) ? .dialog(DialogID(999)) : .address(nowhere), by: balcony, about: romeo,
+        stage, reference == .dialog(room.dialog) ? .dialog(DialogID(999)) : .address(nowhere), by: balcony,
+        about: romeo,
         entry)
       for (intent, elsewhere) in zip(there, absent) {
         #expect(try await problem { try await stage.act(intent, by: balcony) } == expected(intent), "\(intent)")
@@ -137,7 +141,8 @@ import Testing
     _ = try await stage.user("paris")
     for name in ["romeo", "paris", "nobody"] {
       let draft = MemberDraft(address: try BareJID("\(name)@localhost"), affiliation: .member)
-      #expect(try await problem { try await stage.act(.members(.dialog(room.dialog), [draft]), by: juliet) } == .notAdmin)
+      #expect(
+        try await problem { try await stage.act(.members(.dialog(room.dialog), [draft]), by: juliet) } == .notAdmin)
     }
   }
 

@@ -21,7 +21,9 @@ final class Stage: Sendable {
     guard mkdtemp(&template) != nil else { throw StageError.noFolder }
     folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }  // mkdtemp has just filled it
     store = TracingStore(try SQLiteStore(path: "\(folder)/parley.db"))
-    parley = try Parley(store: store, clock: clock, domains: ["localhost"], logger: Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() })
+    parley = try Parley(
+      store: store, clock: clock, domains: ["localhost"],
+      logger: Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() })
   }
 
   deinit {
@@ -42,12 +44,15 @@ final class Stage: Sendable {
   }
 
   /// A session that is registered with the hub; available unless said otherwise.
-  func session(_ party: Party, _ resource: String, door: Attendance.Door = .xmpp, priority: Int8? = 0) async throws -> RecordingSession {
+  func session(
+    _ party: Party, _ resource: String, door: Attendance.Door = .xmpp, priority: Int8? = 0
+  ) async throws -> RecordingSession {
     let session = RecordingSession(party)
     try await parley.post(.attend(Attendance(session: session, door: door, resource: resource)), by: party)
     if let priority {
       parley.hub.setPresence(
-        Presence(from: party, resource: resource, availability: .online, priority: priority, time: clock.now), of: session)
+        Presence(from: party, resource: resource, availability: .online, priority: priority, time: clock.now),
+        of: session)
     }
     _ = session.taken()
     return session
@@ -58,7 +63,8 @@ final class Stage: Sendable {
     resource: String? = nil
   ) async throws -> Receipt {
     let draft = MessageDraft(
-      to: peer.address, content: Content(kind: .text, text: text), envelope: Envelope(type: .chat, toResource: resource),
+      to: peer.address, content: Content(kind: .text, text: text),
+      envelope: Envelope(type: .chat, toResource: resource),
       traits: [.counts, .archived, .replayed, .markable, .receipted], key: key)
     guard let session else { return try await parley.post(.message(draft), by: author) }
     let token = session.nextToken()
@@ -168,7 +174,8 @@ enum Heard: Equatable {
     case .entry(let entry, let form):
       switch entry.fact {
       case .message(let message): self = .said(message.content.text, form)
-      case .marker(let marker): self = .marked(marker.kind, by: entry.author.name, told: marker.told, asked: marker.asked)
+      case .marker(let marker):
+        self = .marked(marker.kind, by: entry.author.name, told: marker.told, asked: marker.asked)
       case .contact(let change):
         self =
           change.removed
@@ -184,7 +191,8 @@ enum Heard: Equatable {
       }
     case .signal(let signal, let form):
       switch signal {
-      case .presence(let presence): self = .presence("\(presence.from.name)/\(presence.resource)", presence.availability)
+      case .presence(let presence):
+        self = .presence("\(presence.from.name)/\(presence.resource)", presence.availability)
       case .stanza: self = .relayed(form)
       case .profile(let party, _): self = .profileOf(party.name)
       case .closed(let reason): self = .closed(reason)
@@ -206,7 +214,8 @@ enum Heard: Equatable {
 /// transaction.
 final class TracingStore: Store {
   private let inner: SQLiteStore
-  private let state = Mutex((failures: 0, failWhen: nil as (@Sendable (any StoreWriter) throws -> Bool)?, writing: false, commits: 0))
+  private let state = Mutex(
+    (failures: 0, failWhen: nil as (@Sendable (any StoreWriter) throws -> Bool)?, writing: false, commits: 0))
 
   init(_ inner: SQLiteStore) { self.inner = inner }
 

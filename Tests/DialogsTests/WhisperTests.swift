@@ -23,7 +23,9 @@ import Testing
       street: all[2])
   }
 
-  private func draft(_ text: String, id: String? = nil, traits: Message.Traits = [.counts, .archived]) -> RoomMessageDraft {
+  private func draft(
+    _ text: String, id: String? = nil, traits: Message.Traits = [.counts, .archived]
+  ) -> RoomMessageDraft {
     RoomMessageDraft(
       content: Content(kind: .text, text: text), envelope: Envelope(type: .chat, fromResource: "orchard", id: id),
       traits: traits, key: id.map { RepeatKey(rule: .xmpp, id: $0, bodyHash: UInt64(text.utf8.count)) })
@@ -73,7 +75,8 @@ import Testing
     let scene = try await scene()
     let stage = scene.stage
     let phones = [
-      try await stage.session(scene.romeo, "phone", door: .app), try await stage.session(scene.juliet, "phone", door: .app),
+      try await stage.session(scene.romeo, "phone", door: .app),
+      try await stage.session(scene.juliet, "phone", door: .app),
     ]
     let unread = try await stage.unread(scene.juliet)
     let head = try await stage.parley.read { try $0.head().position }
@@ -140,7 +143,9 @@ import Testing
     #expect(try await !stage.act(whisper("psst", to: "paris", id: "m1", scene), by: scene.orchard).isRepeat)
     // It is told once it is durable, or not at all.
     stage.store.failNext(1)
-    await #expect(throws: Problem.storage) { try await stage.act(whisper("lost", to: "juliet", scene), by: scene.orchard) }
+    await #expect(throws: Problem.storage) {
+      try await stage.act(whisper("lost", to: "juliet", scene), by: scene.orchard)
+    }
     #expect(scene.balcony.news() == [.said("hush!", .direct)])
     #expect(try await archive(scene.juliet, stage).count == 2)
   }
@@ -150,15 +155,20 @@ import Testing
     let stage = scene.stage
     let guest = RecordingSession(scene.paris)
     #expect(try await problem { try await stage.act(whisper("x", to: "romeo", scene), by: guest) } == .notOccupant)
-    #expect(try await problem { try await stage.act(whisper("x", to: "tybalt", scene), by: scene.orchard) } == .occupantUnknown)
-    #expect(try await problem { try await stage.act(whisper("x", to: "paris", scene), by: scene.balcony) } == .noWhispers)
+    #expect(
+      try await problem { try await stage.act(whisper("x", to: "tybalt", scene), by: scene.orchard) }
+        == .occupantUnknown)
+    #expect(
+      try await problem { try await stage.act(whisper("x", to: "paris", scene), by: scene.balcony) } == .noWhispers)
     // Moderators can be asked, and ask.
     try await stage.act(whisper("a", to: "romeo", scene), by: scene.balcony)
     try await stage.act(whisper("b", to: "juliet", scene), by: scene.orchard)
     // Who has left is nobody, and gets nothing later.
     try await stage.act(.exit(.address(scene.room.address), nil), by: scene.balcony)
     _ = scene.balcony.taken()
-    #expect(try await problem { try await stage.act(whisper("c", to: "juliet", scene), by: scene.orchard) } == .occupantUnknown)
+    #expect(
+      try await problem { try await stage.act(whisper("c", to: "juliet", scene), by: scene.orchard) }
+        == .occupantUnknown)
     let back = try await stage.session(scene.juliet, "back")
     try await stage.enter(scene.room, back)
     #expect(!back.news().contains { if case .said = $0 { true } else { false } })
@@ -178,7 +188,8 @@ import Testing
     for session in [scene.balcony, scene.street] { #expect(session.news() == []) }
     for party in [scene.romeo, scene.juliet, scene.paris] { #expect(try await archive(party, stage).isEmpty) }
     // Who blocks an occupant does not write to them; who blocks a user is not told that it is them.
-    #expect(try await problem { try await stage.act(whisper("x", to: "romeo", scene), by: scene.street) }?.kind == .blocked)
+    #expect(
+      try await problem { try await stage.act(whisper("x", to: "romeo", scene), by: scene.street) }?.kind == .blocked)
     try await stage.act(whisper("y", to: "romeo", scene), by: scene.balcony)
     #expect(scene.orchard.news() == [.said("y", .direct)])
   }
@@ -186,7 +197,8 @@ import Testing
   @Test func whatIsWhisperedCanBeCorrectedAndTakenBackByItsAuthor() async throws {
     let scene = try await scene()
     let stage = scene.stage
-    let said = try #require(try await stage.act(whisper("psst", to: "juliet", id: "m1", scene), by: scene.orchard).entry)
+    let said = try #require(
+      try await stage.act(whisper("psst", to: "juliet", id: "m1", scene), by: scene.orchard).entry)
     var correction = draft("psssst", id: "m2")
     correction.reference = ReferenceDraft(kind: .correction, target: .stanza("m1"))
     let corrected = try #require(
@@ -202,7 +214,8 @@ import Testing
     #expect(try await state()?.retraction == nil)
     try await stage.act(.whisper(.address(scene.room.address), nick: "juliet", retraction), by: scene.orchard)
     #expect(try await state()?.retraction?.by == scene.romeo)
-    #expect(try await stage.parley.read { try $0.entry(corrected.position, in: corrected.dialog)?.state?.retraction } != nil)
+    #expect(
+      try await stage.parley.read { try $0.entry(corrected.position, in: corrected.dialog)?.state?.retraction } != nil)
     #expect(try await archive(scene.juliet, stage).count == 4)
   }
 }

@@ -58,7 +58,8 @@ import Testing
   }
 
   @Test func scenesAreNamedOnce() throws {
-    let play = try PlayParser.parse(cast + "scene: Example 1: One\nRomeo receives nothing\nscene: Two\nJuliet connects\n", name: "s.play")
+    let play = try PlayParser.parse(
+      cast + "scene: Example 1: One\nRomeo receives nothing\nscene: Two\nJuliet connects\n", name: "s.play")
     #expect(play.scenes == ["Example 1: One", "Two"])
     #expect(play.lines.map(\.number) == [4, 5, 6, 7])
     #expect(throws: PlayError.self) { try PlayParser.parse(cast + "scene: One\nscene: One\n", name: "s.play") }

@@ -31,7 +31,9 @@ import Testing
     func schema() throws -> [String] {
       let store = try folder.open()
       defer { try? store.close() }
-      return try store.pool.read { try String.fetchAll($0, sql: "SELECT name || coalesce(sql, '') FROM sqlite_schema ORDER BY name") }
+      return try store.pool.read {
+        try String.fetchAll($0, sql: "SELECT name || coalesce(sql, '') FROM sqlite_schema ORDER BY name")
+      }
     }
     let first = try schema()
     #expect(first.count > 20)
@@ -120,8 +122,9 @@ import Testing
     #expect(try store.read { try $0.memberships(of: romeo).count } == 2)
     #expect(try store.read { try $0.unread(of: romeo) } == 1)
     try store.close()
-    #expect(try folder.open().read { try $0.memberships(of: romeo).map(\.room.address.description) }
-      == ["orchard@rooms.verona.example", "balcony@rooms.verona.example"])
+    #expect(
+      try folder.open().read { try $0.memberships(of: romeo).map(\.room.address.description) }
+        == ["orchard@rooms.verona.example", "balcony@rooms.verona.example"])
   }
 
   /// Before there were whispers, mentions and kicks: a room, a member, somebody who is

@@ -45,7 +45,8 @@ extension StoreConformance {
         Content(kind: .text, text: "h\u{f6} \u{1F339}", fields: "{\"a\":[1]}", extras: extras),
         Content(kind: .custom, text: "", fields: "", extras: []),
         Content(kind: .none),
-        Content(kind: .encrypted, text: String(repeating: "x", count: 10_000), extras: [UInt8](repeating: 7, count: 250_000)),
+        Content(
+          kind: .encrypted, text: String(repeating: "x", count: 10_000), extras: [UInt8](repeating: 7, count: 250_000)),
         Content(kind: .call, text: "a\u{0}b"),
       ]
       let envelopes = [
@@ -215,7 +216,9 @@ extension StoreConformance {
         let b = try reader.find("b", by: scene.romeo.id, in: dialog)
         try equal(b?.position, last.position)
         try equal(b?.bodyHash, 6)
-        for (id, author) in [("c", scene.romeo), ("a", scene.juliet), ("d", scene.romeo), ("e", scene.romeo), ("", scene.romeo)] {
+        for (id, author) in [
+          ("c", scene.romeo), ("a", scene.juliet), ("d", scene.romeo), ("e", scene.romeo), ("", scene.romeo),
+        ] {
           try require(try reader.find(id, by: author.id, in: dialog) == nil, "found \(id) by \(author.address)")
         }
       }
@@ -285,7 +288,9 @@ extension StoreConformance {
     return [
       .contact(ContactChange(contact: whole, push: true, act: .subscribe, stanza: [3, 0])),
       .contact(ContactChange(contact: bare, removed: true, push: false)),
-      .blocks(BlockChange(act: .block, patterns: [BlockPattern(try JID("a@b.example/c")), BlockPattern(try JID("d.example"))])),
+      .blocks(
+        BlockChange(
+          act: .block, patterns: [BlockPattern(try JID("a@b.example/c")), BlockPattern(try JID("d.example"))])),
       .blocks(BlockChange(act: .unblock, patterns: [])),
       .profile(Profile(displayName: "R \u{1F339}", status: "", avatarHash: "00ff", metadata: "{}")),
       .profile(Profile()),

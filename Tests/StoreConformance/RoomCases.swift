@@ -45,7 +45,8 @@ extension StoreConformance {
       try equal(room.address, try BareJID("orchard@rooms.verona.example"))
       try equal(room.name.realm, scene.realm.id)
       try equal(room.createdAt, scene.time)
-      try equal([room.sequence, room.ordinal, room.last.number, room.version.number, Int64(room.memberCount)], [0, 0, 0, 0, 0])
+      try equal(
+        [room.sequence, room.ordinal, room.last.number, room.version.number, Int64(room.memberCount)], [0, 0, 0, 0, 0])
       try require(room.topic == nil && !room.isDestroyed, "a new room has a topic or is destroyed")
       try scene.read { reader in
         for found in [

@@ -52,7 +52,10 @@ extension StoreConformance {
           .member(MemberChange(party: scene.romeo, was: .member, now: .member, nick: "R", reason: "", isKicked: true)),
           nil
         ),
-        (.member(MemberChange(party: scene.romeo, was: .admin, now: .admin, nick: nil, reason: nil, wasKicked: true)), nil),
+        (
+          .member(MemberChange(party: scene.romeo, was: .admin, now: .admin, nick: nil, reason: nil, wasKicked: true)),
+          nil
+        ),
         (.destroyed(reason: nil, alternate: nil), nil),
         (.destroyed(reason: "", alternate: try BareJID("tomb@rooms.verona.example")), nil),
       ]
@@ -96,7 +99,8 @@ extension StoreConformance {
     Case(name: "an invitation is in the invited user's own dialog") { scene in
       let room = try scene.write { try scene.room(of: [scene.romeo], $0) }
       for invitation in [
-        Invitation(room: room.name, inviter: scene.romeo, reason: "come \u{1F339}", password: "rose", isBookmarked: false),
+        Invitation(
+          room: room.name, inviter: scene.romeo, reason: "come \u{1F339}", password: "rose", isBookmarked: false),
         Invitation(room: room.name, inviter: scene.nurse, reason: nil, password: nil, isBookmarked: true),
       ] {
         let entry = try scene.write { try scene.note(.invitation(invitation), by: scene.juliet, $0) }
@@ -182,7 +186,9 @@ extension StoreConformance {
       try scene.write { writer in
         let room = try scene.room(of: [scene.romeo, scene.juliet], writer)
         var said: [Entry] = []
-        for (index, author) in [0, 1, 1, 2, 0, 1, 0, 0].map({ [scene.romeo, scene.juliet, scene.nurse][$0] }).enumerated() {
+        for (index, author) in [0, 1, 1, 2, 0, 1, 0, 0].map({ [scene.romeo, scene.juliet, scene.nurse][$0] })
+          .enumerated()
+        {
           let traits: Message.Traits = index == 2 ? [.archived] : [.counts]
           said.append(try scene.say("\(index)", by: author, in: room.id, traits: traits, writer))
           try scene.say("elsewhere", by: scene.romeo, to: scene.juliet, writer)
@@ -437,6 +443,6 @@ extension StoreConformance {
       var query = ArchiveQuery(limit: 9)
       query.with = room.id
       try equal(try scene.read { try $0.archive(of: scene.romeo.id, query).entries }, [])
-    },
+    }
   ]
 }

@@ -92,7 +92,8 @@ extension StoreConformance {
       }
       try equal(try members([.watcher, .member, .admin, .owner]), [scene.romeo])
       try equal(try members([.outcast]), [scene.nurse])
-      try equal(try scene.read { try $0.members(of: room.id, among: [.outcast], after: nil, limit: 9).map(\.nick) }, [nil])
+      try equal(
+        try scene.read { try $0.members(of: room.id, among: [.outcast], after: nil, limit: 9).map(\.nick) }, [nil])
     },
     Case(name: "changes of the member list come by version, those who left included") { scene in
       let room = try scene.write { try scene.make("orchard", $0) }
@@ -205,7 +206,8 @@ extension StoreConformance {
         let other = try scene.room("balcony", of: [scene.romeo], writer)
         let noted = try scene.note(.created, by: scene.romeo, in: other.id, writer)
         try scene.say("to juliet", by: scene.romeo, to: scene.juliet, writer)
-        try scene.say("not romeo's", by: scene.juliet, in: try scene.room("hers", of: [scene.juliet], writer).id, writer)
+        try scene.say(
+          "not romeo's", by: scene.juliet, in: try scene.room("hers", of: [scene.juliet], writer).id, writer)
         // Not shown: they move the room up, and are not its last message.
         try scene.say("", by: scene.juliet, in: room.id, traits: [], isShown: false, writer)
         try scene.display(said, by: scene.juliet, in: room.id, writer)

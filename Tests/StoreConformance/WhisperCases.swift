@@ -91,7 +91,8 @@ extension StoreConformance {
         entries.map { entry in if case .message(let message) = entry.fact { message.content.text } else { "?" } }
       }
       func archive(
-        _ user: Party, with dialog: DialogID? = nil, _ resource: String? = nil, _ change: (inout ArchiveQuery) -> Void = { _ in }
+        _ user: Party, with dialog: DialogID? = nil, _ resource: String? = nil,
+        _ change: (inout ArchiveQuery) -> Void = { _ in }
       ) throws -> [String] {
         var query = ArchiveQuery(limit: 9)
         query.with = dialog
@@ -123,9 +124,17 @@ extension StoreConformance {
         try equal(try archive(scene.juliet, with: room.id, "Sun"), [])
         // Page by page, both ways.
         let (second, fourth) = (entries[1].position, entries[3].position)
-        try equal(try archive(scene.romeo, with: room.id) { $0.after = second; $0.before = fourth }, ["3"])
+        try equal(
+          try archive(scene.romeo, with: room.id) {
+            $0.after = second
+            $0.before = fourth
+          }, ["3"])
         try equal(try archive(scene.romeo, with: room.id) { $0.limit = 2 }, ["1", "2"])
-        try equal(try archive(scene.romeo, with: room.id) { $0.limit = 2; $0.backwards = true }, ["4", "5"])
+        try equal(
+          try archive(scene.romeo, with: room.id) {
+            $0.limit = 2
+            $0.backwards = true
+          }, ["4", "5"])
         try equal(try archive(scene.romeo) { $0.positions = [fourth] }, ["4"])
         try equal(try archive(scene.nurse) { $0.positions = [fourth] }, [])
         // Not where somebody is known by their address, nor in the room's own archive.
@@ -163,7 +172,8 @@ extension StoreConformance {
       let (entry, other) = try scene.write { writer in
         (
           try scene.whisper(
-            "psst", by: scene.romeo, as: "Rose", to: scene.juliet, known: "Sun", in: room.name, id: "m1", key: key, writer),
+            "psst", by: scene.romeo, as: "Rose", to: scene.juliet, known: "Sun", in: room.name, id: "m1", key: key,
+            writer),
           try scene.whisper("hm", by: scene.romeo, as: "Rose", to: scene.nurse, known: "Nurse", in: room.name, writer)
         )
       }
@@ -221,7 +231,8 @@ extension StoreConformance {
         version: Position(4), reason: "A plague")
       try scene.write { try $0.put(banned, ordinal: 0) }
       try equal(
-        try scene.read { try $0.members(of: room.id, among: [.outcast], after: nil, limit: 9).map(\.reason) }, ["A plague"])
+        try scene.read { try $0.members(of: room.id, among: [.outcast], after: nil, limit: 9).map(\.reason) },
+        ["A plague"])
       var again = banned
       again.reason = nil
       try scene.write { [again] in try $0.put(again, ordinal: 0) }

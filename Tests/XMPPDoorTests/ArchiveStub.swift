@@ -26,7 +26,9 @@ struct ArchiveStub: StoreReader {
   func user(_ address: BareJID) throws -> User? { users[address] }
   func dialog(between a: UserID, and b: UserID) throws -> Dialog? {
     guard let entry = entries.first(where: { [$0.author.id, $0.peer?.id].contains(b) }) else { return nil }
-    return Dialog(id: entry.dialog, kind: .privately, first: entry.author, second: entry.peer ?? entry.author, createdAt: entry.time)
+    return Dialog(
+      id: entry.dialog, kind: .privately, first: entry.author, second: entry.peer ?? entry.author, createdAt: entry.time
+    )
   }
 
   func room(at address: BareJID) throws -> Room? { nil }
@@ -56,18 +58,26 @@ struct ArchiveStub: StoreReader {
   func mark(_ user: UserID, in dialog: DialogID) throws -> Mark? { throw NotAsked() }
   func unread(of user: UserID) throws -> Int64 { throw NotAsked() }
   func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64 { throw NotAsked() }
-  func history( of dialog: DialogID, after: Position, before: Position, limit: Int, ascending: Bool ) throws -> [Entry] { throw NotAsked() }
+  func history(of dialog: DialogID, after: Position, before: Position, limit: Int, ascending: Bool) throws -> [Entry] {
+    throw NotAsked()
+  }
   func entry(_ position: Position, in dialog: DialogID) throws -> Entry? { throw NotAsked() }
   func feed(of user: UserID, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
   func replay(of user: UserID, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
-  func find(_ id: String, by author: UserID, in dialog: DialogID) throws -> (position: Position, bodyHash: UInt64)? { throw NotAsked() }
-  func counting(in dialog: DialogID, upTo position: Position, by author: UserID) throws -> (all: Int64, own: Int64) { throw NotAsked() }
+  func find(_ id: String, by author: UserID, in dialog: DialogID) throws -> (position: Position, bodyHash: UInt64)? {
+    throw NotAsked()
+  }
+  func counting(in dialog: DialogID, upTo position: Position, by author: UserID) throws -> (all: Int64, own: Int64) {
+    throw NotAsked()
+  }
   func room(_ id: DialogID) throws -> Room? { throw NotAsked() }
   func room(externalID: String, in realm: RealmID) throws -> Room? { throw NotAsked() }
   func roomName(_ id: DialogID) throws -> RoomName? { throw NotAsked() }
   func member(_ user: UserID, of room: DialogID) throws -> Member? { throw NotAsked() }
   func member(nickKey key: String, of room: DialogID) throws -> Member? { throw NotAsked() }
-  func members(of room: DialogID, among: Set<Affiliation>, after: UserID?, limit: Int) throws -> [Member] { throw NotAsked() }
+  func members(of room: DialogID, among: Set<Affiliation>, after: UserID?, limit: Int) throws -> [Member] {
+    throw NotAsked()
+  }
   func memberChanges(of room: DialogID, after: Position, limit: Int) throws -> [Member] { throw NotAsked() }
   func memberships(of user: UserID) throws -> [(room: RoomName, since: Position)] { throw NotAsked() }
   func rooms(of user: UserID, before: Position, limit: Int) throws -> [RoomView] { throw NotAsked() }
@@ -76,7 +86,9 @@ struct ArchiveStub: StoreReader {
     return Array(rooms.filter { ($0.address.local ?? "") > after ?? "" }.prefix(limit))
   }
   func archive(of room: DialogID, _ query: ArchiveQuery) throws -> ArchivePage { throw NotAsked() }
-  func feed(of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int, all: Bool) throws -> [Entry] { throw NotAsked() }
+  func feed(
+    of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int, all: Bool
+  ) throws -> [Entry] { throw NotAsked() }
   func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog? { throw NotAsked() }
   func isInvited(_ user: UserID, by inviter: UserID, to room: DialogID) throws -> Bool { throw NotAsked() }
   func vault(_ room: DialogID, node: String, item: String) throws -> [UInt8]? { throw NotAsked() }

@@ -145,13 +145,16 @@ struct ArchiveTests {
     #expect(last.entries.map(\.position.number) == [9, 10])
     // One always fits.
     let huge = String(repeating: "x", count: 300_000)
-    stub.entries = [message(1, from: romeo, to: juliet, extras: huge), message(2, from: romeo, to: juliet, extras: huge)]
+    stub.entries = [
+      message(1, from: romeo, to: juliet, extras: huge), message(2, from: romeo, to: juliet, extras: huge),
+    ]
     #expect(try request().page(of: romeo, stub)?.entries.count == 1)
   }
 
   @Test("4.2: a result") func result() throws {
     let entry = message(
-      7, from: juliet, to: romeo, extras: "<body>What man art thou</body><x xmlns='urn:x'/>", toResource: "orchard", id: "8a54s")
+      7, from: juliet, to: romeo, extras: "<body>What man art thou</body><x xmlns='urn:x'/>", toResource: "orchard",
+      id: "8a54s")
     let result = try element {
       Archive.write(entry, queryID: "f27", for: romeo, to: "romeo@montague.lit/orchard", { _, _ in "" }, into: &$0)
     }

@@ -13,7 +13,8 @@ struct DocsTests {
     if ProcessInfo.processInfo.environment["PARLEY_WRITE_DOCS"] == "1" {
       try generated.write(toFile: path, atomically: false, encoding: .utf8)
     }
-    let kept = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+    let kept = try String(contentsOfFile: path, encoding: .utf8).split(
+      separator: "\n", omittingEmptySubsequences: false)
     let wanted = generated.split(separator: "\n", omittingEmptySubsequences: false)
     let changes = wanted.difference(from: kept).map { change in
       switch change {
@@ -21,7 +22,9 @@ struct DocsTests {
       case .remove(let line, let text, _): "line \(line + 1) should go: \(text)"
       }
     }
-    #expect(changes.isEmpty, "docs/xeps.md is out of date; run the tests with PARLEY_WRITE_DOCS=1:\n\(changes.joined(separator: "\n"))")
+    #expect(
+      changes.isEmpty,
+      "docs/xeps.md is out of date; run the tests with PARLEY_WRITE_DOCS=1:\n\(changes.joined(separator: "\n"))")
   }
 
   static func page() -> String {
@@ -57,10 +60,15 @@ struct DocsTests {
   }
 
   private static func table(_ xeps: [XEP], _ notes: String, withVersion: Bool = true) -> String {
-    let sorted = xeps.enumerated().sorted { ($0.element.number, $0.offset) < ($1.element.number, $1.offset) }.map(\.element)
-    var lines = withVersion ? ["| XEP | Title | Version read | \(notes) |", "|---|---|---|---|"] : ["| XEP | Title | \(notes) |", "|---|---|---|"]
+    let sorted = xeps.enumerated().sorted { ($0.element.number, $0.offset) < ($1.element.number, $1.offset) }.map(
+      \.element)
+    var lines =
+      withVersion
+      ? ["| XEP | Title | Version read | \(notes) |", "|---|---|---|---|"]
+      : ["| XEP | Title | \(notes) |", "|---|---|---|"]
     for xep in sorted {
-      let number = xep.number == 0 ? "" : String(repeating: "0", count: max(0, 4 - String(xep.number).count)) + "\(xep.number)"
+      let number =
+        xep.number == 0 ? "" : String(repeating: "0", count: max(0, 4 - String(xep.number).count)) + "\(xep.number)"
       let version = withVersion ? " \(xep.version) |" : ""
       lines.append("| \(number) | \(xep.title) |\(version) \(xep.note ?? "") |")
     }

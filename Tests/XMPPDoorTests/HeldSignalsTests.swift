@@ -30,7 +30,9 @@ import Testing
 
   @Test func theNewestOfEachInTheOrderTheyCame() throws {
     let held = Waiting()
-    for (number, availability) in [(1, Presence.Availability.away), (2, .online), (1, .offline), (3, .online), (2, .away)] {
+    for (number, availability) in [
+      (1, Presence.Availability.away), (2, .online), (1, .offline), (3, .online), (2, .away),
+    ] {
       #expect(held.hold(try presence(number, availability)))
     }
     #expect(held.signals.count == 3)

@@ -79,7 +79,8 @@ struct ProfileTests {
     #expect(name.utf8.count <= Dialogs.Limits.displayNameBytesMax)
     #expect(long.hasPrefix(name))
     let stored = VCard.Stored(
-      profile: Profile(displayName: name), vCard: Array("<vCard xmlns='vcard-temp'><FN>\(long)</FN></vCard>".utf8), avatar: nil)
+      profile: Profile(displayName: name), vCard: Array("<vCard xmlns='vcard-temp'><FN>\(long)</FN></vCard>".utf8),
+      avatar: nil)
     #expect(written { VCard.write(stored, into: &$0) }.contains(long), "the vCard keeps the whole name")
   }
 
@@ -123,7 +124,9 @@ struct ProfileTests {
 
   @Test func changesAreTold() {
     func amended(_ extras: String, _ hash: String?, mayFillEmpty: Bool = false) -> String? {
-      AvatarHash.amended(Array(extras.utf8), hash: hash, mayFillEmpty: mayFillEmpty).map { String(decoding: $0, as: UTF8.self) }
+      AvatarHash.amended(Array(extras.utf8), hash: hash, mayFillEmpty: mayFillEmpty).map {
+        String(decoding: $0, as: UTF8.self)
+      }
     }
     let caps = "<c xmlns='http://jabber.org/protocol/caps' hash='sha-1' node='n' ver='v'/>"
     #expect(amended(caps, Self.hash) == caps + Self.full)

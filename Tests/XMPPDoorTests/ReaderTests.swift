@@ -103,7 +103,10 @@ struct ReaderTests {
   }
 
   @Test(arguments: [
-    ("<encrypted xmlns='eu.siacs.conversations.axolotl'><header sid='1'/><payload>AA==</payload></encrypted>", Content.Kind.encrypted),
+    (
+      "<encrypted xmlns='eu.siacs.conversations.axolotl'><header sid='1'/><payload>AA==</payload></encrypted>",
+      Content.Kind.encrypted
+    ),
     ("<encrypted xmlns='eu.siacs.conversations.axolotl'><header sid='1'/></encrypted>", .none),
     ("<encrypted xmlns='urn:xmpp:omemo:2'><header sid='27183'/><payload>AA==</payload></encrypted>", .encrypted),
     (
@@ -144,7 +147,10 @@ struct ReaderTests {
     ("<hats xmlns='urn:xmpp:hats:0'/>", true),
     ("<retracted xmlns='urn:xmpp:message-retract:1' id='1' stamp='2019-09-20T23:08:25Z'/>", true),
     ("<retract xmlns='urn:xmpp:message-retract:1' id='1'/>", false),
-    ("<retract xmlns='urn:xmpp:message-retract:1' id='1'><moderated xmlns='urn:xmpp:message-moderate:1'/></retract>", true),
+    (
+      "<retract xmlns='urn:xmpp:message-retract:1' id='1'><moderated xmlns='urn:xmpp:message-moderate:1'/></retract>",
+      true
+    ),
     ("<displayed xmlns='urn:xmpp:mds:displayed:0'/>", true),
     ("<displayed xmlns='urn:xmpp:chat-markers:0' id='1'/>", false),
     ("<body>x</body>", false),

@@ -383,7 +383,9 @@ struct RoomsPresenceTests {
       for isModerator in [false, true] {
         let tail = OccupantWriter.shared(presence, isModerator: isModerator, version: version)
         let text = String(decoding: tail, as: UTF8.self)
-        #expect(text.contains("<mav xmlns='urn:xmpp:muc:affiliations:1' since='9pacabr2q1' until='ruz41312vw'/>") == (showsAddress || isModerator))
+        #expect(
+          text.contains("<mav xmlns='urn:xmpp:muc:affiliations:1' since='9pacabr2q1' until='ruz41312vw'/>")
+            == (showsAddress || isModerator))
       }
     }
   }

@@ -112,11 +112,15 @@ struct RosterTests {
       written { Blocking.write(Name("blocklist", NS.blocking), patterns, into: &$0) } == """
         <blocklist xmlns='urn:xmpp:blocking'><item jid='romeo@montague.net'/><item jid='shakespeare.lit/x'/></blocklist>
         """)
-    #expect(written { Blocking.write(Name("blocklist", NS.blocking), [], into: &$0) } == "<blocklist xmlns='urn:xmpp:blocking'/>")
+    #expect(
+      written { Blocking.write(Name("blocklist", NS.blocking), [], into: &$0) }
+        == "<blocklist xmlns='urn:xmpp:blocking'/>")
   }
 
   @Test func malformedBlocksAreRefused() throws {
-    #expect(throws: StanzaError.self) { try Blocking.patterns(try stanza("<block xmlns='urn:xmpp:blocking'><item/></block>")) }
+    #expect(throws: StanzaError.self) {
+      try Blocking.patterns(try stanza("<block xmlns='urn:xmpp:blocking'><item/></block>"))
+    }
     let error = #expect(throws: StanzaError.self) {
       try Blocking.patterns(try stanza("<block xmlns='urn:xmpp:blocking'><item jid='@'/></block>"))
     }
@@ -128,12 +132,17 @@ struct RosterTests {
     func push(_ act: BlockChange.Act, isAll: Bool) -> String {
       written {
         Blocking.writePush(
-          BlockChange(act: act, patterns: [romeo]), isAll: isAll, id: "push1", to: "juliet@capulet.com/chamber", into: &$0)
+          BlockChange(act: act, patterns: [romeo]), isAll: isAll, id: "push1", to: "juliet@capulet.com/chamber",
+          into: &$0)
       }
     }
     let head = "<iq type='set' id='push1' to='juliet@capulet.com/chamber'>"
-    #expect(push(.block, isAll: false) == "\(head)<block xmlns='urn:xmpp:blocking'><item jid='romeo@montague.net'/></block></iq>")
-    #expect(push(.unblock, isAll: false) == "\(head)<unblock xmlns='urn:xmpp:blocking'><item jid='romeo@montague.net'/></unblock></iq>")
+    #expect(
+      push(.block, isAll: false)
+        == "\(head)<block xmlns='urn:xmpp:blocking'><item jid='romeo@montague.net'/></block></iq>")
+    #expect(
+      push(.unblock, isAll: false)
+        == "\(head)<unblock xmlns='urn:xmpp:blocking'><item jid='romeo@montague.net'/></unblock></iq>")
     #expect(push(.unblock, isAll: true) == "\(head)<unblock xmlns='urn:xmpp:blocking'/></iq>")
   }
 }

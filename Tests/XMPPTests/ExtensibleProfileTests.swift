@@ -18,7 +18,8 @@ import XMLStream
     var machine = Base.machine()
     let output = machine.received(
       try Self.request(
-        Self.plain + "<user-agent id='D4565FA7-4d72-4749-b3d3-740edbf87770'><software>S</software><device>D</device></user-agent>"
+        Self.plain
+          + "<user-agent id='D4565FA7-4d72-4749-b3d3-740edbf87770'><software>S</software><device>D</device></user-agent>"
           + "<resume xmlns='urn:xmpp:sm:3' previd='x' h='7'/>"
           + "<bind xmlns='urn:xmpp:bind:0'><tag>T</tag><enable xmlns='urn:xmpp:carbons:2'/></bind>"))
     #expect(output == .verifyPassword(username: "juliet", password: Password("r0m30myr0m30"), attempt: 1))

@@ -249,7 +249,9 @@ extension AppSession {
     let input = try input(Op.Input.self, frame)
     try Op.limit(door.limiters, session.caller.user.id, now: parley.clock.now)
     try resolve(Op.dialogID(input), frame, session) { me, session, place in
-      let submit: (AppSession, OpenSession, Op.Input) -> Void = { $0.submit(operation, $2, answer, frame, in: place, $1) }
+      let submit: (AppSession, OpenSession, Op.Input) -> Void = {
+        $0.submit(operation, $2, answer, frame, in: place, $1)
+      }
       guard let read = Op.reading(input, by: session.caller.user, in: place, me.parley) else {
         return submit(me, session, input)
       }

@@ -16,7 +16,11 @@ extension AppSession {
       let isVeiled = form == .feedVeiled
       if session.follower.deliver(entry, isVeiled: isVeiled) { tell(entry, isVeiled: isVeiled, session) }
     case .signal(let signal, let form):
-      if let session = open { receive(signal, isVeiled: form == .feedVeiled, session) } else if case .closed(let reason) = signal { revoke(reason) }
+      if let session = open {
+        receive(signal, isVeiled: form == .feedVeiled, session)
+      } else if case .closed(let reason) = signal {
+        revoke(reason)
+      }
     }
   }
 
@@ -234,7 +238,9 @@ extension AppSession {
   // MARK: Typing
 
   private func typing(_ on: Bool, from party: Party, isApp: Bool, _ session: OpenSession) {
-    if let dialog = session.dialogs[party.id] { return showTyping(on, party, party.name, dialog, isApp: isApp, session) }
+    if let dialog = session.dialogs[party.id] {
+      return showTyping(on, party, party.name, dialog, isApp: isApp, session)
+    }
     if session.dialogs.count >= AppLimits.typingDialogsMax { session.dialogs = [:] }
     let user = session.caller.user.id
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
@@ -327,7 +333,9 @@ extension AppSession {
             numbers.append((id, mark.unread(ordinal: room.ordinal), try reader.mentions(of: user, in: id)))
           }
         }
-        return (numbers, totals: (unread: try reader.unread(of: user), mentions: try reader.mentions(of: user, in: nil)))
+        return (
+          numbers, totals: (unread: try reader.unread(of: user), mentions: try reader.mentions(of: user, in: nil))
+        )
       }
     ) { result in
       guard let session = me.value.open, case .success(let (numbers, totals)) = result else { return }

@@ -267,7 +267,8 @@ public final class Hub: Sendable {
   /// Passes a signal on. False: nobody could take it (RFC 6121 8.5: an IQ is
   /// then refused, a message bounced, by whoever asked).
   @discardableResult
-  public func signal(_ signal: Signal, from session: (any LiveSession)?, party: Party, to target: SignalTarget) -> Bool {
+  public func signal(_ signal: Signal, from session: (any LiveSession)?, party: Party, to target: SignalTarget) -> Bool
+  {
     var batch = LaneBatch()
     let taken = route(signal, from: session?.id, party: party, to: target, into: &batch)
     batch.send()

@@ -243,7 +243,8 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         lanes.add(.signal(.occupant(presence), own ? .roomOwn : presence.showsAddress ? .roomOpen : .room), to: session)
       }
     case .notice(let notice, let showsAddresses, let moderatorsOnly):
-      for seat in audiences.audience(of: notice.room.dialog)?.occupants.seats ?? [] where seat.seesAddresses || !moderatorsOnly {
+      for seat in audiences.audience(of: notice.room.dialog)?.occupants.seats ?? []
+      where seat.seesAddresses || !moderatorsOnly {
         // Who may see addresses sees them here too.
         lanes.add(.signal(.notice(notice), seat.seesAddresses || showsAddresses ? .roomOpen : .room), to: seat.session)
       }
@@ -266,7 +267,8 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
   }
 
   private func spread(
-    _ entry: Entry, _ message: Message, to peer: Party, kind: Routing.Kind, except author: SessionID?, into lanes: inout LaneBatch
+    _ entry: Entry, _ message: Message, to peer: Party, kind: Routing.Kind, except author: SessionID?,
+    into lanes: inout LaneBatch
   ) {
     let copies = !message.traits.contains(.uncopied)
     let toSelf = entry.author.id == peer.id

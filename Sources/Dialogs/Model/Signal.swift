@@ -93,7 +93,8 @@ public final class RelayedStanza: Sendable {
   public let forms = FormSlot()
 
   public init(
-    name: Name, from: Party, fromResource: String?, room: RoomName? = nil, to: BareJID, toResource: String?, id: String?,
+    name: Name, from: Party, fromResource: String?, room: RoomName? = nil, to: BareJID, toResource: String?,
+    id: String?,
     language: String? = nil, extras: [UInt8], typing: Bool? = nil, isPrivate: Bool = false
   ) {
     self.name = name

@@ -157,9 +157,11 @@ extension Subscription {
   }
 
   private func outcome(
-    _ state: Subscription, route: Bool, push: Bool = false, autoReply: SubscriptionAct? = nil, presence: PresenceNotice? = nil
+    _ state: Subscription, route: Bool, push: Bool = false, autoReply: SubscriptionAct? = nil,
+    presence: PresenceNotice? = nil
   ) -> Outcome {
-    Outcome(state: state, route: route, push: push || !state.looks(like: self), autoReply: autoReply, presence: presence)
+    Outcome(
+      state: state, route: route, push: push || !state.looks(like: self), autoReply: autoReply, presence: presence)
   }
 
   /// The user sends the stanza to the contact (RFC 6121 A.2).

@@ -30,7 +30,10 @@ struct Judge {
   /// Several bookmarks change at once: the list is told of when all have.
   var isGathering = false
 
-  struct CachedUser { let party: Party; let state: User.State }
+  struct CachedUser {
+    let party: Party
+    let state: User.State
+  }
   /// `room`: in which they whisper.
   struct Pair: Hashable {
     let low: UserID
@@ -69,7 +72,10 @@ struct Judge {
 
   // MARK: The batch
 
-  struct Place { let head: Position; let time: Timestamp }
+  struct Place {
+    let head: Position
+    let time: Timestamp
+  }
   var mark: Place { Place(head: head, time: time) }
 
   /// Time never decreases with position, whatever the clock does.
@@ -247,14 +253,16 @@ struct Judge {
     if try isBlocked(author, resource: resource, by: peer, writer) { throw Problem.unreachable }
   }
 
-  mutating func isBlocked(_ author: Party, resource: String?, by peer: Party, _ writer: any StoreWriter) throws -> Bool {
+  mutating func isBlocked(_ author: Party, resource: String?, by peer: Party, _ writer: any StoreWriter) throws -> Bool
+  {
     let theirs = try blockList(of: peer.id, writer)
     if theirs.isEmpty { return false }
     let full = resource.flatMap { try? JID(local: author.address.local, domain: author.address.domain, resource: $0) }
     return theirs.contains { $0.matches(full ?? JID(author.address)) }
   }
 
-  mutating func dialog(of a: Party, and b: Party, _ writer: any StoreWriter) throws -> (state: DialogState, isNew: Bool) {
+  mutating func dialog(of a: Party, and b: Party, _ writer: any StoreWriter) throws -> (state: DialogState, isNew: Bool)
+  {
     let pair = Pair(a.id, b.id)
     if let state = dialogs[pair] { return (state, false) }
     var isNew = false

@@ -11,103 +11,104 @@ import Addresses
 // mention is shown all the same, or its author could tell.
 
 extension Judge {
-    /// The mentions of a message that is about to be said. Nothing is written.
-    ///
-    /// What cannot be a mention has no effect where XMPP says it, and the app is refused. A place that lies outside of the
-    /// text, or in one that only its receivers can read, is left out.
-    ///
-    /// - Parameter find: who is at an address, if they belong to the dialog.
-    static func mentions(
-        _ drafts: [MentionDraft], of content: Content, isApp: Bool,
-        _ find: (JID) throws -> (party: Party, name: Mention.Name)?
-    ) throws -> [Mention] {
-        if drafts.isEmpty || content.kind == .none { return [] }
-        if isApp, drafts.count > Limits.mentionsMax {
-            throw Problem(
-                .tooLarge, "too-many-mentions", "One message has at most \(Limits.mentionsMax) mentions.",
-                field: "mentions")
-        }
-        let length = content.text.unicodeScalars.count
-        return try drafts.prefix(Limits.mentionsMax).compactMap { draft -> Mention? in
-            var place: Range<Int>?
-            if let begin = draft.begin, let end = draft.end, begin >= 0, begin < end, end <= length,
-                content.kind != .encrypted
-            {
-                place = begin..<end
-            } else if isApp, draft.begin != nil || draft.end != nil {
-                throw Problem(
-                    .malformed, "mention-misplaced",
-                    "A mention has begin and end, in code points of content.text, or neither.", field: "mentions")
-            }
-            guard let found = try find(draft.address) else {
-                if isApp {
-                    throw Problem.mentionUnknown
-                }
-                return nil
-            }
-            return Mention(party: found.party, name: found.name, place: place)
-        }
+  /// The mentions of a message that is about to be said. Nothing is written.
+  ///
+  /// What cannot be a mention has no effect where XMPP says it, and the app is refused. A place that lies outside of the
+  /// text, or in one that only its receivers can read, is left out.
+  ///
+  /// - Parameter find: who is at an address, if they belong to the dialog.
+  static func mentions(
+    _ drafts: [MentionDraft], of content: Content, isApp: Bool,
+    _ find: (JID) throws -> (party: Party, name: Mention.Name)?
+  ) throws -> [Mention] {
+    if drafts.isEmpty || content.kind == .none { return [] }
+    if isApp, drafts.count > Limits.mentionsMax {
+      throw Problem(
+        .tooLarge, "too-many-mentions", "One message has at most \(Limits.mentionsMax) mentions.",
+        field: "mentions")
     }
+    let length = content.text.unicodeScalars.count
+    return try drafts.prefix(Limits.mentionsMax).compactMap { draft -> Mention? in
+      var place: Range<Int>?
+      if let begin = draft.begin, let end = draft.end, begin >= 0, begin < end, end <= length,
+        content.kind != .encrypted
+      {
+        place = begin..<end
+      } else if isApp, draft.begin != nil || draft.end != nil {
+        throw Problem(
+          .malformed, "mention-misplaced",
+          "A mention has begin and end, in code points of content.text, or neither.", field: "mentions")
+      }
+      guard let found = try find(draft.address) else {
+        if isApp {
+          throw Problem.mentionUnknown
+        }
+        return nil
+      }
+      return Mention(party: found.party, name: found.name, place: place)
+    }
+  }
 
-    /// The same in a room: members, whether there or not.
-    mutating func mentions(
-        of draft: RoomMessageDraft, by author: Party, as affiliation: Affiliation, isApp: Bool, in state: RoomBook.State,
-        _ writer: any StoreWriter
-    ) throws -> [Mention] {
-        let room = state.room
-        let knowsPeople = room.showsPeople(to: affiliation)
-        return try Self.mentions(draft.mentions, of: draft.content, isApp: isApp) { address in
-            let user: UserID?
-            if let nick = address.resource {
-                guard address.bare == room.address, let key = (try? Self.nick(nick))?.key else { return nil }
-                user = try rooms.occupants(of: room.id)?.byKey[key]?.party.id
-                    ?? writer.member(nickKey: key, of: room.id)?.party.id
-            } else {
-                // Who may not know addresses does not find out by this which member has one, in either protocol.
-                user = knowsPeople || address.bare == author.address ? try self.user(address.bare, writer)?.party.id : nil
-            }
-            guard let user, let member = try member(user, in: state, writer), member.affiliation.isMember else {
-                return nil
-            }
-            if room.settings.showsAddresses { return (member.party, .address) }
-            let nick = rooms.occupants(of: room.id)?.occupant(of: user)?.nick ?? member.nick
-            return (member.party, nick.map { Mention.Name.nick($0) } ?? .unnamed)
-        }
+  /// The same in a room: members, whether there or not.
+  mutating func mentions(
+    of draft: RoomMessageDraft, by author: Party, as affiliation: Affiliation, isApp: Bool, in state: RoomBook.State,
+    _ writer: any StoreWriter
+  ) throws -> [Mention] {
+    let room = state.room
+    let knowsPeople = room.showsPeople(to: affiliation)
+    return try Self.mentions(draft.mentions, of: draft.content, isApp: isApp) { address in
+      let user: UserID?
+      if let nick = address.resource {
+        guard address.bare == room.address, let key = (try? Self.nick(nick))?.key else { return nil }
+        user =
+          try rooms.occupants(of: room.id)?.byKey[key]?.party.id
+          ?? writer.member(nickKey: key, of: room.id)?.party.id
+      } else {
+        // Who may not know addresses does not find out by this which member has one, in either protocol.
+        user = knowsPeople || address.bare == author.address ? try self.user(address.bare, writer)?.party.id : nil
+      }
+      guard let user, let member = try member(user, in: state, writer), member.affiliation.isMember else {
+        return nil
+      }
+      if room.settings.showsAddresses { return (member.party, .address) }
+      let nick = rooms.occupants(of: room.id)?.occupant(of: user)?.nick ?? member.nick
+      return (member.party, nick.map { Mention.Name.nick($0) } ?? .unnamed)
     }
+  }
 
-    /// Puts down for whom the mentions of `entry`, which has just been inserted, count.
-    ///
-    /// - Parameters:
-    ///   - reference: what it says about an earlier message, and that one's new state.
-    ///   - resource: the author's.
-    mutating func count(
-        _ mentions: [Mention], of entry: Entry, _ reference: Reference?, resource: String?, _ writer: any StoreWriter
-    ) throws {
-        switch reference?.kind {
-        case nil, .reply:
-            if !mentions.isEmpty { try count(mentions, at: entry.position, of: entry, resource: resource, writer) }
-        case .correction:
-            try count(mentions, at: reference?.target ?? entry.position, of: entry, resource: resource, writer)
-        case .retraction, .moderation:
-            try count([], at: reference?.target ?? entry.position, of: entry, resource: resource, writer)
-        case .reactions: break
-        }
+  /// Puts down for whom the mentions of `entry`, which has just been inserted, count.
+  ///
+  /// - Parameters:
+  ///   - reference: what it says about an earlier message, and that one's new state.
+  ///   - resource: the author's.
+  mutating func count(
+    _ mentions: [Mention], of entry: Entry, _ reference: Reference?, resource: String?, _ writer: any StoreWriter
+  ) throws {
+    switch reference?.kind {
+    case nil, .reply:
+      if !mentions.isEmpty { try count(mentions, at: entry.position, of: entry, resource: resource, writer) }
+    case .correction:
+      try count(mentions, at: reference?.target ?? entry.position, of: entry, resource: resource, writer)
+    case .retraction, .moderation:
+      try count([], at: reference?.target ?? entry.position, of: entry, resource: resource, writer)
+    case .reactions: break
     }
+  }
 
-    private mutating func count(
-        _ mentions: [Mention], at position: Position, of entry: Entry, resource: String?, _ writer: any StoreWriter
-    ) throws {
-        var users: [UserID] = []
-        for party in mentions.map(\.party) where party != entry.author && !users.contains(party.id) {
-            if try isBlocked(entry.author, resource: resource, by: party, writer) { continue }
-            users.append(party.id)
-        }
-        try writer.setMentioned(users, by: position, in: entry.dialog)
+  private mutating func count(
+    _ mentions: [Mention], at position: Position, of entry: Entry, resource: String?, _ writer: any StoreWriter
+  ) throws {
+    var users: [UserID] = []
+    for party in mentions.map(\.party) where party != entry.author && !users.contains(party.id) {
+      if try isBlocked(entry.author, resource: resource, by: party, writer) { continue }
+      users.append(party.id)
     }
+    try writer.setMentioned(users, by: position, in: entry.dialog)
+  }
 }
 
 extension Problem {
-    /// The same for everybody who is no member, whether there is such a user or not.
-    public static let mentionUnknown = Problem(
-        .malformed, "mention-unknown", "Only members of the dialog can be mentioned.", field: "mentions")
+  /// The same for everybody who is no member, whether there is such a user or not.
+  public static let mentionUnknown = Problem(
+    .malformed, "mention-unknown", "Only members of the dialog can be mentioned.", field: "mentions")
 }

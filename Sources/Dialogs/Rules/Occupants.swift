@@ -175,7 +175,8 @@ struct Occupants: Equatable {
     return occupant
   }
 
-  mutating func set(affiliation: Affiliation? = nil, role: Role? = nil, isShown: Bool? = nil, key: String) -> Occupant? {
+  mutating func set(affiliation: Affiliation? = nil, role: Role? = nil, isShown: Bool? = nil, key: String) -> Occupant?
+  {
     guard var occupant = byKey[key] else { return nil }
     if let affiliation { occupant.affiliation = affiliation }
     if let role { occupant.role = role }

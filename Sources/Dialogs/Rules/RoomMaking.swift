@@ -188,7 +188,8 @@ extension Judge {
   private func check(_ settings: RoomSettings) throws(Problem) {
     for (field, value, bound) in [
       ("name", settings.name, Limits.displayNameBytesMax), ("about", settings.about, Limits.statusBytesMax),
-      ("metadata", settings.metadata, Limits.metadataBytesMax), ("password", settings.password, Limits.passwordBytesMax),
+      ("metadata", settings.metadata, Limits.metadataBytesMax),
+      ("password", settings.password, Limits.passwordBytesMax),
       ("language", settings.language, 64),
     ] {
       if let value, value.utf8.count > bound {
@@ -218,7 +219,9 @@ extension Judge {
         expel(key, from: state.room, affiliation: occupant.affiliation, codes: [322])
       }
     }
-    tell(.notice(RoomNotice(room: state.room.name, kind: .settings(codes: codes)), showsAddresses: false,
+    tell(
+      .notice(
+        RoomNotice(room: state.room.name, kind: .settings(codes: codes)), showsAddresses: false,
         moderatorsOnly: false))
   }
 

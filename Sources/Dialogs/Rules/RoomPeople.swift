@@ -43,13 +43,18 @@ extension Judge {
     for var draft in drafts {
       // Who has no power here learns nothing of who there is.
       if actor < .admin, draft.address != author.address { throw Problem.notAdmin }
-      if let nick = draft.nick, !nick.isEmpty, !nicks.insert(try Self.nick(nick).key).inserted { throw Problem.nickTaken }
+      if let nick = draft.nick, !nick.isEmpty, !nicks.insert(try Self.nick(nick).key).inserted {
+        throw Problem.nickTaken
+      }
       // Also one who is disabled: they can be put out.
-      guard let user = try user(draft.address, writer), user.party.realm == state.room.name.realm, user.state != .deleted
+      guard let user = try user(draft.address, writer), user.party.realm == state.room.name.realm,
+        user.state != .deleted
       else { throw Problem.userUnknown(draft.address) }
       if !named.insert(user.party.id).inserted { throw Problem.personNamedTwice }
       let was = try member(user.party.id, in: state, writer)
-      if draft.keepsWatchers, draft.affiliation == .member, was?.affiliation == .watcher { draft.affiliation = .watcher }
+      if draft.keepsWatchers, draft.affiliation == .member, was?.affiliation == .watcher {
+        draft.affiliation = .watcher
+      }
       try check(draft, of: user, was: was, actor: actor, by: author, in: state, count: count, writer)
       if let affiliation = draft.affiliation {
         owners[user.party.id] = affiliation == .owner
@@ -128,7 +133,9 @@ extension Judge {
     if changes.values.contains(true) { return }
     let owners = try writer.members(
       of: state.room.id, among: [.owner], after: nil, limit: changes.count + 1)
-    if !owners.contains(where: { changes[$0.party.id] == nil }), owners.contains(where: { changes[$0.party.id] == false }) {
+    if !owners.contains(where: { changes[$0.party.id] == nil }),
+      owners.contains(where: { changes[$0.party.id] == false })
+    {
       throw Problem.lastOwner
     }
   }
@@ -157,7 +164,8 @@ extension Judge {
     }
     var kept: String?
     if after.isMember, !isFreed {
-      kept = try nick ?? was?.nick ?? rooms.occupants(of: state.room.id)?.occupant(of: party.id)?.nick
+      kept =
+        try nick ?? was?.nick ?? rooms.occupants(of: state.room.id)?.occupant(of: party.id)?.nick
         ?? freeNick(for: party, wish: nil, in: state, writer)
     }
     let shownNick = kept ?? was?.nick

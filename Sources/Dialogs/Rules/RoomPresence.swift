@@ -95,7 +95,9 @@ extension Judge {
   private static func isSame(_ expected: String, _ given: String) -> Bool {
     let expected = Array(expected.utf8)
     var difference: UInt8 = expected.count == given.utf8.count ? 0 : 1
-    for (index, byte) in given.utf8.enumerated() { difference |= byte ^ (expected.isEmpty ? 1 : expected[index % expected.count]) }
+    for (index, byte) in given.utf8.enumerated() {
+      difference |= byte ^ (expected.isEmpty ? 1 : expected[index % expected.count])
+    }
     return difference == 0
   }
 
@@ -134,10 +136,14 @@ extension Judge {
     let leaving = occupantPresence(
       of: present, in: state.room, presence: unavailable(present.party, present.seats.last?.presence.resource),
       role: present.role, codes: [303], newNick: wish.nick)
-    guard let occupant = rooms.occupy(state.room.id, { occupants -> Occupants.Occupant? in
-      _ = occupants.rename(from: key, to: wish.key, nick: wish.nick)
-      return occupants.show(entering.presence, by: session)
-    }) else { throw Problem.notOccupant }
+    guard
+      let occupant = rooms.occupy(
+        state.room.id,
+        { occupants -> Occupants.Occupant? in
+          _ = occupants.rename(from: key, to: wish.key, nick: wish.nick)
+          return occupants.show(entering.presence, by: session)
+        })
+    else { throw Problem.notOccupant }
     tell(leaving, of: present)
     let isModified = wish.nick != entering.nick
     tell(occupantPresence(of: occupant, in: state.room, ownCodes: isModified ? [210] : []), of: occupant)

@@ -22,7 +22,9 @@ extension Judge {
   ) throws -> Speaker {
     let occupants = rooms.occupants(of: state.room.id)
     // Who is there with another session speaks as that occupant.
-    if let occupant = session(of: post).flatMap({ occupants?.occupant(of: $0) }) ?? occupants?.occupant(of: post.author.id) {
+    if let occupant = session(of: post).flatMap({ occupants?.occupant(of: $0) })
+      ?? occupants?.occupant(of: post.author.id)
+    {
       return Speaker(nick: occupant.nick, role: occupant.role, affiliation: occupant.affiliation, member: nil)
     }
     guard let member = try member(post.author.id, in: state, writer), member.affiliation.isMember else {

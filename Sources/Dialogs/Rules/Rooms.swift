@@ -208,7 +208,8 @@ extension Judge {
   ) throws -> Entry {
     state.room.sequence += 1
     return try insert(
-      .room(RoomChange(sequence: state.room.sequence, change: change, stanza: stanza, room: state.room)), by: author, in: state,
+      .room(RoomChange(sequence: state.room.sequence, change: change, stanza: stanza, room: state.room)), by: author,
+      in: state,
       feeds: feeds, writer)
   }
 
@@ -267,7 +268,8 @@ extension RoomIntent {
   fileprivate var unlocks: BareJID? {
     let reference: RoomReference
     switch self {
-    case .say(let room, _), .members(let room, _), .roles(let room, _), .topic(let room, _, _), .invite(let room, _, _, _):
+    case .say(let room, _), .members(let room, _), .roles(let room, _), .topic(let room, _, _),
+      .invite(let room, _, _, _):
       reference = room
     default: return nil
     }

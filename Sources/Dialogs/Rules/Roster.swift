@@ -80,7 +80,11 @@ extension Judge {
     let position = nextPosition()
     let change = change.at(position)
     let contact = change.contact
-    if change.removed || contact.subscription.isBlank { try writer.remove(contact, version: position) } else { try writer.put(contact) }
+    if change.removed || contact.subscription.isBlank {
+      try writer.remove(contact, version: position)
+    } else {
+      try writer.put(contact)
+    }
     let entry = try insertOwn(.contact(change), of: owner, at: position, writer)
     // The card first: who reacts to the entry sees the roster after it.
     tell(.card(owner.id, { $0.applying(change) }))
@@ -201,7 +205,8 @@ extension Judge {
     for (one, other, name, groups) in [
       (owner, peer, name, groups), (peer, owner, nil, nil as [String]?),
     ] {
-      var contact = try writer.contact(of: one.id, other.address) ?? item(of: one, other.address, creating: false, writer)
+      var contact =
+        try writer.contact(of: one.id, other.address) ?? item(of: one, other.address, creating: false, writer)
       let before = contact.subscription
       if let name { contact.name = name }
       if let groups { contact.groups = groups }

@@ -205,7 +205,9 @@ public final class PlayRunner {
       let told = try player(name).inbox.told
       for text in texts {
         let text = try fill(text, .none)
-        if let line = told.first(where: { $0.contains(text) }) { throw PlayerError("\(name) was told \(text): \(line)") }
+        if let line = told.first(where: { $0.contains(text) }) {
+          throw PlayerError("\(name) was told \(text): \(line)")
+        }
       }
     case .isDisconnected(let name):
       guard await (try player(name)).inbox.take({ if case .disconnected = $0 { true } else { nil } }) != nil else {
@@ -239,7 +241,8 @@ public final class PlayRunner {
     guard let player = try player(name) as? AppPlayer else { throw PlayerError("\(name) is no app player") }
     if let cursor = player.lastCursor { captures["\(name).cursor"] = cursor }
     let answer = try await player.call(
-      request.method, fill(request.path, .none), body: request.body.map { try $0.hasPrefix(HTTPCall.bytes) ? $0 : fill($0, .json) })
+      request.method, fill(request.path, .none),
+      body: request.body.map { try $0.hasPrefix(HTTPCall.bytes) ? $0 : fill($0, .json) })
     let text = "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))"
     let isRight = request.status.map { $0 == answer.status } ?? (200..<300).contains(answer.status)
     guard isRight else { throw PlayerError("\(name) was answered \(text)") }

@@ -40,7 +40,9 @@ struct Migration: Sendable {
       let known = Set(all.map(\.identifier))
       let newer = try migrator.appliedIdentifiers(database).subtracting(known)
         .compactMap { Int($0.prefix { $0 != "-" }) }
-      if let newest = newer.max() { throw StoreFailure.schemaTooNew(found: newest, known: all.map(\.number).max() ?? 0) }
+      if let newest = newer.max() {
+        throw StoreFailure.schemaTooNew(found: newest, known: all.map(\.number).max() ?? 0)
+      }
       try database.execute(sql: "PRAGMA application_id = \(applicationID)")
     }
     try migrator.migrate(pool)

@@ -2,97 +2,101 @@ public import XMLStream
 
 /// Which dialogue a client authenticates by. The mechanisms and their messages are the same in both.
 public enum SASLProfile: Sendable, Equatable {
-    /// RFC 6120 6: the stream restarts after success, and a resource is bound on the new one.
-    case core
-    /// XEP-0388: no restart, and what the client wants next stands in its request already.
-    case extensible
+  /// RFC 6120 6: the stream restarts after success, and a resource is bound on the new one.
+  case core
+  /// XEP-0388: no restart, and what the client wants next stands in its request already.
+  case extensible
 
-    /// Of the profile's elements.
-    public var namespace: StaticString {
-        switch self {
-        case .core: NS.sasl
-        case .extensible: NS.sasl2
-        }
+  /// Of the profile's elements.
+  public var namespace: StaticString {
+    switch self {
+    case .core: NS.sasl
+    case .extensible: NS.sasl2
     }
+  }
 }
 
 /// `<authenticate/>` (XEP-0388 1.0.4, 2.4): the mechanism, who the client is, and what is to be done at once when it has
 /// proved who its user is. Nothing of it counts otherwise (2.6.2).
 public struct AuthenticateRequest: Sendable, Equatable {
-    /// What a client says of itself. Nobody else is ever shown it.
-    public struct Agent: Sendable, Equatable {
-        /// The installation's own UUID, lower case; nil when none was given.
-        public let id: String?
-        public let software: String?
-        public let device: String?
-    }
+  /// What a client says of itself. Nobody else is ever shown it.
+  public struct Agent: Sendable, Equatable {
+    /// The installation's own UUID, lower case; nil when none was given.
+    public let id: String?
+    public let software: String?
+    public let device: String?
+  }
 
-    public let mechanism: String
-    /// Decoded; nil when there is none.
-    public let initialResponse: [UInt8]?
-    public let agent: Agent?
-    /// The former session to go on with (XEP-0198 9.2). It goes before `bind`.
-    public let resume: ManagementElement?
-    public let bind: InlineBind?
+  public let mechanism: String
+  /// Decoded; nil when there is none.
+  public let initialResponse: [UInt8]?
+  public let agent: Agent?
+  /// The former session to go on with (XEP-0198 9.2). It goes before `bind`.
+  public let resume: ManagementElement?
+  public let bind: InlineBind?
 
-    /// - Throws: why it cannot be understood.
-    public init(_ element: Element) throws(SASLFailure) {
-        mechanism = element["mechanism"] ?? ""
-        if let response = element.first(Name("initial-response", NS.sasl2)) {
-            guard let bytes = response.withText({ Base64.decode($0) }) else { throw SASLFailure(.incorrectEncoding) }
-            initialResponse = bytes
-        } else {
-            initialResponse = nil
-        }
-        if let agent = element.first(Name("user-agent", NS.sasl2)) {
-            func text(_ name: Name) -> String? { agent.first(name).map { String($0.text.prefix(XMPPLimits.agentCharactersMax)) } }
-            var id: String?
-            if let given = agent["id"] {
-                guard let uuid = Self.uuid(given) else { throw SASLFailure(.malformedRequest, "the id of <user-agent/> is no UUID") }
-                id = uuid
-            }
-            self.agent = Agent(id: id, software: text(Name("software", NS.sasl2)), device: text(Name("device", NS.sasl2)))
-        } else {
-            agent = nil
-        }
-        if let resume = element.first(.smResume) {
-            do throws(StanzaError) { self.resume = try ManagementElement(resume) } catch {
-                throw SASLFailure(.malformedRequest, error.text)
-            }
-        } else {
-            resume = nil
-        }
-        bind = element.first(.inlineBind).map(InlineBind.init)
+  /// - Throws: why it cannot be understood.
+  public init(_ element: Element) throws(SASLFailure) {
+    mechanism = element["mechanism"] ?? ""
+    if let response = element.first(Name("initial-response", NS.sasl2)) {
+      guard let bytes = response.withText({ Base64.decode($0) }) else { throw SASLFailure(.incorrectEncoding) }
+      initialResponse = bytes
+    } else {
+      initialResponse = nil
     }
+    if let agent = element.first(Name("user-agent", NS.sasl2)) {
+      func text(_ name: Name) -> String? {
+        agent.first(name).map { String($0.text.prefix(XMPPLimits.agentCharactersMax)) }
+      }
+      var id: String?
+      if let given = agent["id"] {
+        guard let uuid = Self.uuid(given) else {
+          throw SASLFailure(.malformedRequest, "the id of <user-agent/> is no UUID")
+        }
+        id = uuid
+      }
+      self.agent = Agent(id: id, software: text(Name("software", NS.sasl2)), device: text(Name("device", NS.sasl2)))
+    } else {
+      agent = nil
+    }
+    if let resume = element.first(.smResume) {
+      do throws(StanzaError) { self.resume = try ManagementElement(resume) } catch {
+        throw SASLFailure(.malformedRequest, error.text)
+      }
+    } else {
+      resume = nil
+    }
+    bind = element.first(.inlineBind).map(InlineBind.init)
+  }
 
-    /// 8-4-4-4-12 hexadecimal digits, in lower case. Whether it is of version 4 (2.4) makes no difference to anybody.
-    private static func uuid(_ text: String) -> String? {
-        let bytes = Array(text.utf8)
-        guard bytes.count == 36 else { return nil }
-        for (index, byte) in bytes.enumerated() {
-            switch index {
-            case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return nil }
-            default: guard Unicode.Scalar(byte).properties.isASCIIHexDigit else { return nil }
-            }
-        }
-        return text.lowercased()
+  /// 8-4-4-4-12 hexadecimal digits, in lower case. Whether it is of version 4 (2.4) makes no difference to anybody.
+  private static func uuid(_ text: String) -> String? {
+    let bytes = Array(text.utf8)
+    guard bytes.count == 36 else { return nil }
+    for (index, byte) in bytes.enumerated() {
+      switch index {
+      case 8, 13, 18, 23: guard byte == UInt8(ascii: "-") else { return nil }
+      default: guard Unicode.Scalar(byte).properties.isASCIIHexDigit else { return nil }
+      }
     }
+    return text.lowercased()
+  }
 }
 
 /// `<bind/>` of Bind 2 (XEP-0386 1.1.0, 3.2): a resource, and what is to be switched on for the session before anything is told it.
 public struct InlineBind: Sendable, Equatable {
-    /// The name of the software, the first part of the resource; nil when it is absent or empty.
-    public let tag: String?
-    /// What else it holds.
-    public let features: [Element]
+  /// The name of the software, the first part of the resource; nil when it is absent or empty.
+  public let tag: String?
+  /// What else it holds.
+  public let features: [Element]
 
-    public init(_ element: Element) {
-        let name = Name("tag", NS.bind2)
-        let text = element.first(name)?.text ?? ""
-        tag = text.isEmpty ? nil : text
-        features = element.children.filter { !$0.is(name) }
-    }
+  public init(_ element: Element) {
+    let name = Name("tag", NS.bind2)
+    let text = element.first(name)?.text ?? ""
+    tag = text.isEmpty ? nil : text
+    features = element.children.filter { !$0.is(name) }
+  }
 
-    /// The resource to bind: the tag, and behind it what the server makes (3.3).
-    public func resource(_ generated: String) -> String { tag.map { "\($0)/\(generated)" } ?? generated }
+  /// The resource to bind: the tag, and behind it what the server makes (3.3).
+  public func resource(_ generated: String) -> String { tag.map { "\($0)/\(generated)" } ?? generated }
 }

@@ -355,7 +355,9 @@ public struct StreamMachine: Sendable {
   // MARK: Elements by phase
 
   private mutating func receivedNegotiating(_ element: Element) -> StreamOutput {
-    if authentication?.isExclusive == true, element.namespace != Self.saslNamespace, element.namespace != Self.sasl2Namespace {
+    if authentication?.isExclusive == true, element.namespace != Self.saslNamespace,
+      element.namespace != Self.sasl2Namespace
+    {
       return element.is(.streamError)
         ? peerFailed() : refuse(StreamError(.notAuthorized, "finish authenticating first"))
     }

@@ -81,7 +81,9 @@ struct Archive: Feature {
     // Who reads the archive needs no offline messages (6.1.1).
     turn.session.readsArchive = true
     let user = turn.party
-    turn.fetch { try request.page(of: user, $0) } reply: { (page) throws(StanzaError) in
+    turn.fetch {
+      try request.page(of: user, $0)
+    } reply: { (page) throws(StanzaError) in
       // 4.1.3, 4.3.2.
       guard let page else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
       send(page, for: request, to: turn)
@@ -159,7 +161,9 @@ struct Archive: Feature {
       else { throw StanzaError(.forbidden) }
       guard room.settings.history == .sinceJoin else { return try then(room, occupancy, .zero) }
       let user = turn.party.id
-      turn.fetch { try $0.member(user, of: room.id) } reply: { (member) throws(StanzaError) in
+      turn.fetch {
+        try $0.member(user, of: room.id)
+      } reply: { (member) throws(StanzaError) in
         // Who is no member sees what they are told while they are there.
         try then(room, occupancy, member.map(\.since) ?? .end)
       }
@@ -171,9 +175,12 @@ struct Archive: Feature {
     let request = try ArchiveRequest(query) { parley.position(of: $0, in: realm) }
     if request.with != nil { throw StanzaError(.featureNotImplemented, "a room's archive is not filtered by person") }
     ofRoom(turn) { (room, occupancy, after) in
-      turn.fetch { try request.page(of: room.id, after: after, $0) } reply: { (page) throws(StanzaError) in
+      turn.fetch {
+        try request.page(of: room.id, after: after, $0)
+      } reply: { (page) throws(StanzaError) in
         guard let page else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
-        let showsAddress = room.settings.showsAddresses || occupancy.role == .moderator || occupancy.affiliation >= .admin
+        let showsAddress =
+          room.settings.showsAddresses || occupancy.role == .moderator || occupancy.affiliation >= .admin
         let (session, to, queryID) = (turn.session, turn.jid.description, request.queryID)
         for entry in request.isFlipped ? page.entries.reversed() : page.entries {
           session.send { writer in
@@ -194,7 +201,9 @@ struct Archive: Feature {
         first.after = after
         var last = first
         last.backwards = true
-        return (try reader.archive(of: room.id, first).entries.first, try reader.archive(of: room.id, last).entries.last)
+        return (
+          try reader.archive(of: room.id, first).entries.first, try reader.archive(of: room.id, last).entries.last
+        )
       } reply: { (ends) throws(StanzaError) in
         turn.reply { writeMetadata(ends, into: &$0) }
       }
@@ -205,7 +214,9 @@ struct Archive: Feature {
 
   private static func answerMetadata(_ turn: Turn) {
     let user = turn.party.id
-    turn.fetch { try ends(of: user, $0) } reply: { (ends) throws(StanzaError) in
+    turn.fetch {
+      try ends(of: user, $0)
+    } reply: { (ends) throws(StanzaError) in
       turn.reply { writeMetadata(ends, into: &$0) }
     }
   }

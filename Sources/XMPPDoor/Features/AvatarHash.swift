@@ -1,5 +1,5 @@
-import NIOCore
 import Dialogs
+import NIOCore
 import XMLStream
 import XMPP
 

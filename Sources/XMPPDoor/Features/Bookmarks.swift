@@ -8,7 +8,9 @@ import XMPP
 struct Bookmarks: Feature {
   static let xep = XEP(
     402, "1.2.0", "PEP Native Bookmarks",
-    note: "with `#compat` and `#compat-pep`; the server writes one for who becomes a member without a client in the room; retracting it leaves a public one")
+    note:
+      "with `#compat` and `#compat-pep`; the server writes one for who becomes a member without a client in the room; retracting it leaves a public one"
+  )
 
   func register(in table: inout FeatureTable) {
     table.advertise("\(NS.bookmarksCompatibility)", "\(NS.bookmarksPEPCompatibility)", on: [.account])

@@ -54,7 +54,9 @@ struct Disco: Feature {
     guard let address = turn.to?.bare else { throw StanzaError(.badRequest) }
     if let node = query["node"] { return PEP.info(turn, node) }
     let (viewer, jid) = (turn.party, turn.jid)
-    turn.fetch { try PresenceAccess.to(address, for: viewer, at: jid, $0) } reply: { (access) throws(StanzaError) in
+    turn.fetch {
+      try PresenceAccess.to(address, for: viewer, at: jid, $0)
+    } reply: { (access) throws(StanzaError) in
       // 8: unknown and unshared accounts look alike.
       guard case .granted = access else { throw StanzaError(.serviceUnavailable) }
       try reply(turn, query, .account)
@@ -87,7 +89,10 @@ struct Disco: Feature {
     let address = turn.to?.bare ?? turn.party.address
     let (viewer, jid) = (turn.party, turn.jid)
     turn.fetch { reader in
-      (try PresenceAccess.to(address, for: viewer, at: jid, reader), try PEP.nodes(of: address, for: viewer, at: jid, reader))
+      (
+        try PresenceAccess.to(address, for: viewer, at: jid, reader),
+        try PEP.nodes(of: address, for: viewer, at: jid, reader)
+      )
     } reply: { (access, nodes) in
       // 8: an empty result for whom it does not concern.
       var resources: [String] = []

@@ -6,77 +6,77 @@ import XMPP
 /// XEP-0433: a search for rooms, at the domain where they live. What is asked for and
 /// found is `ChannelSearch`; here it comes and goes.
 struct ExtendedChannelSearch: Feature {
-    static let xep = XEP(
-        433, "0.1.0", "Extended Channel Search",
-        note: "listed rooms of this server; one search looks at 10,000 of them")
+  static let xep = XEP(
+    433, "0.1.0", "Extended Channel Search",
+    note: "listed rooms of this server; one search looks at 10,000 of them")
 
-    private static let search = Name("search", NS.channelSearch)
-    private static let result = Name("result", NS.channelSearch)
+  private static let search = Name("search", NS.channelSearch)
+  private static let result = Name("result", NS.channelSearch)
 
-    func register(in table: inout FeatureTable) {
-        table.advertise("\(NS.channelSearch)", on: [.rooms])
-        table.iq(.get, Self.search, to: [.rooms]) { (turn, query) throws(StanzaError) in
-            guard let form = try query.payload(DataForm.self) else { return Self.offer(turn) }
-            let search = try ChannelSearch(form)
-            let set = try query.payload(ResultSetRequest.self) ?? ResultSetRequest()
-            if set.index != nil { throw StanzaError(.featureNotImplemented, "there are no indexes") }
-            Self.find(turn, search, set)
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.channelSearch)", on: [.rooms])
+    table.iq(.get, Self.search, to: [.rooms]) { (turn, query) throws(StanzaError) in
+      guard let form = try query.payload(DataForm.self) else { return Self.offer(turn) }
+      let search = try ChannelSearch(form)
+      let set = try query.payload(ResultSetRequest.self) ?? ResultSetRequest()
+      if set.index != nil { throw StanzaError(.featureNotImplemented, "there are no indexes") }
+      Self.find(turn, search, set)
+    }
+  }
+
+  private static func offer(_ turn: Turn) {
+    turn.reply { writer in
+      writer.open(search)
+      ChannelSearch.form.write(into: &writer)
+      writer.close()
+    }
+  }
+
+  private static func find(_ turn: Turn, _ search: ChannelSearch, _ set: ResultSetRequest) {
+    let realm = turn.party.realm
+    turn.postToRoom(.headcounts) { receipt in
+      let counts = receipt.value as? [DialogID: Int] ?? [:]
+      turn.fetch { reader -> Result<ChannelSearch.Page, StanzaError> in
+        do {
+          return .success(try search.page(set, in: realm, counts: counts, reader))
+        } catch let error as StanzaError {
+          return .failure(error)
         }
+      } reply: { (page) throws(StanzaError) in
+        let page = try page.get()
+        turn.reply { write(page, into: &$0) }
+      }
     }
+  }
 
-    private static func offer(_ turn: Turn) {
-        turn.reply { writer in
-            writer.open(search)
-            ChannelSearch.form.write(into: &writer)
-            writer.close()
-        }
+  // MARK: Results
+
+  static func write(_ page: ChannelSearch.Page, into writer: inout ElementWriter) {
+    writer.open(result)
+    for hit in page.hits { write(hit, into: &writer) }
+    page.set.write(into: &writer)
+    writer.close()
+  }
+
+  /// 6.2. Who is in it, or whose it is, nobody learns.
+  private static func write(_ hit: ChannelSearch.Hit, into writer: inout ElementWriter) {
+    let settings = hit.room.settings
+    writer.open("item")
+    writer.attribute("address", hit.room.address.description)
+    for (name, text) in [
+      ("name", settings.name), ("description", hit.room.summary), ("language", settings.language),
+      ("nusers", "\(hit.users)"), ("service-type", ChannelSearch.rooms),
+      ("is-open", hit.room.isOpen ? "true" : "false"),
+      (
+        "anonymity-mode",
+        settings.showsAddresses ? "{urn:xmpp:channel-search:0:anonymity}none" : "muc_semianonymous"
+      ),
+    ] as [(StaticString, String?)] {
+      guard let text else { continue }
+      writer.open(name)
+      writer.text(text)
+      writer.close()
     }
-
-    private static func find(_ turn: Turn, _ search: ChannelSearch, _ set: ResultSetRequest) {
-        let realm = turn.party.realm
-        turn.postToRoom(.headcounts) { receipt in
-            let counts = receipt.value as? [DialogID: Int] ?? [:]
-            turn.fetch { reader -> Result<ChannelSearch.Page, StanzaError> in
-                do {
-                    return .success(try search.page(set, in: realm, counts: counts, reader))
-                } catch let error as StanzaError {
-                    return .failure(error)
-                }
-            } reply: { (page) throws(StanzaError) in
-                let page = try page.get()
-                turn.reply { write(page, into: &$0) }
-            }
-        }
-    }
-
-    // MARK: Results
-
-    static func write(_ page: ChannelSearch.Page, into writer: inout ElementWriter) {
-        writer.open(result)
-        for hit in page.hits { write(hit, into: &writer) }
-        page.set.write(into: &writer)
-        writer.close()
-    }
-
-    /// 6.2. Who is in it, or whose it is, nobody learns.
-    private static func write(_ hit: ChannelSearch.Hit, into writer: inout ElementWriter) {
-        let settings = hit.room.settings
-        writer.open("item")
-        writer.attribute("address", hit.room.address.description)
-        for (name, text) in [
-            ("name", settings.name), ("description", hit.room.summary), ("language", settings.language),
-            ("nusers", "\(hit.users)"), ("service-type", ChannelSearch.rooms),
-            ("is-open", hit.room.isOpen ? "true" : "false"),
-            (
-                "anonymity-mode",
-                settings.showsAddresses ? "{urn:xmpp:channel-search:0:anonymity}none" : "muc_semianonymous"
-            ),
-        ] as [(StaticString, String?)] {
-            guard let text else { continue }
-            writer.open(name)
-            writer.text(text)
-            writer.close()
-        }
-        writer.close()
-    }
+    writer.close()
+  }
 }

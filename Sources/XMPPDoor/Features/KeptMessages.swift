@@ -17,7 +17,9 @@ struct KeptMessages: Feature {
     XEP(353, "0.8.0", "Jingle Message Initiation"),
     XEP(373, "0.7.0", "OpenPGP for XMPP"),
     XEP(380, "0.4.0", "Explicit Message Encryption"),
-    XEP(384, "0.9.1", "OMEMO Encryption", note: "messages, also in the namespace before 0.4; device lists and bundles are nodes of XEP-0163"),
+    XEP(
+      384, "0.9.1", "OMEMO Encryption",
+      note: "messages, also in the namespace before 0.4; device lists and bundles are nodes of XEP-0163"),
     XEP(447, "0.3.1", "Stateless file sharing"),
     XEP(482, "0.1.0", "Call Invites"),
   ]

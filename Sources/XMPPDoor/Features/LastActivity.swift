@@ -27,7 +27,9 @@ struct LastActivity: Feature {
   private static func answerForUser(_ turn: Turn, _ query: Element) throws(StanzaError) {
     guard let address = turn.to?.bare else { throw StanzaError(.badRequest) }
     let (viewer, jid) = (turn.party, turn.jid)
-    turn.fetch { try PresenceAccess.to(address, for: viewer, at: jid, $0) } reply: { (access) throws(StanzaError) in
+    turn.fetch {
+      try PresenceAccess.to(address, for: viewer, at: jid, $0)
+    } reply: { (access) throws(StanzaError) in
       switch access {
       // RFC 6121 8.5.1.
       case .absent: throw StanzaError(.serviceUnavailable)

@@ -6,64 +6,64 @@ import XMPP
 /// XEP-0372 3.2: members of a dialog who are named in a message, by their address or, in a room, as the occupant they are
 /// there. Places are in code points of the body (2.1; XEP-0426), which apps are shown without its fallbacks.
 struct Mentions: Feature {
-    static let xep = XEP(372, "0.5.0", "References", note: "mentions; other references are passed on")
+  static let xep = XEP(372, "0.5.0", "References", note: "mentions; other references are passed on")
 
-    private static let reference = Name("reference", NS.references)
+  private static let reference = Name("reference", NS.references)
 
-    func register(in table: inout FeatureTable) {
-        // 2: who implements it is a client.
-        table.advertise("\(NS.references)", on: [.session])
-        table.read(Self.reference) { element, draft in
-            // With an anchor it is about another message (3.1).
-            guard draft.mentions.count < Dialogs.Limits.mentionsMax, element.has("type", equalTo: "mention"),
-                element["anchor"] == nil, let address = element["uri"].flatMap({ JID(uri: $0) })
-            else { return }
-            draft.mentions.append(
-                MentionDraft(
-                    address: address, begin: element["begin"].flatMap { Int($0) }, end: element["end"].flatMap { Int($0) }))
-        }
+  func register(in table: inout FeatureTable) {
+    // 2: who implements it is a client.
+    table.advertise("\(NS.references)", on: [.session])
+    table.read(Self.reference) { element, draft in
+      // With an anchor it is about another message (3.1).
+      guard draft.mentions.count < Dialogs.Limits.mentionsMax, element.has("type", equalTo: "mention"),
+        element["anchor"] == nil, let address = element["uri"].flatMap({ JID(uri: $0) })
+      else { return }
+      draft.mentions.append(
+        MentionDraft(
+          address: address, begin: element["begin"].flatMap { Int($0) }, end: element["end"].flatMap { Int($0) }))
     }
+  }
 
-    /// What an app's mentions are to XMPP.
-    static func write(_ mentions: [Mention], in room: RoomName?, into writer: inout ElementWriter) {
-        for mention in mentions {
-            guard let address = address(of: mention, in: room) else { continue }
-            writer.open(reference)
-            writer.attribute("type", "mention" as StaticString)
-            if let place = mention.place {
-                writer.attribute("begin", place.lowerBound)
-                writer.attribute("end", place.upperBound)
-            }
-            writer.attribute("uri", address.uri)
-            writer.close()
-        }
+  /// What an app's mentions are to XMPP.
+  static func write(_ mentions: [Mention], in room: RoomName?, into writer: inout ElementWriter) {
+    for mention in mentions {
+      guard let address = address(of: mention, in: room) else { continue }
+      writer.open(reference)
+      writer.attribute("type", "mention" as StaticString)
+      if let place = mention.place {
+        writer.attribute("begin", place.lowerBound)
+        writer.attribute("end", place.upperBound)
+      }
+      writer.attribute("uri", address.uri)
+      writer.close()
     }
+  }
 
-    private static func address(of mention: Mention, in room: RoomName?) -> JID? {
-        switch mention.name {
-        case .address: return JID(mention.party.address)
-        case .nick(let nick):
-            guard let room = room?.address else { return nil }
-            return try? JID(local: room.local, domain: room.domain, resource: nick)
-        case .unnamed: return nil
-        }
+  private static func address(of mention: Mention, in room: RoomName?) -> JID? {
+    switch mention.name {
+    case .address: return JID(mention.party.address)
+    case .nick(let nick):
+      guard let room = room?.address else { return nil }
+      return try? JID(local: room.local, domain: room.domain, resource: nick)
+    case .unnamed: return nil
     }
+  }
 }
 
 extension Draft {
-    /// `mentions` with their places in `text`. What is mentioned in a quote only was said before.
-    var textMentions: [MentionDraft] {
-        guard let body, !mentions.isEmpty, !fallbacks.isEmpty, text != body else { return mentions }
-        // How much of the text stands before each place of the body.
-        var kept = [0]
-        for place in 0..<body.unicodeScalars.count {
-            kept.append(kept[place] + (fallbacks.contains { $0.contains(place) } ? 0 : 1))
-        }
-        return mentions.compactMap { mention in
-            guard let begin = mention.begin, let end = mention.end, kept.indices.contains(begin), kept.indices.contains(end)
-            else { return mention }
-            if kept[begin] == kept[end] && begin != end { return nil }
-            return MentionDraft(address: mention.address, begin: kept[begin], end: kept[end])
-        }
+  /// `mentions` with their places in `text`. What is mentioned in a quote only was said before.
+  var textMentions: [MentionDraft] {
+    guard let body, !mentions.isEmpty, !fallbacks.isEmpty, text != body else { return mentions }
+    // How much of the text stands before each place of the body.
+    var kept = [0]
+    for place in 0..<body.unicodeScalars.count {
+      kept.append(kept[place] + (fallbacks.contains { $0.contains(place) } ? 0 : 1))
     }
+    return mentions.compactMap { mention in
+      guard let begin = mention.begin, let end = mention.end, kept.indices.contains(begin), kept.indices.contains(end)
+      else { return mention }
+      if kept[begin] == kept[end] && begin != end { return nil }
+      return MentionDraft(address: mention.address, begin: kept[begin], end: kept[end])
+    }
+  }
 }

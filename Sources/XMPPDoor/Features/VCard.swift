@@ -1,6 +1,6 @@
-import NIOCore
 import Addresses
 import Dialogs
+import NIOCore
 import XMLStream
 import XMPP
 

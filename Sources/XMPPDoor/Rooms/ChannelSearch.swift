@@ -6,245 +6,245 @@ import XMPP
 /// A search among the rooms that anybody may find (XEP-0433 4.2, 6.1): what a client asks for, which rooms that are, and
 /// which page of them.
 struct ChannelSearch: Hashable {
-    /// What a room must have, each of them somewhere, in lower case; nil: all rooms are wanted.
-    var words: [String]?
-    var searchesName = true
-    var searchesDescription = true
-    var searchesAddress = true
-    /// Fewer people in it: not wanted.
-    var usersMin = 0
-    /// The client wants rooms of XEP-0045; there are no others here.
-    var wantsRooms = true
-    var order = Order.users
+  /// What a room must have, each of them somewhere, in lower case; nil: all rooms are wanted.
+  var words: [String]?
+  var searchesName = true
+  var searchesDescription = true
+  var searchesAddress = true
+  /// Fewer people in it: not wanted.
+  var usersMin = 0
+  /// The client wants rooms of XEP-0045; there are no others here.
+  var wantsRooms = true
+  var order = Order.users
 
-    enum Order: String, Hashable, CaseIterable {
-        /// The most people first.
-        case users = "{urn:xmpp:channel-search:0:order}nusers"
-        /// Pages in this order have every room once.
-        case address = "{urn:xmpp:channel-search:0:order}address"
+  enum Order: String, Hashable, CaseIterable {
+    /// The most people first.
+    case users = "{urn:xmpp:channel-search:0:order}nusers"
+    /// Pages in this order have every room once.
+    case address = "{urn:xmpp:channel-search:0:order}address"
+  }
+
+  static let rooms = "xep-0045"
+
+  private enum Key {
+    static let text = "q"
+    static let all = "all"
+    static let name = "sinname"
+    static let description = "sindescription"
+    // The form of the specification says one, its table of fields the other.
+    static let address = "sinaddr"
+    static let addressToo = "sinaddress"
+    static let usersMin = "min_users"
+    static let types = "types"
+    static let order = "key"
+  }
+
+  // MARK: The form
+
+  /// To be filled in, with what holds where nothing else is said (5).
+  static var form: DataForm {
+    let search = ChannelSearch()
+    return DataForm(
+      .form, formType: "\(NS.channelSearchParameters)",
+      fields: [
+        DataForm.Field(Key.text, .textSingle, label: "Words"),
+        DataForm.Field(Key.all, .boolean, label: "All rooms, whatever the words"),
+        DataForm.Field(Key.name, search.searchesName, label: "Look at names"),
+        DataForm.Field(Key.description, search.searchesDescription, label: "Look at descriptions"),
+        DataForm.Field(Key.address, search.searchesAddress, label: "Look at addresses"),
+        DataForm.Field(Key.usersMin, .textSingle, "\(search.usersMin)", label: "People in the room, at least"),
+        DataForm.Field(
+          Key.types, .listMulti, label: "Kinds of rooms", values: [rooms],
+          options: [DataForm.Option(rooms, label: "Multi-User Chat")]),
+        DataForm.Field(
+          Key.order, .listSingle, label: "Order", values: [search.order.rawValue],
+          options: [
+            DataForm.Option(Order.users.rawValue, label: "People in the room"),
+            DataForm.Option(Order.address.rawValue, label: "Address"),
+          ]),
+      ])
+  }
+
+  init(words: [String]? = nil, order: Order = .users) {
+    self.words = words
+    self.order = order
+  }
+
+  /// Reads a form that was filled in. Fields of other names are ignored (5).
+  ///
+  /// - Throws: as 4.2.2 has it, with its own conditions: `feature-not-implemented` for another order; `bad-request` for words
+  ///   that nothing can be found by, for fields that contradict each other, and where nothing says what is wanted.
+  ///   `bad-request` also for another form; `not-acceptable` for a value that is none of its field's.
+  init(_ form: DataForm) throws(StanzaError) {
+    guard form.kind == .submit, form.formType == nil || form.formType == "\(NS.channelSearchParameters)" else {
+      throw StanzaError(.badRequest, "the form is no search for rooms")
+    }
+    if let key = form.value(Key.order), !key.isEmpty {
+      guard let order = Order(rawValue: key) else {
+        throw Self.refusal(.featureNotImplemented, "invalid-sort-key", "rooms come by people or by address")
+      }
+      self.order = order
+    }
+    searchesName = try form.boolean(Key.name) ?? true
+    searchesDescription = try form.boolean(Key.description) ?? true
+    let (address, addressToo) = (try form.boolean(Key.address), try form.boolean(Key.addressToo))
+    searchesAddress = address ?? addressToo ?? true
+    usersMin = try form.integer(Key.usersMin) ?? 0
+    let types = form.values(Key.types)
+    wantsRooms = types.isEmpty || types.contains(Self.rooms)
+
+    let wantsAll = try form.boolean(Key.all) ?? false
+    guard let text = form.value(Key.text), !text.isEmpty else {
+      if wantsAll { return }
+      throw Self.refusal(
+        .badRequest, "no-search-conditions", "say what to search for, or that all is wanted", type: .cancel)
+    }
+    if wantsAll {
+      throw Self.conflict("either all rooms are wanted, or those with certain words", [Key.all, Key.text])
+    }
+    if !searchesName, !searchesDescription, !searchesAddress {
+      throw Self.conflict(
+        "there is nothing to search in", [Key.text, Key.name, Key.description, Key.address])
+    }
+    words = try Self.words(in: text)
+  }
+
+  /// Signs around words are not searched for: people write them, rooms do not have them.
+  private static func words(in text: String) throws(StanzaError) -> [String] {
+    let text = text.utf8.count <= DoorLimits.searchBytesMax ? text : ""
+    let words = text.lowercased().split(whereSeparator: \.isWhitespace).compactMap { part -> String? in
+      guard let first = part.firstIndex(where: { !$0.isPunctuation }),
+        let last = part.lastIndex(where: { !$0.isPunctuation })
+      else { return nil }
+      return String(part[first...last])
+    }
+    guard !words.isEmpty, words.count <= DoorLimits.searchWordsMax else {
+      throw refusal(
+        .badRequest, "invalid-search-terms",
+        "a search is for 1 to \(DoorLimits.searchWordsMax) words, of \(DoorLimits.searchBytesMax) bytes together")
+    }
+    return words
+  }
+
+  // MARK: Refusing
+
+  private static func conflict(_ text: String, _ fields: [String]) -> StanzaError {
+    let fields = fields.map { Element(Name("var", NS.channelSearchError), text: $0) }
+    return refusal(.badRequest, "conflicting-fields", text, fields)
+  }
+
+  private static func refusal(
+    _ condition: StanzaError.Condition, _ application: StaticString, _ text: String, _ children: [Element] = [],
+    type: StanzaError.Kind = .modify
+  ) -> StanzaError {
+    StanzaError(
+      condition, text, type: type, application: Element(Name(application, NS.channelSearchError), [:], children))
+  }
+
+  // MARK: Finding
+
+  /// A room that is wanted.
+  struct Hit: Hashable {
+    let room: Room
+    let users: Int
+  }
+
+  func wants(_ hit: Hit) -> Bool {
+    guard wantsRooms, hit.room.settings.isListed, !hit.room.isDestroyed, hit.users >= usersMin else { return false }
+    guard let words else { return true }
+    var texts: [String] = []
+    if searchesName, let name = hit.room.settings.name { texts.append(name.lowercased()) }
+    if searchesDescription, let text = hit.room.summary { texts.append(text.lowercased()) }
+    if searchesAddress { texts.append(hit.room.address.description) }
+    return words.allSatisfy { word in texts.contains { $0.contains(word) } }
+  }
+
+  struct Page: Equatable {
+    var hits: [Hit]
+    var set: ResultSetPage
+  }
+
+  /// On a reader's thread. `counts`: how many are in each room where somebody is.
+  ///
+  /// - Throws: `item-not-found` for an anchor that is none.
+  func page(
+    _ set: ResultSetRequest, in realm: RealmID, counts: [DialogID: Int], _ reader: any StoreReader
+  ) throws -> Page {
+    let limit = set.limit(default: DoorLimits.channelPageDefault, max: DoorLimits.channelPageMax)
+    // By address one need not look further than the page.
+    let isStraight = order == .address && !set.isBackward && limit > 0
+    var (hits, looked): ([Hit], Int) = ([], 0)
+    var (last, isWhole) = (isStraight ? set.after : nil, false)
+    while wantsRooms, looked < DoorLimits.channelsSearchedMax, !(isStraight && hits.count >= limit) {
+      let rooms = try reader.rooms(
+        in: realm, listed: true, matching: nil, after: last, limit: DoorLimits.channelsReadMax)
+      hits += rooms.map { Hit(room: $0, users: counts[$0.id] ?? 0) }.filter(wants)
+      looked += rooms.count
+      last = rooms.last?.address.local
+      isWhole = rooms.count < DoorLimits.channelsReadMax
+      if isWhole { break }
+    }
+    let isCounted = !wantsRooms || isWhole && (!isStraight || set.after == nil)
+    return try page(of: hits, set, limit: limit, count: isCounted ? hits.count : nil)
+  }
+
+  /// - Parameter count: of all that is wanted, where it is known.
+  func page(of hits: [Hit], _ set: ResultSetRequest, limit: Int, count: Int?) throws(StanzaError) -> Page {
+    var sorted = hits.map { (place: Place($0, order), hit: $0) }.sorted { $0.place < $1.place }
+    if let text = set.after {
+      let after = try Place(text, order)
+      sorted.removeAll { $0.place <= after }
+    }
+    if let text = set.before {
+      let before = try Place(text, order)
+      sorted.removeAll { $0.place >= before }
+    }
+    let page = set.isBackward ? sorted.suffix(limit) : sorted.prefix(limit)
+    return Page(
+      hits: page.map(\.hit),
+      set: ResultSetPage(first: page.first?.place.text, last: page.last?.place.text, count: count))
+  }
+
+  /// Where a room stands in an order. It can be said without the room, so that nothing need be kept between pages (2).
+  private struct Place: Comparable {
+    /// nil: people do not count.
+    let users: Int?
+    let local: String
+
+    init(_ hit: Hit, _ order: Order) {
+      users = order == .users ? hit.users : nil
+      local = hit.room.address.local ?? ""
     }
 
-    static let rooms = "xep-0045"
-
-    private enum Key {
-        static let text = "q"
-        static let all = "all"
-        static let name = "sinname"
-        static let description = "sindescription"
-        // The form of the specification says one, its table of fields the other.
-        static let address = "sinaddr"
-        static let addressToo = "sinaddress"
-        static let usersMin = "min_users"
-        static let types = "types"
-        static let order = "key"
-    }
-
-    // MARK: The form
-
-    /// To be filled in, with what holds where nothing else is said (5).
-    static var form: DataForm {
-        let search = ChannelSearch()
-        return DataForm(
-            .form, formType: "\(NS.channelSearchParameters)",
-            fields: [
-                DataForm.Field(Key.text, .textSingle, label: "Words"),
-                DataForm.Field(Key.all, .boolean, label: "All rooms, whatever the words"),
-                DataForm.Field(Key.name, search.searchesName, label: "Look at names"),
-                DataForm.Field(Key.description, search.searchesDescription, label: "Look at descriptions"),
-                DataForm.Field(Key.address, search.searchesAddress, label: "Look at addresses"),
-                DataForm.Field(Key.usersMin, .textSingle, "\(search.usersMin)", label: "People in the room, at least"),
-                DataForm.Field(
-                    Key.types, .listMulti, label: "Kinds of rooms", values: [rooms],
-                    options: [DataForm.Option(rooms, label: "Multi-User Chat")]),
-                DataForm.Field(
-                    Key.order, .listSingle, label: "Order", values: [search.order.rawValue],
-                    options: [
-                        DataForm.Option(Order.users.rawValue, label: "People in the room"),
-                        DataForm.Option(Order.address.rawValue, label: "Address"),
-                    ]),
-            ])
-    }
-
-    init(words: [String]? = nil, order: Order = .users) {
-        self.words = words
-        self.order = order
-    }
-
-    /// Reads a form that was filled in. Fields of other names are ignored (5).
-    ///
-    /// - Throws: as 4.2.2 has it, with its own conditions: `feature-not-implemented` for another order; `bad-request` for words
-    ///   that nothing can be found by, for fields that contradict each other, and where nothing says what is wanted.
-    ///   `bad-request` also for another form; `not-acceptable` for a value that is none of its field's.
-    init(_ form: DataForm) throws(StanzaError) {
-        guard form.kind == .submit, form.formType == nil || form.formType == "\(NS.channelSearchParameters)" else {
-            throw StanzaError(.badRequest, "the form is no search for rooms")
+    init(_ text: String, _ order: Order) throws(StanzaError) {
+      switch order {
+      case .address:
+        users = nil
+        local = text
+      case .users:
+        guard let end = text.firstIndex(of: "/"), let users = Int(text[..<end]) else {
+          throw StanzaError(.itemNotFound, "the results have no such place")
         }
-        if let key = form.value(Key.order), !key.isEmpty {
-            guard let order = Order(rawValue: key) else {
-                throw Self.refusal(.featureNotImplemented, "invalid-sort-key", "rooms come by people or by address")
-            }
-            self.order = order
-        }
-        searchesName = try form.boolean(Key.name) ?? true
-        searchesDescription = try form.boolean(Key.description) ?? true
-        let (address, addressToo) = (try form.boolean(Key.address), try form.boolean(Key.addressToo))
-        searchesAddress = address ?? addressToo ?? true
-        usersMin = try form.integer(Key.usersMin) ?? 0
-        let types = form.values(Key.types)
-        wantsRooms = types.isEmpty || types.contains(Self.rooms)
-
-        let wantsAll = try form.boolean(Key.all) ?? false
-        guard let text = form.value(Key.text), !text.isEmpty else {
-            if wantsAll { return }
-            throw Self.refusal(
-                .badRequest, "no-search-conditions", "say what to search for, or that all is wanted", type: .cancel)
-        }
-        if wantsAll {
-            throw Self.conflict("either all rooms are wanted, or those with certain words", [Key.all, Key.text])
-        }
-        if !searchesName, !searchesDescription, !searchesAddress {
-            throw Self.conflict(
-                "there is nothing to search in", [Key.text, Key.name, Key.description, Key.address])
-        }
-        words = try Self.words(in: text)
+        self.users = users
+        local = String(text[text.index(after: end)...])
+      }
     }
 
-    /// Signs around words are not searched for: people write them, rooms do not have them.
-    private static func words(in text: String) throws(StanzaError) -> [String] {
-        let text = text.utf8.count <= DoorLimits.searchBytesMax ? text : ""
-        let words = text.lowercased().split(whereSeparator: \.isWhitespace).compactMap { part -> String? in
-            guard let first = part.firstIndex(where: { !$0.isPunctuation }),
-                let last = part.lastIndex(where: { !$0.isPunctuation })
-            else { return nil }
-            return String(part[first...last])
-        }
-        guard !words.isEmpty, words.count <= DoorLimits.searchWordsMax else {
-            throw refusal(
-                .badRequest, "invalid-search-terms",
-                "a search is for 1 to \(DoorLimits.searchWordsMax) words, of \(DoorLimits.searchBytesMax) bytes together")
-        }
-        return words
+    var text: String { users.map { "\($0)/\(local)" } ?? local }
+
+    static func < (a: Place, b: Place) -> Bool {
+      a.users == b.users ? a.local.utf8.lexicographicallyPrecedes(b.local.utf8) : (a.users ?? 0) > (b.users ?? 0)
     }
-
-    // MARK: Refusing
-
-    private static func conflict(_ text: String, _ fields: [String]) -> StanzaError {
-        let fields = fields.map { Element(Name("var", NS.channelSearchError), text: $0) }
-        return refusal(.badRequest, "conflicting-fields", text, fields)
-    }
-
-    private static func refusal(
-        _ condition: StanzaError.Condition, _ application: StaticString, _ text: String, _ children: [Element] = [],
-        type: StanzaError.Kind = .modify
-    ) -> StanzaError {
-        StanzaError(
-            condition, text, type: type, application: Element(Name(application, NS.channelSearchError), [:], children))
-    }
-
-    // MARK: Finding
-
-    /// A room that is wanted.
-    struct Hit: Hashable {
-        let room: Room
-        let users: Int
-    }
-
-    func wants(_ hit: Hit) -> Bool {
-        guard wantsRooms, hit.room.settings.isListed, !hit.room.isDestroyed, hit.users >= usersMin else { return false }
-        guard let words else { return true }
-        var texts: [String] = []
-        if searchesName, let name = hit.room.settings.name { texts.append(name.lowercased()) }
-        if searchesDescription, let text = hit.room.summary { texts.append(text.lowercased()) }
-        if searchesAddress { texts.append(hit.room.address.description) }
-        return words.allSatisfy { word in texts.contains { $0.contains(word) } }
-    }
-
-    struct Page: Equatable {
-        var hits: [Hit]
-        var set: ResultSetPage
-    }
-
-    /// On a reader's thread. `counts`: how many are in each room where somebody is.
-    ///
-    /// - Throws: `item-not-found` for an anchor that is none.
-    func page(
-        _ set: ResultSetRequest, in realm: RealmID, counts: [DialogID: Int], _ reader: any StoreReader
-    ) throws -> Page {
-        let limit = set.limit(default: DoorLimits.channelPageDefault, max: DoorLimits.channelPageMax)
-        // By address one need not look further than the page.
-        let isStraight = order == .address && !set.isBackward && limit > 0
-        var (hits, looked): ([Hit], Int) = ([], 0)
-        var (last, isWhole) = (isStraight ? set.after : nil, false)
-        while wantsRooms, looked < DoorLimits.channelsSearchedMax, !(isStraight && hits.count >= limit) {
-            let rooms = try reader.rooms(
-                in: realm, listed: true, matching: nil, after: last, limit: DoorLimits.channelsReadMax)
-            hits += rooms.map { Hit(room: $0, users: counts[$0.id] ?? 0) }.filter(wants)
-            looked += rooms.count
-            last = rooms.last?.address.local
-            isWhole = rooms.count < DoorLimits.channelsReadMax
-            if isWhole { break }
-        }
-        let isCounted = !wantsRooms || isWhole && (!isStraight || set.after == nil)
-        return try page(of: hits, set, limit: limit, count: isCounted ? hits.count : nil)
-    }
-
-    /// - Parameter count: of all that is wanted, where it is known.
-    func page(of hits: [Hit], _ set: ResultSetRequest, limit: Int, count: Int?) throws(StanzaError) -> Page {
-        var sorted = hits.map { (place: Place($0, order), hit: $0) }.sorted { $0.place < $1.place }
-        if let text = set.after {
-            let after = try Place(text, order)
-            sorted.removeAll { $0.place <= after }
-        }
-        if let text = set.before {
-            let before = try Place(text, order)
-            sorted.removeAll { $0.place >= before }
-        }
-        let page = set.isBackward ? sorted.suffix(limit) : sorted.prefix(limit)
-        return Page(
-            hits: page.map(\.hit),
-            set: ResultSetPage(first: page.first?.place.text, last: page.last?.place.text, count: count))
-    }
-
-    /// Where a room stands in an order. It can be said without the room, so that nothing need be kept between pages (2).
-    private struct Place: Comparable {
-        /// nil: people do not count.
-        let users: Int?
-        let local: String
-
-        init(_ hit: Hit, _ order: Order) {
-            users = order == .users ? hit.users : nil
-            local = hit.room.address.local ?? ""
-        }
-
-        init(_ text: String, _ order: Order) throws(StanzaError) {
-            switch order {
-            case .address:
-                users = nil
-                local = text
-            case .users:
-                guard let end = text.firstIndex(of: "/"), let users = Int(text[..<end]) else {
-                    throw StanzaError(.itemNotFound, "the results have no such place")
-                }
-                self.users = users
-                local = String(text[text.index(after: end)...])
-            }
-        }
-
-        var text: String { users.map { "\($0)/\(local)" } ?? local }
-
-        static func < (a: Place, b: Place) -> Bool {
-            a.users == b.users ? a.local.utf8.lexicographicallyPrecedes(b.local.utf8) : (a.users ?? 0) > (b.users ?? 0)
-        }
-    }
+  }
 }
 
 extension Room {
-    /// Whoever comes gets in (XEP-0433 6.2).
-    var isOpen: Bool { !settings.isMembersOnly && settings.password == nil }
+  /// Whoever comes gets in (XEP-0433 6.2).
+  var isOpen: Bool { !settings.isMembersOnly && settings.password == nil }
 
-    /// What it is about; of an open room without a description, what it talks about.
-    var summary: String? {
-        if let about = settings.about { return about }
-        return isOpen ? topic.flatMap { $0.text.isEmpty ? nil : $0.text } : nil
-    }
+  /// What it is about; of an open room without a description, what it talks about.
+  var summary: String? {
+    if let about = settings.about { return about }
+    return isOpen ? topic.flatMap { $0.text.isEmpty ? nil : $0.text } : nil
+  }
 }

@@ -17,7 +17,9 @@ final class EncodedMemberLists: Sendable {
   /// nil: another edition than this one is kept, or none.
   func find(_ affiliation: Affiliation, of room: DialogID, _ edition: UInt64) -> ByteBuffer? {
     state.withLock { state in
-      guard let kept = state.lists[Key(room: room, affiliation: affiliation)], kept.edition == edition else { return nil }
+      guard let kept = state.lists[Key(room: room, affiliation: affiliation)], kept.edition == edition else {
+        return nil
+      }
       return kept.list
     }
   }

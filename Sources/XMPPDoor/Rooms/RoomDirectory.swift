@@ -10,7 +10,8 @@ enum RoomDirectory {
   static func items(_ turn: Turn, _ query: Element) throws(StanzaError) {
     if query["node"] != nil { throw StanzaError(.itemNotFound, "there is no such node") }
     let set = try query.payload(ResultSetRequest.self)
-    let limit = max(1, min(set?.limit(default: Dialogs.Limits.pageMax) ?? Dialogs.Limits.pageMax, Dialogs.Limits.pageMax))
+    let limit = max(
+      1, min(set?.limit(default: Dialogs.Limits.pageMax) ?? Dialogs.Limits.pageMax, Dialogs.Limits.pageMax))
     if set?.isBackward == true || set?.index != nil {
       throw StanzaError(.featureNotImplemented, "the list is read forwards")
     }

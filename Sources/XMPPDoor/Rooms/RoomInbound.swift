@@ -170,7 +170,8 @@ enum RoomInbound {
       key = RepeatKey(rule: .xmpp, id: id, bodyHash: digest.finish())
     }
     return RoomMessageDraft(
-      content: Content(kind: kind, text: text, extras: extras), envelope: envelope(turn, type), traits: traits, key: key,
+      content: Content(kind: kind, text: text, extras: extras), envelope: envelope(turn, type), traits: traits,
+      key: key,
       reference: draft.reference, mentions: draft.textMentions)
   }
 
@@ -188,7 +189,8 @@ enum RoomInbound {
     let extras = Inbound.extras(of: turn.stanza, turn.session)
     // What carries a topic or a marker.
     let stanza = RoomMessageDraft(
-      content: Content(kind: .none, extras: extras), envelope: envelope(turn, .groupchat), traits: [.archived], key: nil)
+      content: Content(kind: .none, extras: extras), envelope: envelope(turn, .groupchat), traits: [.archived], key: nil
+    )
     if isTopic, let subject {
       return turn.postToRoom(.topic(room, text: subject, stanza: stanza), numbered: true)
     }

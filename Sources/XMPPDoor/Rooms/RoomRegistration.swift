@@ -9,10 +9,14 @@ enum RoomRegistration {
       if occupancy.affiliation == .outcast { throw StanzaError(.notAllowed) }
       let isMember = occupancy.affiliation.isMember
       // 7.10: where members are made by others.
-      if !isMember, room.settings.isMembersOnly { throw StanzaError(.notAllowed, "members are made by the room's admins") }
+      if !isMember, room.settings.isMembersOnly {
+        throw StanzaError(.notAllowed, "members are made by the room's admins")
+      }
       let own = occupancy.nick
       let user = turn.party.id
-      turn.fetch { try $0.member(user, of: room.id)?.nick } reply: { (nick) throws(StanzaError) in
+      turn.fetch {
+        try $0.member(user, of: room.id)?.nick
+      } reply: { (nick) throws(StanzaError) in
         turn.reply { writer in
           if isMember {
             RegistrationForm.write(registered: nick, into: &writer)

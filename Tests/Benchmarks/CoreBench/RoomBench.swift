@@ -34,7 +34,8 @@ extension Bench {
       (0..<count).map { number in
         let draft = RoomMessageDraft(
           content: Content(kind: .text, text: "It is the east, and Juliet is the sun.", extras: extras),
-          envelope: Envelope(type: .groupchat, fromResource: "bench", id: "\(there)-\(number)"), traits: [.counts, .archived],
+          envelope: Envelope(type: .groupchat, fromResource: "bench", id: "\(there)-\(number)"),
+          traits: [.counts, .archived],
           key: nil)
         return (0, .room(.say(.address(room.address), draft)))
       }, window: 1)
@@ -49,7 +50,8 @@ extension Bench {
     try run(
       indexes.map { index in
         let entering = Entering(
-          session: sessions[index], nick: "user\(index)", password: nil, presence: presence(of: parties[index]), isJoin: true)
+          session: sessions[index], nick: "user\(index)", password: nil, presence: presence(of: parties[index]),
+          isJoin: true)
         return (index, .room(.enter(.address(room.address), entering)))
       }, window: window)
   }
