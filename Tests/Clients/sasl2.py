@@ -15,6 +15,7 @@ from wire import SM, XMPP, Gone
 SASL2 = "urn:xmpp:sasl:2"
 BIND2 = "urn:xmpp:bind:0"
 CARBONS = "urn:xmpp:carbons:2"
+CSI = "urn:xmpp:csi:0"
 MAM = "urn:xmpp:mam:2"
 STARTTLS = "urn:ietf:params:xml:ns:xmpp-tls"
 # Logins of one installation at the same moment.
@@ -133,7 +134,7 @@ def plain(server):
     offer = client.features.find(f"{{{SASL2}}}authentication/{{{SASL2}}}inline")
     expect(offer is not None, "there is no offer of SASL2")
     inline = {f.get("var") for f in offer.findall(f"{{{BIND2}}}bind/{{{BIND2}}}inline/{{{BIND2}}}feature")}
-    expect(inline == {CARBONS, SM} and offer.find(f"{{{SM}}}sm") is not None, f"offered inline: {inline}")
+    expect(inline == {CARBONS, CSI, SM} and offer.find(f"{{{SM}}}sm") is not None, f"offered inline: {inline}")
     client.plain(wishes())
     whole(client, client.success())
     expect(client.flights == 1, f"{client.flights} round trips")

@@ -35,6 +35,11 @@ import Testing
     #expect(try await stage.member(juliet, of: room)?.isKicked == true)
     #expect(try await stage.stored(room).memberCount == 2)
 
+    let nurse = try await stage.user("nurse")
+    #expect(
+      try await problem {
+        try await stage.act(.invite(.dialog(room.dialog), to: nurse.address, reason: "Come!"), by: juliet)
+      } == .roomKicked)
     // Whatever is said, by whatever way.
     let reference = ReferenceDraft(kind: .retraction(reason: nil), target: .entry(said.id))
     var retraction = stage.draft("", app: true)

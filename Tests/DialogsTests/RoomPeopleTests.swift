@@ -107,7 +107,16 @@ import Testing
         } == .outranked)
     }
     #expect(try await stage.stored(room).memberCount == 1)
+    // Nor does anybody else find out by an invitation who is banned.
+    let nurse = try await stage.user("nurse")
+    try await stage.affiliate(nurse, .member, in: room, by: romeo)
+    let street = try await stage.session(paris, "street", door: .app)
+    _ = street.taken()
+    try await stage.act(.invite(.dialog(room.dialog), to: paris.address, reason: nil), by: nurse)
+    #expect(street.taken().isEmpty)
     try await stage.affiliate(paris, .none, in: room, by: romeo)
+    try await stage.act(.invite(.dialog(room.dialog), to: paris.address, reason: nil), by: nurse)
+    #expect(!street.taken().isEmpty)
     try await stage.enter(room, all[2])
   }
 

@@ -432,13 +432,18 @@ extension Judge {
     let invited = try reachable(address, for: post.author, writer)
     if try isBlocked(post.author, resource: nil, by: invited, writer) { return settle(post) }
     let was = try member(invited.id, in: state, writer)
-    // Who is banned is not invited behind an admin's back.
-    if was?.affiliation == .outcast { throw Problem.outranked }
-    if state.room.settings.isMembersOnly, was?.affiliation.isMember != true {
-      // 7.8.2: in a members-only room inviting makes a member.
-      guard affiliation >= .admin || (affiliation >= .member && state.room.settings.membersInvite) else {
-        throw Problem.notAdmin
-      }
+    if try member(post.author.id, in: state, writer)?.isKicked == true { throw Problem.roomKicked }
+    // 7.8.2: in a members-only room inviting makes a member.
+    let admits = state.room.settings.isMembersOnly && was?.affiliation.isMember != true
+    if admits, affiliation < .admin, affiliation < .member || !state.room.settings.membersInvite {
+      throw Problem.notAdmin
+    }
+    if was?.affiliation == .outcast {
+      // Who is banned is not invited behind an admin's back; who may not know that they are does not find out by this.
+      if affiliation.seesOutcasts { throw Problem.outranked }
+      return settle(post)
+    }
+    if admits {
       if state.room.memberCount >= Limits.membersMax { throw Problem.memberListFull }
       try checkRooms(of: invited, for: post.author, writer)
       try apply(
