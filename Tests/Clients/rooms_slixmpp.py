@@ -555,6 +555,8 @@ async def moderate(checks, romeo, juliet, paris):
         form["values"] = {"muc#request_allow": True}
         answer = romeo.make_message(street)
         answer.append(form)
+        # As a participant Paris has been shown before.
+        paris.seen = [item for item in paris.seen if item[0] != "any presence"]
         answer.send()
         await paris.presence(street, "Paris", lambda p: p["muc"]["role"] == "participant")
         paris.say(street, "heard again")
