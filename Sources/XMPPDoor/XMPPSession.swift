@@ -324,7 +324,7 @@ final class XMPPSession {
   private func owes(_ count: Int) -> Bool { management.outbound.count >= count }
 
   func tell(_ entry: Entry, _ form: Form, delayed: Bool = false) {
-    releaseHeld()
+    if isInactive { releaseHeld() }
     Outbound.entry(entry, form, delayed: delayed, to: self)
     if form == .direct, case .message(let message) = entry.fact, message.traits.contains(.replayed),
       entry.author.id != party.id

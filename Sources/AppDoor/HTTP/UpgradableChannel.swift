@@ -108,8 +108,10 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
 /// upgrade: NIO's upgrader would close the connection without an answer where
 /// an upgrade is refused, so such a request goes on as plain HTTP.
 ///
-/// Confined to its channel's event loop, like every handler: NIO calls it there alone.
-final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler, @unchecked Sendable {
+/// Confined to its channel's event loop, like every handler.
+final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
+  @unchecked Sendable  // NIO calls it on its loop alone
+{
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
 

@@ -1,0 +1,75 @@
+import Addresses
+import AppProtocol
+import Dialogs
+
+/// Users as clients name them within a dialog, where they may know each other by its ids only (`Naming`): as a path of its
+/// members does, and as whom a text mentions.
+enum MemberReference {
+  /// Who may change nobody else learns nothing of who there is.
+  static func address(
+    _ id: String, in room: RoomName, by caller: Party, _ call: Call
+  ) async throws(Problem) -> BareJID {
+    let own = Naming.prefix + call.parley.occupantID(of: caller.id, in: room)
+    if id == "me" || id == own { return caller.address }
+    let isOccupant = id.hasPrefix(Naming.prefix)
+    let address = isOccupant ? nil : try Checks.address(id, domain: call.realm.domain)
+    if let address, address == caller.address { return address }
+    let found = try await call.parley.read { reader in
+      let (_, member) = try RoomSight.asMember(of: room.dialog, caller, reader)
+      if !member.affiliation.seesAddresses { throw Problem.notAdmin }
+      return try address ?? find([id], in: room, call.parley, reader)[id]?.party.address
+    }
+    guard let found else { throw unknown }
+    return found
+  }
+
+  /// Whom a text mentions, by user ids. They are named as the author knows them: to who may not know who the people are
+  /// a user id other than their own names nobody, whether a member has it or not.
+  static func named(
+    _ mentions: [MentionBody], in room: RoomName, by author: Party, _ parley: Parley, _ reader: any StoreReader
+  ) throws -> [MentionBody] {
+    // Whom the core refuses in any case needs no answer here.
+    guard mentions.count <= Limits.mentionsMax, let sight = try RoomSight.of(room.dialog, for: author, reader),
+      let member = sight.member
+    else { return mentions }
+    let isOpen = sight.room.showsPeople(to: member.affiliation)
+    let found = try find(Set(mentions.map(\.userId).filter { $0.hasPrefix(Naming.prefix) }), in: room, parley, reader)
+    return try mentions.map { mention in
+      if let member = found[mention.userId] {
+        // The core lets who may not know them name people by their nicks there, as XMPP does.
+        let isNamed = isOpen || member.party == author
+        guard let name = isNamed ? member.party.name : member.nick.map({ "\(room.address)/\($0)" }) else {
+          throw Problem.mentionUnknown
+        }
+        return MentionBody(userId: name, begin: mention.begin, end: mention.end)
+      }
+      if mention.userId.hasPrefix(Naming.prefix) { throw Problem.mentionUnknown }
+      if isOpen { return mention }
+      let address = try Checks.address(mention.userId, domain: author.address.domain, field: "mentions")
+      if address != author.address { throw Problem.mentionUnknown }
+      return mention
+    }
+  }
+
+  /// Looks at everybody, since occupant ids do not tell whose they are: at most
+  /// twice `Limits.membersMax`, on a reader's thread.
+  private static func find(
+    _ ids: Set<String>, in room: RoomName, _ parley: Parley, _ reader: any StoreReader
+  ) throws -> [String: Member] {
+    var found: [String: Member] = [:]
+    var after: UserID?
+    while found.count < ids.count {
+      let page = try reader.members(
+        of: room.dialog, among: Set(Affiliation.allCases).subtracting([.none]), after: after, limit: Limits.feedPageMax)
+      for member in page {
+        let id = Naming.prefix + parley.occupantID(of: member.party.id, in: room)
+        if ids.contains(id) { found[id] = member }
+      }
+      guard page.count == Limits.feedPageMax else { break }
+      after = page.last?.party.id
+    }
+    return found
+  }
+
+  static let unknown = Problem(.missing, "member-unknown", "This user is no member of the dialog.", field: "userId")
+}
