@@ -84,8 +84,8 @@ let package = Package(
     .target(
       name: "ParleyServer",
       dependencies: [
-        "Dialogs", "Addresses", "SQLiteStore", "XMPPDoor", "AppDoor", nioCore, nioPosix, nioSSL, nioHTTP1, logging,
-        yams,
+        "Dialogs", "Addresses", "SQLiteStore", "XMPP", "XMPPDoor", "AppDoor", nioCore, nioPosix, nioSSL, nioHTTP1,
+        logging, yams,
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

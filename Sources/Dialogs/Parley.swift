@@ -1,4 +1,4 @@
-import Addresses
+public import Addresses
 import Dispatch
 public import Logging
 
@@ -10,17 +10,20 @@ public final class Parley: Sendable {
   let realmTable: RealmTable
   let logger: Logger
   let accounts: AccountCache
+  let standing: StandingMessages
+  /// Who may look after the whole server in band (XEP-0133).
+  public let admins: Set<BareJID>
   private let inbox: Inbox
   private let committer: Committer
   private let readers: Workers
   private let derivers: Workers
 
   /// Opens the log and creates realms that are new. `domains`: the first is the
-  /// default; at least one. `rooms`: where the rooms of a domain live. `threads`: so
-  /// many at a time read the store, and so many derive keys.
+  /// default; at least one. `rooms`: where the rooms of a domain live. `admins`: see
+  /// there. `threads`: so many at a time read the store, and so many derive keys.
   public init(
     store: any Store, clock: any Clock, domains: [String],
-    rooms: (String) -> String = { "conference.\($0)" }, threads: Int = 2, logger: Logger
+    rooms: (String) -> String = { "conference.\($0)" }, admins: Set<BareJID> = [], threads: Int = 2, logger: Logger
   ) throws {
     precondition(!domains.isEmpty, "a server without a domain")
     var realms = try store.read { try $0.realms() }
@@ -46,6 +49,8 @@ public final class Parley: Sendable {
     hub = Hub()
     inbox = Inbox()
     accounts = AccountCache()
+    standing = try StandingMessages(served, store)
+    self.admins = admins
     readers = Workers(label: "parley.reader", count: min(max(2, threads), Limits.readersMax))
     derivers = Workers(label: "parley.deriver", count: max(1, threads))
     let desk = try Desk(store: store, hub: hub, clock: clock, realms: realmTable, inbox: inbox, logger: logger)

@@ -23,6 +23,8 @@ public protocol Store: Sendable {
 public protocol StoreReader {
   // Realms and users
   func realms() throws -> [Realm]
+  /// Bytes of a realm, as `vault` of a user.
+  func vault(_ realm: RealmID, item: String) throws -> [UInt8]?
   func user(_ address: BareJID) throws -> User?
   func user(_ id: UserID) throws -> User?
   func party(_ id: UserID) throws -> Party?
@@ -190,6 +192,8 @@ public protocol StoreWriter: StoreReader {
   func insertRealm(domain: String, rooms: String, key: [UInt8], epoch: UInt32) throws -> Realm
   /// Where the realm's rooms live from now on; before anybody reads.
   func setRooms(_ domain: String, of realm: RealmID) throws
+  /// nil deletes the item.
+  func setVault(_ realm: RealmID, item: String, _ bytes: [UInt8]?) throws
   /// Throws `StoreConflict` when the address is or was taken.
   func insertUser(_ address: BareJID, in realm: RealmID, profile: Profile, createdAt: Timestamp) throws -> User
   /// State, profile, lastSeenAt, delivered.

@@ -14,7 +14,7 @@ struct Core: Sendable {
       let parley = try Parley(
         store: store, clock: SystemClock(), domains: settings.domains.map(\.name),
         rooms: { name in settings.domains.first { $0.name == name }?.rooms ?? "conference.\(name)" },
-        threads: settings.threads, logger: logger)
+        admins: settings.admins, threads: settings.threads, logger: logger)
       return Core(folder: folder, store: store, parley: parley)
     } catch let failure as StoreFailure {
       // One line made for an operator: too new, full, locked, unwritable, damaged.

@@ -25,7 +25,8 @@ struct XMPPService: Service {
     self.logger = logger
     let options = House.Options(
       domains: settings.domains.map(\.name), allowsPlaintext: settings.allowsPlaintext,
-      resumptionSeconds: UInt32(clamping: settings.resumeWindow.components.seconds), version: Version.number)
+      resumptionSeconds: UInt32(clamping: settings.resumeWindow.components.seconds), version: Version.number,
+      commands: HouseCommands.all(AdminContext(parley: parley, startedAt: parley.clock.now)))
     // XEP-0368 5: ALPN.
     let context = try certificates.context(protocols: ["xmpp-client"])
     listener = try await XMPPListener(

@@ -18,6 +18,10 @@ public enum ServerLimits {
   public static let adminRequestBytesMax = 8 * 1_048_576
   /// Bytes of an answer that a command reads.
   public static let adminAnswerBytesMax = 64 * 1_048_576
+  /// Accounts that one command of XEP-0133 acts on: each may take a key derivation or a walk through rosters.
+  static let commandAccountsMax = 100
+  /// Rows of an answer of XEP-0133: a client shows them all at once.
+  static let commandRowsMax = 1_000
   /// Connections to the admin socket at once: commands are short. The next one waits in the kernel's queue.
   public static let adminConnectionsMax = 64
   /// How long a command waits for a folder that another command holds, and for an answer to begin.

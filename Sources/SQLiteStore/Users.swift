@@ -5,6 +5,10 @@ import Dialogs
 extension Reader {
   func realms() throws -> [Realm] { try connection(.realms).all(Self.realm) }
 
+  func vault(_ realm: RealmID, item: String) throws -> [UInt8]? {
+    try connection(.realmVaultItem).bind(1, realm.number).bind(2, item).first { $0.bytes(0) }
+  }
+
   func user(_ address: BareJID) throws -> User? {
     try connection(.userByAddress).bind(1, address.domain).bind(2, address.local ?? "").first(Self.user)
   }
@@ -64,6 +68,14 @@ extension Writer {
   func setRooms(_ domain: String, of realm: RealmID) throws {
     try connection(.setRooms).bind(1, realm.number).bind(2, domain).run()
     directory.forget()
+  }
+
+  func setVault(_ realm: RealmID, item: String, _ bytes: [UInt8]?) throws {
+    if let bytes {
+      try connection(.putRealmVault).bind(1, realm.number).bind(2, item).bind(3, bytes).run()
+    } else {
+      try connection(.deleteRealmVault).bind(1, realm.number).bind(2, item).run()
+    }
   }
 
   func insertUser(
@@ -175,6 +187,13 @@ extension Query {
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)
     """)
 
+  fileprivate static let realmVaultItem = Query("SELECT bytes FROM realm_vault WHERE realm = ?1 AND item = ?2")
+  fileprivate static let putRealmVault = Query(
+    """
+    INSERT INTO realm_vault (realm, item, bytes) VALUES (?1, ?2, ?3)
+    ON CONFLICT (realm, item) DO UPDATE SET bytes = excluded.bytes
+    """)
+  fileprivate static let deleteRealmVault = Query("DELETE FROM realm_vault WHERE realm = ?1 AND item = ?2")
   fileprivate static let vaultItem = Query("SELECT bytes FROM vault WHERE user = ?1 AND node = ?2 AND item = ?3")
   fileprivate static let vaultCount = Query("SELECT count(*) FROM vault WHERE user = ?1 AND node = ?2")
   fileprivate static let putVault = Query(

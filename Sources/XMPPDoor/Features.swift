@@ -13,6 +13,8 @@ enum Features {
     EntityTime.self,
     Ping.self,
     LastActivity.self,
+    AdHocCommands.self,
+    Announcements.self,
     // The user's own
     Roster.self,
     Blocking.self,

@@ -16,10 +16,14 @@ public final class House: Sendable {
     public var resumptionSeconds: UInt32
     /// Shown by XEP-0092.
     public var version: String
+    /// What users and admins can do in band (XEP-0050), in the order in which it is listed.
+    public var commands: [AdHocCommand]
 
     public init(
-      domains: [String], allowsPlaintext: Bool = false, resumptionSeconds: UInt32 = 300, version: String
+      domains: [String], allowsPlaintext: Bool = false, resumptionSeconds: UInt32 = 300, version: String,
+      commands: [AdHocCommand] = []
     ) {
+      self.commands = commands
       self.domains = domains
       self.allowsPlaintext = allowsPlaintext
       self.resumptionSeconds = resumptionSeconds
@@ -31,6 +35,7 @@ public final class House: Sendable {
   let options: Options
   let logger: Logger
   let table: FeatureTable
+  let commands: AdHocCommandList
   let started: Dialogs.Timestamp
   let streams: StreamPolicy
   let resumption: ResumptionPolicy
@@ -47,6 +52,7 @@ public final class House: Sendable {
     started = parley.clock.now
     let table = Features.table()
     self.table = table
+    commands = AdHocCommandList(options.commands)
     resumption = ResumptionPolicy(
       allowsResumption: options.resumptionSeconds > 0, secondsMax: options.resumptionSeconds)
     let authentication = AuthenticationPolicy(

@@ -60,6 +60,14 @@ final class Turn {
     session.fetch(body, then: then)
   }
 
+  /// Does what takes its time, behind everything this session has posted before, and comes back to the lane. Stanzas that
+  /// follow do not wait.
+  func `await`<Value: Sendable>(
+    _ body: @escaping @Sendable () async throws(Problem) -> Value, then: @escaping (Result<Value, Problem>) -> Void
+  ) {
+    session.await(body, then: then)
+  }
+
   /// Like `fetch`, with failures answered as errors.
   func fetch<Value: Sendable>(
     _ body: @escaping @Sendable (any StoreReader) throws -> Value, reply: @escaping (Value) throws(StanzaError) -> Void

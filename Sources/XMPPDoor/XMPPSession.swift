@@ -249,6 +249,25 @@ final class XMPPSession {
     }
   }
 
+  func `await`<Value: Sendable>(
+    _ body: @escaping @Sendable () async throws(Problem) -> Value, then: @escaping (Result<Value, Problem>) -> Void
+  ) {
+    afterPosts { [self] in
+      let back = NIOLoopBound((session: self, then: then), eventLoop: wheel.loop)
+      let loop = wheel.loop
+      Task {
+        let result: Result<Value, Problem>
+        do throws(Problem) { result = .success(try await body()) } catch { result = .failure(error) }
+        loop.execute {
+          let (session, then) = back.value
+          guard !session.isEnded else { return }
+          then(result)
+          session.flush()
+        }
+      }
+    }
+  }
+
   // MARK: Deliveries
 
   func receive(_ delivery: Delivery) {
@@ -367,6 +386,7 @@ final class XMPPSession {
       if form == .roomOwn { rooms.told(presence) }
     case .notice(let notice): RoomOutbound.notice(notice, form, to: self)
     case .node(let event): NodeWriter.send(event, to: self)
+    case .announcement(let announcement): Announcements.tell(announcement, to: self)
     case .closed(let reason): close(reason)
     }
   }
@@ -728,6 +748,7 @@ final class XMPPSession {
     switch reason {
     case .replaced: error = StreamError(.conflict, "another session took this resource")
     case .revoked: error = StreamError(.notAuthorized, "the account or its login was closed")
+    case .ended: error = StreamError(.reset, "an operator ended this session")
     case .shutdown: error = StreamError(.systemShutdown)
     case .tooSlow: error = StreamError(.policyViolation, "the client does not read")
     }

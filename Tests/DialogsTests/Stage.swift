@@ -166,6 +166,7 @@ enum Heard: Equatable {
   case notice(RoomNotice.Kind)
   case recorded(NodeChange)
   case event(String, String, NodeEvent.Kind)
+  case announced(String)
   case done(UInt64)
   case refused(UInt64, Problem.Kind)
 
@@ -200,6 +201,7 @@ enum Heard: Equatable {
         self = .occupant(presence.nick, presence.role, codes: presence.codes, form)
       case .notice(let notice): self = .notice(notice.kind)
       case .node(let event): self = .event(event.owner.name, event.node, event.kind)
+      case .announcement(let announcement): self = .announced(announcement.text)
       }
     case .outcome(let token, let result):
       switch result {

@@ -67,10 +67,39 @@ import Testing
       #expect(wrong.status == 2)
       #expect(wrong.errors.contains("king"))
 
-      // Nobody can be asked: it is deleted.
-      let deleted = try await Command.run("dialog", "delete", "team", in: folder)
+      let unasked = try await Command.run("dialog", "delete", "team", in: folder)
+      #expect(unasked.status == 2)
+      #expect(unasked.lines == ["parley: Delete team for everybody? --yes is needed where nobody can be asked"])
+      let deleted = try await Command.run("dialog", "delete", "team", "--yes", in: folder)
       #expect(deleted.output == "Deleted team@conference.localhost.\n")
       #expect(try await Command.run("dialog", "list", in: folder).output == "There are no dialogs.\n")
+    }
+  }
+
+  @Test func theMessageOfTheDayWithoutAServer() async throws {
+    try await withScratchFolder { folder in
+      _ = try await Command.run("user", "add", "alice", "--generate", in: folder)
+      let none = try await Command.run("motd", "show", in: folder)
+      #expect(none.output == "There is no message of the day of localhost.\n")
+      let set = try await Command.run("motd", "set", "No duels.", in: folder)
+      #expect(set.output == "Set the message of the day of localhost.\n")
+      #expect(try await Command.run("motd", "show", in: folder).output == "No duels.\n")
+      let edited = try await Command.run("motd", "edit", "No duels at all.", "--json", in: folder)
+      #expect(edited.output.contains("\"text\" : \"No duels at all.\""))
+      let empty = try await Command.run("motd", "set", " ", in: folder)
+      #expect(empty.status == 1)
+      #expect(empty.lines == ["parley: An announcement needs a text."])
+      let foreign = try await Command.run("motd", "set", "x", "--domain", "nowhere.example", in: folder)
+      #expect(foreign.lines == ["parley: nowhere.example is not served here."])
+      #expect(
+        try await Command.run("motd", "delete", in: folder).output == "Deleted the message of the day of localhost.\n")
+      #expect(try await Command.run("motd", "show", in: folder).output == none.output)
+
+      // Without a server nobody is there.
+      let told = try await Command.run("announce", "Hear, hear.", in: folder)
+      #expect(told.output == "Told 0 sessions of users of localhost.\n")
+      let ended = try await Command.run("user", "disconnect", "alice", in: folder)
+      #expect(ended.output == "Ended 0 sessions of alice@localhost.\n")
     }
   }
 

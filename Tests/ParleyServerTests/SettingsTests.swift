@@ -1,3 +1,4 @@
+import Addresses
 import Foundation
 import Logging
 import Testing
@@ -116,6 +117,8 @@ import Testing
       "http.url = chat.example.org (FILE:1): a URL such as https://chat.example.org is expected"
     ),
     ("http.port: 5222\nhttp.host: 0.0.0.0", "http.port = 5222 (FILE:1): xmpp.port has the same port"),
+    ("admins: alice", "admins = alice (FILE:1): 'alice' is no address of a user, such as alice@example.org"),
+    ("admins: [alice@a.example]", "admins = alice@a.example (FILE:1): a.example is not served here"),
     ("threads: 0", "threads = 0 (FILE:1): threads: a whole number from 1 to 1024 is expected"),
   ])
   func mistakesOfTheFile(yaml: String, expected: String) throws {
@@ -177,6 +180,14 @@ import Testing
       ])
     let replaced = try load(yaml, environment: ["PARLEY_DOMAINS": "four.example, five.example"]).domains
     #expect(replaced.map(\.name) == ["one.example", "four.example", "five.example"])
+  }
+
+  @Test func adminsAsTextAndAsAList() throws {
+    let admins = [try BareJID("alice@localhost"), try BareJID("bob@localhost")]
+    #expect(try load("admins: alice@localhost, Bob@localhost").admins == Set(admins))
+    #expect(try load("admins: [alice@localhost, bob@localhost]").admins == Set(admins))
+    #expect(try load("", environment: ["PARLEY_ADMINS": "alice@localhost"]).admins == [admins[0]])
+    #expect(try load("").admins.isEmpty)
   }
 
   @Test func theFirstDomainMayHaveAnElementOfItsOwn() throws {

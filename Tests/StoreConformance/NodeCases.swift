@@ -114,6 +114,20 @@ extension StoreConformance {
       try scene.write { try $0.erase(entries[0].position, in: entries[0].dialog) }
       try equal(try scene.read { try $0.feed(of: scene.romeo.id, after: .zero, limit: 9) }, Array(entries.dropFirst()))
     },
+    Case(name: "a realm's vault keeps bytes by item") { scene in
+      let realm = scene.romeo.realm
+      try scene.write {
+        try $0.setVault(realm, item: "a", [1])
+        try $0.setVault(realm, item: "b", [2])
+        try $0.setVault(realm, item: "a", [3])
+        try $0.setVault(realm, item: "b", nil)
+      }
+      try scene.read { reader in
+        try equal(try reader.vault(realm, item: "a"), [3])
+        try equal(try reader.vault(realm, item: "b"), nil)
+        try equal(try reader.vault(RealmID(realm.number + 1), item: "a"), nil)
+      }
+    },
     Case(name: "items of the vault are counted by node") { scene in
       try scene.write {
         try $0.setVault(scene.romeo.id, node: "private", item: "a", [1])

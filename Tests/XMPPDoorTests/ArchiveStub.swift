@@ -34,6 +34,7 @@ struct ArchiveStub: StoreReader {
   func room(at address: BareJID) throws -> Room? { nil }
 
   func realms() throws -> [Realm] { throw NotAsked() }
+  func vault(_ realm: RealmID, item: String) throws -> [UInt8]? { throw NotAsked() }
   func user(_ id: UserID) throws -> User? { throw NotAsked() }
   func party(_ id: UserID) throws -> Party? { throw NotAsked() }
   func users(in realm: RealmID, matching: String?, after: String?, limit: Int) throws -> [User] { throw NotAsked() }

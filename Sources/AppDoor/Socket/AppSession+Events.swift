@@ -200,7 +200,8 @@ extension AppSession {
       if party.id == session.caller.user.id || !isWritable { return }
       tell(.userUpdated, UserUpdatedBody(user: session.rendering.user(party, profile)))
     // Who is in a room now is XMPP's question; an app asks for the members.
-    case .occupant, .notice, .node: break
+    // What the server says to everybody has no event: an app tells its users in its own way.
+    case .occupant, .notice, .node, .announcement: break
     case .closed(let reason): revoke(reason)
     }
   }
@@ -227,9 +228,9 @@ extension AppSession {
     case .revoked:
       tell(.sessionRevoked, SessionRevokedBody(reason: reason.rawValue))
       close(.unauthenticated, reason: ProblemBody.typePrefix + "session-revoked")
-    case .shutdown:
+    case .ended, .shutdown:
       tell(.goAway, GoAwayBody(reason: reason.rawValue, retryAfterMs: 1_000))
-      close(.goingAway, reason: ProblemBody.typePrefix + "shutdown")
+      close(.goingAway, reason: ProblemBody.typePrefix + reason.rawValue)
     case .tooSlow:
       close(.tooFast, reason: ProblemBody.typePrefix + "client-too-slow")
     }

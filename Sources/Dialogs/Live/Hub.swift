@@ -57,6 +57,31 @@ public final class Hub: Sendable {
     shards.flatMap { shard in shard.users.withLock { $0.values.flatMap { $0.attendances.map(\.session) } } }
   }
 
+  /// Who of a realm is there.
+  public func users(in realm: RealmID) -> [UserID] {
+    shards.flatMap { shard in
+      shard.users.withLock { users in
+        users.values.filter { $0.card.user.realm == realm && $0.attendances.contains(where: \.isAvailable) }
+          .map(\.card.user.id)
+      }
+    }
+  }
+
+  /// Tells every available session of a realm. Returns how many.
+  @discardableResult
+  func announce(_ announcement: Announcement, in realm: RealmID) -> Int {
+    var batch = LaneBatch()
+    var count = 0
+    for user in users(in: realm) {
+      for attendance in attendances(of: user) where attendance.isAvailable {
+        batch.add(.signal(.announcement(announcement), .direct), to: attendance.session)
+        count += 1
+      }
+    }
+    batch.send()
+    return count
+  }
+
   // MARK: Coming and going
 
   /// Registers a session. Returns the session that held its resource, if any.

@@ -14,6 +14,8 @@ public enum Signal: Sendable {
   case notice(RoomNotice)
   /// A node that the client is interested in has changed (XEP-0163).
   case node(NodeEvent)
+  /// The domain says something to its users.
+  indirect case announcement(Announcement)
   /// The session must end.
   case closed(CloseReason)
 }
@@ -23,6 +25,8 @@ public enum CloseReason: String, Sendable {
   case replaced
   /// The account was disabled, deleted or got a new password; the grant revoked.
   case revoked
+  /// An operator ended it; the user may come back.
+  case ended
   case shutdown
   /// The session did not read for longer than `Limits.lag`.
   case tooSlow

@@ -36,6 +36,7 @@ enum AdminOperations {
     ListRoster.self, AddContact.self, RemoveContact.self, ImportContacts.self,
     ListDialogs.self, ShowDialog.self, CreateDialog.self, ListDialogMembers.self, AddDialogMember.self,
     SetDialogRole.self, RemoveDialogMember.self, DeleteDialog.self,
+    EndSessions.self, Announce.self, SetMessageOfTheDay.self, ShowMessageOfTheDay.self,
     Backup.self,
   ]
 

@@ -58,4 +58,13 @@ package enum Terminal {
     // arrives as a character and means what it always means.
     return line.unicodeScalars.contains("\u{3}") ? nil : line
   }
+
+  /// Asks before something is lost for good.
+  ///
+  /// - Throws: when the answer is no, and where nobody can be asked.
+  package static func confirm(_ question: String) throws(Refusal) {
+    guard inputIsTerminal else { throw Refusal("\(question) --yes is needed where nobody can be asked", .usage) }
+    note("\(question) Type yes to go on.")
+    guard readLine() == "yes" else { throw Refusal("nothing was deleted") }
+  }
 }

@@ -2,7 +2,7 @@
 public struct Key: Hashable, Sendable {
   /// What a value looks like.
   public enum Kind: String, Sendable {
-    case domain, domains, path, host, port, flag, url, seconds, count, level
+    case addresses, domain, domains, path, host, port, flag, url, seconds, count, level
     /// A domain with `{domain}` in it.
     case template
   }
@@ -75,6 +75,9 @@ extension Key {
     "rooms.domain", .template, "conference.{domain}", .restart, "The domain of group rooms.")
   static let registration = Key(
     "registration", .flag, "false", .restart, "Whether strangers may make accounts (in-band and POST /v1/users).")
+  static let admins = Key(
+    "admins", .addresses, "", .restart,
+    "Users who may look after the server with their XMPP client (XEP-0133): addresses with commas between, or a list.")
   static let resumeSeconds = Key(
     "resume.seconds", .seconds, "300", .restart, "How long a lost XMPP session may be resumed; 0: not at all.")
   static let adminSocket = Key(
@@ -87,7 +90,7 @@ extension Key {
   /// The order of the reference file.
   public static let all: [Key] = [
     domain, domains, data, xmppHost, xmppPort, xmppTLSPort, xmppPlaintext, httpHost, httpPort, httpURL, httpsHost,
-    httpsPort, tlsCertificate, tlsKey, roomsDomain, registration, resumeSeconds, adminSocket, logLevel, threads,
+    httpsPort, tlsCertificate, tlsKey, roomsDomain, registration, admins, resumeSeconds, adminSocket, logLevel, threads,
   ]
 
   /// The fields of one element of `domains`.

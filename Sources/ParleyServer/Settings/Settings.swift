@@ -1,3 +1,4 @@
+public import Addresses
 public import Logging
 
 /// The configuration as the server uses it: read once, checked as a whole. Nothing else reads the environment,
@@ -45,6 +46,8 @@ public struct Settings: Hashable, Sendable {
   /// nil: self-signed.
   public let certificate: CertificateFiles?
   public let allowsRegistration: Bool
+  /// Who may look after the whole server in band.
+  public let admins: Set<BareJID>
   /// How long a lost XMPP session may be resumed.
   public let resumeWindow: Duration
   /// The Unix socket of the admin commands, from the root.
@@ -139,6 +142,7 @@ struct SettingsReader {
       isPublicURLDerived: raw.values[Key.httpURL.name] == nil,
       certificate: certificateFiles(),
       allowsRegistration: flag(.registration),
+      admins: addresses(.admins, among: domains),
       resumeWindow: .seconds(number(.resumeSeconds, 0...ServerLimits.resumeSecondsMax, "seconds")),
       adminSocket: adminSocket(data: data),
       logLevel: level(.logLevel),
@@ -215,6 +219,25 @@ struct SettingsReader {
       mistake(key, "an IPv4 or IPv6 address of this machine is expected, or localhost")
     }
     return written
+  }
+
+  /// Users of served domains.
+  private mutating func addresses(_ key: Key, among domains: [Settings.Domain]) -> Set<BareJID> {
+    var addresses: Set<BareJID> = []
+    for part in text(key).split(separator: ",") {
+      let written = part.trimmingPrefix(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed()
+      guard !written.isEmpty else { continue }
+      guard let address = BareJID(parsing: String(written)), address.local != nil else {
+        mistake(key, "'\(Line.safe(String(written)))' is no address of a user, such as alice@example.org")
+        continue
+      }
+      guard domains.contains(where: { $0.name == address.domain }) else {
+        mistake(key, "\(address.domain) is not served here")
+        continue
+      }
+      addresses.insert(address)
+    }
+    return addresses
   }
 
   // MARK: Values that hang together

@@ -50,6 +50,8 @@ enum SettingsFile {
       let name = prefix + part
       if name == Key.domains.name, let list = value.sequence {
         readDomains(list, path: path, into: &settings)
+      } else if Key.named(name)?.kind == .addresses, let list = value.sequence {
+        settings.set(name, list.map { $0.scalar?.string ?? "" }.joined(separator: ","), origin)
       } else if let inner = value.mapping {
         if Key.named(name) != nil {
           settings.mistakes.append(Mistake(key: name, origin: origin, "one value is expected here, not a map"))

@@ -16,6 +16,7 @@ struct Disco: Feature {
     table.identify(.init(category: "client", type: "phone", name: SoftwareVersion.name), on: .session)
 
     table.iq(.get, .discoInfo, to: [.server]) { (turn, query) throws(StanzaError) in
+      if let node = query["node"], try AdHocCommands.info(turn, node) { return }
       try Self.reply(turn, query, .server)
     }
     table.advertise("\(NS.discoInfo)", "\(NS.discoItems)", on: [.rooms])
@@ -77,7 +78,10 @@ struct Disco: Feature {
   /// its nodes (XEP-0060 5.2), as far as whoever asks may see them.
   private static func ownItems(_ turn: Turn, _ query: Element) throws(StanzaError) {
     if turn.to?.isDomain != true { return itemsOfAccount(turn, query) }
-    if query["node"] != nil { throw StanzaError(.itemNotFound, "there is no such node") }
+    if let node = query["node"] {
+      if node == "\(NS.commands)" { return AdHocCommands.items(turn) }
+      throw StanzaError(.itemNotFound, "there is no such node")
+    }
     let rooms = turn.parley.realm(domain: turn.to?.domain ?? turn.party.address.domain)?.rooms
     turn.reply { writeItems(rooms.map { [$0] } ?? [], into: &$0) }
   }

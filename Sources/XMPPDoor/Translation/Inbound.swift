@@ -187,6 +187,7 @@ enum Inbound {
             EntityCapabilities.announced(stanza.element, by: session)
             if isFirst { requests(session) }
             session.becameAvailable()
+            if isFirst { Announcements.greet(session) }
           }
         }
       }

@@ -6,7 +6,7 @@ struct DialogDelete: AsyncParsableCommand {
     commandName: "delete",
     abstract: "Deletes a dialog for everybody, for good. Its address is never given out again.",
     discussion: """
-      On a terminal you are asked first.
+      On a terminal you are asked first; elsewhere --yes is needed.
 
       Examples:
         parley dialog delete team@conference.localhost
@@ -20,10 +20,7 @@ struct DialogDelete: AsyncParsableCommand {
   @OptionGroup var options: ConfigurationOptions
 
   func run() async throws {
-    if !yes, Terminal.inputIsTerminal {
-      Terminal.note("Delete \(dialog) for everybody? Type yes to go on.")
-      guard Terminal.readLine() == "yes" else { throw Refusal("nothing was deleted") }
-    }
+    if !yes { try Terminal.confirm("Delete \(dialog) for everybody?") }
     try await options.withAdministration { administration, _ in
       let gone = try await administration.call(
         DeleteDialog.self, DeleteDialog.Input(dialog: dialog, reason: reason))

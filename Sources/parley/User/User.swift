@@ -12,7 +12,7 @@ struct User: AsyncParsableCommand {
         parley user import users.csv
       """,
     subcommands: [
-      UserAdd.self, UserList.self, UserShow.self, UserPassword.self, UserDisable.self, UserEnable.self,
-      UserDelete.self, UserImport.self,
+      UserAdd.self, UserList.self, UserShow.self, UserPassword.self, UserDisconnect.self, UserDisable.self,
+      UserEnable.self, UserDelete.self, UserImport.self,
     ])
 }

@@ -42,7 +42,7 @@ struct UserDelete: AsyncParsableCommand {
     commandName: "delete",
     abstract: "Deletes an account for good. Its name is never given out again.",
     discussion: """
-      What the user wrote stays with those they wrote to. On a terminal you are asked first.
+      What the user wrote stays with those they wrote to. On a terminal you are asked first; elsewhere --yes is needed.
 
       Examples:
         parley user delete alice@localhost
@@ -55,10 +55,7 @@ struct UserDelete: AsyncParsableCommand {
   @OptionGroup var options: ConfigurationOptions
 
   func run() async throws {
-    if !yes, Terminal.inputIsTerminal {
-      Terminal.note("Delete \(jid) for good? Type yes to go on.")
-      guard Terminal.readLine() == "yes" else { throw Refusal("nothing was deleted") }
-    }
+    if !yes { try Terminal.confirm("Delete \(jid) for good?") }
     try await UserState.set(.deleted, of: jid, options, output) { "Deleted \($0)." }
   }
 }

@@ -27,11 +27,7 @@ package enum ListUsers: AdminOperation {
   }
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
-    let found = input.domain.map { context.parley.realm(domain: $0) } ?? context.parley.realms.first
-    guard let realm = found else {
-      throw Problem(
-        .foreign, "domain-not-served", "\(Line.safe(input.domain ?? "")) is not served here.", field: "domain")
-    }
+    let realm = try context.realm(input.domain)
     let limit = min(max(1, input.limit), ServerLimits.importBatchRows)
     let users = try await context.parley.read {
       try $0.users(in: realm.id, matching: input.matching, after: input.after, limit: limit)

@@ -1,0 +1,123 @@
+import Synchronization
+
+/// What a domain says to its users (XEP-0133 4.23, 4.24): at once to whoever is
+/// there, or, as the message of the day, once to everybody.
+public struct Announcement: Hashable, Sendable {
+  /// The domain that says it.
+  public let domain: String
+  public let text: String
+  public let time: Timestamp
+
+  public init(domain: String, text: String, time: Timestamp) {
+    self.domain = domain
+    self.text = text
+    self.time = time
+  }
+}
+
+extension Parley {
+  /// Tells every available session of a realm; nobody else ever hears of it.
+  ///
+  /// - Returns: how many sessions were told.
+  @discardableResult
+  public func announce(_ text: String, in realm: Realm) throws(Problem) -> Int {
+    hub.announce(
+      Announcement(domain: realm.domain, text: try Self.announced(text), time: clock.now), in: realm.id)
+  }
+
+  /// nil: there is none.
+  public func messageOfTheDay(in realm: RealmID) -> Announcement? { standing.messages.withLock { $0[realm] } }
+
+  /// Whoever is there is told at once, everybody else at their next login.
+  ///
+  /// - Parameters:
+  ///   - text: nil: there is no message any more.
+  ///   - again: a new message, also for those who know the old one; else a correction of it, which they are not told.
+  public func setMessageOfTheDay(_ text: String?, again: Bool = true, in realm: Realm) async throws(Problem) {
+    let now = clock.now
+    let before = messageOfTheDay(in: realm.id)
+    // A new one is later than the one before, whatever the clock says.
+    let next = max(now, before.map { Timestamp(milliseconds: $0.time.milliseconds + 1) } ?? now)
+    let time = again ? next : before?.time ?? now
+    let message: Announcement? =
+      if let text { Announcement(domain: realm.domain, text: try Self.announced(text), time: time) } else { nil }
+    let isNew = message != nil && message?.time != before?.time
+    let online = isNew ? hub.users(in: realm.id) : []
+    let standing = standing
+    do throws(Problem) {
+      try await work { writer in
+        try writer.setVault(realm.id, item: StandingMessages.item, message.map(StandingMessages.encode))
+        for user in online { try StandingMessages.setSeen(time, by: user, writer) }
+        // Here, so that two changes at once end alike in memory and in the store.
+        standing.messages.withLock { $0[realm.id] = message }
+      }
+    } catch {
+      standing.messages.withLock { $0[realm.id] = before }
+      throw error
+    }
+    if let message, isNew { hub.announce(message, in: realm.id) }
+  }
+
+  /// Whether a user has yet to be told the message of the day; each is told once, however many sessions ask at once.
+  public static func claim(_ message: Announcement, for user: UserID, _ writer: any StoreWriter) throws -> Bool {
+    guard try StandingMessages.seen(by: user, writer) < message.time.milliseconds else { return false }
+    try StandingMessages.setSeen(message.time, by: user, writer)
+    return true
+  }
+
+  private static func announced(_ text: String) throws(Problem) -> String {
+    guard text.contains(where: { !$0.isWhitespace }) else {
+      throw Problem(.malformed, "announcement-empty", "An announcement needs a text.", field: "announcement")
+    }
+    guard text.unicodeScalars.count <= Limits.textCharactersMax else {
+      throw Problem(
+        .tooLarge, "announcement-too-long", "An announcement has at most \(Limits.textCharactersMax) characters.",
+        field: "announcement")
+    }
+    return text
+  }
+}
+
+/// The messages of the day in memory, since each login asks, and how they are stored: with the realm the message behind
+/// its time, with a user the time of the one they were told last.
+final class StandingMessages: Sendable {
+  static let item = "message-of-the-day"
+  private static let node = "announcements"
+  private static let seen = "seen"
+
+  let messages = Mutex<[RealmID: Announcement]>([:])
+
+  init(_ realms: [Realm], _ store: any Store) throws {
+    let found = try store.read { reader in
+      try realms.compactMap { realm in
+        try reader.vault(realm.id, item: Self.item).flatMap { bytes in
+          Self.decode(bytes, realm).map { (realm.id, $0) }
+        }
+      }
+    }
+    messages.withLock { $0 = Dictionary(found) { first, _ in first } }
+  }
+
+  static func encode(_ message: Announcement) -> [UInt8] { bytes(of: message.time.milliseconds) + message.text.utf8 }
+
+  private static func decode(_ bytes: [UInt8], _ realm: Realm) -> Announcement? {
+    guard bytes.count > 8 else { return nil }
+    return Announcement(
+      domain: realm.domain, text: String(decoding: bytes.dropFirst(8), as: UTF8.self),
+      time: Timestamp(milliseconds: number(bytes)))
+  }
+
+  fileprivate static func seen(by user: UserID, _ reader: any StoreReader) throws -> Int64 {
+    try reader.vault(user, node: node, item: seen).map(number) ?? 0
+  }
+
+  fileprivate static func setSeen(_ time: Timestamp, by user: UserID, _ writer: any StoreWriter) throws {
+    try writer.setVault(user, node: node, item: seen, bytes(of: time.milliseconds))
+  }
+
+  private static func bytes(of number: Int64) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * Int64($0))) }
+  }
+
+  private static func number(_ bytes: [UInt8]) -> Int64 { bytes.prefix(8).reduce(0) { $0 << 8 | Int64($1) } }
+}

@@ -1,0 +1,30 @@
+package import Dialogs
+
+/// The message of the day of a domain.
+package enum ShowMessageOfTheDay: AdminOperation {
+  package static let name = "motd.show"
+
+  package struct Input: Codable, Sendable {
+    /// nil: the first.
+    let domain: String?
+    package init(domain: String?) { self.domain = domain }
+  }
+
+  package struct Output: Codable, Hashable, Sendable {
+    package let domain: String
+    /// nil: there is none.
+    package let text: String?
+    package let setAt: String?
+
+    init(_ realm: Realm, in context: AdminContext) {
+      let message = context.parley.messageOfTheDay(in: realm.id)
+      domain = realm.domain
+      text = message?.text
+      setAt = message.map { Moment.text($0.time) }
+    }
+  }
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    Output(try context.realm(input.domain), in: context)
+  }
+}

@@ -1,0 +1,151 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// XEP-0050: the house's commands, at the server's domain. Each has one stage; the session id is told and not kept, since
+/// what comes back with it says all there is, and who may do it is asked each time.
+struct AdHocCommands: Feature {
+  static let xep = XEP(50, "1.3.0", "Ad-Hoc Commands", note: "of one stage each; at the server's domain")
+
+  private static let command = Name("command", NS.commands)
+  private static let note = Name("note", NS.commands)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.commands)", on: [.server])
+    table.iq(.set, Self.command, to: [.server]) { (turn, payload) throws(StanzaError) in
+      try Self.received(turn, payload)
+    }
+  }
+
+  // MARK: Discovery
+
+  /// 2.2, 2.3: of a node of the server; false: it is none of commands.
+  static func info(_ turn: Turn, _ node: String) throws(StanzaError) -> Bool {
+    if node == "\(NS.commands)" {
+      reply(turn, node, .init(category: "automation", type: "command-list", name: nil), ["\(NS.commands)"])
+      return true
+    }
+    guard let command = turn.session.house.commands[node] else { return false }
+    try check(turn, command)
+    let features = ["\(NS.commands)"] + (command.form == nil ? [] : ["\(NS.dataForm)"])
+    reply(turn, node, .init(category: "automation", type: "command-node", name: command.title), features)
+    return true
+  }
+
+  private static func reply(
+    _ turn: Turn, _ node: String, _ identity: Capabilities.Identity, _ features: [String]
+  ) {
+    turn.reply { Disco.write(Capabilities(identities: [identity], features: features), node: node, into: &$0) }
+  }
+
+  /// 2.2: those whom who asks may execute.
+  static func items(_ turn: Turn) {
+    let domain = turn.to?.domain ?? turn.party.address.domain
+    let commands = turn.session.house.commands.all.filter { mayExecute($0, turn) }
+    turn.reply { writer in
+      writer.open(.discoItems)
+      writer.attribute("node", NS.commands)
+      for command in commands {
+        writer.open(.discoItem)
+        writer.attribute("jid", domain)
+        writer.attribute("node", command.node)
+        writer.attribute("name", command.title)
+        writer.close()
+      }
+      writer.close()
+    }
+  }
+
+  // MARK: Execution
+
+  private static func mayExecute(_ command: AdHocCommand, _ turn: Turn) -> Bool {
+    switch command.audience {
+    case .users: turn.to.map { $0.domain == turn.party.address.domain } ?? true
+    case .admins: turn.parley.admins.contains(turn.party.address)
+    }
+  }
+
+  private static func check(_ turn: Turn, _ command: AdHocCommand) throws(StanzaError) {
+    guard mayExecute(command, turn) else { throw StanzaError(.forbidden, "this is not for you to do") }
+  }
+
+  private static func refusal(_ name: StaticString, _ text: String) -> StanzaError {
+    StanzaError(.badRequest, text, application: Element(Name(name, NS.commands)))
+  }
+
+  private static func received(_ turn: Turn, _ payload: Element) throws(StanzaError) {
+    guard let node = payload["node"], let command = turn.session.house.commands[node] else {
+      throw StanzaError(.itemNotFound, "there is no such command")
+    }
+    try check(turn, command)
+    let id = payload["sessionid"]
+    if id?.isEmpty == true { throw refusal("bad-sessionid", "an empty sessionid") }
+    let submitted = try payload.payload(DataForm.self)
+    switch payload["action"] ?? "execute" {
+    case "cancel": return write(turn, node, id ?? House.randomID(), status: "canceled") { _ in }
+    case "execute", "complete", "next": break
+    // There is nothing before the only stage.
+    case "prev": throw refusal("bad-action", "this command has one stage")
+    default: throw refusal("malformed-action", "there is no such action")
+    }
+    guard let form = command.form else { return perform(turn, command, id, DataForm(.submit)) }
+    switch submitted?.kind {
+    case nil where id == nil, .form?, .result?:
+      write(turn, node, id ?? House.randomID(), status: "executing") { writer in
+        writer.open("actions")
+        writer.attribute("execute", "complete" as StaticString)
+        writer.open("complete")
+        writer.close()
+        writer.close()
+        form(turn.party).write(into: &writer)
+      }
+    case nil: throw refusal("bad-payload", "the form is missing")
+    // 3.5: a client that declines the form means to cancel.
+    case .cancel?: write(turn, node, id ?? House.randomID(), status: "canceled") { _ in }
+    case .submit?: perform(turn, command, id, submitted ?? DataForm(.submit))
+    }
+  }
+
+  private static func perform(_ turn: Turn, _ command: AdHocCommand, _ id: String?, _ form: DataForm) {
+    let party = turn.party
+    let perform = command.perform
+    turn.await { () throws(Problem) in try await perform(form, party) } then: { result in
+      switch result {
+      case .failure(let problem): turn.fail(problem)
+      case .success(let outcome):
+        write(turn, command.node, id ?? House.randomID(), status: "completed") { write(outcome, into: &$0) }
+      }
+    }
+  }
+
+  private static func write(_ outcome: AdHocCommand.Outcome, into writer: inout ElementWriter) {
+    switch outcome {
+    case .done(nil): break
+    case .done(let text?): write(text, "info", into: &writer)
+    case .result(let form): form.write(into: &writer)
+    case .incomplete(let lines): for line in lines { write(line, "error", into: &writer) }
+    }
+  }
+
+  private static func write(_ text: String, _ type: StaticString, into writer: inout ElementWriter) {
+    writer.open(note)
+    writer.attribute("type", type)
+    writer.text(text)
+    writer.close()
+  }
+
+  private static func write(
+    _ turn: Turn, _ node: String, _ id: String, status: StaticString, _ content: (inout ElementWriter) -> Void
+  ) {
+    turn.reply { writer in
+      writer.open(command)
+      writer.attribute("node", node)
+      writer.attribute("sessionid", id)
+      writer.attribute("status", status)
+      content(&writer)
+      writer.close()
+    }
+  }
+}

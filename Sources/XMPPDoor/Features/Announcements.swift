@@ -1,0 +1,38 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0133 4.23, 4.24: what the domain says to its users, as headlines (RFC 6121 5.2.2). Who may say it, and how, are
+/// commands of the house (`AdHocCommands`).
+struct Announcements: Feature {
+  static let xep = XEP(
+    133, "1.3.1", "Service Administration",
+    note: "no block lists of the service (4.11, 4.12), no restart (4.31); app clients are not told announcements")
+
+  func register(in table: inout FeatureTable) {}
+
+  static func tell(_ announcement: Announcement, to session: XMPPSession) {
+    session.send { writer in
+      writer.open(.message)
+      writer.attribute("from", announcement.domain)
+      writer.attribute("to", session.jid.description)
+      writer.attribute("type", "headline" as StaticString)
+      writer.attribute("id", House.randomID())
+      writer.open("body")
+      writer.text(announcement.text)
+      writer.close()
+      writer.close()
+    }
+  }
+
+  /// The message of the day, for whom it is new. That they were told is committed first: who has two clients is told once.
+  static func greet(_ session: XMPPSession) {
+    guard let message = session.parley.messageOfTheDay(in: session.party.realm) else { return }
+    let user = session.party.id
+    session.post(.work(Work { try Parley.claim(message, for: user, $0) })) { [weak session] result in
+      guard let session, case .success(let receipt) = result, receipt.value as? Bool == true else { return }
+      tell(message, to: session)
+    }
+  }
+}
