@@ -9,7 +9,8 @@ enum HouseCommands {
     [
       // XEP-0133 4.1 to 4.10
       .addUser(context), .deleteUsers(context), .disableUsers(context), .enableUsers(context),
-      .endSessions(context), .changePassword(context), .userRoster(context), .lastLogin(context), .userStatistics(context),
+      .endSessions(context), .changePassword(context), .userRoster(context), .lastLogin(context),
+      .userStatistics(context),
       // 4.13 to 4.22
       .count(.registered, context), .count(.disabled, context), .count(.online, context), .count(.active, context),
       .count(.idle, context), .list(.registered, context), .list(.disabled, context), .list(.online, context),

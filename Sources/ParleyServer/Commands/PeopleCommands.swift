@@ -31,7 +31,9 @@ extension AdHocCommand {
         [
           DataForm.Field(
             "max_items", .listSingle, label: "Maximum number of items to show", values: ["25"],
-            options: [25, 50, 75, 100, 150, 200].map { DataForm.Option("\($0)") } + [DataForm.Option("none", label: "All")])
+            options: [25, 50, 75, 100, 150, 200].map { DataForm.Option("\($0)") } + [
+              DataForm.Option("none", label: "All")
+            ])
         ]
       },
       perform: { (form, party) throws(Problem) in

@@ -111,7 +111,9 @@ struct AdHocCommands: Feature {
   private static func perform(_ turn: Turn, _ command: AdHocCommand, _ id: String?, _ form: DataForm) {
     let party = turn.party
     let perform = command.perform
-    turn.await { () throws(Problem) in try await perform(form, party) } then: { result in
+    turn.await { () throws(Problem) in
+      try await perform(form, party)
+    } then: { result in
       switch result {
       case .failure(let problem): turn.fail(problem)
       case .success(let outcome):
