@@ -62,6 +62,19 @@ let package = Package(
     .target(name: "Dialogs", dependencies: ["Addresses", "CKeyDerivation", logging] + crypto, swiftSettings: settings),
     .target(name: "SQLiteStore", dependencies: ["Dialogs", "Addresses", logging] + grdb, swiftSettings: settings),
 
+    // The HTTP port, which doors share
+    .target(
+      name: "HTTPPort",
+      dependencies: [
+        "AppProtocol", nioCore, nioSSL, nioWebSocket, nioHTTP1, logging,
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdCore", package: "hummingbird"),
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+        .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ], swiftSettings: settings),
+
     // The doors
     .target(
       name: "XMPPDoor",
@@ -71,20 +84,17 @@ let package = Package(
     .target(
       name: "AppDoor",
       dependencies: [
-        "AppProtocol", "Dialogs", "Addresses", nioCore, nioPosix, nioSSL, nioWebSocket, nioHTTP1, logging,
+        "HTTPPort", "AppProtocol", "Dialogs", "Addresses", nioCore, nioPosix, nioWebSocket, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
-        .product(name: "HummingbirdCore", package: "hummingbird"),
-        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-        .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ], swiftSettings: settings),
 
     // The house
     .target(
       name: "ParleyServer",
       dependencies: [
-        "Dialogs", "Addresses", "SQLiteStore", "XMPP", "XMPPDoor", "AppDoor", nioCore, nioPosix, nioSSL, nioHTTP1,
+        "Dialogs", "Addresses", "SQLiteStore", "XMPP", "HTTPPort", "XMPPDoor", "AppDoor", nioCore, nioPosix, nioSSL,
+        nioHTTP1,
         logging, yams,
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
         .product(name: "Crypto", package: "swift-crypto"),
@@ -108,6 +118,8 @@ let package = Package(
     .testTarget(
       name: "PlayTests", dependencies: ["ParleyTesting", "XMLStream", "AppProtocol", "parley"], swiftSettings: settings),
     .testTarget(name: "AddressesTests", dependencies: ["Addresses"], swiftSettings: settings),
+    .testTarget(
+      name: "HTTPPortTests", dependencies: ["HTTPPort", nioCore, nioHTTP1], swiftSettings: settings),
     .testTarget(name: "XMLStreamTests", dependencies: ["XMLStream", "CLibXML2", nioCore], swiftSettings: settings),
     .testTarget(
       name: "XMPPTests", dependencies: ["XMPP", "XMLStream", "Addresses", nioCore] + crypto, swiftSettings: settings),
@@ -127,7 +139,7 @@ let package = Package(
     .testTarget(
       name: "AppDoorTests",
       dependencies: [
-        "AppDoor", "AppProtocol", "Dialogs", "SQLiteStore", "Addresses", yams, nioCore, nioWebSocket, logging,
+        "AppDoor", "AppProtocol", "Dialogs", "SQLiteStore", "Addresses", yams, nioCore, nioHTTP1, nioWebSocket, logging,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(

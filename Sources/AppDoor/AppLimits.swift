@@ -4,15 +4,6 @@ import NIOCore
 /// Every bound of this door: its number, why, and what happens at it. What
 /// people may write is bounded by the core (`Dialogs.Limits`).
 enum AppLimits {
-  // Connections.
-  /// Open connections of one listener; at the bound it stops accepting until some close.
-  static let connectionsMax = 65_536
-  /// A connection that sends no complete request for so long is closed.
-  static let httpIdle: TimeAmount = .seconds(60)
-  /// Header fields of one request: enough for any proxy; at the bound 400 or 431.
-  static let headerBytesMax = 16_384
-  static let headersMax = 100
-
   // Bodies and frames. At the bound: 413, or close code 1009.
   static let bodyBytesMax = Limits.appMessageBytesMax
   static let frameBytesMax = Limits.appMessageBytesMax

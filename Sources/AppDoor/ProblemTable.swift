@@ -1,5 +1,6 @@
 import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// The face of a domain error in HTTP. Exhaustive: a new kind does not compile
 /// until it has one.
@@ -18,29 +19,6 @@ extension Problem.Kind {
     case .internal: 500
     case .unsupported: 501
     case .overloaded: 503
-    }
-  }
-}
-
-enum Titles {
-  /// RFC 9457 3.1.3: the same for every problem of a type; here, of a status
-  /// (the phrases of RFC 9110 15).
-  static func title(_ status: Int) -> String {
-    switch status {
-    case 400: "Bad Request"
-    case 401: "Unauthorized"
-    case 403: "Forbidden"
-    case 404: "Not Found"
-    case 405: "Method Not Allowed"
-    case 409: "Conflict"
-    case 413: "Content Too Large"
-    case 415: "Unsupported Media Type"
-    case 422: "Unprocessable Content"
-    case 426: "Upgrade Required"
-    case 429: "Too Many Requests"
-    case 501: "Not Implemented"
-    case 503: "Service Unavailable"
-    default: "Internal Server Error"
     }
   }
 }

@@ -1,5 +1,6 @@
 import AppDoor
 import Dialogs
+import HTTPPort
 import Logging
 import NIOCore
 import NIOPosix
@@ -69,25 +70,31 @@ struct XMPPService: Service {
     do {
       try await listener.listen(host: Host.bound(endpoint.host), port: endpoint.port, directTLS: directTLS)
     } catch {
-      throw AppPorts.refusal(error, endpoint, key)
+      throw HTTPPorts.refusal(error, endpoint, key)
     }
     logger.info("listening", metadata: ["key": "\(key.name)", "host": "\(endpoint.host)", "port": "\(endpoint.port)"])
   }
 }
 
-/// The app door's ports.
-enum AppPorts {
-  static func services(
-    _ settings: Settings, _ parley: Parley, _ certificates: Certificates, _ loops: any EventLoopGroup,
-    _ readiness: Readiness, _ logger: Logger
-  ) throws -> [any Service] {
+/// The ports of HTTP and HTTPS. Both serve all sites.
+enum HTTPPorts {
+  /// The app door, one of the sites.
+  static func app(
+    _ settings: Settings, _ parley: Parley, _ loops: any EventLoopGroup, _ logger: Logger
+  ) -> AppDoor {
     let lanes = Lanes(loops)
-    let door = AppDoor(
+    return AppDoor(
       parley: parley,
       settings: AppDoor.Settings(
         version: Version.number, registration: settings.allowsRegistration,
         publicURL: settings.isPublicURLDerived ? nil : settings.publicURL),
       loops: loops, lane: { lanes[$0] }, nextSessionID: { SessionID(.random(in: .min ... .max)) }, logger: logger)
+  }
+
+  static func services(
+    _ settings: Settings, sites: [HTTPSite], _ certificates: Certificates, _ loops: any EventLoopGroup,
+    _ readiness: Readiness, _ logger: Logger
+  ) throws -> [any Service] {
     let context = try certificates.context(protocols: ["http/1.1"])
     let ports: [(endpoint: Settings.Endpoint, key: Key, isSecure: Bool)] = [
       (settings.http, .httpPort, false), (settings.https, .httpsPort, true),
@@ -100,10 +107,10 @@ enum AppPorts {
           "listening", metadata: ["key": "\(key.name)", "host": "\(endpoint.host)", "port": "\(endpoint.port)"])
         readiness.arrive()
       }
-      let listener = AppListener(
-        door: door, host: Host.bound(endpoint.host), port: endpoint.port, tls: provider, logger: logger,
-        onBound: onBound)
-      services.append(AppPort(listener: listener, endpoint: endpoint, key: key))
+      let listener = HTTPListener(
+        sites: sites, loops: loops, host: Host.bound(endpoint.host), port: endpoint.port, tls: provider,
+        logger: logger, onBound: onBound)
+      services.append(Port(listener: listener, endpoint: endpoint, key: key))
     }
     return services
   }
@@ -113,8 +120,8 @@ enum AppPorts {
   }
 
   /// Makes what binding throws a line for the operator.
-  private struct AppPort: Service {
-    let listener: AppListener
+  private struct Port: Service {
+    let listener: HTTPListener
     let endpoint: Settings.Endpoint
     let key: Key
 
@@ -122,7 +129,7 @@ enum AppPorts {
       do {
         try await listener.run()
       } catch let error where !(error is CancellationError) {
-        throw AppPorts.refusal(error, endpoint, key)
+        throw HTTPPorts.refusal(error, endpoint, key)
       }
     }
   }

@@ -1,5 +1,6 @@
 import AppDoor
 import Dialogs
+import HTTPPort
 import Logging
 import NIOCore
 import NIOPosix
@@ -36,16 +37,17 @@ public enum Server {
 
     let readiness = Readiness()
     let xmpp = try await XMPPService(settings, core.parley, certificates, loops, readiness, logger)
-    let app = try AppPorts.services(settings, core.parley, certificates, loops, readiness, logger)
+    let app = HTTPPorts.app(settings, core.parley, loops, logger)
+    let http = try HTTPPorts.services(settings, sites: [app.site], certificates, loops, readiness, logger)
     let admin = AdminService(
       settings: settings, parley: core.parley, loops: loops, readiness: readiness, logger: logger)
     let greeter = Greeter(
       settings: settings, core: core, demo: demo, readiness: readiness, logger: logger, greet: greet)
     let reload = ReloadService(settings: settings, certificates: certificates, log: log, logger: logger, reread: reread)
-    readiness.expect(1 + app.count + 1)
+    readiness.expect(1 + http.count + 1)
 
     // Shut down from the last to the first.
-    let services: [any Service] = [CoreService(core: core, logger: logger), reload, admin, greeter, xmpp] + app
+    let services: [any Service] = [CoreService(core: core, logger: logger), reload, admin, greeter, xmpp] + http
     var configuration = ServiceGroupConfiguration(
       services: services.map {
         .init(

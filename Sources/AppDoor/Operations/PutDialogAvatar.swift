@@ -1,5 +1,6 @@
 import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// Gives a group or public dialog a picture; the same again changes nothing. XMPP
 /// clients find it in the room's vCard.

@@ -1,4 +1,3 @@
-import AppProtocol
 import HTTPTypes
 import HummingbirdCore
 import Logging
@@ -24,7 +23,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
   }
 
   let responder: HTTPChannelHandler.Responder
-  let door: AppDoor
+  let sockets: [HTTPSocket]
   /// Asked for each connection, so that a new certificate serves new ones.
   let tls: (@Sendable () -> NIOSSLContext)?
 
@@ -35,17 +34,17 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       try channel.syncOptions?.setOption(ChannelOptions.tcpOption(.tcp_nodelay), value: 1)
       let encoder = HTTPResponseEncoder()
       var limits = NIOHTTPDecoderLimitConfiguration()
-      limits.maxHeaderFieldSize = AppLimits.headerBytesMax
-      limits.maxHeaderListSize = AppLimits.headerBytesMax
-      limits.maxHeaderFieldCount = AppLimits.headersMax
+      limits.maxHeaderFieldSize = HTTPLimits.headerBytesMax
+      limits.maxHeaderListSize = HTTPLimits.headerBytesMax
+      limits.maxHeaderFieldCount = HTTPLimits.headersMax
       let decoder = ByteToMessageHandler(
         HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits))
-      let patience = FirstRequestHandler()
+      let patience = FirstRequestHandler(sockets: sockets, isSecure: tls != nil)
       let errors = HTTPServerProtocolErrorHandler()
       let upgrade = NIOTypedHTTPServerUpgradeHandler<Negotiated>(
         httpEncoder: encoder, extraHTTPHandlers: [decoder, patience, errors],
         upgradeConfiguration: .init(
-          upgraders: [webSocketUpgrader()],
+          upgraders: [SocketUpgrader(sockets: sockets, isSecure: tls != nil)],
           notUpgradingCompletionHandler: { channel in
             channel.eventLoop.makeCompletedFuture { try Self.becomeHTTP(channel, patience: patience, logger: logger) }
           }))
@@ -61,33 +60,11 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
     try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
     try pipeline.addHandler(
       HTTPConnectionStateHandler(
-        idleTimeout: .nanoseconds(AppLimits.httpIdle.nanoseconds), logger: logger))
+        idleTimeout: .nanoseconds(HTTPLimits.idle.nanoseconds), logger: logger))
     patience.isOver()
     return .http(
       try NIOAsyncChannel(
         wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true)))
-  }
-
-  private func webSocketUpgrader() -> NIOTypedWebSocketServerUpgrader<Negotiated> {
-    NIOTypedWebSocketServerUpgrader<Negotiated>(
-      maxFrameSize: AppLimits.frameBytesMax,
-      shouldUpgrade: { channel, _ in
-        // `FirstRequestHandler` lets nothing else come so far.
-        channel.eventLoop.makeSucceededFuture(["sec-websocket-protocol": webSocketSubprotocol])
-      },
-      upgradePipelineHandler: { [door] channel, head in
-        channel.eventLoop.makeCompletedFuture {
-          let pipeline = channel.pipeline.syncOperations
-          try pipeline.addHandler(
-            NIOWebSocketFrameAggregator(
-              minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: AppLimits.fragmentsMax,
-              maxAccumulatedFrameSize: AppLimits.frameBytesMax))
-          try pipeline.addHandler(
-            AppSession(
-              door: door, channel: channel, address: ClientAddress.of(head.headers, channel.remoteAddress)))
-          return .webSocket
-        }
-      })
   }
 
   func handle(value: Value, logger: Logger) async {
@@ -104,6 +81,52 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
   }
 }
 
+/// Makes a connection the WebSocket that its path names, each with its own bounds.
+struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
+  let sockets: [HTTPSocket]
+  let isSecure: Bool
+
+  let supportedProtocol = "websocket"
+  let requiredUpgradeHeaders: [String] = []
+
+  func buildUpgradeResponse(
+    channel: any Channel, upgradeRequest head: HTTPRequestHead, initialResponseHeaders: HTTPHeaders
+  ) -> EventLoopFuture<HTTPHeaders> {
+    guard let upgrader = upgrader(head) else { return channel.eventLoop.makeFailedFuture(Unknown()) }
+    return upgrader.buildUpgradeResponse(
+      channel: channel, upgradeRequest: head, initialResponseHeaders: initialResponseHeaders)
+  }
+
+  func upgrade(
+    channel: any Channel, upgradeRequest head: HTTPRequestHead
+  ) -> EventLoopFuture<UpgradableChannel.Negotiated> {
+    guard let upgrader = upgrader(head) else { return channel.eventLoop.makeFailedFuture(Unknown()) }
+    return upgrader.upgrade(channel: channel, upgradeRequest: head)
+  }
+
+  /// `FirstRequestHandler` lets nothing else come so far.
+  private struct Unknown: Error {}
+
+  private func upgrader(_ head: HTTPRequestHead) -> NIOTypedWebSocketServerUpgrader<UpgradableChannel.Negotiated>? {
+    guard let socket = sockets.first(where: { $0.path == head.path }) else { return nil }
+    return NIOTypedWebSocketServerUpgrader(
+      maxFrameSize: socket.messageBytesMax,
+      shouldUpgrade: { channel, _ in
+        channel.eventLoop.makeSucceededFuture(["sec-websocket-protocol": socket.subprotocol])
+      },
+      upgradePipelineHandler: { [isSecure] channel, head in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(
+            NIOWebSocketFrameAggregator(
+              minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: socket.fragmentsMax,
+              maxAccumulatedFrameSize: socket.messageBytesMax))
+          try socket.open(channel, HTTPPeer(head, channel.remoteAddress, isSecure: isSecure))
+          return .webSocket
+        }
+      })
+  }
+}
+
 /// Waits for the first request, not for ever, and decides whether it may
 /// upgrade: NIO's upgrader would close the connection without an answer where
 /// an upgrade is refused, so such a request goes on as plain HTTP.
@@ -115,12 +138,19 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
 
+  private let sockets: [HTTPSocket]
+  private let isSecure: Bool
   private var timer: Scheduled<Void>?
   private var isFirst = true
 
+  init(sockets: [HTTPSocket], isSecure: Bool) {
+    self.sockets = sockets
+    self.isSecure = isSecure
+  }
+
   func handlerAdded(context: ChannelHandlerContext) {
     let channel = context.channel
-    timer = context.eventLoop.scheduleTask(in: AppLimits.httpIdle) { channel.close(promise: nil) }
+    timer = context.eventLoop.scheduleTask(in: HTTPLimits.idle) { channel.close(promise: nil) }
   }
 
   func handlerRemoved(context: ChannelHandlerContext) { isOver() }
@@ -144,17 +174,24 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
     isFirst = false
-    if head.headers.contains(name: "upgrade"), !Self.mayUpgrade(head) {
+    if head.headers.contains(name: "upgrade"), !mayUpgrade(head, context.channel.remoteAddress) {
       head.headers.remove(name: "upgrade")
       return context.fireChannelRead(wrapInboundOut(.head(head)))
     }
     context.fireChannelRead(data)
   }
 
-  static func mayUpgrade(_ head: HTTPRequestHead) -> Bool {
-    head.method == .GET && head.uri.prefix { $0 != "?" } == webSocketPath
-      && head.headers[canonicalForm: "sec-websocket-protocol"].contains { $0 == webSocketSubprotocol }
+  func mayUpgrade(_ head: HTTPRequestHead, _ remote: SocketAddress?) -> Bool {
+    guard let socket = sockets.first(where: { $0.path == head.path }) else { return false }
+    return head.method == .GET
+      && head.headers[canonicalForm: "sec-websocket-protocol"].contains { $0 == socket.subprotocol }
       && head.headers["sec-websocket-version"].first == "13" && head.headers["sec-websocket-key"].count == 1
       && head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
+      && socket.refusal(HTTPPeer(head, remote, isSecure: isSecure)) == nil
   }
+}
+
+extension HTTPRequestHead {
+  /// The path alone.
+  fileprivate var path: String { String(uri.prefix { $0 != "?" }) }
 }

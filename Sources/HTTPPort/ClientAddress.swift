@@ -1,6 +1,4 @@
-import HTTPTypes
 import NIOCore
-import NIOHTTP1
 
 /// Whom per-address limits count against.
 ///
@@ -8,14 +6,6 @@ import NIOHTTP1
 /// `X-Forwarded-For` counts; from anywhere else the field could be made up. Of
 /// an IPv6 address only the network part counts: one host has 2^64 of the rest.
 enum ClientAddress {
-  static func of(_ fields: HTTPFields, _ remote: SocketAddress?) -> String {
-    of(forwarded: fields[.forwardedFor], remote)
-  }
-
-  static func of(_ headers: HTTPHeaders, _ remote: SocketAddress?) -> String {
-    of(forwarded: headers["x-forwarded-for"].last, remote)
-  }
-
   static func of(forwarded: String?, _ remote: SocketAddress?) -> String {
     // Without an address (a Unix socket) only this machine can be at the other end.
     let address = remote?.ipAddress ?? "127.0.0.1"
@@ -27,6 +17,9 @@ enum ClientAddress {
     }
     return remote.map { network($0) } ?? address
   }
+
+  /// Whether the connection comes from this machine.
+  static func isLocal(_ remote: SocketAddress?) -> Bool { isLoopback(remote?.ipAddress ?? "127.0.0.1") }
 
   private static func isLoopback(_ address: String) -> Bool {
     address.hasPrefix("127.") || address == "::1" || address.hasPrefix("::ffff:127.")
@@ -47,9 +40,4 @@ enum ClientAddress {
     case .v4, .unixDomainSocket: return address.ipAddress ?? "local"
     }
   }
-}
-
-extension HTTPField.Name {
-  // Constant names, made of token characters only.
-  static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
 }

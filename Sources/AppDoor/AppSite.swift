@@ -1,106 +1,41 @@
 import Addresses
 import AppProtocol
 import Dialogs
+public import HTTPPort
 import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
 
-/// What Hummingbird knows of a request, and who is at the other end.
-struct AppContext: RequestContext {
-  var coreContext: CoreRequestContextStorage
-  let remoteAddress: SocketAddress?
-
-  init(source: ApplicationRequestContextSource) {
-    coreContext = .init(source: source)
-    remoteAddress = source.channel.remoteAddress
-  }
-}
-
-/// A refusal that has no kind in the domain: the request never got as far as an
-/// operation.
-struct HTTPRefusal: Error {
-  let status: Int
-  let code: String
-  let detail: String
-  var headers: HTTPFields = [:]
-}
-
+/// The app protocol on the HTTP port: a route for each operation, and the WebSocket.
 /// Turns requests into calls of operations and their outcomes into responses.
-/// Every answer, refusals included, is made here.
-struct AppResponder: HTTPResponder {
-  typealias Context = AppContext
-
-  private let door: AppDoor
-  private let isSecure: Bool
-  private let router: RouterResponder<AppContext>
-
-  init(door: AppDoor, isSecure: Bool) {
-    self.door = door
-    self.isSecure = isSecure
-    // RFC 9110 9.1: who has GET has HEAD.
-    let router = Router(context: AppContext.self, options: .autoGenerateHeadEndpoints)
-    for (path, operations) in Dictionary(grouping: Operations.all, by: \.path) {
-      for operation in operations {
-        router.on(RouterPath(path), method: HTTPRequest.Method(operation.method)) { request, context in
-          try await Self.run(operation, request, context, door: door, isSecure: isSecure)
+extension AppDoor {
+  public var site: HTTPSite {
+    let routes = Operations.all.map { operation in
+      HTTPRoute(HTTPRequest.Method(operation.method), operation.path) { [self] request, context in
+        do {
+          return try await Self.run(operation, request, context, door: self)
+        } catch let problem as Problem {
+          return respond(problem, request, context)
         }
       }
-      Self.refuseOthers(path, than: operations.map(\.method), router)
     }
-    router.get(RouterPath(webSocketPath)) { request, _ -> Response in
-      // Whoever asked for an upgrade and got here did not ask for our subprotocol.
-      throw HTTPRefusal(
-        status: request.headers[.secWebSocketKey] == nil ? 426 : 400,
-        code: request.headers[.secWebSocketKey] == nil ? "upgrade-required" : "subprotocol-missing",
-        detail: "This is a WebSocket: upgrade with Sec-WebSocket-Protocol: \(webSocketSubprotocol).",
-        headers: [.upgrade: "websocket"])
+    let socket = HTTPSocket(
+      path: webSocketPath, subprotocol: webSocketSubprotocol, messageBytesMax: AppLimits.frameBytesMax,
+      fragmentsMax: AppLimits.fragmentsMax
+    ) { [self] channel, peer in
+      try channel.pipeline.syncOperations.addHandler(AppSession(door: self, channel: channel, address: peer.address))
     }
-    self.router = router.buildResponder()
-  }
-
-  private static func refuseOthers(_ path: String, than allowed: [AppProtocol.Method], _ router: Router<AppContext>) {
-    let allow = allowed.map(\.rawValue).sorted().joined(separator: ", ")
-    for method in AppProtocol.Method.allCases where !allowed.contains(method) {
-      router.on(RouterPath(path), method: HTTPRequest.Method(method)) { _, _ -> Response in
-        throw HTTPRefusal(
-          status: 405, code: "method-not-allowed", detail: "Here is only \(allow).", headers: [.allow: allow])
-      }
-    }
-  }
-
-  func respond(to request: Request, context: AppContext) async throws -> Response {
-    let response = try await answer(to: request, context)
-    // RFC 9110 9.3.2: no content behind it, of a refusal neither, or the client takes it for the next answer.
-    return request.method == .head ? response.createHeadResponse() : response
-  }
-
-  private func answer(to request: Request, _ context: AppContext) async throws -> Response {
-    do {
-      let response = try await router.respond(to: request, context: context)
-      // What is refused here is thrown; an answer of this kind is Hummingbird's own.
-      return response.status.code < 400 ? response : respond(refusal(response.status.code), context)
-    } catch let problem as Problem {
-      return respond(problem, request, context)
-    } catch let refusal as HTTPRefusal {
-      return respond(refusal, context)
-    }
-  }
-
-  private func refusal(_ status: Int) -> HTTPRefusal {
-    switch status {
-    case 404: HTTPRefusal(status: 404, code: "path-unknown", detail: "There is nothing at this path.")
-    case 405: HTTPRefusal(status: 405, code: "method-not-allowed", detail: "This method is not for this path.")
-    default: HTTPRefusal(status: 400, code: "request-malformed", detail: "The request is malformed.")
-    }
+    return HTTPSite(routes: routes, sockets: [socket])
   }
 
   // MARK: One request
 
   private static func run(
-    _ operation: OperationEntry, _ request: Request, _ context: AppContext, door: AppDoor, isSecure: Bool
+    _ operation: OperationEntry, _ request: Request, _ context: HTTPContext, door: AppDoor
   ) async throws -> Response {
-    let address = ClientAddress.of(request.headers, context.remoteAddress)
+    let peer = context.peer(of: request)
+    let address = peer.address
     let now = door.parley.clock.now
     var caller: Parley.Caller?
     if operation.needsCaller {
@@ -153,7 +88,7 @@ struct AppResponder: HTTPResponder {
     let call = Call(
       door: door, caller: caller,
       realm: caller.map { door.realm($0.user.realm) } ?? door.realm(host: request.head.authority), address: address,
-      host: request.head.authority, isSecure: isSecure)
+      host: request.head.authority, isSecure: peer.isSecure)
     switch try await operation.perform(received, call) {
     case .done: return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     case .json(let status, let bytes): return response(status, "application/json", bytes)
@@ -210,29 +145,16 @@ struct AppResponder: HTTPResponder {
       status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: download.bytes)))
   }
 
-  private func respond(_ body: ProblemBody, _ headers: HTTPFields) -> Response {
-    var writer = JSONWriter()
-    body.write(to: &writer)
-    return Self.response(body.status, "application/problem+json", writer.bytes, headers)
-  }
-
-  private func respond(_ problem: Problem, _ request: Request, _ context: AppContext) -> Response {
+  private func respond(_ problem: Problem, _ request: Request, _ context: HTTPContext) -> Response {
     var headers: HTTPFields = [:]
     if let seconds = problem.retryAfter { headers[.retryAfter] = "\(seconds)" }
     if problem.kind == .unauthenticated { headers[.wwwAuthenticate] = "Bearer" }
     if problem.kind == .internal {
-      door.logger.error(
+      logger.error(
         "a request failed",
         metadata: ["request": "\(context.id)", "code": "\(problem.code)", "path": "\(request.uri.path)"])
     }
-    return respond(ProblemBody(problem, requestID: context.id), headers)
-  }
-
-  private func respond(_ refusal: HTTPRefusal, _ context: AppContext) -> Response {
-    respond(
-      ProblemBody(
-        title: Titles.title(refusal.status), status: refusal.status, detail: refusal.detail, code: refusal.code,
-        requestId: context.id), refusal.headers)
+    return Response(ProblemBody(problem, requestID: context.id), headers: headers)
   }
 }
 

@@ -5,11 +5,12 @@ public import NIOCore
 public import NIOSSL
 public import ServiceLifecycle
 
-/// One port of the app door: REST, WebSocket and health. Plain or, with a TLS
+/// One HTTP port, which serves the sites of all doors. Plain or, with a TLS
 /// context, HTTPS. A service: runs until graceful shutdown, during which open
-/// requests are answered and WebSockets are told `goaway`.
-public struct AppListener: Service {
-  private let door: AppDoor
+/// requests are answered and WebSockets get `ChannelShouldQuiesceEvent`.
+public struct HTTPListener: Service {
+  private let sites: [HTTPSite]
+  private let loops: any EventLoopGroup
   private let host: String
   private let port: Int
   private let tls: (@Sendable () -> NIOSSLContext)?
@@ -17,15 +18,19 @@ public struct AppListener: Service {
   private let logger: Logger
 
   /// - Parameters:
+  ///   - sites: their routes and WebSockets; no path twice.
+  ///   - loops: where connections live.
   ///   - port: 0 lets the system choose; `onBound` tells which.
   ///   - tls: asked for every new connection, so that certificates can be replaced
   ///     while the server runs; nil: plain HTTP.
   ///   - onBound: called once the port is open.
   public init(
-    door: AppDoor, host: String, port: Int, tls: (@Sendable () -> NIOSSLContext)? = nil, logger: Logger,
+    sites: [HTTPSite], loops: any EventLoopGroup, host: String, port: Int,
+    tls: (@Sendable () -> NIOSSLContext)? = nil, logger: Logger,
     onBound: @escaping @Sendable (SocketAddress?) async -> Void = { _ in }
   ) {
-    self.door = door
+    self.sites = sites
+    self.loops = loops
     self.host = host
     self.port = port
     self.tls = tls
@@ -38,16 +43,20 @@ public struct AppListener: Service {
 
   /// Throws what binding the port threw.
   public func run() async throws {
-    let door = door
+    let sockets = sites.flatMap(\.sockets)
     let tls = tls
     let onBound = onBound
     let application = Application(
-      responder: AppResponder(door: door, isSecure: tls != nil),
-      server: HTTPServerBuilder { UpgradableChannel(responder: $0, door: door, tls: tls) },
+      responder: SiteResponder(sites, isSecure: tls != nil),
+      server: HTTPServerBuilder { UpgradableChannel(responder: $0, sockets: sockets, tls: tls) },
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: port), serverName: nil, backlog: 1_024, reuseAddress: true,
-        availableConnectionsDelegate: MaximumAvailableConnections(AppLimits.connectionsMax)),
-      onServerRunning: { await onBound($0.localAddress) }, eventLoopGroupProvider: .shared(door.loops), logger: logger)
-    try await application.run()
+        availableConnectionsDelegate: MaximumAvailableConnections(HTTPLimits.connectionsMax)),
+      onServerRunning: { await onBound($0.localAddress) }, eventLoopGroupProvider: .shared(loops), logger: logger)
+    try await withGracefulShutdownHandler {
+      try await application.run()
+    } onGracefulShutdown: { [sites] in
+      for site in sites { site.stop() }
+    }
   }
 }

@@ -1,0 +1,12 @@
+import NIOCore
+
+/// Every bound of the port: its number, why, and what happens at it. Bodies and messages are bounded by the sites.
+enum HTTPLimits {
+  /// Open connections of one listener; at the bound it stops accepting until some close.
+  static let connectionsMax = 65_536
+  /// A connection that sends no complete request for so long is closed.
+  static let idle: TimeAmount = .seconds(60)
+  /// Header fields of one request: enough for any proxy; at the bound 400 or 431.
+  static let headerBytesMax = 16_384
+  static let headersMax = 100
+}

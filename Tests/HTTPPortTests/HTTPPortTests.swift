@@ -1,0 +1,71 @@
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import HTTPPort
+
+@Suite struct AddressTests {
+  @Test(arguments: [
+    ("127.0.0.1", nil, "127.0.0.1"), ("192.0.2.7", "198.51.100.1", "192.0.2.7"),
+    ("127.0.0.1", "198.51.100.1", "198.51.100.1"), ("127.0.0.1", "6.6.6.6, 198.51.100.1", "198.51.100.1"),
+    ("::1", "[2001:db8:1:2:3:4:5:6]", "20:1:d:b8:0:1:0:2"), ("127.0.0.1", "nonsense", "127.0.0.1"),
+    ("2001:db8::1", nil, "20:1:d:b8:0:0:0:0"), ("::ffff:192.0.2.7", nil, "192.0.2.7"),
+  ])
+  func whomLimitsCount(remote: String, forwarded: String?, expected: String) throws {
+    let address = try SocketAddress(ipAddress: remote, port: 1)
+    #expect(ClientAddress.of(forwarded: forwarded, address) == expected)
+  }
+
+  /// Plain HTTP is private where it stays on this machine.
+  @Test(arguments: [
+    ("192.0.2.7", nil, false, false), ("192.0.2.7", nil, true, true), ("192.0.2.7", "https", false, false),
+    ("127.0.0.1", nil, false, true), ("::1", "https", false, true), ("::ffff:127.0.0.1", "wss", false, true),
+    ("127.0.0.1", "http", false, false), ("127.0.0.1", "WS", false, false), ("127.0.0.1", "http", true, true),
+  ])
+  func whatCrossesNoNetworkInTheClear(remote: String, forwarded: String?, isSecure: Bool, isPrivate: Bool) throws {
+    let address = try SocketAddress(ipAddress: remote, port: 1)
+    let peer = HTTPPeer(address, isSecure: isSecure, forwardedFor: nil, forwardedProtocol: forwarded)
+    #expect(peer.isPrivate == isPrivate && peer.isSecure == isSecure)
+  }
+}
+
+@Suite struct UpgradeTests {
+  private func socket(_ path: String, _ subprotocol: String, refusal: HTTPRefusal? = nil) -> HTTPSocket {
+    HTTPSocket(
+      path: path, subprotocol: subprotocol, messageBytesMax: 1_000, fragmentsMax: 4, refusal: { _ in refusal }
+    ) { _, _ in }
+  }
+
+  private func mayUpgrade(_ uri: String = "/v1/ws", _ changes: [(String, String?)] = []) -> Bool {
+    var headers: HTTPHeaders = [
+      "upgrade": "websocket", "connection": "Upgrade", "sec-websocket-version": "13",
+      "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==", "sec-websocket-protocol": "other, parley.v1",
+    ]
+    for (name, value) in changes {
+      headers.remove(name: name)
+      if let value { headers.add(name: name, value: value) }
+    }
+    let sockets = [
+      socket("/v1/ws", "parley.v1"), socket("/xmpp", "xmpp"),
+      socket("/closed", "parley.v1", refusal: HTTPRefusal(status: 403, code: "closed", detail: "Closed.")),
+    ]
+    return FirstRequestHandler(sockets: sockets, isSecure: false)
+      .mayUpgrade(HTTPRequestHead(version: .http1_1, method: .GET, uri: uri, headers: headers), nil)
+  }
+
+  @Test func onlyWhatAWebSocketIsForUpgrades() {
+    #expect(mayUpgrade())
+    #expect(mayUpgrade("/v1/ws?x=1"))
+    #expect(mayUpgrade("/v1/ws", [("upgrade", "WebSocket")]))
+    #expect(mayUpgrade("/xmpp", [("sec-websocket-protocol", "xmpp")]))
+    #expect(!mayUpgrade("/xmpp"))
+    #expect(!mayUpgrade("/closed"))
+    #expect(!mayUpgrade("/v1/ws2"))
+    #expect(!mayUpgrade("/v1/users"))
+    #expect(!mayUpgrade("/v1/ws", [("sec-websocket-protocol", nil)]))
+    #expect(!mayUpgrade("/v1/ws", [("sec-websocket-protocol", "xmpp")]))
+    #expect(!mayUpgrade("/v1/ws", [("sec-websocket-version", "8")]))
+    #expect(!mayUpgrade("/v1/ws", [("sec-websocket-key", nil)]))
+    #expect(!mayUpgrade("/v1/ws", [("upgrade", "h2c")]))
+  }
+}
