@@ -66,7 +66,7 @@ let package = Package(
     .target(
       name: "HTTPPort",
       dependencies: [
-        "AppProtocol", nioCore, nioSSL, nioWebSocket, nioHTTP1, logging,
+        "AppProtocol", "Dialogs", nioCore, nioSSL, nioWebSocket, nioHTTP1, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),

@@ -35,7 +35,6 @@ public final class AppDoor: Sendable {
   struct Limiters: Sendable {
     let messages: RateLimiter<UserID>
     let others: RateLimiter<UserID>
-    let failures: RateLimiter<String>
     let registrations: RateLimiter<String>
     let anonymous: RateLimiter<String>
   }
@@ -66,8 +65,6 @@ public final class AppDoor: Sendable {
       messages: RateLimiter(
         rates.messages, code: "messages-too-fast", text: "You send messages too fast. Wait a little."),
       others: RateLimiter(rates.others, code: "requests-too-fast", text: "You ask too often. Wait a little."),
-      failures: RateLimiter(
-        rates.failures, code: "logins-too-fast", text: "Too many failed logins from your address. Wait a little."),
       registrations: RateLimiter(
         rates.registrations, code: "registrations-too-fast",
         text: "Too many new accounts from your address. Wait a little."),

@@ -1,4 +1,4 @@
-import Dialogs
+public import Dialogs
 import NIOCore
 
 /// Every bound of this door: its number, why, and what happens at it. What
@@ -57,23 +57,13 @@ enum AppLimits {
   static let bucketsMax = 100_000
 }
 
-/// How often a client may do what. A bucket holds `burst` and gains `perSecond`.
+/// How often a client may do what. A bucket holds `burst` and gains `perSecond`. Failed
+/// logins are counted by the core (`LoginFailures`).
 public struct AppRates: Sendable {
-  public struct Rate: Sendable {
-    public var burst: Int
-    public var perSecond: Double
-    public init(burst: Int, perSecond: Double) {
-      self.burst = burst
-      self.perSecond = perSecond
-    }
-  }
   /// Messages sent, per user.
   public var messages = Rate(burst: 1_000, perSecond: 200)
   /// Every other request and command, per user.
   public var others = Rate(burst: 1_000, perSecond: 200)
-  /// Failed logins, per client address: guessing is slow, and nobody can lock
-  /// another's account.
-  public var failures = Rate(burst: 20, perSecond: 0.2)
   /// New accounts, per client address: each costs key derivation and a name for ever.
   public var registrations = Rate(burst: 100, perSecond: 1)
   /// Requests without a caller, per client address.

@@ -186,15 +186,39 @@ extension Parley {
 
   /// Verifies a password. `.unauthenticated` says nothing about whether the user
   /// exists.
-  public func verify(_ address: BareJID, password: String) async throws(Problem) -> User {
-    let found = try await credentials(of: address)
-    let (keys, user) = (found.keys.first { $0.hash == .sha256 } ?? decoy(address, .sha256), found.user)
+  public func verify(_ attempt: LoginAttempt, password: String) async throws(Problem) -> User {
+    let login = try admit(attempt)
+    var outcome = LoginOutcome.void
+    defer { settle(login, outcome) }
+    let found = try await credentials(of: attempt.user)
+    let (keys, user) = (verifier(found.keys, of: attempt.user), found.user)
     let matches = await derive { keys.verifies(password: password) }
     guard matches, let user else {
+      outcome = .wrong
       throw Problem(.unauthenticated, "wrong-credentials", "The user name or the password is wrong.")
     }
     try Self.checkActive(user)
+    outcome = .right
     return user
+  }
+
+  /// The keys to verify a plain password with: of an account that has others only, these.
+  public func verifier(_ keys: [SCRAMKeys], of address: BareJID) -> SCRAMKeys {
+    keys.first { $0.hash == .sha256 } ?? keys.first ?? decoy(address, .sha256)
+  }
+
+  /// Adds keys of another hash, made of the same password (XEP-0480), durably. Where there are keys of that hash already,
+  /// these stay.
+  ///
+  /// - Parameter proved: the keys by which the password was proved.
+  /// - Returns: false when the user's password is no longer that.
+  public func add(_ keys: SCRAMKeys, to user: UserID, proved: SCRAMKeys) async throws(Problem) -> Bool {
+    try await work { writer in
+      let present = try writer.credentials(of: user)
+      guard present.contains(proved), keys.isComplete else { return false }
+      if !present.contains(where: { $0.hash == keys.hash }) { try writer.setCredentials(present + [keys], for: user) }
+      return true
+    }
   }
 
   /// The SCRAM keys of a user; for an unknown one none and no user.

@@ -147,5 +147,10 @@ public enum Limits {
   /// PBKDF2 rounds for new passwords (RFC 7677 4: at least 4,096).
   public static let scramIterations = 4_096
   public static let grantsPerUserMax = 64
+  /// Places (a network, a device) that users have logged in from before, which strangers' failures cannot lock out; beyond it
+  /// those that were used least lately are strangers again. Some 50 bytes each.
+  public static let knownLoginsMax = 200_000
+  /// Networks and users of failed logins of strangers; beyond it those that failed least lately begin anew.
+  public static let countedStrangersMax = 200_000
   public static let accessLifetime: Duration = .seconds(3_600)
 }

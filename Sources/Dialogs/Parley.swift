@@ -13,6 +13,7 @@ public final class Parley: Sendable {
   let standing: StandingMessages
   /// Who may look after the whole server in band (XEP-0133).
   public let admins: Set<BareJID>
+  let loginFailures = LoginFailures()
   private let inbox: Inbox
   private let committer: Committer
   private let readers: Workers

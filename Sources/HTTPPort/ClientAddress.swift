@@ -1,3 +1,4 @@
+import Dialogs
 import NIOCore
 
 /// Whom per-address limits count against.
@@ -32,11 +33,7 @@ enum ClientAddress {
       let bytes = address.withSockAddr { pointer, size in
         Array(UnsafeRawBufferPointer(start: pointer, count: size).dropFirst(8).prefix(16))
       }
-      // ::ffff:a.b.c.d is an IPv4 host.
-      if bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff] {
-        return bytes.suffix(4).map { String($0) }.joined(separator: ".")
-      }
-      return bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: ":")
+      return LoginAttempt.network(ofIPv6: bytes)
     case .v4, .unixDomainSocket: return address.ipAddress ?? "local"
     }
   }

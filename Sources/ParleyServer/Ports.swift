@@ -29,9 +29,11 @@ struct XMPPService: Service {
       resumptionSeconds: UInt32(clamping: settings.resumeWindow.components.seconds), version: Version.number,
       commands: HouseCommands.all(AdminContext(parley: parley, startedAt: parley.clock.now)))
     // XEP-0368 5: ALPN.
-    let context = try certificates.context(protocols: ["xmpp-client"])
+    let exporters = TLSExporters()
+    let context = try certificates.context(protocols: ["xmpp-client"], keyLog: exporters.log)
     listener = try await XMPPListener(
-      house: House(parley: parley, options: options, logger: logger), group: loops, tls: { context })
+      house: House(parley: parley, options: options, logger: logger), group: loops, tls: { context },
+      exporters: exporters)
   }
 
   func run() async throws {

@@ -27,10 +27,6 @@ enum DoorLimits {
   /// does not wait in the log (presence, answers) has room. A connected client
   /// that owes so many for `answer` is cut off; its session can be resumed.
   static let unacknowledgedMax = 512
-  /// Wrong passwords of one address in a minute; further attempts are refused
-  /// with `temporary-auth-failure` until the next.
-  static let loginFailuresPerMinute = 30
-  static let countedAddressesMax = 100_000
   /// Connections that have not yet authenticated, of the whole server: the
   /// newest are refused. Each costs some kilobytes.
   static let unauthenticatedMax = 10_000

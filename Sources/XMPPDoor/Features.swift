@@ -103,9 +103,14 @@ enum Features {
     XEP(297, "1.0", "Stanza Forwarding", note: "in carbons and archive results"),
     XEP(368, "1.1.0", "SRV records for XMPP over TLS", note: "direct TLS; the records are the operator's"),
     XEP(386, "1.1.0", "Bind 2", note: "with stream management, carbons and client state"),
-    XEP(388, "1.0.4", "Extensible SASL Profile", note: "no tasks"),
+    XEP(388, "1.0.4", "Extensible SASL Profile", note: "tasks: XEP-0480"),
     XEP(426, "0.3.0", "Character counting in message bodies", note: "code points"),
+    XEP(
+      440, "1.0.0", "SASL Channel-Binding Type Capability",
+      note: "tls-exporter, over TLS 1.3 with XEP-0388; not tls-server-end-point"),
+    XEP(474, "0.5.0", "SASL SCRAM Downgrade Protection"),
     XEP(478, "0.2.0", "Stream Limits Advertisement"),
+    XEP(480, "0.2.0", "SASL Upgrade Tasks", note: "to SCRAM-SHA-256 and SCRAM-SHA-512, behind a login by SCRAM"),
   ]
 
   /// What compliant servers have and this one does not yet.

@@ -5,7 +5,7 @@ import XMLStream
 import XMPP
 
 /// What all sessions of this door share. Immutable but for the registry of
-/// suspended sessions and the limiter of login failures.
+/// suspended sessions.
 public final class House: Sendable {
   public struct Options: Sendable {
     /// Domains served, the default first.
@@ -41,7 +41,6 @@ public final class House: Sendable {
   let resumption: ResumptionPolicy
   let binding = BindPolicy(resourcesMax: Dialogs.Limits.sessionsPerUserMax)
   let suspended = SuspendedSessions()
-  let failures = LoginFailures()
   let capabilities = ClientCapabilities()
   let memberLists = EncodedMemberLists()
 
@@ -67,37 +66,5 @@ public final class House: Sendable {
   /// A random id for streams, resources and resumptions: 128 bits.
   static func randomID() -> String {
     PublicID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).description
-  }
-}
-
-/// Passwords that were wrong, counted by the client's address and never by
-/// account, so that nobody can lock a third person out. At the bound the
-/// address waits; the map is bounded by being begun anew each minute.
-final class LoginFailures: Sendable {
-  private struct State {
-    var minute: Int64 = 0
-    var failures: [String: Int] = [:]
-  }
-  private let state = Locked(State())
-
-  func isExhausted(_ address: String, now: Dialogs.Timestamp) -> Bool {
-    state.withLock { state in
-      Self.turn(&state, now)
-      return (state.failures[address] ?? 0) >= DoorLimits.loginFailuresPerMinute
-    }
-  }
-
-  func count(_ address: String, now: Dialogs.Timestamp) {
-    state.withLock { state in
-      Self.turn(&state, now)
-      if state.failures.count < DoorLimits.countedAddressesMax || state.failures[address] != nil {
-        state.failures[address, default: 0] += 1
-      }
-    }
-  }
-
-  private static func turn(_ state: inout State, _ now: Dialogs.Timestamp) {
-    let minute = now.milliseconds / 60_000
-    if minute != state.minute { state = State(minute: minute) }
   }
 }

@@ -23,6 +23,7 @@ final class XMPPConnection: ChannelDuplexHandler {
   let house: House
   let wheel: LoopWheel
   private let tls: TLSProvider
+  private let exporters: TLSExporters?
   private let peer: String
   private let onAuthenticated: @Sendable () -> Void
   private var context: ChannelHandlerContext?
@@ -34,6 +35,11 @@ final class XMPPConnection: ChannelDuplexHandler {
   var session: XMPPSession?
   /// Who asked for their keys last: binding need not look them up again.
   var known: Party?
+  /// What a password is being proved by, until the login is over.
+  private var proof: Proof?
+  /// The password that is being looked at.
+  private var attempt: Parley.AdmittedLogin?
+  private var clientRandom: ClientRandom?
 
   /// Bytes that came while reading was paused.
   private var backlog = ByteBuffer()
@@ -56,6 +62,12 @@ final class XMPPConnection: ChannelDuplexHandler {
   /// authenticated stream, a new one that has not seen the rest.
   private enum Restart { case no, fresh, wider, dropRest }
 
+  private struct Proof {
+    let used: SCRAMKeys
+    /// Of which the user has keys.
+    let hashes: [SCRAMHash]
+  }
+
   struct Pauses: OptionSet {
     let rawValue: UInt8
     /// The machine waits for an answer, or for several (`waits`).
@@ -67,12 +79,13 @@ final class XMPPConnection: ChannelDuplexHandler {
   }
 
   init(
-    house: House, wheel: LoopWheel, tls: @escaping TLSProvider, isSecured: Bool, peer: String,
-    onAuthenticated: @escaping @Sendable () -> Void
+    house: House, wheel: LoopWheel, tls: @escaping TLSProvider, exporters: TLSExporters?, isSecured: Bool,
+    peer: String, onAuthenticated: @escaping @Sendable () -> Void
   ) {
     self.house = house
     self.wheel = wheel
     self.tls = tls
+    self.exporters = exporters
     self.peer = peer
     self.onAuthenticated = onAuthenticated
     machine = StreamMachine(policy: house.streams, isSecured: isSecured)
@@ -106,14 +119,30 @@ final class XMPPConnection: ChannelDuplexHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case .handshakeCompleted = event as? TLSUserEvent {
-      if machine.phase == .securing {
-        machine.secured()
-        deadline = .now() + DoorLimits.negotiation
-      }
+      if machine.phase == .securing { deadline = .now() + DoorLimits.negotiation }
+      machine.secured(channelBindings: takeChannelBindings())
     } else if case .inputClosed = event as? ChannelEvent {
       context.close(promise: nil)
     }
     context.fireUserInboundEventTriggered(event)
+  }
+
+  /// TLS is to stand in front of this handler, and in front of TLS, where its keys are logged, what tells them apart.
+  func secure(_ pipeline: ChannelPipeline.SynchronousOperations, _ context: NIOSSLContext) throws {
+    try pipeline.addHandler(NIOSSLServerHandler(context: context), position: .first)
+    guard let exporters else { return }
+    let random = ClientRandom(exporters)
+    try pipeline.addHandler(random, position: .first)
+    clientRandom = random
+  }
+
+  /// The handshake is complete.
+  private func takeChannelBindings() -> [ChannelBinding] {
+    guard let random = clientRandom else { return [] }
+    clientRandom = nil
+    let binding = random.takeBinding()
+    context?.pipeline.syncOperations.removeHandler(random, promise: nil)
+    return binding.map { [.tlsExporter($0)] } ?? []
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -258,6 +287,19 @@ final class XMPPConnection: ChannelDuplexHandler {
       needCredentials(username, mechanism, attempt)
     case .verifyPassword(let username, let password, let attempt):
       verify(username, password, attempt)
+    case .needUpgrades(let mechanisms, _, let attempt):
+      settle(.right)
+      let hashes = proof?.hashes ?? []
+      let upgrades = mechanisms.filter { !hashes.contains($0.hash) }.map {
+        SCRAMUpgrade(mechanism: $0, salt: SCRAMKeys.randomSalt(), iterations: Dialogs.Limits.scramIterations)
+      }
+      perform(machine.upgradesFound(upgrades, attempt: attempt))
+    case .upgrade(let mechanism, let data):
+      write { SCRAMUpgrade.writeContinue(mechanism, data: data, into: &$0) }
+    case .taskData(let upgrade):
+      write { upgrade.write(into: &$0) }
+    case .storeUpgrade(let upgrade, let salted, _, let attempt):
+      store(upgrade, salted, attempt)
     case .authenticated(let user, let data):
       write { writer in
         writer.element(.success) { if let data { $0.text(Base64.encode(data)) } }
@@ -270,7 +312,7 @@ final class XMPPConnection: ChannelDuplexHandler {
       if isProcessing { restart = .wider } else { reader?.limits = .authenticated }
       admit(user, data, request)
     case .authenticationFailed(let failure, let fault):
-      if case .password = fault { house.failures.count(peer, now: house.parley.clock.now) }
+      if case .password = fault { settle(.wrong) } else { settle(.void) }
       write { failure.write(machine.saslProfile, into: &$0) }
     case .bind(let request): bind(request)
     case .answerSession(let stanza):
@@ -306,7 +348,7 @@ final class XMPPConnection: ChannelDuplexHandler {
     do {
       // The handler stands before this one: what is written from here on is
       // encrypted, and nothing is written before the handshake is complete.
-      try context.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tlsContext), position: .first)
+      try secure(context.pipeline.syncOperations, tlsContext)
     } catch {
       context.close(promise: nil)
       return
@@ -318,15 +360,10 @@ final class XMPPConnection: ChannelDuplexHandler {
   private func needCredentials(_ username: String, _ mechanism: SCRAMMechanism, _ attempt: Int) {
     let nonce = House.randomID()
     guard let address = account(username) else { return }
-    guard !house.failures.isExhausted(peer, now: house.parley.clock.now) else {
+    guard admit(address) else {
       return perform(machine.credentialsFound(.unavailable, attempt: attempt, nonce: nonce))
     }
-    let hash: SCRAMHash =
-      switch mechanism {
-      case .sha1: .sha1
-      case .sha256: .sha256
-      case .sha512: .sha512
-      }
+    proof = nil
     answerLater({ try Parley.credentials(of: address, $0) }) { connection, result in
       let answer: CredentialsAnswer
       switch result {
@@ -334,10 +371,11 @@ final class XMPPConnection: ChannelDuplexHandler {
       case .success((let user, let keys)):
         if let user {
           connection.known = Party(id: user.id, realm: user.realm, address: user.address)
-          if let keys = keys.first(where: { $0.hash == hash }) {
+          if let used = keys.first(where: { $0.hash == mechanism.hash }) {
+            connection.proof = Proof(used: used, hashes: keys.map(\.hash))
             answer = .found(
               SCRAMCredentials(
-                salt: keys.salt, iterations: keys.iterations, storedKey: keys.storedKey, serverKey: keys.serverKey),
+                salt: used.salt, iterations: used.iterations, storedKey: used.storedKey, serverKey: used.serverKey),
               user.state == .active ? .active : .disabled)
           } else {
             answer = .unusable
@@ -352,7 +390,7 @@ final class XMPPConnection: ChannelDuplexHandler {
 
   private func verify(_ username: String, _ password: Password, _ attempt: Int) {
     guard let address = account(username) else { return }
-    guard !house.failures.isExhausted(peer, now: house.parley.clock.now) else {
+    guard admit(address) else {
       return perform(machine.passwordVerified(.unavailable, attempt: attempt))
     }
     let parley = house.parley
@@ -362,7 +400,7 @@ final class XMPPConnection: ChannelDuplexHandler {
         return connection.perform(connection.machine.passwordVerified(.unavailable, attempt: attempt))
       }
       // An unknown user costs the same derivation.
-      let key = keys.first { $0.hash == .sha256 } ?? keys.first ?? parley.decoy(address, .sha256)
+      let key = parley.verifier(keys, of: address)
       connection.pause(.machine)
       parley.derive(on: connection.wheel.lane, { key.verifies(password: password.text) }) { matches in
         let connection = me.value
@@ -374,6 +412,44 @@ final class XMPPConnection: ChannelDuplexHandler {
         connection.flush()
       }
     }
+  }
+
+  /// XEP-0480: the success is told when the keys are durable.
+  private func store(_ upgrade: SCRAMUpgrade, _ salted: SaltedPassword, _ attempt: Int) {
+    guard let user = known?.id, let proved = proof?.used,
+      let keys = try? SCRAMKeys.keys(
+        saltedPassword: salted.bytes, salt: upgrade.salt, iterations: upgrade.iterations, hash: upgrade.mechanism.hash)
+    else { return perform(machine.upgradeStored(.unavailable, attempt: attempt)) }
+    pause(.machine)
+    let me = NIOLoopBound(self, eventLoop: loop)
+    let (parley, loop) = (house.parley, loop)
+    Task {
+      let answer: UpgradeAnswer
+      do throws(Problem) {
+        answer = try await parley.add(keys, to: user, proved: proved) ? .stored : .outdated
+      } catch {
+        answer = .unavailable
+      }
+      loop.execute {
+        let connection = me.value
+        guard !connection.isOver else { return }
+        connection.perform(connection.machine.upgradeStored(answer, attempt: attempt))
+        connection.unpause(.machine)
+        connection.flush()
+      }
+    }
+  }
+
+  /// Whether a password may be looked at now.
+  private func admit(_ user: BareJID) -> Bool {
+    settle(.void)
+    attempt = try? house.parley.admit(LoginAttempt(of: user, from: peer, device: machine.agentID))
+    return attempt != nil
+  }
+
+  private func settle(_ outcome: LoginOutcome) {
+    if let attempt { house.parley.settle(attempt, outcome) }
+    attempt = nil
   }
 
   private func account(_ username: String) -> BareJID? {
@@ -404,6 +480,8 @@ final class XMPPConnection: ChannelDuplexHandler {
   private func authenticated(_ user: BareJID) {
     house.logger.debug("authenticated", metadata: ["user": "\(user)", "peer": "\(peer)"])
     countAuthenticated()
+    settle(.right)
+    proof = nil
     deadline = .now() + DoorLimits.negotiation
   }
 
@@ -483,6 +561,9 @@ final class XMPPConnection: ChannelDuplexHandler {
     machine.disconnected()
     wheel.remove(self)
     countAuthenticated()
+    // Whoever hangs up before the verdict has not learned it.
+    settle(.void)
+    proof = nil
     let session = session
     self.session = nil
     context = nil
@@ -493,3 +574,14 @@ final class XMPPConnection: ChannelDuplexHandler {
 /// The current TLS context, asked for at each new connection, so that a renewed
 /// certificate needs no restart; nil: there is none.
 public typealias TLSProvider = @Sendable () -> NIOSSLContext?
+
+extension SCRAMMechanism {
+  /// The hash of its keys.
+  var hash: SCRAMHash {
+    switch self {
+    case .sha1: .sha1
+    case .sha256: .sha256
+    case .sha512: .sha512
+    }
+  }
+}

@@ -10,6 +10,7 @@ public final class XMPPListener: Sendable {
   private let house: House
   private let group: any EventLoopGroup
   private let tls: TLSProvider
+  private let exporters: TLSExporters?
   private let wheels: [ObjectIdentifier: Mounted]
   private let channels = Locked<[any Channel]>([])
   private let unauthenticated = Atomic<Int>(0)
@@ -19,12 +20,18 @@ public final class XMPPListener: Sendable {
     let wheel: NIOLoopBound<LoopWheel>
   }
 
-  /// - Parameter tls: the current certificate's context, asked for each new
-  ///   connection; it should offer ALPN `xmpp-client`.
-  public init(house: House, group: any EventLoopGroup, tls: @escaping TLSProvider) async throws {
+  /// - Parameters:
+  ///   - tls: the current certificate's context, asked for each new connection; it
+  ///     should offer ALPN `xmpp-client`.
+  ///   - exporters: what that context logs its keys to; nil: logins cannot be bound
+  ///     to TLS.
+  public init(
+    house: House, group: any EventLoopGroup, tls: @escaping TLSProvider, exporters: TLSExporters? = nil
+  ) async throws {
     self.house = house
     self.group = group
     self.tls = tls
+    self.exporters = exporters
     var wheels: [ObjectIdentifier: Mounted] = [:]
     for loop in group.makeIterator() {
       let wheel = try await loop.submit {
@@ -69,16 +76,26 @@ public final class XMPPListener: Sendable {
       throw ChannelError.ioOnClosedChannel
     }
     let connection = XMPPConnection(
-      house: house, wheel: wheel, tls: tls, isSecured: directTLS,
-      peer: channel.remoteAddress?.ipAddress ?? "unknown", onAuthenticated: release)
+      house: house, wheel: wheel, tls: tls, exporters: exporters, isSecured: directTLS,
+      peer: Self.network(channel.remoteAddress), onAuthenticated: release)
     if directTLS {
       guard let context = tls() else {
         release()
         throw ChannelError.operationUnsupported
       }
-      try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+      try connection.secure(channel.pipeline.syncOperations, context)
     }
     try channel.pipeline.syncOperations.addHandler(connection)
+  }
+
+  /// What per-address limits count.
+  private static func network(_ address: SocketAddress?) -> String {
+    guard case .v6? = address else { return address?.ipAddress ?? "unknown" }
+    // struct sockaddr_in6: the address is its bytes 8 to 23 (RFC 3493 3.3).
+    let bytes = address?.withSockAddr { pointer, size in
+      Array(UnsafeRawBufferPointer(start: pointer, count: size).dropFirst(8).prefix(16))
+    }
+    return LoginAttempt.network(ofIPv6: bytes ?? [])
   }
 
   /// Accepts nobody any more; connections go on.

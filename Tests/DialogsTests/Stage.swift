@@ -248,3 +248,9 @@ final class TracingStore: Store {
   func copy(to path: String) throws { try inner.copy(to: path) }
   func close() throws { try inner.close() }
 }
+
+extension Parley {
+  func verify(_ user: BareJID, password: String) async throws(Problem) -> User {
+    try await verify(LoginAttempt(of: user, from: "192.0.2.1", device: nil), password: password)
+  }
+}

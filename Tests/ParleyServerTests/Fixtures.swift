@@ -1,3 +1,4 @@
+import Addresses
 import Dialogs
 import Foundation
 import Logging
@@ -93,5 +94,11 @@ struct Command {
     return Outcome(
       status: process.terminationStatus, output: String(decoding: out, as: UTF8.self),
       errors: String(decoding: err, as: UTF8.self))
+  }
+}
+
+extension Parley {
+  func verify(_ user: BareJID, password: String) async throws(Problem) -> User {
+    try await verify(LoginAttempt(of: user, from: "192.0.2.1", device: nil), password: password)
   }
 }

@@ -17,6 +17,11 @@ import XMLStream
   }
 
   static func response(_ message: String) -> Element { Element(.response, text: Base64.string(bytes(message))) }
+  /// What the challenge says of the offer to a client of the core's profile (XEP-0474).
+  static func offered(_ mechanism: SCRAMMechanism) -> String {
+    let names = ["SCRAM-SHA-512", "SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN"]
+    return Base64.string(SASLOffer(mechanisms: names, channelBindings: []).digest(mechanism))
+  }
   static let juliet = try? BareJID("juliet@im.example.com")
   static let pencil = SCRAMTests.exchanges[1]
 
@@ -131,7 +136,10 @@ import XMLStream
       machine.received(Self.auth(name, text(client.first)))
         == .needCredentials(username: "juliet", mechanism: mechanism, attempt: 1))
     let challenge = machine.credentialsFound(.found(exchange.credentials, .active), attempt: 1, nonce: "server")
-    #expect(challenge == .challenge(bytes("r=clientserver,s=\(exchange.salt),i=4096")))
+    #expect(
+      challenge
+        == .challenge(
+          bytes("r=clientserver,s=\(exchange.salt),i=4096,h=\(Self.offered(mechanism))")))
     guard case .challenge(let message) = challenge else { return }
     let final = try client.respond(to: message)
     guard case .success(let user, let data?) = machine.received(Self.response(text(final))) else {
@@ -186,7 +194,8 @@ import XMLStream
     for attempt in 1...2 {
       _ = machine.received(Self.auth("SCRAM-SHA-1", "n,,n=nobody,r=abc"))
       #expect(
-        machine.credentialsFound(answer, attempt: attempt, nonce: "X") == .challenge(bytes("r=abcX,s=\(salt),i=4096")))
+        machine.credentialsFound(answer, attempt: attempt, nonce: "X")
+          == .challenge(bytes("r=abcX,s=\(salt),i=4096,h=\(Self.offered(.sha1))")))
     }
   }
 
@@ -252,14 +261,14 @@ import XMLStream
 
   @Test func offers() {
     #expect(
-      Self.policy.offer(isSecured: true).map { String(describing: $0.name) } == [
+      Self.policy.offer(.core, in: [.secured, .bindable]).map { String(describing: $0.name) } == [
         "SCRAM-SHA-512", "SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN",
       ])
-    #expect(Self.policy.offer(isSecured: false) == [])
+    #expect(Self.policy.offer(.core, in: []) == [])
     let open = AuthenticationPolicy(allowsUnsecured: true, decoy: Self.decoy)
-    #expect(open.offer(isSecured: false) == [.scram(.sha512), .scram(.sha256), .scram(.sha1)])
+    #expect(open.offer(.extensible, in: []) == [.scram(.sha512), .scram(.sha256), .scram(.sha1)])
     let loopback = AuthenticationPolicy(allowsUnsecured: true, allowsUnsecuredPlain: true, decoy: Self.decoy)
-    #expect(loopback.offer(isSecured: false) == SASLMechanism.all)
+    #expect(loopback.offer(.core, in: []) == SASLMechanism.all.filter { !$0.isBound })
     var machine = Self.machine(isSecured: false)
     #expect(machine.received(Self.auth("SCRAM-SHA-1", "n,,n=juliet,r=abc")) == failure(.encryptionRequired))
     machine = Self.machine(open, isSecured: false)

@@ -98,9 +98,11 @@ import Testing
     #expect(text(first.bare) == "n=a=2Cb=3Dc,r=abc")
   }
 
-  /// RFC 5802 6: a client that could bind and sees that we do not; unknown extensions are ignored (5.1).
+  /// RFC 5802 7: what is said of channel binding; unknown extensions are ignored (5.1).
   @Test func otherGoodFirstMessages() throws {
-    #expect(try SCRAMClientFirst(bytes("y,,n=user,r=abc")).username == "user")
+    #expect(try SCRAMClientFirst(bytes("n,,n=user,r=abc")).bindingFlag == .unsupported)
+    #expect(try SCRAMClientFirst(bytes("y,,n=user,r=abc")).bindingFlag == .unoffered)
+    #expect(try SCRAMClientFirst(bytes("p=tls-unique,,n=user,r=abc")).bindingFlag == .used(type: "tls-unique"))
     #expect(try SCRAMClientFirst(bytes("n,,n=żółć,r=abc,x=ext,Z=a=b")).username == "żółć")
   }
 
@@ -115,7 +117,7 @@ import Testing
     ("n,,n=user,r=abc,x", .malformed), ("n,,n=user,r=abc,1=2", .malformed), ("n,,n=us\0er,r=abc", .malformed),
     ("n,,n=user,r=" + String(repeating: "a", count: 257), .malformed),
     ("n,,m=x,n=user,r=abc", .extensionRequired), ("n,,n=user,r=abc,m=x", .extensionRequired),
-    ("p=tls-unique,,n=user,r=abc", .channelBinding), ("p=,,n=user,r=abc", .malformed),
+    ("p=,,n=user,r=abc", .malformed),
   ])
   func badFirstMessages(message: String, fault: SCRAMFault) {
     #expect(throws: fault) { try SCRAMClientFirst(bytes(message)) }

@@ -4,8 +4,7 @@ import Dialogs
 
 /// Logs in with a password, or goes on with a refresh token.
 ///
-/// Failures are counted per client address and never per account: otherwise
-/// anybody could lock anybody out.
+/// Failures are counted by the core (`LoginFailures`).
 enum LogIn: ServedOperation {
   typealias Input = LogInInput
   typealias Output = SessionBody
@@ -19,19 +18,12 @@ enum LogIn: ServedOperation {
   private static let clientBytesMax = 256
 
   static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Outcome<SessionBody> {
-    let failures = call.door.limiters.failures
-    try failures.check(call.address, now: call.parley.clock.now)
-    do throws(Problem) {
-      let login = try await logIn(input, call)
-      return .created(
-        SessionBody(
-          accessToken: login.accessToken, refreshToken: login.refreshToken,
-          expiresAt: WireTime(login.grant.accessExpires), user: call.door.rendering(login.user).user(login.user),
-          deviceId: login.grant.device))
-    } catch {
-      if error.kind == .unauthenticated { failures.charge(call.address, now: call.parley.clock.now) }
-      throw error
-    }
+    let login = try await logIn(input, call)
+    return .created(
+      SessionBody(
+        accessToken: login.accessToken, refreshToken: login.refreshToken,
+        expiresAt: WireTime(login.grant.accessExpires), user: call.door.rendering(login.user).user(login.user),
+        deviceId: login.grant.device))
   }
 
   private static func logIn(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login {
@@ -49,11 +41,15 @@ enum LogIn: ServedOperation {
       guard let address = try? Checks.address(username, domain: call.realm.domain, field: "username") else {
         throw Problem(.unauthenticated, "wrong-credentials", "The user name or the password is wrong.")
       }
-      let user = try await call.parley.verify(address, password: password)
+      // The device's id is no secret (others see it in the resource): whoever names it is not known by it.
+      let attempt = LoginAttempt(of: address, from: call.address, device: nil)
+      let user = try await call.parley.verify(attempt, password: password)
       return try await call.parley.logIn(user, device: input.deviceId, client: input.client)
     case "refresh":
       guard let token = input.refreshToken else { throw missing("refreshToken") }
-      return try await call.parley.refresh(token)
+      do throws(Problem) { return try await call.parley.refresh(token) } catch {
+        throw error.kind == .unauthenticated ? call.parley.wrongToken(error, from: call.address) : error
+      }
     default:
       throw Problem(
         .malformed, "grant-unknown", "grant is \"password\" or \"refresh\".", field: "grant")

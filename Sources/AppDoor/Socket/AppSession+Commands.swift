@@ -45,7 +45,6 @@ extension AppSession {
 
   private func hello(_ frame: CommandFrame) throws(Problem) {
     let input = try input(HelloInput.self, frame)
-    try door.limiters.failures.check(address, now: parley.clock.now)
     helloCame()
     state = .identifying
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
@@ -65,8 +64,8 @@ extension AppSession {
     defer { flush() }
     switch result {
     case .failure(let problem):
+      let problem = problem.kind == .unauthenticated ? parley.wrongToken(problem, from: address) : problem
       refuse(re, problem)
-      if problem.kind == .unauthenticated { door.limiters.failures.charge(address, now: parley.clock.now) }
       close(problem.kind == .unauthenticated ? .unauthenticated : .tryAgainLater, problem)
     case .success(let caller):
       let rendering = Rendering(parley: parley, realm: caller.user.realm)

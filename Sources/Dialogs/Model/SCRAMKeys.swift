@@ -81,6 +81,16 @@ public struct SCRAMKeys: Sendable, Equatable {
     return keys(salted, salt: salt, iterations: iterations, hash: hash)
   }
 
+  /// Keys of a password that a client has salted and hashed itself (`SaltedPassword`, RFC 5802 3). Three hashes: cheap.
+  public static func keys(
+    saltedPassword: [UInt8], salt: [UInt8], iterations: Int, hash: SCRAMHash
+  ) throws(SCRAMKeysError) -> SCRAMKeys {
+    guard saltedPassword.count == hash.byteCount else { throw .password }
+    guard !salt.isEmpty else { throw .salt }
+    guard iterationsAllowed.contains(iterations) else { throw .iterations }
+    return keys(SymmetricKey(data: saltedPassword), salt: salt, iterations: iterations, hash: hash)
+  }
+
   /// Whether this processor derives SHA-512 for several passwords at a time; otherwise the library does it, one by one.
   static let lanesAreAvailable = parley_pbkdf2_sha512_x4_is_available()
   /// So many passwords at a time: a batch of a multiple of it costs the least.
@@ -143,7 +153,7 @@ public struct SCRAMKeys: Sendable, Equatable {
     !password.isEmpty && password.utf8.count <= passwordBytesMax
   }
 
-  private static func randomSalt() -> [UInt8] {
+  public static func randomSalt() -> [UInt8] {
     var generator = SystemRandomNumberGenerator()
     return (0..<saltByteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
   }

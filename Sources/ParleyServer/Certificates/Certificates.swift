@@ -117,9 +117,13 @@ public final class Certificates: Sendable {
   }
 
   /// The server's side of TLS for one listener; `protocols` are its ALPN names. TLS 1.2 and 1.3.
-  public func context(protocols: [String]) throws(Refusal) -> NIOSSLContext {
+  /// `keyLog` gets the secrets of its connections.
+  public func context(
+    protocols: [String], keyLog: NIOSSLKeyLogCallback? = nil
+  ) throws(Refusal) -> NIOSSLContext {
     let first = state.withLock { $0.fallback }
     var configuration = Self.configuration(first)
+    configuration.keyLogCallback = keyLog
     configuration.applicationProtocols = protocols
     configuration.sslContextCallback = { [self] asked, promise in
       let pair = pair(for: asked.serverHostname)

@@ -206,6 +206,10 @@ public enum NS {
   public static let sasl: StaticString = "urn:ietf:params:xml:ns:xmpp-sasl"
   /// XEP-0388.
   public static let sasl2: StaticString = "urn:xmpp:sasl:2"
+  /// XEP-0480.
+  public static let saslUpgrade: StaticString = "urn:xmpp:sasl:upgrade:0"
+  /// XEP-0480 3.
+  public static let scramUpgrade: StaticString = "urn:xmpp:scram-upgrade:0"
   /// XEP-0055.
   public static let search: StaticString = "jabber:iq:search"
   /// RFC 6120 4.8.2: content of server-to-server streams.

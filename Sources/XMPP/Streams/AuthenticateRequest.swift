@@ -34,6 +34,8 @@ public struct AuthenticateRequest: Sendable, Equatable {
   /// The former session to go on with (XEP-0198 9.2). It goes before `bind`.
   public let resume: ManagementElement?
   public let bind: InlineBind?
+  /// The upgrades asked for (XEP-0480 2.2) that are known, in the client's order, each once.
+  public let upgrades: [SCRAMMechanism]
 
   /// - Throws: why it cannot be understood.
   public init(_ element: Element) throws(SASLFailure) {
@@ -67,6 +69,13 @@ public struct AuthenticateRequest: Sendable, Equatable {
       resume = nil
     }
     bind = element.first(.inlineBind).map(InlineBind.init)
+    let upgrade = Name("upgrade", NS.saslUpgrade)
+    upgrades = element.children.lazy.filter { $0.is(upgrade) }.reduce(into: []) { upgrades, wish in
+      guard let mechanism = SCRAMUpgrade.offered.first(where: { wish.text == SCRAMUpgrade.task($0) }),
+        !upgrades.contains(mechanism)
+      else { return }
+      upgrades.append(mechanism)
+    }
   }
 
   /// 8-4-4-4-12 hexadecimal digits, in lower case. Whether it is of version 4 (2.4) makes no difference to anybody.

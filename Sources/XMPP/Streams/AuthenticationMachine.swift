@@ -8,6 +8,10 @@
 //   credentials       the user's SCRAM keys were asked for
 //   proof             the SCRAM challenge went out; the client's proof is awaited
 //   password          a plain password was given out to be verified
+//   upgrades          the proof fits; which of the upgrades asked for the user needs was asked
+//   task              the client was asked to begin an upgrade (XEP-0480)
+//   salted            it was told the salt; what it makes of its password is awaited
+//   storing           that was given out to be stored
 //   finished          success: nothing is accepted any more
 //
 // What takes time (fetching keys, hashing a password) is a question to the caller: an output now, an event later. A question
@@ -26,18 +30,30 @@ public import XMLStream
 /// The SASL mechanisms of a stream.
 public enum SASLMechanism: Sendable, Hashable {
   case scram(SCRAMMechanism)
+  /// With channel binding: `-PLUS` (RFC 5802 4).
+  case boundSCRAM(SCRAMMechanism)
   case plain
 
   /// The registered name.
   public var name: StaticString {
     switch self {
     case .scram(let mechanism): mechanism.name
+    case .boundSCRAM(let mechanism): mechanism.boundName
     case .plain: "PLAIN"
     }
   }
 
+  /// Whether it ties the login to its TLS connection.
+  public var isBound: Bool {
+    switch self {
+    case .boundSCRAM: true
+    case .scram, .plain: false
+    }
+  }
+
   /// All that are known, strongest first: the order of the offer.
-  public static let all: [SASLMechanism] = SCRAMMechanism.allCases.map(SASLMechanism.scram) + [.plain]
+  public static let all: [SASLMechanism] =
+    SCRAMMechanism.allCases.map(SASLMechanism.boundSCRAM) + SCRAMMechanism.allCases.map(SASLMechanism.scram) + [.plain]
 }
 
 /// What a server allows. A value: changing it concerns new streams.
@@ -64,10 +80,20 @@ public struct AuthenticationPolicy: Sendable, Equatable {
   }
 
   /// The mechanisms to offer (RFC 6120 6.3.4): none that the state of the stream would refuse.
-  public func offer(isSecured: Bool) -> [SASLMechanism] {
-    guard !isSecured else { return mechanisms }
+  ///
+  /// Those with channel binding are for the extensible profile alone: clients of before it know only the bindings of
+  /// TLS 1.2, try one of these, and fall back to PLAIN when that is refused.
+  public func offer(_ profile: SASLProfile, in conditions: StreamConditions) -> [SASLMechanism] {
+    let isBindable = profile == .extensible && conditions.isSuperset(of: [.secured, .bindable])
+    let mechanisms = isBindable ? mechanisms : mechanisms.filter { !$0.isBound }
+    guard !conditions.contains(.secured) else { return mechanisms }
     guard allowsUnsecured else { return [] }
     return mechanisms.filter { $0 != .plain || allowsUnsecuredPlain }
+  }
+
+  /// The types of channel binding to say beside that offer (XEP-0440): none that no mechanism of it can use.
+  public func offer(bindings: [ChannelBinding]) -> [ChannelBinding] {
+    mechanisms.contains(where: \.isBound) ? bindings : []
   }
 }
 
@@ -130,6 +156,16 @@ public enum AuthenticationOutput: Sendable, Equatable {
   case needCredentials(username: String, mechanism: SCRAMMechanism, attempt: Int)
   /// Verify a password off the loop and answer with `passwordVerified`. An unknown user must cost the same time.
   case verifyPassword(username: String, password: Password, attempt: Int)
+  /// Say which of these upgrades the user has no keys for with `upgradesFound` (XEP-0480). Their password was proved by
+  /// the mechanism last asked for with `needCredentials`.
+  case needUpgrades([SCRAMMechanism], username: String, attempt: Int)
+  /// Send `<continue/>` with this task, and with these bytes.
+  case upgrade(SCRAMMechanism, [UInt8]?)
+  /// Send `<task-data/>` with salt and iterations.
+  case taskData(SCRAMUpgrade)
+  /// Store the keys of this, durably, if the user's others are still those the proof was checked with, and answer with
+  /// `upgradeStored`.
+  case storeUpgrade(SCRAMUpgrade, SaltedPassword, username: String, attempt: Int)
   /// Send `<success/>` with these bytes; the stream restarts (RFC 6120 6.4.6). Nil means no additional data.
   case success(BareJID, [UInt8]?)
   /// Send `<failure/>`; the client may try again.
@@ -144,6 +180,10 @@ public struct AuthenticationMachine: Sendable {
   private let isSecured: Bool
   /// Who the client says it is in its stream header.
   private let claimed: String?
+  /// Of the connection: what the client may bind a login to.
+  private let channelBindings: [ChannelBinding]
+  /// Whether a proof was found to fit: then nobody may begin anew (XEP-0388 6).
+  private var isProved = false
   private var state = State.idle
   /// The number of `<auth/>` and `<authenticate/>` seen.
   public private(set) var attempt = 0
@@ -157,17 +197,30 @@ public struct AuthenticationMachine: Sendable {
   public var isExclusive: Bool {
     switch state {
     case .idle, .finished: false
-    case .initial, .credentials, .proof, .password: profile == .extensible
+    case .initial, .credentials, .proof, .password, .upgrades, .task, .salted, .storing: profile == .extensible
     }
   }
 
   private enum State: Sendable {
     case idle
     case initial(SASLMechanism)
-    case credentials(SCRAMMechanism, SCRAMClientFirst, username: String)
+    case credentials(SCRAMMechanism, SCRAMClientFirst, ChannelBinding?, username: String)
     case proof(SCRAMExchange, username: String, authzid: String?, Outcome)
     case password(username: String, authzid: String?)
+    case upgrades(Proved)
+    case task(Proved)
+    case salted(Proved)
+    case storing(Proved)
     case finished
+  }
+
+  /// Whose proof fits, and the upgrades that are to come before the success: the first is under way.
+  private struct Proved: Sendable {
+    let user: BareJID
+    let username: String
+    /// The mechanism's last word, until it has been said.
+    var data: [UInt8]?
+    var upgrades: [SCRAMUpgrade]
   }
 
   /// What a fitting proof means; a decoy's never fits.
@@ -183,16 +236,24 @@ public struct AuthenticationMachine: Sendable {
   ///   - domain: the realm's domain: the authenticated address is `username@domain`.
   ///   - isSecured: whether the stream runs over TLS.
   ///   - claimed: the `from` of the stream header, as it was sent.
-  public init(policy: AuthenticationPolicy, domain: String, isSecured: Bool, claimed: String? = nil) {
+  ///   - channelBindings: what TLS gives to bind a login to.
+  public init(
+    policy: AuthenticationPolicy, domain: String, isSecured: Bool, claimed: String? = nil,
+    channelBindings: [ChannelBinding] = []
+  ) {
     self.policy = policy
     self.domain = domain
     self.isSecured = isSecured
     self.claimed = claimed
+    self.channelBindings = policy.offer(bindings: channelBindings)
   }
 
   /// An element of the SASL namespace of either profile arrived.
   public mutating func received(_ element: Element) -> AuthenticationOutput {
     if case .finished = state { return .close(StreamError(.notAuthorized, "the stream is authenticated")) }
+    if isProved, element.is(.auth) || element.is(.authenticate) {
+      return .close(StreamError(.notAuthorized, "the password is proved already"))
+    }
     if element.is(.auth) {
       (profile, request) = (.core, nil)
       return begin(element["mechanism"] ?? "", initial(element))
@@ -210,6 +271,8 @@ public struct AuthenticationMachine: Sendable {
     // XEP-0388 2.5: the dialogue goes on in the profile it began in.
     if element.is(Name("response", profile.namespace)) { return respond(element) }
     if element.is(Name("abort", profile.namespace)) { return fail(.aborted) }
+    if element.is(Name("next", NS.sasl2)) { return next(element) }
+    if element.is(Name("task-data", NS.sasl2)) { return taskData(element) }
     return fail(.malformedRequest, "no element of SASL a client sends")
   }
 
@@ -226,7 +289,7 @@ public struct AuthenticationMachine: Sendable {
   public mutating func credentialsFound(
     _ answer: CredentialsAnswer, attempt: Int, nonce: String
   ) -> AuthenticationOutput {
-    guard case .credentials(let mechanism, let first, let username) = state, attempt == self.attempt else {
+    guard case .credentials(let mechanism, let first, let binding, let username) = state, attempt == self.attempt else {
       return .nothing
     }
     // Made up in any case, so that the time taken tells nothing.
@@ -246,7 +309,10 @@ public struct AuthenticationMachine: Sendable {
     case .unavailable:
       return fail(.temporaryAuthFailure, fault: .server)
     }
-    let exchange = SCRAMExchange(mechanism: mechanism, first: first, nonce: nonce, credentials: credentials)
+    let offer = SASLOffer(
+      mechanisms: offered.map { String(describing: $0.name) }, channelBindings: channelBindings.map(\.type))
+    let exchange = SCRAMExchange(
+      mechanism: mechanism, first: first, nonce: nonce, credentials: credentials, channelBinding: binding, offer: offer)
     state = .proof(exchange, username: username, authzid: first.authzid, outcome)
     return .challenge(exchange.challenge)
   }
@@ -261,14 +327,44 @@ public struct AuthenticationMachine: Sendable {
     }
   }
 
+  /// The upgrades asked for by `needUpgrades` that the user needs.
+  public mutating func upgradesFound(_ upgrades: [SCRAMUpgrade], attempt: Int) -> AuthenticationOutput {
+    guard case .upgrades(var proved) = state, attempt == self.attempt else { return .nothing }
+    proved.upgrades = upgrades
+    return proceed(proved)
+  }
+
+  /// What became of the keys given out by `storeUpgrade`.
+  public mutating func upgradeStored(_ answer: UpgradeAnswer, attempt: Int) -> AuthenticationOutput {
+    guard case .storing(var proved) = state, attempt == self.attempt else { return .nothing }
+    switch answer {
+    case .stored:
+      proved.upgrades.removeFirst()
+      return proceed(proved)
+    case .outdated: return fail(.notAuthorized, "the password was changed")
+    // A success would say that the keys are there.
+    case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
+    }
+  }
+
   // MARK: The dialogue
+
+  /// Of the profile of the current attempt.
+  private var offered: [SASLMechanism] { policy.offer(profile, in: conditions) }
+
+  private var conditions: StreamConditions {
+    guard isSecured else { return [] }
+    return channelBindings.isEmpty ? .secured : [.secured, .bindable]
+  }
 
   private mutating func begin(_ name: String, _ initial: [UInt8]??) -> AuthenticationOutput {
     guard count() else { return Self.tooMany }
     guard let mechanism = policy.mechanisms.first(where: { String(describing: $0.name) == name }) else {
       return fail(.invalidMechanism)
     }
-    guard policy.offer(isSecured: isSecured).contains(mechanism) else { return fail(.encryptionRequired) }
+    guard offered.contains(mechanism) else {
+      return fail(isSecured || mechanism.isBound ? .invalidMechanism : .encryptionRequired)
+    }
     guard let initial else { return fail(.incorrectEncoding) }
     guard let message = initial else {
       state = .initial(mechanism)
@@ -299,7 +395,7 @@ public struct AuthenticationMachine: Sendable {
     case .initial(let mechanism): return advance(mechanism, message)
     case .proof(let exchange, let username, let authzid, let outcome):
       return finish(exchange, message, username: username, authzid: authzid, outcome: outcome)
-    case .idle, .credentials, .password, .finished:
+    case .idle, .credentials, .password, .upgrades, .task, .salted, .storing, .finished:
       return fail(.malformedRequest, "a response nobody asked for")
     }
   }
@@ -310,12 +406,18 @@ public struct AuthenticationMachine: Sendable {
       return fail(.malformedRequest, "the message is too long")
     }
     switch mechanism {
-    case .scram(let mechanism):
+    case .scram(let scram), .boundSCRAM(let scram):
       let first: SCRAMClientFirst
-      do { first = try SCRAMClientFirst(message) } catch { return fail(error, username: nil) }
+      let binding: ChannelBinding?
+      do {
+        first = try SCRAMClientFirst(message)
+        binding = try self.binding(first.bindingFlag, mechanism)
+      } catch {
+        return fail(error, username: nil)
+      }
       guard let username = username(first.username) else { return fail(.notAuthorized) }
-      state = .credentials(mechanism, first, username: username)
-      return .needCredentials(username: username, mechanism: mechanism, attempt: attempt)
+      state = .credentials(scram, first, binding, username: username)
+      return .needCredentials(username: username, mechanism: scram, attempt: attempt)
     case .plain:
       guard let plain = PlainMessage(message) else { return fail(.malformedRequest, "no message of PLAIN") }
       guard let username = username(plain.authcid), let password = Self.prepared(plain.password) else {
@@ -323,6 +425,22 @@ public struct AuthenticationMachine: Sendable {
       }
       state = .password(username: username, authzid: plain.authzid)
       return .verifyPassword(username: username, password: Password(password), attempt: attempt)
+    }
+  }
+
+  /// What the login is bound to (RFC 5802 6).
+  private func binding(
+    _ flag: SCRAMClientFirst.BindingFlag, _ mechanism: SASLMechanism
+  ) throws(SCRAMFault) -> ChannelBinding? {
+    switch (mechanism.isBound, flag) {
+    case (true, .used(let type)):
+      guard let binding = channelBindings.first(where: { $0.type == type }) else { throw .channelBinding }
+      return binding
+    case (true, .unsupported), (true, .unoffered), (false, .used): throw .channelBinding
+    case (false, .unsupported): return nil
+    case (false, .unoffered):
+      guard !offered.contains(where: \.isBound) else { throw .downgraded }
+      return nil
     }
   }
 
@@ -363,8 +481,51 @@ public struct AuthenticationMachine: Sendable {
     if profile == .extensible, let authzid, !authzid.isEmpty, let claimed, JID(parsing: claimed)?.bare != user {
       return fail(.invalidAuthzid, fault: .account(username: username))
     }
+    // Only who proved the password by SCRAM: the server made nothing of it yet that could be weaker than what is given now.
+    // Never without TLS, since what the client gives is as good as the password.
+    if case .proof = state, isSecured, let request, !request.upgrades.isEmpty {
+      isProved = true
+      state = .upgrades(Proved(user: user, username: username, data: data, upgrades: []))
+      return .needUpgrades(request.upgrades, username: username, attempt: attempt)
+    }
     state = .finished
     return .success(user, data)
+  }
+
+  // MARK: Tasks
+
+  /// The next upgrade, or success.
+  private mutating func proceed(_ proved: Proved) -> AuthenticationOutput {
+    var proved = proved
+    guard let upgrade = proved.upgrades.first else {
+      state = .finished
+      return .success(proved.user, proved.data)
+    }
+    let data = proved.data.take()
+    state = .task(proved)
+    return .upgrade(upgrade.mechanism, data)
+  }
+
+  /// `<next/>` (XEP-0388 2.6.3): the client begins the task.
+  private mutating func next(_ element: Element) -> AuthenticationOutput {
+    guard case .task(let proved) = state, let upgrade = proved.upgrades.first,
+      element["task"] == SCRAMUpgrade.task(upgrade.mechanism)
+    else { return fail(.malformedRequest, "a task nobody asked for") }
+    state = .salted(proved)
+    return .taskData(upgrade)
+  }
+
+  /// `<hash/>` in `<task-data/>` (XEP-0480 3).
+  private mutating func taskData(_ element: Element) -> AuthenticationOutput {
+    guard case .salted(let proved) = state, let upgrade = proved.upgrades.first,
+      let hash = element.first(Name("hash", NS.scramUpgrade))
+    else { return fail(.malformedRequest, "data of a task nobody asked for") }
+    guard let bytes = hash.withText({ Base64.decode($0) }) else { return fail(.incorrectEncoding) }
+    guard bytes.count == upgrade.mechanism.byteCount else {
+      return fail(.malformedRequest, "the hash has the wrong length")
+    }
+    state = .storing(proved)
+    return .storeUpgrade(upgrade, SaltedPassword(bytes), username: proved.username, attempt: attempt)
   }
 
   // MARK: Failures
@@ -382,6 +543,7 @@ public struct AuthenticationMachine: Sendable {
     case .malformed: fail(.malformedRequest)
     case .extensionRequired: fail(.malformedRequest, "extensions are not supported")
     case .channelBinding: fail(.notAuthorized, "channel binding is not supported or does not match")
+    case .downgraded: fail(.notAuthorized, "channel binding was offered: somebody changed the offer on its way")
     case .nonce: fail(.notAuthorized)
     case .proof: fail(.notAuthorized, fault: username.map { .password(username: $0) } ?? .mechanism)
     }

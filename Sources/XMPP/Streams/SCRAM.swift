@@ -11,7 +11,7 @@
 
 import Crypto
 
-/// The SCRAM mechanisms offered without channel binding, strongest first.
+/// The SCRAM mechanisms, strongest first. Each is offered with channel binding (`-PLUS`) and without.
 public enum SCRAMMechanism: UInt8, Sendable, CaseIterable {
   case sha512
   case sha256
@@ -23,6 +23,15 @@ public enum SCRAMMechanism: UInt8, Sendable, CaseIterable {
     case .sha512: "SCRAM-SHA-512"
     case .sha256: "SCRAM-SHA-256"
     case .sha1: "SCRAM-SHA-1"
+    }
+  }
+
+  /// The SASL name with channel binding (RFC 5802 4).
+  public var boundName: StaticString {
+    switch self {
+    case .sha512: "SCRAM-SHA-512-PLUS"
+    case .sha256: "SCRAM-SHA-256-PLUS"
+    case .sha1: "SCRAM-SHA-1-PLUS"
     }
   }
 
@@ -85,9 +94,11 @@ public enum SCRAMFault: Error, Sendable, Equatable {
   case malformed
   /// Asks for an extension by `m=` (RFC 5802 5.1).
   case extensionRequired
-  /// Asks for channel binding, which the mechanism offered does not have, or its `c=` is not what was sent first
-  /// (RFC 5802 6).
+  /// Asks for channel binding where there is none, for none where there must be, for a type that is not ours, or its `c=`
+  /// is not what was sent first and what TLS says (RFC 5802 6).
   case channelBinding
+  /// Sees no channel binding offered where it was: somebody changed the offer on its way (RFC 5802 6).
+  case downgraded
   /// The nonce is not the one of this exchange.
   case nonce
   /// The proof or signature does not fit: a wrong password, or none.
@@ -96,6 +107,17 @@ public enum SCRAMFault: Error, Sendable, Equatable {
 
 /// The client's first message (RFC 5802 7, `client-first-message`).
 public struct SCRAMClientFirst: Sendable, Equatable {
+  /// What the client says of channel binding (`gs2-cbind-flag`).
+  public enum BindingFlag: Sendable, Equatable {
+    /// `n`: it has none.
+    case unsupported
+    /// `y`: it has, and sees none offered.
+    case unoffered
+    /// `p=`: it uses this type.
+    case used(type: String)
+  }
+
+  public let bindingFlag: BindingFlag
   /// The name to authenticate, unescaped and not yet prepared.
   public let username: String
   /// Whom to act as, unescaped; nil when absent.
@@ -115,8 +137,10 @@ public struct SCRAMClientFirst: Sendable, Equatable {
       let second = message[(first + 1)...].firstIndex(of: comma)
     else { throw .malformed }
     switch message[..<first] {
-    case [UInt8(ascii: "n")], [UInt8(ascii: "y")]: break  // "y": a client that could, and rightly sees that we do not.
-    case let flag where flag.starts(with: Array("p=".utf8)) && flag.count > 2: throw .channelBinding
+    case [UInt8(ascii: "n")]: bindingFlag = .unsupported
+    case [UInt8(ascii: "y")]: bindingFlag = .unoffered
+    case let flag where flag.starts(with: Array("p=".utf8)) && flag.count > 2:
+      bindingFlag = .used(type: String(decoding: flag.dropFirst(2), as: UTF8.self))
     default: throw .malformed
     }
     let authorization = message[(first + 1)..<second]
@@ -182,16 +206,23 @@ public struct SCRAMExchange: Sendable, Equatable {
   /// The server-first-message, to be sent.
   public let challenge: [UInt8]
 
-  private let gs2Header: [UInt8]
+  /// What `c=` must say: the client's GS2 header, and behind it what both ends know of TLS.
+  private let channelBinding: [UInt8]
   private let clientFirstBare: [UInt8]
   private let nonce: [UInt8]
   private let storedKey: [UInt8]
   private let serverKey: [UInt8]
 
-  /// - Parameter nonce: the server's part: random printable ASCII without commas, at least 18 characters, new each time.
-  public init(mechanism: SCRAMMechanism, first: SCRAMClientFirst, nonce: String, credentials: SCRAMCredentials) {
+  /// - Parameters:
+  ///   - nonce: the server's part: random printable ASCII without commas, at least 18 characters, new each time.
+  ///   - channelBinding: of the type that the client's flag names; nil where it names none.
+  ///   - offer: what the client was offered; nil to say nothing of it.
+  public init(
+    mechanism: SCRAMMechanism, first: SCRAMClientFirst, nonce: String, credentials: SCRAMCredentials,
+    channelBinding: ChannelBinding? = nil, offer: SASLOffer? = nil
+  ) {
     self.mechanism = mechanism
-    self.gs2Header = first.gs2Header
+    self.channelBinding = first.gs2Header + (channelBinding?.data ?? [])
     self.clientFirstBare = first.bare
     self.nonce = first.nonce + Array(nonce.utf8)
     self.storedKey = credentials.storedKey
@@ -199,6 +230,7 @@ public struct SCRAMExchange: Sendable, Equatable {
     self.challenge =
       Array("r=".utf8) + self.nonce + Array(",s=".utf8) + Base64.encode(credentials.salt)
       + Array(",i=\(credentials.iterations)".utf8)
+      + (offer.map { Array(",h=".utf8) + Base64.encode($0.digest(mechanism)) } ?? [])
   }
 
   /// Checks the client-final-message.
@@ -211,7 +243,7 @@ public struct SCRAMExchange: Sendable, Equatable {
       attributes.list[1].name == UInt8(ascii: "r"), let last = attributes.list.last, last.name == UInt8(ascii: "p"),
       let binding = Base64.decode(attributes.list[0].value), let proof = Base64.decode(last.value)
     else { throw .malformed }
-    guard binding == gs2Header else { throw .channelBinding }
+    guard binding == channelBinding else { throw .channelBinding }
     guard Array(attributes.list[1].value) == nonce else { throw .nonce }
     guard proof.count == mechanism.byteCount, storedKey.count == mechanism.byteCount else { throw .proof }
     // The proof is the last attribute: ",p=" and its value.
@@ -235,6 +267,7 @@ public struct SCRAMClient: Sendable {
   public let first: [UInt8]
 
   private let gs2Header: [UInt8]
+  private let channelBinding: [UInt8]
   private let nonce: [UInt8]
   private let password: String
   private var expected: [UInt8]?
@@ -243,12 +276,18 @@ public struct SCRAMClient: Sendable {
   ///   - password: prepared with OpaqueString.
   ///   - nonce: random printable ASCII without commas.
   ///   - authzid: whom to act as; nil for the user.
-  public init(mechanism: SCRAMMechanism, username: String, password: String, nonce: String, authzid: String? = nil) {
+  ///   - channelBinding: what the login is bound to, for the mechanism with channel binding.
+  public init(
+    mechanism: SCRAMMechanism, username: String, password: String, nonce: String, authzid: String? = nil,
+    channelBinding: ChannelBinding? = nil
+  ) {
     self.mechanism = mechanism
     self.password = password
     self.nonce = Array(nonce.utf8)
+    self.channelBinding = channelBinding?.data ?? []
     gs2Header =
-      Array("n,".utf8) + (authzid.map { Array("a=".utf8) + SCRAMClientFirst.escape($0) } ?? []) + Array(",".utf8)
+      Array((channelBinding.map { "p=\($0.type)," } ?? "n,").utf8)
+      + (authzid.map { Array("a=".utf8) + SCRAMClientFirst.escape($0) } ?? []) + Array(",".utf8)
     first = gs2Header + Array("n=".utf8) + SCRAMClientFirst.escape(username) + Array(",r=".utf8) + self.nonce
   }
 
@@ -266,7 +305,7 @@ public struct SCRAMClient: Sendable {
 
     let salted = mechanism.saltedPassword(Array(password.utf8), salt: salt, iterations: iterations)
     let clientKey = mechanism.hmac(key: salted, Array("Client Key".utf8))
-    let withoutProof = Array("c=".utf8) + Base64.encode(gs2Header) + Array(",r=".utf8) + fullNonce
+    let withoutProof = Array("c=".utf8) + Base64.encode(gs2Header + channelBinding) + Array(",r=".utf8) + fullNonce
     let comma = [UInt8(ascii: ",")]
     let authMessage = Array(first.dropFirst(gs2Header.count)) + comma + challenge + comma + withoutProof
     let signature = mechanism.hmac(key: mechanism.hash(clientKey), authMessage)

@@ -11,6 +11,8 @@ public struct StreamConditions: OptionSet, Sendable, Hashable {
   public static let authenticated = StreamConditions(rawValue: 2)
   /// A resource is bound.
   public static let bound = StreamConditions(rawValue: 4)
+  /// TLS is in place, and a login can be bound to it (`ChannelBinding`).
+  public static let bindable = StreamConditions(rawValue: 8)
 }
 
 /// A stream feature as a value (RFC 6120 4.3.2): what is advertised, and when. The offer of a stream is the table of features,
@@ -49,30 +51,48 @@ extension StreamFeature {
   /// The SASL mechanisms a policy offers (RFC 6120 6.4.1): one feature for streams with TLS, one for those without where
   /// anything is allowed there.
   public static func mechanisms(_ policy: AuthenticationPolicy) -> [StreamFeature] {
-    offers(policy) { mechanisms in
+    offers(policy, .core) { mechanisms, _ in
       Element(.mechanisms, [:], mechanisms.map { Element(.mechanism, text: String(describing: $0.name)) })
     }
   }
 
-  /// The extensible profile (XEP-0388 2.2), and what can be negotiated in one go with it. It is for streams with TLS (3); those
-  /// without get it where anything is allowed there.
+  /// The extensible profile (XEP-0388 2.2), what can be negotiated in one go with it, and the upgrades (XEP-0480 2.1), which
+  /// are never for streams without TLS. It is for streams with TLS (3); those without get it where anything is allowed there.
   public static func authentication(_ policy: AuthenticationPolicy, inline: [Element]) -> [StreamFeature] {
-    offers(policy) { mechanisms in
+    offers(policy, .extensible) { mechanisms, isSecured in
       Element(
         Name("authentication", NS.sasl2), [:],
         mechanisms.map { Element(Name("mechanism", NS.sasl2), text: String(describing: $0.name)) }
-          + [Element(Name("inline", NS.sasl2), [:], inline)])
+          + [Element(Name("inline", NS.sasl2), [:], inline)]
+          + (isSecured ? SCRAMUpgrade.offered : []).map {
+            Element(Name("upgrade", NS.saslUpgrade), text: SCRAMUpgrade.task($0))
+          })
     }
   }
 
   private static func offers(
-    _ policy: AuthenticationPolicy, _ element: ([SASLMechanism]) -> Element
+    _ policy: AuthenticationPolicy, _ profile: SASLProfile, _ element: ([SASLMechanism], _ isSecured: Bool) -> Element
   ) -> [StreamFeature] {
-    let (secured, unsecured) = (policy.offer(isSecured: true), policy.offer(isSecured: false))
-    return [
-      secured.isEmpty ? nil : StreamFeature(element(secured), needs: .secured, forbids: .authenticated),
-      unsecured.isEmpty ? nil : StreamFeature(element(unsecured), forbids: [.secured, .authenticated]),
-    ].compactMap { $0 }
+    func offer(_ conditions: StreamConditions) -> [SASLMechanism] { policy.offer(profile, in: conditions) }
+    let (bindable, secured, unsecured) = (offer([.secured, .bindable]), offer(.secured), offer([]))
+    let all =
+      bindable == secured
+      ? [StreamFeature(element(secured, true), needs: .secured, forbids: .authenticated)]
+      : [
+        StreamFeature(element(bindable, true), needs: [.secured, .bindable], forbids: .authenticated),
+        StreamFeature(element(secured, true), needs: .secured, forbids: [.bindable, .authenticated]),
+      ]
+    return (secured.isEmpty ? [] : all)
+      + (unsecured.isEmpty ? [] : [StreamFeature(element(unsecured, false), forbids: [.secured, .authenticated])])
+  }
+
+  /// The types of channel binding (XEP-0440 3), beside mechanisms that use them.
+  public static func channelBindings(_ types: [String]) -> StreamFeature {
+    StreamFeature(
+      Element(
+        Name("sasl-channel-binding", NS.channelBinding), [:],
+        types.map { Element(Name("channel-binding", NS.channelBinding), ["type": $0]) }),
+      needs: .bindable, forbids: .authenticated)
   }
 
   /// Bind 2 as part of `authentication` (XEP-0386 3.1), with the features that can be switched on in it.

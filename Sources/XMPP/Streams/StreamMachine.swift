@@ -85,6 +85,14 @@ public enum StreamOutput: Sendable, Equatable {
   case needCredentials(username: String, mechanism: SCRAMMechanism, attempt: Int)
   /// Answer with `passwordVerified`.
   case verifyPassword(username: String, password: Password, attempt: Int)
+  /// See `AuthenticationOutput`; answer with `upgradesFound`.
+  case needUpgrades([SCRAMMechanism], username: String, attempt: Int)
+  /// Send `<continue/>` with the upgrade to this.
+  case upgrade(SCRAMMechanism, [UInt8]?)
+  /// Send `<task-data/>` with it.
+  case taskData(SCRAMUpgrade)
+  /// Answer with `upgradeStored`.
+  indirect case storeUpgrade(SCRAMUpgrade, SaltedPassword, username: String, attempt: Int)
   /// Send `<success/>` and start a new reader: the stream restarts (RFC 6120 6.4.6).
   case authenticated(BareJID, [UInt8]?)
   /// Authenticated by the extensible profile: the stream goes on as it is, with the bounds of an authenticated one. Do what the
@@ -135,6 +143,8 @@ public struct StreamMachine: Sendable {
 
   private let policy: StreamPolicy
   private var authentication: AuthenticationMachine?
+  /// What a login can be bound to; forgotten with it.
+  private var channelBindings: [ChannelBinding] = []
   /// Whether stanzas still count while closing.
   private var listensWhileClosing = false
 
@@ -151,14 +161,23 @@ public struct StreamMachine: Sendable {
   /// Whether the client ended the stream with its closing tag: then there is nothing to resume (XEP-0198 7).
   public private(set) var wasClosedByPeer = false
 
-  /// - Parameter isSecured: whether the connection has TLS from its first byte (XEP-0368).
-  public init(policy: StreamPolicy, isSecured: Bool) {
+  /// - Parameters:
+  ///   - isSecured: whether the connection has TLS from its first byte (XEP-0368).
+  ///   - channelBindings: of that TLS, where they are known already; else `secured` says them.
+  public init(policy: StreamPolicy, isSecured: Bool, channelBindings: [ChannelBinding] = []) {
     self.policy = policy
     self.conditions = isSecured ? .secured : []
+    bindable(by: channelBindings)
   }
 
   /// The features to send now.
-  public var offered: [StreamFeature] { policy.features.offered(in: conditions) }
+  public var offered: [StreamFeature] {
+    let bindings = policy.authentication.offer(bindings: channelBindings).map(\.type)
+    return (policy.features + (bindings.isEmpty ? [] : [.channelBindings(bindings)])).offered(in: conditions)
+  }
+
+  /// Which installation authenticates by the extensible profile, where it says so.
+  public var agentID: String? { authentication?.request?.agent?.id }
 
   /// In which the client authenticates.
   public var saslProfile: SASLProfile { authentication?.profile ?? .core }
@@ -231,7 +250,7 @@ public struct StreamMachine: Sendable {
       // A restart after TLS forgets what was said before it (RFC 6120 5.4.3.3).
       authentication = AuthenticationMachine(
         policy: policy.authentication, domain: asked, isSecured: conditions.contains(.secured),
-        claimed: header.from)
+        claimed: header.from, channelBindings: channelBindings)
     }
     return .open(response, offered)
   }
@@ -276,14 +295,27 @@ public struct StreamMachine: Sendable {
 
   // MARK: The caller's events
 
-  /// TLS is set up: a new header comes (RFC 6120 5.4.3.3).
-  public mutating func secured() {
-    guard phase == .securing else { return }
-    conditions.insert(.secured)
-    domain = nil
-    language = nil
-    authentication = nil
-    phase = .opening
+  /// TLS is set up: a new header comes (RFC 6120 5.4.3.3). Where the connection has it from its first byte, the first one.
+  ///
+  /// - Parameter channelBindings: what a login can be bound to: empty where TLS gives nothing to bind to.
+  public mutating func secured(channelBindings: [ChannelBinding] = []) {
+    switch phase {
+    case .securing:
+      conditions.insert(.secured)
+      domain = nil
+      language = nil
+      authentication = nil
+      phase = .opening
+    case .opening where conditions == .secured: break
+    case .opening, .negotiating, .authenticated, .bound, .closing, .closed: return
+    }
+    bindable(by: channelBindings)
+  }
+
+  private mutating func bindable(by bindings: [ChannelBinding]) {
+    guard conditions.contains(.secured), !bindings.isEmpty else { return }
+    channelBindings = bindings
+    conditions.insert(.bindable)
   }
 
   /// The answer to `needCredentials`; see `AuthenticationMachine.credentialsFound`.
@@ -296,6 +328,20 @@ public struct StreamMachine: Sendable {
   /// The answer to `verifyPassword`; see `AuthenticationMachine.passwordVerified`.
   public mutating func passwordVerified(_ answer: PasswordAnswer, attempt: Int) -> StreamOutput {
     guard phase == .negotiating, let output = authentication?.passwordVerified(answer, attempt: attempt)
+    else { return .nothing }
+    return authenticate(output)
+  }
+
+  /// The answer to `needUpgrades`; see `AuthenticationMachine.upgradesFound`.
+  public mutating func upgradesFound(_ upgrades: [SCRAMUpgrade], attempt: Int) -> StreamOutput {
+    guard phase == .negotiating, let output = authentication?.upgradesFound(upgrades, attempt: attempt)
+    else { return .nothing }
+    return authenticate(output)
+  }
+
+  /// The answer to `storeUpgrade`; see `AuthenticationMachine.upgradeStored`.
+  public mutating func upgradeStored(_ answer: UpgradeAnswer, attempt: Int) -> StreamOutput {
+    guard phase == .negotiating, let output = authentication?.upgradeStored(answer, attempt: attempt)
     else { return .nothing }
     return authenticate(output)
   }
@@ -350,6 +396,7 @@ public struct StreamMachine: Sendable {
   public mutating func disconnected() {
     phase = .closed
     authentication = nil
+    channelBindings = []
   }
 
   // MARK: Elements by phase
@@ -441,10 +488,17 @@ public struct StreamMachine: Sendable {
       return .needCredentials(username: username, mechanism: mechanism, attempt: attempt)
     case .verifyPassword(let username, let password, let attempt):
       return .verifyPassword(username: username, password: password, attempt: attempt)
+    case .needUpgrades(let upgrades, let username, let attempt):
+      return .needUpgrades(upgrades, username: username, attempt: attempt)
+    case .upgrade(let mechanism, let data): return .upgrade(mechanism, data)
+    case .taskData(let upgrade): return .taskData(upgrade)
+    case .storeUpgrade(let upgrade, let salted, let username, let attempt):
+      return .storeUpgrade(upgrade, salted, username: username, attempt: attempt)
     case .success(let user, let data):
       let request = authentication?.request
       self.user = user
       authentication = nil
+      channelBindings = []
       conditions.insert(.authenticated)
       if let request {
         phase = .authenticated

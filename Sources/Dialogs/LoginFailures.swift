@@ -1,0 +1,204 @@
+public import Addresses
+import Synchronization
+
+/// A password on its way to be verified: whose, from where, by what.
+public struct LoginAttempt: Sendable, Hashable {
+  public let user: BareJID
+  /// What per-address bounds count: an IPv4 address, or the network of an IPv6 address.
+  public let network: String
+  /// The installation's own id (XEP-0388 `<user-agent/>`), which nobody is shown; nil when it said none.
+  public let device: String?
+
+  public init(of user: BareJID, from network: String, device: String?) {
+    self.user = user
+    self.network = network
+    self.device = device
+  }
+
+  /// Of an IPv6 address of 16 bytes the first 64 bits, since one host has 2^64 of the rest;
+  /// `::ffff:a.b.c.d` is an IPv4 host.
+  public static func network(ofIPv6 bytes: [UInt8]) -> String {
+    if bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff] {
+      return bytes.suffix(4).map { String($0) }.joined(separator: ".")
+    }
+    return bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: ":")
+  }
+}
+
+/// What became of an attempt that was let through.
+public enum LoginOutcome: Sendable {
+  case right
+  case wrong
+  /// No password was looked at, or it could not be.
+  case void
+}
+
+/// Bounds the guessing of passwords, for all doors (docs/decisions/0009-failed-logins.md).
+///
+/// Who has logged in before, from this network or with this device, spends from a budget of their
+/// own that no stranger can touch. A stranger spends from two at once: that of its network, over
+/// all users, and the one that all strangers share for this user. So one address guesses slowly,
+/// many together guess slowly at one user, and neither locks out whoever is known.
+///
+/// An attempt is paid before it is looked at, and paid back when it turns out right: many at the
+/// same moment gain nothing. Unknown users are counted like others, so that the bound tells
+/// nothing.
+///
+/// All of it is forgotten with the process. Then everybody is a stranger again, of full budgets.
+final class LoginFailures: Sendable {
+  /// Of one known pair, and of one network over all users: a person mistypes, an office has one address; 17,000 guesses
+  /// a day find no password that is worth the name.
+  static let perPlace = Rate(burst: 20, perSecond: 0.2)
+  /// Of all strangers together for one user: as many at once as NIST SP 800-63B 5.2.2 lets one
+  /// account have, and as many again each hour.
+  static let perUser = Rate(burst: 100, perSecond: 100.0 / 3_600)
+
+  /// Budgets by a hash that nobody outside can aim at: its seed is the process's own.
+  fileprivate struct Key: Hashable {
+    let hash: Int
+    init(_ kind: Int, _ user: BareJID?, _ text: String) {
+      var hasher = Hasher()
+      hasher.combine(kind)
+      hasher.combine(user)
+      hasher.combine(text)
+      hash = hasher.finalize()
+    }
+
+    static func network(_ name: String) -> Key { Key(0, nil, name) }
+    static func strangers(of user: BareJID) -> Key { Key(1, user, "") }
+    static func own(_ attempt: LoginAttempt) -> [Key] {
+      (attempt.device.map { [Key(2, attempt.user, $0)] } ?? []) + [Key(3, attempt.user, attempt.network)]
+    }
+  }
+
+  private struct State {
+    /// Who is here is known. Strangers cannot put anything in, nor push anything out.
+    var known: Recent<Key, TokenBucket>
+    var strangers: Recent<Key, TokenBucket>
+  }
+  private let state: Mutex<State>
+
+  /// What an attempt has paid, until it is settled.
+  struct Paid: Sendable {
+    fileprivate let own: Key?
+    fileprivate let attempt: LoginAttempt
+  }
+
+  init(knownMax: Int = Limits.knownLoginsMax, strangersMax: Int = Limits.countedStrangersMax) {
+    state = Mutex(State(known: Recent(max: knownMax), strangers: Recent(max: strangersMax)))
+  }
+
+  /// - Throws: `.tooFast`, when the budget that would have to pay is spent.
+  func pay(_ attempt: LoginAttempt, now: Timestamp) throws(Problem) -> Paid {
+    let result: Result<Paid, Problem> = state.withLock { state in
+      var wait: Int?
+      for own in Key.own(attempt) {
+        guard var bucket = state.known[own] else { continue }
+        let lacking = bucket.take(Self.perPlace, now: now)
+        state.known[own] = bucket
+        guard let lacking else { return .success(Paid(own: own, attempt: attempt)) }
+        wait = min(wait ?? lacking, lacking)
+      }
+      if let wait { return .failure(Self.refusal(wait)) }
+      let (network, user) = (Key.network(attempt.network), Key.strangers(of: attempt.user))
+      var ofNetwork = state.strangers[network] ?? TokenBucket(Self.perPlace, now: now)
+      var ofUser = state.strangers[user] ?? TokenBucket(Self.perUser, now: now)
+      // Neither is charged for what the other refuses.
+      if let wait = [ofNetwork.wait(Self.perPlace, now: now), ofUser.wait(Self.perUser, now: now)].compactMap({ $0 })
+        .max()
+      {
+        return .failure(Self.refusal(wait))
+      }
+      _ = (ofNetwork.take(Self.perPlace, now: now), ofUser.take(Self.perUser, now: now))
+      state.strangers[network] = ofNetwork
+      state.strangers[user] = ofUser
+      return .success(Paid(own: nil, attempt: attempt))
+    }
+    return try result.get()
+  }
+
+  func settle(_ paid: Paid, _ outcome: LoginOutcome, now: Timestamp) {
+    if case .wrong = outcome { return }
+    state.withLock { state in
+      if let own = paid.own {
+        state.known.change(own) { $0.giveBack(Self.perPlace, now: now) }
+      } else {
+        state.strangers.change(.network(paid.attempt.network)) { $0.giveBack(Self.perPlace, now: now) }
+        state.strangers.change(.strangers(of: paid.attempt.user)) { $0.giveBack(Self.perUser, now: now) }
+      }
+      guard case .right = outcome else { return }
+      for own in Key.own(paid.attempt) {
+        state.known[own] = state.known[own] ?? TokenBucket(Self.perPlace, now: now)
+      }
+    }
+  }
+
+  /// A token that is none: it is looked up before it is counted, so that a right one is never refused.
+  ///
+  /// - Returns: the seconds to wait, where the network has spent its budget.
+  func wrongToken(from network: String, now: Timestamp) -> Int? {
+    state.withLock { state in
+      var bucket = state.strangers[.network(network)] ?? TokenBucket(Self.perPlace, now: now)
+      defer { state.strangers[.network(network)] = bucket }
+      return bucket.take(Self.perPlace, now: now)
+    }
+  }
+
+  static func refusal(_ wait: Int) -> Problem {
+    Problem(.tooFast, "logins-too-fast", "Too many failed logins. Wait a little.", retryAfter: wait)
+  }
+}
+
+/// What was touched last: all of the last `max / 2` keys, at most `max`. What is touched stays,
+/// however much else comes.
+struct Recent<Key: Hashable, Value> {
+  private var young: [Key: Value] = [:]
+  private var old: [Key: Value] = [:]
+  private let max: Int
+
+  init(max: Int) { self.max = max }
+
+  var count: Int { young.count + old.count }
+
+  subscript(key: Key) -> Value? {
+    get { young[key] ?? old[key] }
+    set {
+      guard let newValue else { return }
+      old[key] = nil
+      if young.count >= max / 2, young[key] == nil { (old, young) = (young, [:]) }
+      young[key] = newValue
+    }
+  }
+
+  /// Nothing where it is forgotten already.
+  mutating func change(_ key: Key, _ body: (inout Value) -> Void) {
+    guard var value = self[key] else { return }
+    body(&value)
+    self[key] = value
+  }
+}
+
+extension Parley {
+  /// An attempt that was let through. It must be settled, once; what is not counts as wrong.
+  public struct AdmittedLogin: Sendable {
+    fileprivate let paid: LoginFailures.Paid
+  }
+
+  /// Before a password is looked at.
+  ///
+  /// - Throws: `.tooFast`.
+  public func admit(_ attempt: LoginAttempt) throws(Problem) -> AdmittedLogin {
+    AdmittedLogin(paid: try loginFailures.pay(attempt, now: clock.now))
+  }
+
+  public func settle(_ login: AdmittedLogin, _ outcome: LoginOutcome) {
+    loginFailures.settle(login.paid, outcome, now: clock.now)
+  }
+
+  /// Counts a token of 256 random bits that is none. Nobody guesses these: what is bounded is the asking.
+  ///
+  /// - Returns: what to answer: `problem`, or `.tooFast`.
+  public func wrongToken(_ problem: Problem, from network: String) -> Problem {
+    loginFailures.wrongToken(from: network, now: clock.now).map(LoginFailures.refusal) ?? problem
+  }
+}

@@ -1,0 +1,21 @@
+/// What ties a login to the TLS connection it is made on (RFC 5056): both ends of one connection know the same bytes, and
+/// whoever stands between has two connections with different ones.
+///
+/// A secret of the connection while a login is under way; nothing keeps it longer.
+public struct ChannelBinding: Sendable, Equatable, CustomStringConvertible {
+  /// The registered name, as in `p=` of a GS2 header (RFC 5802 7) and in XEP-0440.
+  public let type: String
+  public let data: [UInt8]
+
+  public init(type: String, data: [UInt8]) {
+    self.type = type
+    self.data = data
+  }
+
+  /// RFC 9266: 32 bytes, of TLS 1.3.
+  public static func tlsExporter(_ data: [UInt8]) -> ChannelBinding { ChannelBinding(type: exporterType, data: data) }
+  public static let exporterType = "tls-exporter"
+
+  /// Without the bytes.
+  public var description: String { type }
+}
