@@ -18,14 +18,7 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
 
   /// Takes one, or refuses.
   func take(_ key: Key, now: Timestamp) throws(Problem) {
-    if let wait = change(key, now, { $0.take(rate, now: now) }) { throw refusal(wait) }
-  }
-
-  private func refusal(_ wait: Int) -> Problem { Problem(.tooFast, code, text, retryAfter: wait) }
-
-  @discardableResult
-  private func change<Result: Sendable>(_ key: Key, _ now: Timestamp, _ body: (inout TokenBucket) -> Result) -> Result {
-    buckets.withLock { buckets in
+    let wait: Int? = buckets.withLock { buckets in
       if buckets[key] == nil, buckets.count >= AppLimits.bucketsMax {
         for (key, bucket) in buckets {
           var bucket = bucket
@@ -33,7 +26,8 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
         }
         if buckets.count >= AppLimits.bucketsMax { buckets = [:] }
       }
-      return body(&buckets[key, default: TokenBucket(rate, now: now)])
+      return buckets[key, default: TokenBucket(rate, now: now)].take(rate, now: now)
     }
+    if let wait { throw Problem(.tooFast, code, text, retryAfter: wait) }
   }
 }

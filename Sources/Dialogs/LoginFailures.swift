@@ -126,11 +126,17 @@ final class LoginFailures: Sendable {
         state.strangers.change(.network(paid.attempt.network)) { $0.giveBack(Self.perPlace, now: now) }
         state.strangers.change(.strangers(of: paid.attempt.user)) { $0.giveBack(Self.perUser, now: now) }
       }
-      guard case .right = outcome else { return }
-      for own in Key.own(paid.attempt) {
-        state.known[own] = state.known[own] ?? TokenBucket(Self.perPlace, now: now)
-      }
+      if case .right = outcome { Self.know(paid.attempt, &state, now: now) }
     }
+  }
+
+  /// A token was right: it was not paid for.
+  func know(_ attempt: LoginAttempt, now: Timestamp) {
+    state.withLock { Self.know(attempt, &$0, now: now) }
+  }
+
+  private static func know(_ attempt: LoginAttempt, _ state: inout State, now: Timestamp) {
+    for own in Key.own(attempt) { state.known[own] = state.known[own] ?? TokenBucket(perPlace, now: now) }
   }
 
   /// A token that is none: it is looked up before it is counted, so that a right one is never refused.
@@ -194,6 +200,9 @@ extension Parley {
   public func settle(_ login: AdmittedLogin, _ outcome: LoginOutcome) {
     loginFailures.settle(login.paid, outcome, now: clock.now)
   }
+
+  /// The user has logged in from here by a token: from now on they are known here.
+  public func rightToken(_ attempt: LoginAttempt) { loginFailures.know(attempt, now: clock.now) }
 
   /// Counts a token of 256 random bits that is none. Nobody guesses these: what is bounded is the asking.
   ///

@@ -104,6 +104,18 @@ import Testing
     }
   }
 
+  @Test func whoComesByATokenIsKnown() {
+    for network in 0..<1_000 { _ = wrong(attempt(juliet, "198.51.\(network)"), 5, at: time(0)) }
+    #expect(!logsIn(attempt(juliet, Self.home), at: time(0)))
+    failures.know(attempt(juliet, Self.home, "phone"), now: time(0))
+    #expect(logsIn(attempt(juliet, Self.home), at: time(0)))
+    #expect(logsIn(attempt(juliet, "203.0.113.1", "phone"), at: time(0)))
+    // What is known is not filled up by being known again.
+    #expect(wrong(attempt(juliet, Self.home), 50, at: time(0)) == 20)
+    failures.know(attempt(juliet, Self.home), now: time(0))
+    #expect(!logsIn(attempt(juliet, Self.home), at: time(0)))
+  }
+
   /// A right token is never asked for its place.
   @Test func wrongTokensAreCounted() {
     let waits = (0..<21).map { _ in failures.wrongToken(from: Self.home, now: time(0)) }

@@ -47,7 +47,11 @@ enum LogIn: ServedOperation {
       return try await call.parley.logIn(user, device: input.deviceId, client: input.client)
     case "refresh":
       guard let token = input.refreshToken else { throw missing("refreshToken") }
-      do throws(Problem) { return try await call.parley.refresh(token) } catch {
+      do throws(Problem) {
+        let login = try await call.parley.refresh(token)
+        call.parley.rightToken(LoginAttempt(of: login.user.address, from: call.address, device: nil))
+        return login
+      } catch {
         throw error.kind == .unauthenticated ? call.parley.wrongToken(error, from: call.address) : error
       }
     default:
