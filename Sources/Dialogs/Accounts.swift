@@ -6,7 +6,7 @@ import Synchronization
 /// for both doors and the command line.
 ///
 /// A password is never stored, only SCRAM keys of it; a token is never stored,
-/// only its SHA-256. All comparisons of secrets take constant time. An unknown
+/// only its SHA-256, or for an XMPP client's a nonce (`TokenSecret`). All comparisons of secrets take constant time. An unknown
 /// user costs as much as a known one, so that names cannot be probed.
 extension Parley {
   // MARK: Accounts
@@ -101,12 +101,15 @@ extension Parley {
     }
   }
 
-  /// Ends all sessions and, unless `keepGrants`, all logins of the user.
+  /// Ends all sessions and, unless `keepGrants`, all logins of the user: those of apps, and the tokens of XMPP clients.
+  /// Whoever changes a password mostly fears that somebody else has got in. App passwords end in any case.
   public func setPassword(of user: UserID, _ password: String, keepGrants: Bool = false) async throws(Problem) {
     let keys = try await derive { Self.keys(for: [password], iterations: Limits.scramIterations)[0] }.get()
     try await work { writer in
       try writer.setCredentials(keys, for: user)
-      if !keepGrants { try writer.removeGrants(of: user) }
+      // Their keys have the salts of the password that goes.
+      try writer.removeAppPasswords(of: user)
+      if !keepGrants { try Self.removeLogins(of: user, writer) }
     }
     if !keepGrants {
       accounts.forget(user: user)
@@ -132,7 +135,8 @@ extension Parley {
         user.lastSeenAt = now
       }
       try writer.update(user)
-      if state != .active { try writer.removeGrants(of: id) }
+      // App passwords stay with the password: neither lets anybody in.
+      if state != .active { try Self.removeLogins(of: id, writer) }
       return user
     }
     if state != .active {
@@ -140,6 +144,17 @@ extension Parley {
       hub.close(id, .revoked)
     }
     if state == .deleted { try await removeFromRosters(gone) }
+  }
+
+  private static func removeLogins(of user: UserID, _ writer: any StoreWriter) throws {
+    try writer.removeGrants(of: user)
+    try writer.removeClients(of: user)
+  }
+
+  /// A grant, and what was got by it.
+  static func remove(grant id: Int64, of user: UserID, _ writer: any StoreWriter) throws {
+    try writer.removeGrant(id, of: user)
+    try writer.removeClients(of: user, from: .grant(id))
   }
 
   /// A deleted user leaves the rosters of others, who are told.
@@ -279,18 +294,20 @@ extension Parley {
     let grant = Grant(
       id: 0, user: user.id, device: device, access: access.hash, accessExpires: now + Limits.accessLifetime,
       refresh: refresh.hash, previousRefresh: nil, createdAt: now, usedAt: now, client: client)
-    let stored: Grant = try await work { writer in
+    let (stored, gone): (Grant, Set<Int64>) = try await work { writer in
       let before = try writer.grants(of: user.id)
       // One login per device; at the bound the one longest unused goes.
-      for old in before where old.device == device { try writer.removeGrant(old.id, of: user.id) }
+      var gone = Set(before.filter { $0.device == device }.map(\.id))
       let others = before.filter { $0.device != device }
       if others.count >= Limits.grantsPerUserMax, let oldest = others.min(by: { $0.usedAt < $1.usedAt }) {
-        try writer.removeGrant(oldest.id, of: user.id)
+        gone.insert(oldest.id)
       }
+      for id in gone { try Self.remove(grant: id, of: user.id, writer) }
       try writer.put(grant)
-      return try writer.grant(access: grant.access) ?? grant
+      return (try writer.grant(access: grant.access) ?? grant, gone)
     }
     accounts.forget(user: user.id)
+    hub.close(user.id, .revoked) { attendance in gone.contains { attendance.access?.source == .grant($0) } }
     return Login(grant: stored, accessToken: access.text, refreshToken: refresh.text, user: user)
   }
 
@@ -308,13 +325,13 @@ extension Parley {
     let access = Token.make()
     let refresh = Token.make()
     let now = clock.now
-    let outcome: (login: Login?, stolen: UserID?) = try await work { writer in
+    let outcome: (login: Login?, stolen: Grant?) = try await work { writer in
       guard var grant = try writer.grant(refresh: hash), let user = try writer.user(grant.user) else {
         return (nil, nil)
       }
       guard grant.refresh == hash else {
-        try writer.removeGrant(grant.id, of: grant.user)
-        return (nil, grant.user)
+        try Self.remove(grant: grant.id, of: grant.user, writer)
+        return (nil, grant)
       }
       guard user.state == .active else { return (nil, nil) }
       grant.previousRefresh = grant.refresh
@@ -325,7 +342,10 @@ extension Parley {
       try writer.put(grant)
       return (Login(grant: grant, accessToken: access.text, refreshToken: refresh.text, user: user), nil)
     }
-    if let user = outcome.stolen { accounts.forget(user: user) }
+    if let stolen = outcome.stolen {
+      accounts.forget(user: stolen.user)
+      hub.close(stolen.user, .revoked) { $0.access?.source == .grant(stolen.id) }
+    }
     guard let login = outcome.login else {
       throw Problem(.unauthenticated, "refresh-token-invalid", "The refresh token is not valid; log in again.")
     }
@@ -338,32 +358,46 @@ extension Parley {
     let hash = Token.hash(accessToken)
     let now = clock.now
     if let caller = accounts.caller(hash, now: now) { return caller }
-    let found: (Grant, Party, User.State)? = try await read { reader in
-      guard let grant = try reader.grant(access: hash), let user = try reader.user(grant.user) else { return nil }
-      return (grant, Party(id: user.id, realm: user.realm, address: user.address), user.state)
-    }
-    guard let (grant, party, state) = found, state == .active else {
+    guard let (grant, user) = try await read({ try Self.bearer(hash, $0) }), user.state == .active else {
       throw Problem(.unauthenticated, "token-invalid", "The access token is not valid; log in again.")
     }
     guard grant.accessExpires > now else {
       throw Problem(.unauthenticated, "token-expired", "The access token has expired; use the refresh token.")
     }
+    let party = Party(id: user.id, realm: user.realm, address: user.address)
     let caller = Caller(user: party, grant: grant.id, device: grant.device)
     accounts.remember(hash, caller, until: grant.accessExpires)
     return caller
   }
 
+  private static func bearer(_ hash: [UInt8], _ reader: any StoreReader) throws -> (Grant, User)? {
+    guard let grant = try reader.grant(access: hash), let user = try reader.user(grant.user) else { return nil }
+    return (grant, user)
+  }
+
+  /// Whose access token it is, and which login's; nil: nobody's, or it has expired.
+  public static func bearer(
+    _ accessToken: String, now: Timestamp, _ reader: any StoreReader
+  ) throws -> (grant: Int64, user: User)? {
+    guard let (grant, user) = try bearer(Token.hash(accessToken), reader), grant.accessExpires > now,
+      user.state != .deleted
+    else { return nil }
+    return (grant.id, user)
+  }
+
   public func logOut(grant: Int64, of user: UserID) async throws(Problem) {
     let device: String? = try await work { writer in
       let device = try writer.grants(of: user).first { $0.id == grant }?.device
-      try writer.removeGrant(grant, of: user)
+      try Self.remove(grant: grant, of: user, writer)
       return device
     }
     guard let device else {
       throw Problem(.missing, "session-unknown", "There is no such session.")
     }
     accounts.forget(user: user)
-    hub.close(user, .revoked) { $0.door == .app && $0.resource == "app-\(device)" }
+    hub.close(user, .revoked) {
+      ($0.door == .app && $0.resource == "app-\(device)") || $0.access?.source == .grant(grant)
+    }
   }
 
   public func grants(of user: UserID) async throws(Problem) -> [Grant] {

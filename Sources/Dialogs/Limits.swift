@@ -153,4 +153,16 @@ public enum Limits {
   /// Networks and users of failed logins of strangers; beyond it those that failed least lately begin anew.
   public static let countedStrangersMax = 200_000
   public static let accessLifetime: Duration = .seconds(3_600)
+  /// XMPP clients of one user that hold tokens (XEP-0484); at the bound the one longest
+  /// unused loses its own, and logs in by its password.
+  public static let clientsPerUserMax = 64
+  /// Of a client's token: a telephone that lay in a drawer over a long holiday still
+  /// comes in, one that was lost and forgotten does not for ever.
+  public static let clientTokenLifetime: Duration = .seconds(30 * 86_400)
+  /// A token that is older is replaced when it is used: a stolen copy is worth a day
+  /// beside a client that is in use, and a write of a new one a day costs nothing.
+  public static let clientTokenRotation: Duration = .seconds(86_400)
+  /// Of one user: each costs every SCRAM login of theirs two hashes. The next is
+  /// refused with `too-many-app-passwords`.
+  public static let appPasswordsPerUserMax = 32
 }

@@ -14,6 +14,7 @@ public final class Parley: Sendable {
   /// Who may look after the whole server in band (XEP-0133).
   public let admins: Set<BareJID>
   let loginFailures = LoginFailures()
+  let tokenSecret: TokenSecret
   private let inbox: Inbox
   private let committer: Committer
   private let readers: Workers
@@ -21,10 +22,12 @@ public final class Parley: Sendable {
 
   /// Opens the log and creates realms that are new. `domains`: the first is the
   /// default; at least one. `rooms`: where the rooms of a domain live. `admins`: see
-  /// there. `threads`: so many at a time read the store, and so many derive keys.
+  /// there. `threads`: so many at a time read the store, and so many derive keys. `tokenSecret`: what tokens of XMPP
+  /// clients are made with; without one they end with the process.
   public init(
     store: any Store, clock: any Clock, domains: [String],
-    rooms: (String) -> String = { "conference.\($0)" }, admins: Set<BareJID> = [], threads: Int = 2, logger: Logger
+    rooms: (String) -> String = { "conference.\($0)" }, admins: Set<BareJID> = [], threads: Int = 2,
+    tokenSecret: TokenSecret = .random(), logger: Logger
   ) throws {
     precondition(!domains.isEmpty, "a server without a domain")
     var realms = try store.read { try $0.realms() }
@@ -52,6 +55,7 @@ public final class Parley: Sendable {
     accounts = AccountCache()
     standing = try StandingMessages(served, store)
     self.admins = admins
+    self.tokenSecret = tokenSecret
     readers = Workers(label: "parley.reader", count: min(max(2, threads), Limits.readersMax))
     derivers = Workers(label: "parley.deriver", count: max(1, threads))
     let desk = try Desk(store: store, hub: hub, clock: clock, realms: realmTable, inbox: inbox, logger: logger)
@@ -136,6 +140,22 @@ public final class Parley: Sendable {
     }
     guard let value = try result.get().value as? Value else { throw Problem.storage }
     return value
+  }
+
+  /// The same from a lane; the outcome comes back to it.
+  public func work<Value: Sendable>(
+    on lane: Lane, _ body: @escaping @Sendable (any StoreWriter) throws -> Value,
+    then: @escaping @Sendable (Result<Value, Problem>) -> Void
+  ) {
+    let post = Post(
+      author: Self.nobody, intent: .work(Work { try body($0) }),
+      completion: .callback { result in
+        let outcome = result.flatMap { receipt -> Result<Value, Problem> in
+          (receipt.value as? Value).map { .success($0) } ?? .failure(.storage)
+        }
+        lane.run { then(outcome) }
+      })
+    if !submit(post) { lane.run { then(.failure(.overloaded)) } }
   }
 
   /// The author of work, which is nobody's.

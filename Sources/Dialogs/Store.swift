@@ -137,6 +137,14 @@ public protocol StoreReader {
   func grant(access hash: [UInt8]) throws -> Grant?
   func grant(refresh hash: [UInt8]) throws -> Grant?
   func grants(of user: UserID) throws -> [Grant]
+  /// The client that has this UUID.
+  func client(_ agent: String, of user: UserID) throws -> Client?
+  /// By id.
+  func clients(of user: UserID) throws -> [Client]
+  /// By id.
+  func appPasswords(of user: UserID) throws -> [AppPassword]
+  /// Of all app passwords of the user; `salt` and `iterations` are those of the account's own.
+  func appPasswordKeys(of user: UserID) throws -> [(password: Int64, keys: SCRAMKeys)]
   /// The highest inbound number committed for this stream; nil: unknown stream.
   func handled(_ stream: StreamNonce) throws -> UInt32?
   func suspended() throws -> [SuspendedSession]
@@ -224,6 +232,17 @@ public protocol StoreWriter: StoreReader {
   func put(_ grant: Grant) throws
   func removeGrant(_ id: Int64, of user: UserID) throws
   func removeGrants(of user: UserID) throws
+  /// Inserts, or replaces by id. Of one user no two have the same `agent`.
+  func put(_ client: Client) throws
+  func removeClient(_ id: Int64, of user: UserID) throws
+  func removeClients(of user: UserID) throws
+  /// Those that got their tokens by this.
+  func removeClients(of user: UserID, from source: Access.Source) throws
+  /// `id` 0 asks for a new one.
+  func insertAppPassword(_ password: AppPassword, keys: [SCRAMKeys]) throws -> AppPassword
+  func setUsed(_ time: Timestamp, appPassword: Int64, of user: UserID) throws
+  func removeAppPassword(_ id: Int64, of user: UserID) throws
+  func removeAppPasswords(of user: UserID) throws
   func setHandled(_ stream: StreamNonce, _ number: UInt32, at time: Timestamp) throws
   func removeStreams(before time: Timestamp) throws
   func setSuspended(_ sessions: [SuspendedSession]) throws

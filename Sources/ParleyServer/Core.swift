@@ -9,12 +9,13 @@ struct Core: Sendable {
   let parley: Parley
 
   static func open(_ settings: Settings, _ folder: DataFolder, logger: Logger) throws(Refusal) -> Core {
+    let secret = try folder.tokenSecret()
     do {
       let store = try SQLiteStore(path: folder.database)
       let parley = try Parley(
         store: store, clock: SystemClock(), domains: settings.domains.map(\.name),
         rooms: { name in settings.domains.first { $0.name == name }?.rooms ?? "conference.\(name)" },
-        admins: settings.admins, threads: settings.threads, logger: logger)
+        admins: settings.admins, threads: settings.threads, tokenSecret: secret, logger: logger)
       return Core(folder: folder, store: store, parley: parley)
     } catch let failure as StoreFailure {
       // One line made for an operator: too new, full, locked, unwritable, damaged.

@@ -1,3 +1,4 @@
+import Dialogs
 import Glibc
 
 /// The data folder, held by one process at a time: whoever holds the lock may open the database.
@@ -29,6 +30,8 @@ public final class DataFolder: Sendable {
 
   /// The database's file.
   public var database: String { path + "/parley.db" }
+  /// What tokens of XMPP clients are made with: in no backup of the database.
+  public var tokenKey: String { path + "/tokens.key" }
   /// Where the self-signed certificate is kept.
   public var certificates: String { path + "/tls" }
 
@@ -78,6 +81,26 @@ public final class DataFolder: Sendable {
         try? await Task.sleep(for: ServerLimits.lockPollInterval)
       }
     }
+  }
+
+  /// What tokens of XMPP clients are made with; at first it is made, for the server's own user alone.
+  func tokenSecret() throws(Refusal) -> TokenSecret {
+    let bytes: [UInt8]
+    do throws(Files.Failure) {
+      if Files.exists(tokenKey) {
+        bytes = try Files.read(tokenKey, bytesMax: ServerLimits.keyBytesMax)
+      } else {
+        var generator = SystemRandomNumberGenerator()
+        bytes = (0..<TokenSecret.byteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        try Files.write(bytes, to: tokenKey, mode: 0o600)
+      }
+    } catch {
+      throw Refusal("\(tokenKey) cannot be used: \(error.reason)")
+    }
+    guard bytes.count >= TokenSecret.byteCount else {
+      throw Refusal("\(tokenKey) is damaged; remove it, and XMPP clients log in by their passwords once more")
+    }
+    return TokenSecret(bytes)
   }
 
   private static func locked(_ path: String, _ holder: Holder?) -> Refusal {

@@ -4,6 +4,8 @@ public enum ServerLimits {
   public static let settingsFileBytesMax = 1_048_576
   /// Bytes of a PEM file: a chain of ten certificates has about 20 KiB. Larger is refused.
   public static let certificateFileBytesMax = 1_048_576
+  /// Bytes of the file that tokens are made with; ours has 32. Larger is refused.
+  public static let keyBytesMax = 4_096
   /// Served domains: each costs a certificate and its place in memory. More are a mistake in the configuration.
   public static let domainsMax = 1_000
   /// Threads for connections. More than any machine has cores; above it the value is a mistake.

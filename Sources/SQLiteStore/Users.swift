@@ -128,6 +128,7 @@ extension Writer {
   func erasePersonal(_ user: UserID) throws {
     for query in [
       Query.deleteCredentials, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants, .deleteSuspended,
+      .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys,
       .deleteAllItems,
       .deleteNodes, .deleteMentionsOfUser,
       // The marks last: the rooms are found by them.

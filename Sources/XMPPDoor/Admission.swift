@@ -51,7 +51,7 @@ extension XMPPConnection {
   ) {
     let session = XMPPSession(house: house, wheel: wheel, party: party, jid: jid)
     pause(.machine)
-    session.attend(holding: holding) { [self] problem in
+    session.attend(holding: holding, by: access) { [self] problem in
       guard !isOver else { return session.end() }
       if let problem {
         then(self, .failure(StanzaError(problem)))
@@ -148,6 +148,7 @@ extension XMPPConnection {
           } else {
             connection.machine.bound(state.jid)
             connection.session = session
+            connection.comeBack(as: handle)
             answer(connection, .resumed(state))
             session.attach(connection)
             session.replay(state.items)
@@ -165,11 +166,29 @@ extension XMPPConnection {
     }
   }
 
+  /// The session is here by this login from now on. Who revoked that before the hub knew it did not find the session: it
+  /// ends then.
+  private func comeBack(as handle: SessionHandle) {
+    guard let access else { return }
+    let parley = house.parley
+    parley.hub.update(handle) { $0.access = access }
+    let user = handle.party.id
+    parley.fetch(on: wheel.lane) {
+      try access.stands(for: user, $0)
+    } then: { result in
+      if case .success(false) = result { parley.hub.close(user, .revoked) { $0.session === handle } }
+    }
+  }
+
   // MARK: Both in the request to authenticate
 
   /// XEP-0388 2.6.1, XEP-0386 3.2: first the former session; a resource where there is none, or none any more.
   func admit(_ user: BareJID, _ data: [UInt8]?, _ request: AuthenticateRequest) {
-    let success = Success(user: user, data: data)
+    access?.agent = request.agent.map { ClientAgent(id: $0.id, software: $0.software, device: $0.device) }
+    issueToken(request) { $0.admit(request, Success(user: user, data: data, token: $0.issued)) }
+  }
+
+  private func admit(_ request: AuthenticateRequest, _ success: Success) {
     guard case .resume(let previous, let handled)? = request.resume else { return begin(request, success) }
     resume(previous, handled: handled) { connection, outcome in
       switch outcome {
@@ -190,6 +209,8 @@ extension XMPPConnection {
     let user: BareJID
     /// The mechanism's last word.
     let data: [UInt8]?
+    /// To come back by (XEP-0484 3.3, 3.5).
+    let token: Parley.IssuedToken?
     /// Why the former session was not resumed.
     var failed: (StanzaError.Condition, handled: UInt32?)?
   }
@@ -248,6 +269,12 @@ extension XMPPConnection {
         StreamManagement.writeFailed(condition, handled: handled, into: &writer)
       }
       parts(&writer)
+      if let token = success.token {
+        writer.open(Name("token", NS.fast))
+        writer.attribute("expiry", XMPP.Timestamp(milliseconds: token.expires.milliseconds).description)
+        writer.attribute("token", token.text)
+        writer.close()
+      }
       writer.close()
       StreamFraming.document.writeFeatures(machine.offered, into: &writer)
     }

@@ -16,6 +16,7 @@ enum Features {
     AdHocCommands.self,
     Announcements.self,
     // The user's own
+    ClientAccess.self,
     Roster.self,
     Blocking.self,
     VCard.self,
@@ -71,7 +72,8 @@ enum Features {
     let inline = [
       StreamFeature.inlineBind(table.inlineFeatures + ["\(NS.streamManagement)"]), Element(.streamManagement),
     ]
-    return StreamFeature.authentication(authentication, inline: inline) + [
+    let offers = StreamFeature.authentication(authentication, inline: inline)
+    return StreamFeature.offeringTokens(offers, authentication) + [
       .streamManagement,
       .rosterVersioning,
       .preApproval,
@@ -111,6 +113,10 @@ enum Features {
     XEP(474, "0.5.0", "SASL SCRAM Downgrade Protection"),
     XEP(478, "0.2.0", "Stream Limits Advertisement"),
     XEP(480, "0.2.0", "SASL Upgrade Tasks", note: "to SCRAM-SHA-256 and SCRAM-SHA-512, behind a login by SCRAM"),
+    XEP(
+      484, "0.2.0", "Fast Authentication Streamlining Tokens",
+      note: "with HT-SHA-256-NONE and -EXPR; not in TLS early data"),
+    XEP(0, "", "RFC 7628: OAUTHBEARER", note: "with the access tokens of the app protocol"),
   ]
 
   /// What compliant servers have and this one does not yet.
@@ -127,7 +133,6 @@ enum Features {
     XEP(357, "", "Push Notifications"),
     XEP(363, "", "HTTP File Upload"),
     XEP(441, "", "Message Archive Management Preferences"),
-    XEP(484, "", "Fast Authentication Streamlining Tokens"),
     XEP(490, "", "Message Displayed Synchronization"),
     XEP(0, "", "RFC 7395: XMPP over WebSocket"),
   ]

@@ -30,6 +30,19 @@ enum SessionArchive {
     var presence: KeptPresence?
     /// Occupants it was: `room@service/nick`. Absent in what an earlier release wrote.
     var occupants: [String]?
+    /// How it came in. Absent in what an earlier release wrote.
+    var access: KeptAccess?
+    struct KeptAccess: Codable {
+      /// 0 password, 1 grant, 2 app password: as in the store.
+      var source: Int
+      var sourceID: Int64
+      var agent: String?
+      var software: String?
+      var device: String?
+      var client: Int64?
+      var since: Int64
+      var salt: Data?
+    }
     struct KeptPresence: Codable {
       var availability: UInt8
       var status: String?
@@ -57,11 +70,37 @@ enum SessionArchive {
         Kept.KeptPresence(
           availability: $0.availability.rawValue, status: $0.status, priority: $0.priority, extras: Data($0.extras),
           time: $0.time.milliseconds)
-      }, occupants: state.rooms.seats.map { Outbound.address($0.key, $0.value.nick) })
+      }, occupants: state.rooms.seats.map { Outbound.address($0.key, $0.value.nick) },
+      access: attendance?.access.map(Self.kept))
     guard let data = try? JSONEncoder().encode(kept) else { return nil }
     return SuspendedSession(
       user: session.party.id, stream: state.nonce,
       expires: session.parley.clock.now + .seconds(session.resumptionSecondsLeft), state: Array(data))
+  }
+
+  private static func kept(_ access: Access) -> Kept.KeptAccess {
+    let (source, id): (Int, Int64) =
+      switch access.source {
+      case .password: (0, 0)
+      case .grant(let id): (1, id)
+      case .appPassword(let id): (2, id)
+      }
+    return Kept.KeptAccess(
+      source: source, sourceID: id, agent: access.agent?.id, software: access.agent?.software,
+      device: access.agent?.device, client: access.client, since: access.since.milliseconds,
+      salt: access.salt.map { Data($0) })
+  }
+
+  private static func access(_ kept: Kept.KeptAccess) -> Access {
+    let source: Access.Source =
+      switch kept.source {
+      case 1: .grant(kept.sourceID)
+      case 2: .appPassword(kept.sourceID)
+      default: .password
+      }
+    return Access(
+      source, agent: ClientAgent(id: kept.agent, software: kept.software, device: kept.device), client: kept.client,
+      since: Dialogs.Timestamp(milliseconds: kept.since), salt: kept.salt.map { Array($0) })
   }
 
   private static func bytes(of item: Sent, for session: XMPPSession) -> [UInt8] {
@@ -114,6 +153,7 @@ enum SessionArchive {
     attendance.wantsRoster = kept.wantsRoster
     attendance.wantsBlocks = kept.wantsBlocks
     attendance.interests = Set(kept.interests ?? [])
+    attendance.access = kept.access.map(Self.access)
     session.suspend()
     handle.stands(session)
     session.attend(as: attendance)

@@ -24,7 +24,7 @@ final class XMPPConnection: ChannelDuplexHandler {
   let wheel: LoopWheel
   private let tls: TLSProvider
   private let exporters: TLSExporters?
-  private let peer: String
+  let peer: String
   private let onAuthenticated: @Sendable () -> Void
   private var context: ChannelHandlerContext?
   var machine: StreamMachine
@@ -40,6 +40,12 @@ final class XMPPConnection: ChannelDuplexHandler {
   /// The password that is being looked at.
   private var attempt: Parley.AdmittedLogin?
   private var clientRandom: ClientRandom?
+  /// What the last attempt to authenticate proves, if it succeeds.
+  var access: Access?
+  /// Those whose keys were given to the machine, in its order.
+  private var appPasswords: [Int64] = []
+  /// A token that goes out with the success (XEP-0484).
+  var issued: Parley.IssuedToken?
 
   /// Bytes that came while reading was paused.
   private var backlog = ByteBuffer()
@@ -289,7 +295,8 @@ final class XMPPConnection: ChannelDuplexHandler {
       verify(username, password, attempt)
     case .needUpgrades(let mechanisms, _, let attempt):
       settle(.right)
-      let hashes = proof?.hashes ?? []
+      // Without the proof of an account's only password there is nothing to upgrade.
+      let hashes = proof?.hashes ?? SCRAMHash.allCases
       let upgrades = mechanisms.filter { !hashes.contains($0.hash) }.map {
         SCRAMUpgrade(mechanism: $0, salt: SCRAMKeys.randomSalt(), iterations: Dialogs.Limits.scramIterations)
       }
@@ -300,6 +307,8 @@ final class XMPPConnection: ChannelDuplexHandler {
       write { upgrade.write(into: &$0) }
     case .storeUpgrade(let upgrade, let salted, _, let attempt):
       store(upgrade, salted, attempt)
+    case .verifyToken(let proof, let attempt): verify(proof, attempt)
+    case .verifyBearer(let token, let attempt): verify(bearer: token, attempt)
     case .authenticated(let user, let data):
       write { writer in
         writer.element(.success) { if let data { $0.text(Base64.encode(data)) } }
@@ -364,18 +373,25 @@ final class XMPPConnection: ChannelDuplexHandler {
       return perform(machine.credentialsFound(.unavailable, attempt: attempt, nonce: nonce))
     }
     proof = nil
-    answerLater({ try Parley.credentials(of: address, $0) }) { connection, result in
+    answerLater({ try Parley.allCredentials(of: address, $0) }) { connection, result in
       let answer: CredentialsAnswer
       switch result {
       case .failure: answer = .unavailable
-      case .success((let user, let keys)):
+      case .success((let user, let keys, let others)):
         if let user {
           connection.known = Party(id: user.id, realm: user.realm, address: user.address)
           if let used = keys.first(where: { $0.hash == mechanism.hash }) {
-            connection.proof = Proof(used: used, hashes: keys.map(\.hash))
+            connection.access = Access(.password, since: connection.house.parley.clock.now, salt: used.salt)
+            // Keys made by an upgrade have a salt of their own, which app passwords do not share (decision 0010).
+            connection.proof = others.isEmpty ? Proof(used: used, hashes: keys.map(\.hash)) : nil
+            let others = others.filter { $0.keys.hash == mechanism.hash }
+            connection.appPasswords = others.map(\.password)
             answer = .found(
               SCRAMCredentials(
-                salt: used.salt, iterations: used.iterations, storedKey: used.storedKey, serverKey: used.serverKey),
+                salt: used.salt, iterations: used.iterations, storedKey: used.storedKey, serverKey: used.serverKey,
+                alternatives: others.map {
+                  SCRAMKeyPair(storedKey: $0.keys.storedKey, serverKey: $0.keys.serverKey)
+                }),
               user.state == .active ? .active : .disabled)
           } else {
             answer = .unusable
@@ -395,18 +411,23 @@ final class XMPPConnection: ChannelDuplexHandler {
     }
     let parley = house.parley
     let me = NIOLoopBound(self, eventLoop: loop)
-    answerLater({ try Parley.credentials(of: address, $0) }) { connection, result in
-      guard case .success((let user, let keys)) = result else {
+    answerLater({ try Parley.allCredentials(of: address, $0) }) { connection, result in
+      guard case .success((let user, let keys, let others)) = result else {
         return connection.perform(connection.machine.passwordVerified(.unavailable, attempt: attempt))
       }
       // An unknown user costs the same derivation.
       let key = parley.verifier(keys, of: address)
+      let same = others.filter { $0.keys.hash == key.hash }
       connection.pause(.machine)
-      parley.derive(on: connection.wheel.lane, { key.verifies(password: password.text) }) { matches in
+      parley.derive(
+        on: connection.wheel.lane, { SCRAMKeys.match(password: password.text, among: [key] + same.map(\.keys)) }
+      ) { match in
         let connection = me.value
         guard !connection.isOver else { return }
+        let source: Access.Source = match.flatMap { $0 > 0 ? .appPassword(same[$0 - 1].password) : nil } ?? .password
+        connection.access = Access(source, since: parley.clock.now, salt: key.salt)
         let answer: PasswordAnswer =
-          if matches, let user { .right(user.state == .active ? .active : .disabled) } else { .wrong }
+          if match != nil, let user { .right(user.state == .active ? .active : .disabled) } else { .wrong }
         connection.perform(connection.machine.passwordVerified(answer, attempt: attempt))
         connection.unpause(.machine)
         connection.flush()
@@ -452,7 +473,7 @@ final class XMPPConnection: ChannelDuplexHandler {
     attempt = nil
   }
 
-  private func account(_ username: String) -> BareJID? {
+  func account(_ username: String) -> BareJID? {
     guard let domain = machine.domain, let address = try? BareJID(local: username, domain: domain) else {
       // The machine has prepared the name; it cannot fail here. Refuse anyway.
       closeConnection()
@@ -479,6 +500,8 @@ final class XMPPConnection: ChannelDuplexHandler {
 
   private func authenticated(_ user: BareJID) {
     house.logger.debug("authenticated", metadata: ["user": "\(user)", "peer": "\(peer)"])
+    if machine.password > 0 { access?.source = .appPassword(appPasswords[machine.password - 1]) }
+    if case .appPassword(let id)? = access?.source { house.parley.noteUse(ofAppPassword: id, of: user) }
     countAuthenticated()
     settle(.right)
     proof = nil

@@ -117,14 +117,15 @@ final class XMPPSession {
 
   // MARK: Beginning
 
-  /// Registers with the hub, at one exact position of the log.
+  /// Registers with the hub, at one exact position of the log. What it came in by must still stand there.
   ///
   /// - Parameter holding: nothing is told before `resumeReading`, and what came while nobody was there is left to the archive
   ///   (XEP-0386 3.2).
-  func attend(holding: Bool = false, _ then: @escaping (Problem?) -> Void) {
+  func attend(holding: Bool = false, by access: Access?, _ then: @escaping (Problem?) -> Void) {
     attending = then
     isHeld = holding
-    let attendance = Attendance(session: handle, door: .xmpp, resource: jid.resource)
+    var attendance = Attendance(session: handle, door: .xmpp, resource: jid.resource)
+    attendance.access = access
     let post = Post(author: party, intent: .attend(attendance), completion: .session(handle, token: 0))
     if !parley.submit(post) {
       attending = nil

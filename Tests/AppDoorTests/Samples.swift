@@ -90,6 +90,11 @@ enum Samples {
         "SessionSummary",
         SessionSummaryBody(id: "d", deviceId: "d", client: "c", createdAt: time, usedAt: time, current: false)),
       try Sample(
+        "AppPassword", AppPasswordBody(id: "1", name: "n", password: "p", createdAt: time, usedAt: time)),
+      try Sample(
+        "AppPasswordPage",
+        PageBody(items: [AppPasswordBody(id: "1", name: "n", createdAt: time)], nextCursor: "n")),
+      try Sample(
         "Info",
         InfoBody(
           server: "parley", version: "1", protocols: ["v1"], domain: "localhost", features: ["sync"],

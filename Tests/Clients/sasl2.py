@@ -77,14 +77,14 @@ class OneStep(XMPP):
         self.jid = found.findtext(f"{{{SASL2}}}authorization-identifier")
         return found
 
-    def scram(self, wishes):
+    def scram(self, wishes, password=PASSWORD):
         """RFC 5802 and 7677, no channel binding."""
         first = f"n={self.name},r={secrets.token_hex(16)}"
         self.send(f"<authenticate xmlns='{SASL2}' mechanism='SCRAM-SHA-256'>"
                   f"<initial-response>{coded(b'n,,' + first.encode())}</initial-response>{wishes}</authenticate>")
         challenge = base64.b64decode(self.stanza(lambda s: s.tag == f"{{{SASL2}}}challenge", "a challenge").text).decode()
         said = dict(part.split("=", 1) for part in challenge.split(","))
-        salted = hashlib.pbkdf2_hmac("sha256", PASSWORD.encode(), base64.b64decode(said["s"]), int(said["i"]))
+        salted = hashlib.pbkdf2_hmac("sha256", password.encode(), base64.b64decode(said["s"]), int(said["i"]))
 
         def keyed(key, text):
             return hmac.new(key, text, hashlib.sha256).digest()

@@ -71,6 +71,53 @@ import Testing
     #expect(there.taken() == [])
   }
 
+  @Test func appPasswordsFitBesideTheAccountsAndEndWithIt() async throws {
+    let stage = try Stage()
+    let juliet = try BareJID("juliet@localhost")
+    let user = try await stage.parley.register(juliet, password: "own", displayName: nil)
+    let (one, text) = try await stage.parley.makeAppPassword(for: user.id, name: "one")
+    let (two, other) = try await stage.parley.makeAppPassword(for: user.id, name: "two")
+    #expect(text != other)
+    #expect(text.utf8.count == 29)
+    func match(_ password: String) async throws -> [Int64?] {
+      let (_, own, others) = try await stage.parley.read { try Parley.allCredentials(of: juliet, $0) }
+      return own.map { key in
+        let same = others.filter { $0.keys.hash == key.hash }
+        return SCRAMKeys.match(password: password, among: [key] + same.map(\.keys)).map {
+          $0 > 0 ? same[$0 - 1].password : 0
+        }
+      }
+    }
+    #expect(try await match("own") == [0, 0, 0])
+    #expect(try await match(text) == [one.id, one.id, one.id])
+    #expect(try await match(other) == [two.id, two.id, two.id])
+    #expect(try await match("no") == [nil, nil, nil])
+    // Not for the app protocol.
+    await #expect(throws: Problem.self) { try await stage.parley.verify(juliet, password: text) }
+    try await stage.parley.removeAppPassword(one.id, of: user.id)
+    #expect(try await match(text) == [nil, nil, nil])
+    #expect(try await match(other) == [two.id, two.id, two.id])
+    try await stage.parley.setPassword(of: user.id, "own")
+    #expect(try await match(other) == [nil, nil, nil])
+    #expect(try await stage.parley.appPasswords(of: user.id) == [])
+  }
+
+  @Test func appPasswordsAreBounded() async throws {
+    let stage = try Stage()
+    let user = try await stage.parley.register(try BareJID("juliet@localhost"), password: "own", displayName: nil)
+    for number in 0..<Limits.appPasswordsPerUserMax {
+      _ = try await stage.parley.makeAppPassword(for: user.id, name: "\(number)")
+    }
+    for (name, code) in [("more", "too-many-app-passwords"), ("3", "name-taken"), ("", "name-empty")] {
+      do {
+        _ = try await stage.parley.makeAppPassword(for: user.id, name: name)
+        Issue.record("\(name) was made")
+      } catch {
+        #expect(error.code == code)
+      }
+    }
+  }
+
   @Test func noPasswordIsStored() async throws {
     let stage = try Stage()
     let user = try await stage.parley.register(

@@ -16,6 +16,7 @@ import Testing
       "0005-whispers": 14_649_417_826_341_998_251,
       "0006-mentions": 15_381_582_030_556_481_597,
       "0007-kicks": 14_695_492_686_803_409_374,
+      "0008-clients": 13_360_283_295_700_046_242,
       "0015-realm-vault": 9_915_238_856_820_489_390,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)

@@ -9,8 +9,105 @@ enum LoginCase {
   }
 }
 
+extension LoginCase {
+  static func client(_ user: UserID, _ agent: String, _ source: Access.Source = .password) -> Client {
+    Client(
+      id: 0, user: user, agent: agent, software: "S", device: nil, source: source,
+      new: Client.Token(mechanism: "HT", nonce: [1, 0, 2], expires: Timestamp(milliseconds: 9)),
+      createdAt: Timestamp(milliseconds: 1), usedAt: Timestamp(milliseconds: 2))
+  }
+
+  static func keys(_ byte: UInt8, _ hash: SCRAMHash = .sha256) -> SCRAMKeys {
+    SCRAMKeys(
+      hash: hash, salt: [7, 7], iterations: 9, storedKey: [UInt8](repeating: byte, count: hash.byteCount),
+      serverKey: [UInt8](repeating: byte + 1, count: hash.byteCount))
+  }
+}
+
 extension StoreConformance {
   static let logins: [Case] = [
+    Case(name: "a client is found by its user and its UUID, and is replaced with its tokens") { scene in
+      let (romeo, juliet) = (scene.romeo.id, scene.juliet.id)
+      try scene.write {
+        try $0.put(LoginCase.client(romeo, "a"))
+        try $0.put(LoginCase.client(romeo, "b", .grant(5)))
+        try $0.put(LoginCase.client(juliet, "a", .appPassword(6)))
+      }
+      try scene.reopen()
+      guard var client = try scene.read({ try $0.client("a", of: romeo) }) else {
+        throw Unmet(description: "no client")
+      }
+      var expected = LoginCase.client(romeo, "a")
+      expected.id = client.id
+      try equal(client, expected)
+      try require(client.id != 0, "no number")
+      client.current = Client.Token(
+        mechanism: "HT2", nonce: [0xff], expires: Timestamp(milliseconds: 10), count: 8)
+      client.new = nil
+      client.device = "D"
+      client.usedAt = Timestamp(milliseconds: 77)
+      try scene.write { [client] in try $0.put(client) }
+      try scene.read { reader in
+        try equal(try reader.client("a", of: romeo), client)
+        try equal(try reader.clients(of: romeo).map(\.agent), ["a", "b"])
+        try equal(try reader.clients(of: romeo).map(\.source), [.password, .grant(5)])
+        try equal(try reader.client("a", of: juliet)?.source, .appPassword(6))
+        try equal(try reader.client("b", of: juliet), nil)
+      }
+    },
+    Case(name: "clients are removed one by one, by their source and all") { scene in
+      let (romeo, juliet) = (scene.romeo.id, scene.juliet.id)
+      let sources: [Access.Source] = [.password, .grant(1), .grant(1), .grant(2), .appPassword(1)]
+      try scene.write { writer in
+        for (index, source) in sources.enumerated() { try writer.put(LoginCase.client(romeo, "\(index)", source)) }
+        try writer.put(LoginCase.client(juliet, "x", .grant(1)))
+        guard let first = try writer.client("0", of: romeo) else { throw Unmet(description: "no client") }
+        // Not another user's.
+        try writer.removeClient(first.id, of: juliet)
+        try equal(try writer.clients(of: romeo).count, 5)
+        try writer.removeClient(first.id, of: romeo)
+        try writer.removeClients(of: romeo, from: .grant(1))
+        try equal(try writer.clients(of: romeo).map(\.agent), ["3", "4"])
+        try writer.removeClients(of: romeo)
+      }
+      try equal(try scene.read { try $0.clients(of: romeo) }, [])
+      try equal(try scene.read { try $0.clients(of: juliet).count }, 1)
+    },
+    Case(name: "an app password has the salts of the account's, and goes alone or with the others") { scene in
+      let (romeo, juliet) = (scene.romeo.id, scene.juliet.id)
+      func password(_ user: UserID, _ name: String) -> AppPassword {
+        AppPassword(id: 0, user: user, name: name, createdAt: Timestamp(milliseconds: 3), usedAt: nil)
+      }
+      let ids = try scene.write { writer in
+        try writer.setCredentials([LoginCase.keys(1), LoginCase.keys(1, .sha1)], for: romeo)
+        let one = try writer.insertAppPassword(
+          password(romeo, "one"), keys: [LoginCase.keys(2), LoginCase.keys(2, .sha1)])
+        let two = try writer.insertAppPassword(password(romeo, "two"), keys: [LoginCase.keys(4)])
+        _ = try writer.insertAppPassword(password(juliet, "hers"), keys: [LoginCase.keys(6)])
+        try writer.setUsed(Timestamp(milliseconds: 9), appPassword: two.id, of: romeo)
+        try writer.setUsed(Timestamp(milliseconds: 9), appPassword: one.id, of: juliet)
+        return [one.id, two.id]
+      }
+      try scene.read { reader in
+        let list = try reader.appPasswords(of: romeo)
+        try equal(list.map(\.id), ids)
+        try equal(list.map(\.name), ["one", "two"])
+        try equal(list.map(\.usedAt), [nil, Timestamp(milliseconds: 9)])
+        let keys = try reader.appPasswordKeys(of: romeo)
+        try equal(keys.map(\.password), [ids[0], ids[0], ids[1]])
+        try equal(keys.map(\.keys), [LoginCase.keys(2, .sha1), LoginCase.keys(2), LoginCase.keys(4)])
+      }
+      try scene.write { writer in
+        try writer.removeAppPassword(ids[0], of: juliet)
+        try equal(try writer.appPasswords(of: romeo).count, 2)
+        try writer.removeAppPassword(ids[0], of: romeo)
+        try equal(try writer.appPasswordKeys(of: romeo).map(\.password), [ids[1]])
+        try writer.removeAppPasswords(of: romeo)
+      }
+      try equal(try scene.read { try $0.appPasswords(of: romeo) }, [])
+      try equal(try scene.read { try $0.appPasswordKeys(of: romeo).count }, 0)
+      try equal(try scene.read { try $0.appPasswords(of: juliet).count }, 1)
+    },
     Case(name: "a grant gets a number and is found by its tokens") { scene in
       try scene.write {
         try $0.put(LoginCase.grant(scene.romeo.id, byte: 1))

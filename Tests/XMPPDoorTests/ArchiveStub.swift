@@ -96,6 +96,10 @@ struct ArchiveStub: StoreReader {
   func grant(access hash: [UInt8]) throws -> Grant? { throw NotAsked() }
   func grant(refresh hash: [UInt8]) throws -> Grant? { throw NotAsked() }
   func grants(of user: UserID) throws -> [Grant] { throw NotAsked() }
+  func client(_ agent: String, of user: UserID) throws -> Client? { throw NotAsked() }
+  func clients(of user: UserID) throws -> [Client] { throw NotAsked() }
+  func appPasswords(of user: UserID) throws -> [AppPassword] { throw NotAsked() }
+  func appPasswordKeys(of user: UserID) throws -> [(password: Int64, keys: SCRAMKeys)] { throw NotAsked() }
   func handled(_ stream: StreamNonce) throws -> UInt32? { throw NotAsked() }
   func suspended() throws -> [SuspendedSession] { throw NotAsked() }
 }

@@ -262,7 +262,7 @@ import XMLStream
   @Test func offers() {
     #expect(
       Self.policy.offer(.core, in: [.secured, .bindable]).map { String(describing: $0.name) } == [
-        "SCRAM-SHA-512", "SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN",
+        "SCRAM-SHA-512", "SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN", "OAUTHBEARER",
       ])
     #expect(Self.policy.offer(.core, in: []) == [])
     let open = AuthenticationPolicy(allowsUnsecured: true, decoy: Self.decoy)

@@ -30,6 +30,35 @@ import Testing
   }
 }
 
+/// Several passwords under one salt.
+@Suite struct SCRAMAlternativesTests {
+  @Test(arguments: SCRAMMechanism.allCases) func eachFitsAndSaysWhichItIs(mechanism: SCRAMMechanism) throws {
+    let salt = bytes("salt")
+    func keys(_ password: String) -> SCRAMKeyPair {
+      let salted = mechanism.saltedPassword(bytes(password), salt: salt, iterations: 8)
+      return SCRAMKeyPair(
+        storedKey: mechanism.hash(mechanism.hmac(key: salted, bytes("Client Key"))),
+        serverKey: mechanism.hmac(key: salted, bytes("Server Key")))
+    }
+    let credentials = SCRAMCredentials(
+      salt: salt, iterations: 8, storedKey: keys("own").storedKey, serverKey: keys("own").serverKey,
+      alternatives: [keys("one"), keys("two")])
+    for (password, index) in [("own", 0), ("one", 1), ("two", 2), ("three", nil)] as [(String, Int?)] {
+      var client = SCRAMClient(mechanism: mechanism, username: "juliet", password: password, nonce: "abc")
+      let exchange = SCRAMExchange(
+        mechanism: mechanism, first: try SCRAMClientFirst(client.first), nonce: "def", credentials: credentials)
+      let last = try client.respond(to: exchange.challenge)
+      if let index {
+        let (data, found) = try exchange.verify(last)
+        #expect(found == index)
+        try client.verify(data)
+      } else {
+        #expect(throws: SCRAMFault.proof) { try exchange.verify(last) }
+      }
+    }
+  }
+}
+
 @Suite struct SCRAMTests {
   struct Exchange: Sendable {
     let mechanism: SCRAMMechanism

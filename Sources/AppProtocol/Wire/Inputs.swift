@@ -49,6 +49,17 @@ public struct SessionInput: Codable, Hashable, Sendable {
   public init(sessionId: String) { self.sessionId = sessionId }
 }
 
+public struct AppPasswordInput: Codable, Hashable, Sendable {
+  /// What the user calls it: for what, and where.
+  public var name: String
+  public init(name: String) { self.name = name }
+}
+
+public struct AppPasswordReference: Codable, Hashable, Sendable {
+  public var appPasswordId: String
+  public init(appPasswordId: String) { self.appPasswordId = appPasswordId }
+}
+
 /// A member that may be absent (leave it), null (clear it) or a value.
 public enum Change<Value: Codable & Hashable & Sendable>: Hashable, Sendable {
   case keep

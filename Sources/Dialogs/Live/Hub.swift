@@ -130,6 +130,7 @@ public final class Hub: Sendable {
       now.wantsBlocks = was.wantsBlocks
       now.interests = was.interests
       now.directed = was.directed
+      now.access = was.access
       users[old.party.id]!.attendances[index] = now
       return true
     }

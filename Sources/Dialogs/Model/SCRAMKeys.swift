@@ -130,6 +130,18 @@ public struct SCRAMKeys: Sendable, Equatable {
     return Self.equal(other.storedKey, storedKey)
   }
 
+  /// Which of these keys belong to a prepared password; nil: none. They have one salt and one count of iterations, those of
+  /// the first, so that it costs what one costs; all are compared, in constant time.
+  public static func match(password: String, among keys: [SCRAMKeys]) -> Int? {
+    guard let first = keys.first, first.isComplete,
+      let other = try? deriveKeys(
+        password: password, salt: first.salt, iterations: first.iterations, hash: first.hash)
+    else { return nil }
+    var found: Int?
+    for (index, key) in keys.enumerated() where equal(other.storedKey, key.storedKey) { found = index }
+    return found
+  }
+
   /// Keys for a user who does not exist: verifying a password against them costs what a real one costs and always fails
   /// but by guessing a hash. The same name always has the same salt, so that asking twice tells nothing.
   ///

@@ -338,6 +338,10 @@ struct Judge {
     guard let user = try writer.user(post.author.id), user.state == .active else {
       throw Problem(.forbidden, "account-disabled", "This account is disabled.")
     }
+    // What it came in by may have been revoked since: in order with the log, so that nobody slips in behind.
+    guard try attendance.access?.stands(for: user.id, writer) ?? true else {
+      throw Problem(.unauthenticated, "access-revoked", "The login was revoked meanwhile.")
+    }
     let present = hub.attendances(of: user.id)
     let replaces = present.contains { $0.door == attendance.door && $0.resource == attendance.resource }
     if present.count >= Limits.sessionsPerUserMax && !replaces {

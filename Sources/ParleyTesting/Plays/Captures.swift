@@ -1,7 +1,10 @@
+import XMPP
+
 /// The names in braces of a play, and what they stand for.
 ///
 /// In an expectation a name that is not known yet takes the text that it meets, a known one must meet the same text
-/// again, and `{any}` meets everything. In what is sent every name must be known.
+/// again, and `{any}` meets everything. In what is sent every name must be known. Some stand for what a client makes of
+/// something captured: see `made`.
 public struct Captures: Hashable, Sendable {
   private var values: [String: String]
 
@@ -10,6 +13,29 @@ public struct Captures: Hashable, Sendable {
   public subscript(_ name: String) -> String? {
     get { values[name] }
     set { values[name] = newValue }
+  }
+
+  private func value(of name: String) -> String? { values[name] ?? made(name) }
+
+  /// Messages of SASL, in base 64: `{hashed.romeo.token}` of HT, with the token captured as `token`; `{bearer.Juliet.token}`
+  /// of OAUTHBEARER; `{plain.romeo.password}` of PLAIN.
+  private func made(_ name: String) -> String? {
+    let parts = name.split(separator: ".", maxSplits: 1)
+    guard parts.count == 2 else { return nil }
+    switch parts[0] {
+    case "hashed":
+      let rest = parts[1].split(separator: ".", maxSplits: 1)
+      guard rest.count == 2, let token = values[String(rest[1])] else { return nil }
+      return Base64.string(TokenProof.message(username: String(rest[0]), token: token))
+    case "plain":
+      let rest = parts[1].split(separator: ".", maxSplits: 1)
+      guard rest.count == 2, let password = values[String(rest[1])] else { return nil }
+      return Base64.string(Array("\0\(rest[0])\0\(password)".utf8))
+    case "bearer":
+      guard let token = values[String(parts[1])] else { return nil }
+      return Base64.string(Array("n,,\u{1}auth=Bearer \(token)\u{1}\u{1}".utf8))
+    default: return nil
+    }
   }
 
   /// Meets everything, keeps nothing.
@@ -62,7 +88,7 @@ public struct Captures: Hashable, Sendable {
     case .text(let text):
       return value.hasPrefix(text) ? match(rest, value.dropFirst(text.count)) : nil
     case .name(let name):
-      if name != Self.any, let known = values[name] {
+      if name != Self.any, let known = self.value(of: name) {
         return value.hasPrefix(known) ? match(rest, value.dropFirst(known.count)) : nil
       }
       // The shortest text that lets the rest fit; the last name takes all there is.
@@ -89,7 +115,7 @@ public struct Captures: Hashable, Sendable {
       switch piece {
       case .text(let text): filled += text
       case .name(let name):
-        guard let value = values[name] else { throw UnknownCapture(name: name) }
+        guard let value = self.value(of: name) else { throw UnknownCapture(name: name) }
         filled += Self.escape(value, escaping)
       }
     }

@@ -8,7 +8,9 @@ struct Migration: Sendable {
   let name: String
   let sql: String
 
-  static let all: [Migration] = [.log, .rooms, .states, .pep, .whispers, .mentions, .kicks, .realmVault]
+  static let all: [Migration] = [
+    .log, .rooms, .states, .pep, .whispers, .mentions, .kicks, .clients, .realmVault,
+  ]
 
   /// As the database's own record names it.
   var identifier: String {

@@ -210,6 +210,8 @@ public enum NS {
   public static let saslUpgrade: StaticString = "urn:xmpp:sasl:upgrade:0"
   /// XEP-0480 3.
   public static let scramUpgrade: StaticString = "urn:xmpp:scram-upgrade:0"
+  /// XEP-0494.
+  public static let clientAccess: StaticString = "urn:xmpp:cam:0"
   /// XEP-0055.
   public static let search: StaticString = "jabber:iq:search"
   /// RFC 6120 4.8.2: content of server-to-server streams.

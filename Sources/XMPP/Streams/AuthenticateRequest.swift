@@ -36,6 +36,10 @@ public struct AuthenticateRequest: Sendable, Equatable {
   public let bind: InlineBind?
   /// The upgrades asked for (XEP-0480 2.2) that are known, in the client's order, each once.
   public let upgrades: [SCRAMMechanism]
+  /// It authenticates by a token (XEP-0484 3.4).
+  public let fast: TokenUse?
+  /// The mechanism for which it asks for a token (XEP-0484 3.2); nil: it asks for none, or for one for no mechanism.
+  public let wantedToken: String?
 
   /// - Throws: why it cannot be understood.
   public init(_ element: Element) throws(SASLFailure) {
@@ -76,6 +80,8 @@ public struct AuthenticateRequest: Sendable, Equatable {
       else { return }
       upgrades.append(mechanism)
     }
+    fast = try element.first(Name("fast", NS.fast)).map { fast throws(SASLFailure) in try TokenUse(fast) }
+    wantedToken = element.first(Name("request-token", NS.fast))?["mechanism"]
   }
 
   /// 8-4-4-4-12 hexadecimal digits, in lower case. Whether it is of version 4 (2.4) makes no difference to anybody.

@@ -12,6 +12,9 @@
 //   task              the client was asked to begin an upgrade (XEP-0480)
 //   salted            it was told the salt; what it makes of its password is awaited
 //   storing           that was given out to be stored
+//   token             a client's token was given out to be verified (XEP-0484)
+//   bearer            an access token was given out to be verified (RFC 7628)
+//   refused           the access token was not good, and why went out; the client's empty word is awaited
 //   finished          success: nothing is accepted any more
 //
 // What takes time (fetching keys, hashing a password) is a question to the caller: an output now, an event later. A question
@@ -33,6 +36,8 @@ public enum SASLMechanism: Sendable, Hashable {
   /// With channel binding: `-PLUS` (RFC 5802 4).
   case boundSCRAM(SCRAMMechanism)
   case plain
+  /// RFC 7628.
+  case oauthBearer
 
   /// The registered name.
   public var name: StaticString {
@@ -40,6 +45,7 @@ public enum SASLMechanism: Sendable, Hashable {
     case .scram(let mechanism): mechanism.name
     case .boundSCRAM(let mechanism): mechanism.boundName
     case .plain: "PLAIN"
+    case .oauthBearer: "OAUTHBEARER"
     }
   }
 
@@ -47,32 +53,45 @@ public enum SASLMechanism: Sendable, Hashable {
   public var isBound: Bool {
     switch self {
     case .boundSCRAM: true
-    case .scram, .plain: false
+    case .scram, .plain, .oauthBearer: false
     }
   }
 
   /// All that are known, strongest first: the order of the offer.
   public static let all: [SASLMechanism] =
-    SCRAMMechanism.allCases.map(SASLMechanism.boundSCRAM) + SCRAMMechanism.allCases.map(SASLMechanism.scram) + [.plain]
+    SCRAMMechanism.allCases.map(SASLMechanism.boundSCRAM) + SCRAMMechanism.allCases.map(SASLMechanism.scram)
+    + [.plain, .oauthBearer]
+
+  /// Whether what the client sends is all that whoever reads it needs to be the client.
+  var isReadable: Bool {
+    switch self {
+    case .scram, .boundSCRAM: false
+    case .plain, .oauthBearer: true
+    }
+  }
 }
 
 /// What a server allows. A value: changing it concerns new streams.
 public struct AuthenticationPolicy: Sendable, Equatable {
   /// In the order they are offered.
   public var mechanisms: [SASLMechanism]
+  /// For tokens of XEP-0484, in the order they are offered; beside the others, and only in the extensible profile.
+  public var tokenMechanisms: [HashedTokenMechanism]
   /// Whether anything may be tried on a stream without TLS. Only for loopback and for tests.
   public var allowsUnsecured: Bool
-  /// Whether PLAIN may be tried there too (RFC 6120 13.8.3 forbids it in the open).
+  /// Whether PLAIN and tokens may be tried there too (RFC 6120 13.8.3 forbids it in the open, RFC 7628 3 and XEP-0484 6 too).
   public var allowsUnsecuredPlain: Bool
   /// Attempts of one stream; the next closes it. At least `XMPPLimits.authenticationAttemptsMax` to be kind to clients.
   public var attemptsMax: Int
   public var decoy: SCRAMDecoy
 
   public init(
-    mechanisms: [SASLMechanism] = SASLMechanism.all, allowsUnsecured: Bool = false, allowsUnsecuredPlain: Bool = false,
-    attemptsMax: Int = XMPPLimits.authenticationAttemptsMax, decoy: SCRAMDecoy
+    mechanisms: [SASLMechanism] = SASLMechanism.all,
+    tokenMechanisms: [HashedTokenMechanism] = HashedTokenMechanism.allCases, allowsUnsecured: Bool = false,
+    allowsUnsecuredPlain: Bool = false, attemptsMax: Int = XMPPLimits.authenticationAttemptsMax, decoy: SCRAMDecoy
   ) {
     self.mechanisms = mechanisms
+    self.tokenMechanisms = tokenMechanisms
     self.allowsUnsecured = allowsUnsecured
     self.allowsUnsecuredPlain = allowsUnsecuredPlain
     self.attemptsMax = attemptsMax
@@ -88,7 +107,19 @@ public struct AuthenticationPolicy: Sendable, Equatable {
     let mechanisms = isBindable ? mechanisms : mechanisms.filter { !$0.isBound }
     guard !conditions.contains(.secured) else { return mechanisms }
     guard allowsUnsecured else { return [] }
-    return mechanisms.filter { $0 != .plain || allowsUnsecuredPlain }
+    return mechanisms.filter { !$0.isReadable || allowsUnsecuredPlain }
+  }
+
+  /// The mechanisms for tokens to offer (XEP-0484 3.1).
+  public func tokenOffer(isSecured: Bool, isBindable: Bool) -> [HashedTokenMechanism] {
+    guard isSecured || (allowsUnsecured && allowsUnsecuredPlain) else { return [] }
+    return tokenMechanisms.filter { $0.bindingType == nil || isBindable }
+  }
+
+  /// The mechanism a client wants a token for, where it is offered one (XEP-0484 3.2).
+  public func token(for wanted: String?, isSecured: Bool, isBindable: Bool) -> String? {
+    tokenOffer(isSecured: isSecured, isBindable: isBindable).map { String(describing: $0.name) }
+      .first { $0 == wanted }
   }
 
   /// The types of channel binding to say beside that offer (XEP-0440): none that no mechanism of it can use.
@@ -135,6 +166,27 @@ public struct Password: Sendable, Equatable, CustomStringConvertible, CustomDebu
   public var debugDescription: String { "Password" }
 }
 
+/// The answer to `verifyToken`.
+public enum TokenAnswer: Sendable, Equatable {
+  /// With what proves that the server knows the token too.
+  case right([UInt8], AccountStanding)
+  /// There is no such token, or it was used in this way before.
+  case wrong
+  /// It was right, and is so no more (XEP-0484 4.2).
+  case expired
+  /// The store cannot tell now.
+  case unavailable
+}
+
+/// The answer to `verifyBearer`.
+public enum BearerAnswer: Sendable, Equatable {
+  /// Whose token it is: a prepared name.
+  case right(username: String, AccountStanding)
+  case wrong
+  /// The store cannot tell now.
+  case unavailable
+}
+
 /// What a failure says about the account.
 public enum AuthenticationFault: Sendable, Equatable {
   /// The attempt failed before a password was at stake.
@@ -166,6 +218,10 @@ public enum AuthenticationOutput: Sendable, Equatable {
   /// Store the keys of this, durably, if the user's others are still those the proof was checked with, and answer with
   /// `upgradeStored`.
   case storeUpgrade(SCRAMUpgrade, SaltedPassword, username: String, attempt: Int)
+  /// Look for the token of a client that fits, and answer with `tokenVerified`.
+  indirect case verifyToken(TokenProof, attempt: Int)
+  /// Look for an access token, and answer with `bearerVerified`.
+  case verifyBearer(Password, attempt: Int)
   /// Send `<success/>` with these bytes; the stream restarts (RFC 6120 6.4.6). Nil means no additional data.
   case success(BareJID, [UInt8]?)
   /// Send `<failure/>`; the client may try again.
@@ -189,6 +245,8 @@ public struct AuthenticationMachine: Sendable {
   public private(set) var attempt = 0
   /// What the client asked for, in the extensible profile; nil in the core's.
   public private(set) var request: AuthenticateRequest?
+  /// Which of the passwords given with `credentialsFound` it was (`SCRAMExchange.verify`).
+  public private(set) var password = 0
   /// In which the current attempt is made, and answered.
   public private(set) var profile = SASLProfile.core
 
@@ -197,7 +255,8 @@ public struct AuthenticationMachine: Sendable {
   public var isExclusive: Bool {
     switch state {
     case .idle, .finished: false
-    case .initial, .credentials, .proof, .password, .upgrades, .task, .salted, .storing: profile == .extensible
+    case .initial, .credentials, .proof, .password, .upgrades, .task, .salted, .storing, .token, .bearer, .refused:
+      profile == .extensible
     }
   }
 
@@ -211,6 +270,9 @@ public struct AuthenticationMachine: Sendable {
     case task(Proved)
     case salted(Proved)
     case storing(Proved)
+    case token(username: String)
+    case bearer(authzid: String?)
+    case refused
     case finished
   }
 
@@ -327,6 +389,32 @@ public struct AuthenticationMachine: Sendable {
     }
   }
 
+  /// The verdict asked for by `verifyToken`.
+  public mutating func tokenVerified(_ answer: TokenAnswer, attempt: Int) -> AuthenticationOutput {
+    guard case .token(let username) = state, attempt == self.attempt else { return .nothing }
+    switch answer {
+    case .right(let data, let standing): return succeed(username, authzid: nil, standing: standing, data: data)
+    // 256 random bits are not guessed: nobody's password was at stake.
+    case .wrong: return fail(.notAuthorized)
+    case .expired: return fail(.credentialsExpired)
+    case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
+    }
+  }
+
+  /// The verdict asked for by `verifyBearer`.
+  public mutating func bearerVerified(_ answer: BearerAnswer, attempt: Int) -> AuthenticationOutput {
+    guard case .bearer(let authzid) = state, attempt == self.attempt else { return .nothing }
+    switch answer {
+    case .right(let username, let standing):
+      return succeed(username, authzid: authzid, standing: standing, data: nil)
+    case .wrong:
+      // RFC 7628 3.2.2: why is said in a challenge, and the failure follows the client's answer to it.
+      state = .refused
+      return .challenge(BearerMessage.invalidToken)
+    case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
+    }
+  }
+
   /// The upgrades asked for by `needUpgrades` that the user needs.
   public mutating func upgradesFound(_ upgrades: [SCRAMUpgrade], attempt: Int) -> AuthenticationOutput {
     guard case .upgrades(var proved) = state, attempt == self.attempt else { return .nothing }
@@ -359,6 +447,9 @@ public struct AuthenticationMachine: Sendable {
 
   private mutating func begin(_ name: String, _ initial: [UInt8]??) -> AuthenticationOutput {
     guard count() else { return Self.tooMany }
+    if let request, let mechanism = policy.tokenMechanisms.first(where: { String(describing: $0.name) == name }) {
+      return begin(mechanism, request)
+    }
     guard let mechanism = policy.mechanisms.first(where: { String(describing: $0.name) == name }) else {
       return fail(.invalidMechanism)
     }
@@ -373,6 +464,31 @@ public struct AuthenticationMachine: Sendable {
     return advance(mechanism, message)
   }
 
+  /// XEP-0484 3.4: one message, and it stands in the request.
+  private mutating func begin(_ mechanism: HashedTokenMechanism, _ request: AuthenticateRequest) -> AuthenticationOutput
+  {
+    let binding = channelBindings.first { $0.type == mechanism.bindingType }
+    guard policy.tokenOffer(isSecured: isSecured, isBindable: binding != nil).contains(mechanism) else {
+      return fail(isSecured ? .invalidMechanism : .encryptionRequired)
+    }
+    guard let use = request.fast else { return fail(.malformedRequest, "a token is used with <fast/>") }
+    guard let agent = request.agent?.id else {
+      return fail(.malformedRequest, "a token is used with the id of a <user-agent/>")
+    }
+    guard let message = request.initialResponse.flatMap(HashedTokenMessage.init) else {
+      return fail(.malformedRequest, "no message of a hashed token")
+    }
+    guard let username = username(message.authcid) else { return fail(.notAuthorized) }
+    state = .token(username: username)
+    let wanted = policy.token(
+      for: request.wantedToken, isSecured: isSecured,
+      isBindable: channelBindings.contains { $0.type == ChannelBinding.exporterType })
+    let proof = TokenProof(
+      username: username, agent: agent, mechanism: mechanism, use: use, wanted: wanted, hash: message.hash,
+      binding: binding?.data ?? [])
+    return .verifyToken(proof, attempt: attempt)
+  }
+
   /// A request to authenticate that cannot be understood is an attempt like others.
   private mutating func refuse(_ failure: SASLFailure) -> AuthenticationOutput {
     guard count() else { return Self.tooMany }
@@ -382,6 +498,7 @@ public struct AuthenticationMachine: Sendable {
   /// - Returns: whether one more attempt may be made (RFC 6120 6.4.5).
   private mutating func count() -> Bool {
     state = .idle
+    password = 0
     attempt += 1
     return attempt <= policy.attemptsMax
   }
@@ -395,7 +512,9 @@ public struct AuthenticationMachine: Sendable {
     case .initial(let mechanism): return advance(mechanism, message)
     case .proof(let exchange, let username, let authzid, let outcome):
       return finish(exchange, message, username: username, authzid: authzid, outcome: outcome)
-    case .idle, .credentials, .password, .upgrades, .task, .salted, .storing, .finished:
+    // What it says makes no difference (RFC 7628 3.2.3).
+    case .refused: return fail(.notAuthorized)
+    case .idle, .credentials, .password, .upgrades, .task, .salted, .storing, .token, .bearer, .finished:
       return fail(.malformedRequest, "a response nobody asked for")
     }
   }
@@ -425,6 +544,16 @@ public struct AuthenticationMachine: Sendable {
       }
       state = .password(username: username, authzid: plain.authzid)
       return .verifyPassword(username: username, password: Password(password), attempt: attempt)
+    case .oauthBearer:
+      guard let bearer = BearerMessage(message) else {
+        return fail(.malformedRequest, "no message of OAUTHBEARER")
+      }
+      guard let token = bearer.token else {
+        state = .refused
+        return .challenge(BearerMessage.invalidToken)
+      }
+      state = .bearer(authzid: bearer.authzid)
+      return .verifyBearer(Password(token), attempt: attempt)
     }
   }
 
@@ -449,7 +578,7 @@ public struct AuthenticationMachine: Sendable {
   ) -> AuthenticationOutput {
     let data: [UInt8]
     do {
-      data = try exchange.finish(message)
+      (data, password) = try exchange.verify(message)
     } catch {
       switch outcome {
       case .real, .decoy: return fail(error, username: username)
@@ -482,8 +611,9 @@ public struct AuthenticationMachine: Sendable {
       return fail(.invalidAuthzid, fault: .account(username: username))
     }
     // Only who proved the password by SCRAM: the server made nothing of it yet that could be weaker than what is given now.
-    // Never without TLS, since what the client gives is as good as the password.
-    if case .proof = state, isSecured, let request, !request.upgrades.isEmpty {
+    // Never without TLS, since what the client gives is as good as the password; never behind another password than the
+    // account's own.
+    if case .proof = state, isSecured, password == 0, let request, !request.upgrades.isEmpty {
       isProved = true
       state = .upgrades(Proved(user: user, username: username, data: data, upgrades: []))
       return .needUpgrades(request.upgrades, username: username, attempt: attempt)

@@ -45,18 +45,34 @@ public enum SCRAMMechanism: UInt8, Sendable, CaseIterable {
   }
 }
 
+/// What belongs to one password (RFC 5802 3).
+public struct SCRAMKeyPair: Sendable, Equatable {
+  public var storedKey: [UInt8]
+  public var serverKey: [UInt8]
+
+  public init(storedKey: [UInt8], serverKey: [UInt8]) {
+    self.storedKey = storedKey
+    self.serverKey = serverKey
+  }
+}
+
 /// What a server keeps of a user's password, as SCRAM needs it (RFC 5802 3).
 public struct SCRAMCredentials: Sendable, Equatable {
   public var salt: [UInt8]
   public var iterations: Int
   public var storedKey: [UInt8]
   public var serverKey: [UInt8]
+  /// Of further passwords of the user, under the same salt and iterations.
+  public var alternatives: [SCRAMKeyPair]
 
-  public init(salt: [UInt8], iterations: Int, storedKey: [UInt8], serverKey: [UInt8]) {
+  public init(
+    salt: [UInt8], iterations: Int, storedKey: [UInt8], serverKey: [UInt8], alternatives: [SCRAMKeyPair] = []
+  ) {
     self.salt = salt
     self.iterations = iterations
     self.storedKey = storedKey
     self.serverKey = serverKey
+    self.alternatives = alternatives
   }
 }
 
@@ -210,8 +226,8 @@ public struct SCRAMExchange: Sendable, Equatable {
   private let channelBinding: [UInt8]
   private let clientFirstBare: [UInt8]
   private let nonce: [UInt8]
-  private let storedKey: [UInt8]
-  private let serverKey: [UInt8]
+  /// The first is the account's own.
+  private let keys: [SCRAMKeyPair]
 
   /// - Parameters:
   ///   - nonce: the server's part: random printable ASCII without commas, at least 18 characters, new each time.
@@ -225,8 +241,8 @@ public struct SCRAMExchange: Sendable, Equatable {
     self.channelBinding = first.gs2Header + (channelBinding?.data ?? [])
     self.clientFirstBare = first.bare
     self.nonce = first.nonce + Array(nonce.utf8)
-    self.storedKey = credentials.storedKey
-    self.serverKey = credentials.serverKey
+    self.keys =
+      [SCRAMKeyPair(storedKey: credentials.storedKey, serverKey: credentials.serverKey)] + credentials.alternatives
     self.challenge =
       Array("r=".utf8) + self.nonce + Array(",s=".utf8) + Base64.encode(credentials.salt)
       + Array(",i=\(credentials.iterations)".utf8)
@@ -236,7 +252,10 @@ public struct SCRAMExchange: Sendable, Equatable {
   /// Checks the client-final-message.
   ///
   /// - Returns: the server-final-message, to be sent with the success.
-  public func finish(_ message: [UInt8]) throws(SCRAMFault) -> [UInt8] {
+  public func finish(_ message: [UInt8]) throws(SCRAMFault) -> [UInt8] { try verify(message).data }
+
+  /// As `finish`, and which of the passwords it was: 0 for the account's own, else one of the alternatives, counted from 1.
+  public func verify(_ message: [UInt8]) throws(SCRAMFault) -> (data: [UInt8], password: Int) {
     guard String(validating: message, as: UTF8.self) != nil, !message.contains(0) else { throw .malformed }
     let attributes = try SCRAMAttributes(message)
     guard attributes.list.count >= 3, attributes.list[0].name == UInt8(ascii: "c"),
@@ -245,15 +264,20 @@ public struct SCRAMExchange: Sendable, Equatable {
     else { throw .malformed }
     guard binding == channelBinding else { throw .channelBinding }
     guard Array(attributes.list[1].value) == nonce else { throw .nonce }
-    guard proof.count == mechanism.byteCount, storedKey.count == mechanism.byteCount else { throw .proof }
+    guard proof.count == mechanism.byteCount else { throw .proof }
     // The proof is the last attribute: ",p=" and its value.
     let withoutProof = message[..<(last.value.startIndex - 3)]
     let comma = UInt8(ascii: ",")
     let authMessage = clientFirstBare + [comma] + challenge + [comma] + withoutProof
-    let signature = mechanism.hmac(key: storedKey, authMessage)
-    let clientKey = zip(proof, signature).map { $0 ^ $1 }
-    guard mechanism.hash(of: clientKey, equals: storedKey) else { throw .proof }
-    return Array("v=".utf8) + Base64.encode(mechanism.hmac(key: serverKey, authMessage))
+    // All are tried, so that the time taken does not tell which it was.
+    var found: Int?
+    for (index, key) in keys.enumerated() where key.storedKey.count == mechanism.byteCount {
+      let signature = mechanism.hmac(key: key.storedKey, authMessage)
+      let clientKey = zip(proof, signature).map { $0 ^ $1 }
+      if mechanism.hash(of: clientKey, equals: key.storedKey) { found = index }
+    }
+    guard let found else { throw .proof }
+    return (Array("v=".utf8) + Base64.encode(mechanism.hmac(key: keys[found].serverKey, authMessage)), found)
   }
 }
 

@@ -70,6 +70,35 @@ extension StreamFeature {
     }
   }
 
+  /// Tokens as part of `authentication` (XEP-0484 3.1): each offer gets the mechanisms that are good where it stands.
+  public static func offeringTokens(_ features: [StreamFeature], _ policy: AuthenticationPolicy) -> [StreamFeature] {
+    features.flatMap { feature -> [StreamFeature] in
+      let isSecured = feature.needs.contains(.secured)
+      guard isSecured, feature.needs.isDisjoint(with: .bindable), feature.forbids.isDisjoint(with: .bindable) else {
+        return [feature.offeringTokens(isSecured: isSecured, isBindable: feature.needs.contains(.bindable), policy)]
+      }
+      var bindable = feature.offeringTokens(isSecured: true, isBindable: true, policy)
+      bindable.needs.insert(.bindable)
+      var other = feature.offeringTokens(isSecured: true, isBindable: false, policy)
+      other.forbids.insert(.bindable)
+      return [bindable, other]
+    }
+  }
+
+  private func offeringTokens(isSecured: Bool, isBindable: Bool, _ policy: AuthenticationPolicy) -> StreamFeature {
+    let inline = Name("inline", NS.sasl2)
+    let mechanisms = policy.tokenOffer(isSecured: isSecured, isBindable: isBindable)
+    guard element.is(Name("authentication", NS.sasl2)), !mechanisms.isEmpty else { return self }
+    let names = mechanisms.map { Element(Name("mechanism", NS.fast), text: String(describing: $0.name)) }
+    let fast = Element(Name("fast", NS.fast), [:], names)
+    let children = element.children.map { child -> Element in
+      child.is(inline) ? Element(inline, [:], [fast] + Array(child.children)) : child
+    }
+    var feature = self
+    feature.element = Element(Name("authentication", NS.sasl2), [:], children)
+    return feature
+  }
+
   private static func offers(
     _ policy: AuthenticationPolicy, _ profile: SASLProfile, _ element: ([SASLMechanism], _ isSecured: Bool) -> Element
   ) -> [StreamFeature] {

@@ -93,6 +93,10 @@ public enum StreamOutput: Sendable, Equatable {
   case taskData(SCRAMUpgrade)
   /// Answer with `upgradeStored`.
   indirect case storeUpgrade(SCRAMUpgrade, SaltedPassword, username: String, attempt: Int)
+  /// Answer with `tokenVerified`.
+  indirect case verifyToken(TokenProof, attempt: Int)
+  /// Answer with `bearerVerified`.
+  case verifyBearer(Password, attempt: Int)
   /// Send `<success/>` and start a new reader: the stream restarts (RFC 6120 6.4.6).
   case authenticated(BareJID, [UInt8]?)
   /// Authenticated by the extensible profile: the stream goes on as it is, with the bounds of an authenticated one. Do what the
@@ -156,6 +160,8 @@ public struct StreamMachine: Sendable {
   public private(set) var language: String?
   /// Who authenticated.
   public private(set) var user: BareJID?
+  /// By which of their passwords; see `AuthenticationMachine.password`.
+  public private(set) var password = 0
   /// The address of a bound stream.
   public private(set) var jid: FullJID?
   /// Whether the client ended the stream with its closing tag: then there is nothing to resume (XEP-0198 7).
@@ -339,9 +345,23 @@ public struct StreamMachine: Sendable {
     return authenticate(output)
   }
 
+  /// The answer to `verifyToken`; see `AuthenticationMachine.tokenVerified`.
+  public mutating func tokenVerified(_ answer: TokenAnswer, attempt: Int) -> StreamOutput {
+    guard phase == .negotiating, let output = authentication?.tokenVerified(answer, attempt: attempt)
+    else { return .nothing }
+    return authenticate(output)
+  }
+
   /// The answer to `storeUpgrade`; see `AuthenticationMachine.upgradeStored`.
   public mutating func upgradeStored(_ answer: UpgradeAnswer, attempt: Int) -> StreamOutput {
     guard phase == .negotiating, let output = authentication?.upgradeStored(answer, attempt: attempt)
+    else { return .nothing }
+    return authenticate(output)
+  }
+
+  /// The answer to `verifyBearer`; see `AuthenticationMachine.bearerVerified`.
+  public mutating func bearerVerified(_ answer: BearerAnswer, attempt: Int) -> StreamOutput {
+    guard phase == .negotiating, let output = authentication?.bearerVerified(answer, attempt: attempt)
     else { return .nothing }
     return authenticate(output)
   }
@@ -494,8 +514,11 @@ public struct StreamMachine: Sendable {
     case .taskData(let upgrade): return .taskData(upgrade)
     case .storeUpgrade(let upgrade, let salted, let username, let attempt):
       return .storeUpgrade(upgrade, salted, username: username, attempt: attempt)
+    case .verifyToken(let proof, let attempt): return .verifyToken(proof, attempt: attempt)
+    case .verifyBearer(let token, let attempt): return .verifyBearer(token, attempt: attempt)
     case .success(let user, let data):
       let request = authentication?.request
+      password = authentication?.password ?? 0
       self.user = user
       authentication = nil
       channelBindings = []

@@ -1,0 +1,21 @@
+import AppProtocol
+import Dialogs
+
+/// Makes a password for one third-party XMPP client. It is shown this once.
+enum CreateAppPassword: ServedOperation {
+  typealias Input = AppPasswordInput
+  typealias Output = AppPasswordBody
+  static let name = "appPassword.create"
+  static let method = Method.post
+  static let path = "/v1/app-passwords"
+  static let successes = [201]
+
+  static func perform(_ input: AppPasswordInput, _ call: Call) async throws(Problem) -> Outcome<AppPasswordBody> {
+    let caller = try call.user()
+    try Checks.text(input.name, field: "name")
+    let (password, text) = try await call.parley.makeAppPassword(for: caller.user.id, name: input.name)
+    return .created(
+      AppPasswordBody(
+        id: String(password.id), name: password.name, password: text, createdAt: WireTime(password.createdAt)))
+  }
+}

@@ -1,0 +1,23 @@
+import AppProtocol
+import Dialogs
+
+/// The caller's app passwords, without what they are.
+enum ListAppPasswords: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = PageBody<AppPasswordBody>
+  static let name = "appPassword.list"
+  static let method = Method.get
+  static let path = "/v1/app-passwords"
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+    let caller = try call.user()
+    let passwords = try await call.parley.appPasswords(of: caller.user.id)
+    return .ok(
+      PageBody(
+        items: passwords.map { password in
+          AppPasswordBody(
+            id: String(password.id), name: password.name, createdAt: WireTime(password.createdAt),
+            usedAt: password.usedAt.map { WireTime($0) })
+        }))
+  }
+}

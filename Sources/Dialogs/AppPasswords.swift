@@ -1,0 +1,85 @@
+public import Addresses
+
+/// Passwords for single third-party XMPP clients (docs/decisions/0010-app-passwords.md).
+extension Parley {
+  /// Makes one. It is told this once.
+  public func makeAppPassword(
+    for user: UserID, name: String
+  ) async throws(Problem) -> (password: AppPassword, text: String) {
+    guard !name.isEmpty else {
+      throw Problem(.malformed, "name-empty", "An app password has a name.", field: "name")
+    }
+    guard name.utf8.count <= Limits.displayNameBytesMax else {
+      throw Problem(.tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name")
+    }
+    let text = Self.randomPassword()
+    let own = try await read { try $0.credentials(of: user) }
+    let keys = await derive {
+      own.compactMap {
+        try? SCRAMKeys.deriveKeys(password: text, salt: $0.salt, iterations: $0.iterations, hash: $0.hash)
+      }
+    }
+    let now = clock.now
+    let password: AppPassword = try await work { writer in
+      // Another password has other salts, and these keys fit it no more.
+      guard try writer.credentials(of: user) == own, keys.count == own.count, !own.isEmpty else {
+        throw Problem(.conflict, "password-changed", "The account's password was changed meanwhile; try again.")
+      }
+      let others = try writer.appPasswords(of: user)
+      guard !others.contains(where: { $0.name == name }) else {
+        throw Problem(.conflict, "name-taken", "There is an app password of this name.", field: "name")
+      }
+      guard others.count < Limits.appPasswordsPerUserMax else {
+        throw Problem(
+          .tooLarge, "too-many-app-passwords",
+          "A user has at most \(Limits.appPasswordsPerUserMax) app passwords; revoke one first.")
+      }
+      // Ids are shown: they tell nothing of how many there are.
+      let id = Int64.random(in: 1 << 32..<1 << 53)
+      return try writer.insertAppPassword(
+        AppPassword(id: id, user: user, name: name, createdAt: now, usedAt: nil), keys: keys)
+    }
+    return (password, text)
+  }
+
+  public func appPasswords(of user: UserID) async throws(Problem) -> [AppPassword] {
+    try await read { try $0.appPasswords(of: user) }
+  }
+
+  /// Takes one away, with the tokens that were got by it, and ends the sessions of both.
+  public func removeAppPassword(_ id: Int64, of user: UserID) async throws(Problem) {
+    try await work { writer in
+      guard try writer.appPasswords(of: user).contains(where: { $0.id == id }) else {
+        throw Problem(.missing, "app-password-unknown", "There is no such app password.", field: "appPasswordId")
+      }
+      try Self.remove(appPassword: id, of: user, writer)
+    }
+    hub.close(user, .revoked) { $0.access?.source == .appPassword(id) }
+  }
+
+  /// The keys of a user's own password and of all app passwords; for an unknown user none and no user.
+  public static func allCredentials(
+    of address: BareJID, _ reader: any StoreReader
+  ) throws -> (user: User?, keys: [SCRAMKeys], others: [(password: Int64, keys: SCRAMKeys)]) {
+    let (user, keys) = try credentials(of: address, reader)
+    return (user, keys, try user.map { try reader.appPasswordKeys(of: $0.id) } ?? [])
+  }
+
+  /// For the list: nobody waits for it.
+  public func noteUse(ofAppPassword id: Int64, of address: BareJID) {
+    let now = clock.now
+    let work = Work { writer in
+      if let user = try writer.user(address) { try writer.setUsed(now, appPassword: id, of: user.id) }
+      return true
+    }
+    _ = submit(Post(author: Self.nobody, intent: .work(work), completion: .none))
+  }
+
+  /// 24 letters and digits of 5 bits, in groups that can be typed; none looks like another.
+  private static func randomPassword() -> String {
+    var generator = SystemRandomNumberGenerator()
+    let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")
+    let letters = (0..<24).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &generator)] }
+    return stride(from: 0, to: 24, by: 4).map { String(letters[$0..<$0 + 4]) }.joined(separator: "-")
+  }
+}

@@ -1,0 +1,113 @@
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// XEP-0494: what has access to the account, and taking it away.
+///
+/// Listed are clients with tokens (XEP-0484), logins of apps, app passwords, and whoever is here by the account's password
+/// alone. Of those who were here by it once nothing is kept: what has access is the password.
+struct ClientAccess: Feature {
+  static let xep = XEP(
+    494, "0.1.0", "Client Access Management",
+    note: "who knows only the account's password is listed while connected; permissions carry no details")
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.clientAccess)")
+    table.iq(.get, Name("list", NS.clientAccess), to: [.account], Self.list)
+    table.iq(.set, Name("revoke", NS.clientAccess), to: [.account], Self.revoke)
+  }
+
+  private static func list(_ turn: Turn, _ request: Element) throws(StanzaError) {
+    let (parley, user) = (turn.parley, turn.party.id)
+    turn.fetch {
+      try parley.accessors(of: user, $0)
+    } reply: { accessors in
+      turn.reply { writer in
+        writer.open(Name("clients", NS.clientAccess))
+        for accessor in accessors { write(accessor, into: &writer) }
+        writer.close()
+      }
+    }
+  }
+
+  /// 4.2. Where the password is known too, what could be taken away is gone all the same.
+  private static func revoke(_ turn: Turn, _ request: Element) throws(StanzaError) {
+    guard let id = request["id"] else { throw StanzaError(.badRequest, "name a client by its id") }
+    let session = turn.session
+    let bound = NIOLoopBound(turn, eventLoop: session.wheel.loop)
+    turn.parley.revoke(id, by: session.handle, on: session.wheel.lane) { result in
+      let turn = bound.value
+      switch result {
+      case .success(.revoked): turn.reply()
+      case .success(.passwordKnown):
+        turn.fail(
+          StanzaError(
+            .serviceUnavailable, "it knows the account's password",
+            application: Element(Name("password-reset-required", NS.clientAccess))))
+      case .success(.unknown): turn.fail(StanzaError(.itemNotFound, "there is no such client"))
+      case .failure(let problem): turn.fail(problem)
+      }
+      turn.session.flush()
+    }
+  }
+
+  private static func write(_ accessor: Parley.Accessor, into writer: inout ElementWriter) {
+    let isSession: Bool
+    let means: [StaticString]
+    var isFull = true
+    switch accessor.kind {
+    case .client(let client):
+      isSession = true
+      switch client.source {
+      case .password: means = ["password", "fast"]
+      case .grant: means = ["grant", "fast"]
+      case .appPassword:
+        means = ["grant", "fast"]
+        isFull = false
+      }
+    case .grant:
+      isSession = accessor.isConnected
+      means = ["grant"]
+    case .appPassword(let password):
+      isSession = password.usedAt != nil
+      means = ["grant"]
+      isFull = false
+    case .session:
+      isSession = true
+      means = ["password"]
+    }
+    writer.open("client")
+    writer.attribute("connected", (accessor.isConnected ? "true" : "false") as StaticString)
+    writer.attribute("id", accessor.id)
+    writer.attribute("type", (isSession ? "session" : "access") as StaticString)
+    text("first-seen", date(accessor.firstSeen), into: &writer)
+    text("last-seen", date(accessor.lastSeen), into: &writer)
+    writer.open("auth")
+    for name in means {
+      writer.open(name)
+      writer.close()
+    }
+    writer.close()
+    writer.open("permission")
+    writer.attribute("status", (isFull ? "unrestricted" : "normal") as StaticString)
+    writer.close()
+    if accessor.software != nil || accessor.device != nil {
+      writer.open("user-agent")
+      if let software = accessor.software { text("software", software, into: &writer) }
+      if let device = accessor.device { text("device", device, into: &writer) }
+      writer.close()
+    }
+    writer.close()
+  }
+
+  private static func text(_ name: StaticString, _ text: String, into writer: inout ElementWriter) {
+    writer.open(name)
+    writer.text(text)
+    writer.close()
+  }
+
+  private static func date(_ time: Dialogs.Timestamp) -> String {
+    XMPP.Timestamp(milliseconds: time.milliseconds).description
+  }
+}
