@@ -25,6 +25,13 @@ enum Normalization {
 
   static func formKC(_ scalars: [Unicode.Scalar]) -> [Unicode.Scalar] { normalise(scalars, compatible: true) }
 
+  /// Form KD without its canonical order of marks, which whoever compares texts roughly can do without.
+  static func formKD(_ scalars: some Sequence<Unicode.Scalar>) -> [Unicode.Scalar] {
+    var out: [Unicode.Scalar] = []
+    for scalar in scalars { appendDecomposition(scalar, true, to: &out) }
+    return out
+  }
+
   /// Replaces a full-width or half-width form by its decomposition mapping (RFC 8264 5.2.1).
   static func appendWidthMapped(_ scalar: Unicode.Scalar, to out: inout [Unicode.Scalar]) {
     if scalar.value >= 0x3000, appendStep(scalar, to: &out, if: { $0 == .width }) { return }

@@ -1,6 +1,7 @@
 import Addresses
 import AppProtocol
 import Dialogs
+import HTTPPort
 
 /// What an input must satisfy beyond its types. Each refusal names the member.
 enum Checks {
@@ -19,6 +20,17 @@ enum Checks {
       }
       previous = (previous.1, byte)
     }
+  }
+
+  /// A picture is of a kind that browsers and clients all show, by its own bytes.
+  static func avatar(_ bytes: [UInt8]) throws -> Avatar {
+    let avatar = Avatar(bytes)
+    guard avatar.isKnown else {
+      throw HTTPRefusal(
+        status: 415, code: "avatar-type-unknown",
+        detail: "A picture is a PNG, JPEG, GIF or WebP image, by its first bytes.")
+    }
+    return avatar
   }
 
   static func clientID(_ id: String) throws(Problem) {

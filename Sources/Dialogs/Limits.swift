@@ -28,6 +28,8 @@ public enum Limits {
   public static let groupsPerContactMax = 32
   public static let groupBytesMax = 1_023
   public static let blocksMax = 1_000
+  /// Addresses in both lists of one user's archive preferences: each message looks at them.
+  public static let archivePreferencesMax = 200
 
   // What becomes of messages.
   /// Emoji of one person for one message; further ones are left out.
@@ -106,6 +108,16 @@ public enum Limits {
   /// Of all items of one user together; the next is refused with
   /// `policy-violation`. The bounds above would let one account fill a disk.
   public static let publishedBytesMax = 33_554_432
+  /// The same, where it is not the owner who publishes: what others write leaves the
+  /// owner room for their own.
+  public static let publishedWithOthersBytesMax = publishedBytesMax / 2
+  /// Affiliations of one node, and explicit subscriptions to one; the next is refused with
+  /// `policy-violation`. All of them are looked at with each publication.
+  public static let nodePeopleMax = 1_000
+  /// Subscriptions of one user to one node: as many as sessions may ask for themselves;
+  /// and to all nodes there are. The next is refused with `too-many-subscriptions`.
+  public static let subscriptionsPerNodeMax = sessionsPerUserMax
+  public static let subscriptionsPerUserMax = 4_096
   /// Elements of private data that one user keeps, and bytes of each; beyond it
   /// `policy-violation`. Clients have two or three of a kilobyte.
   public static let keepsakesMax = 100

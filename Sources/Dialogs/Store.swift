@@ -44,8 +44,20 @@ public protocol StoreReader {
   /// How many nodes somebody has, and the bytes of all their items.
   func published(by owner: UserID) throws -> (nodes: Int, bytes: Int)
   func item(_ id: String, in node: String, of owner: UserID) throws -> NodeItem?
-  /// The newest of them, or the oldest; either way in the order of publication.
-  func items(in node: String, of owner: UserID, newest: Bool, limit: Int) throws -> [NodeItem]
+  /// Those published between two positions, both left out: the newest of them, or
+  /// the oldest; either way in the order of publication.
+  func items(
+    in node: String, of owner: UserID, after: Position, before: Position, newest: Bool, limit: Int
+  ) throws -> [NodeItem]
+  func people(of node: String, of owner: UserID) throws -> NodePeople
+  /// What somebody is to the nodes of a user, by node.
+  func affiliations(of address: BareJID, with owner: UserID) throws -> [String: NodeAffiliation]
+  /// By node and address.
+  func subscriptions(of address: BareJID, with owner: UserID) throws -> [(node: String, NodeSubscription)]
+  /// To all nodes there are.
+  func subscriptionCount(of address: BareJID) throws -> Int
+  /// Who waits for an answer of the owner, by node and address.
+  func pendingSubscriptions(of owner: UserID, limit: Int) throws -> [(node: String, JID)]
 
   // Contacts and blocks
   func contact(of owner: UserID, _ address: BareJID) throws -> Contact?
@@ -71,6 +83,10 @@ public protocol StoreReader {
   /// `last` < `before`, newest first. Rooms are not among them.
   func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView]
   func mark(_ user: UserID, in dialog: DialogID) throws -> Mark?
+  /// How far the user has displayed each dialog and room, those where they have, the mark that moved last first.
+  func displayed(by user: UserID, limit: Int) throws -> [DisplayedMark]
+  /// The user's private dialogs and rooms of which anything is archived, the liveliest first, with what is unread.
+  func conversations(of user: UserID, _ query: ConversationQuery) throws -> ConversationPage
   /// The sum of unread over all dialogs and rooms of the user.
   func unread(of user: UserID) throws -> Int64
   /// How many messages mention the user (`setMentioned`) behind what they have read: in this dialog or room, or,
@@ -82,10 +98,16 @@ public protocol StoreReader {
   ) throws -> [Entry]
   /// Entries that are read carry the state of their message (`Entry.state`).
   func entry(_ position: Position, in dialog: DialogID) throws -> Entry?
+  /// Whether there is an entry at this position, of whomever. One that was given out and is not there has gone: a
+  /// marker that a later one replaced, a message that was only to be delivered.
+  func hasEntry(at position: Position) throws -> Bool
   /// Everything the user's clients follow: messages, markers, contact, block and
   /// profile changes, behind `after`, ascending. Of superseded markers only the last is there.
   func feed(of user: UserID, after: Position, limit: Int) throws -> [Entry]
-  /// The user's archive (XEP-0313): entries with trait `archived`.
+  /// The user's archive (XEP-0313): entries with trait `archived`. Searched for a text, those messages whose
+  /// words have all of its words among them, without regard to case, accents and width; words that stand
+  /// together without a space in the text asked for stand so in the message. Where a script has no spaces
+  /// any part is found. What was taken back is not found, nor what is encrypted.
   func archive(of user: UserID, _ query: ArchiveQuery) throws -> ArchivePage
   /// Inbound messages with trait `replayed` behind `after`, ascending.
   func replay(of user: UserID, after: Position, limit: Int) throws -> [Entry]
@@ -218,10 +240,16 @@ public protocol StoreWriter: StoreReader {
   func put(_ item: NodeItem, in node: String, of owner: UserID) throws
   func removeItem(_ id: String, in node: String, of owner: UserID) throws
   func removeItems(in node: String, of owner: UserID) throws
-  /// With its items.
+  /// With its items and people.
   func removeNode(_ name: String, of owner: UserID) throws
+  /// nil: none.
+  func setAffiliation(_ affiliation: NodeAffiliation?, of address: BareJID, in node: String, of owner: UserID) throws
+  /// Inserts or replaces.
+  func put(_ subscription: NodeSubscription, in node: String, of owner: UserID) throws
+  func removeSubscription(of address: JID, in node: String, of owner: UserID) throws
 
-  /// Contacts, blocks, credentials, grants, vault and nodes of a deleted user.
+  /// Contacts, blocks, credentials, grants, vault and nodes of a deleted user, and
+  /// what they were to nodes of others.
   func erasePersonal(_ user: UserID) throws
 
   func put(_ contact: Contact) throws
@@ -249,6 +277,10 @@ public protocol StoreWriter: StoreReader {
 }
 
 extension StoreReader {
+  public func items(in node: String, of owner: UserID, newest: Bool, limit: Int) throws -> [NodeItem] {
+    try items(in: node, of: owner, after: .zero, before: .end, newest: newest, limit: limit)
+  }
+
   /// What app clients are told.
   public func feed(
     of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int
@@ -300,6 +332,9 @@ public struct ArchiveQuery: Sendable {
   public var before: Position = .end
   /// Exactly these, in log order; overrides the range.
   public var positions: [Position]?
+  /// Only messages that say all of these words (`StoreReader.archive` says how they are compared), as
+  /// they are after their last edit; nil: all. Not with `positions`.
+  public var text: String?
   public var limit: Int
   /// True: the page next to `before`, still returned ascending (RSM `<before/>`).
   public var backwards = false

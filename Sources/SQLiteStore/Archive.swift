@@ -9,7 +9,22 @@ extension Reader {
       return try exactly(positions) { try connection(.archived).bind(1, user.number).bind(2, $0.number) }
     }
     let statement: Prepared
-    if let dialog = query.with {
+    if let text = query.text {
+      var scopes = ["u\(user.number)"]
+      if let dialog = query.with {
+        switch try part(of: user, in: dialog) {
+        case nil: return ArchivePage(entries: [], complete: true)
+        case .archived?: scopes.append("d\(dialog.number)")
+        case .whispers?: scopes.append("w\(dialog.number)")
+        }
+      }
+      // There is no word in it, and so nothing that has them all.
+      guard let expression = try searchText().expression(text, scopes: scopes) else {
+        return ArchivePage(entries: [], complete: true)
+      }
+      statement = try connection(query.backwards ? .searchBackwards : .search)
+      try statement.bind(6, expression)
+    } else if let dialog = query.with {
       switch try part(of: user, in: dialog) {
       case nil: return ArchivePage(entries: [], complete: true)
       case .archived(let flag)?:
@@ -30,6 +45,13 @@ extension Reader {
   func archive(of room: DialogID, _ query: ArchiveQuery) throws -> ArchivePage {
     if let positions = query.positions {
       return try exactly(positions) { try connection(.archivedInRoom).bind(1, room.number).bind(2, $0.number) }
+    }
+    if let text = query.text {
+      guard let expression = try searchText().expression(text, scopes: ["d\(room.number)"]) else {
+        return ArchivePage(entries: [], complete: true)
+      }
+      let statement = try connection(query.backwards ? .roomSearchBackwards : .roomSearch)
+      return try page(statement.bind(1, room.number).bind(5, expression), query)
     }
     let statement = try connection(query.backwards ? .dialogArchiveBackwards : .dialogArchive)
     try statement.bind(1, Self.noPeer.number).bind(5, nil as String?).bind(6, room.number)
@@ -129,6 +151,31 @@ extension Query {
       WHERE \(ofResource) ORDER BY w.position \(order) LIMIT ?4
       """)
   }
+  /// The index answers in the order of positions, so a page ends the search.
+  private static func searched(_ order: String) -> Query {
+    Query(
+      """
+      SELECT \(payload) FROM search i CROSS JOIN feed f ON f.user = ?1 AND f.position = i.rowid
+      CROSS JOIN payloads p ON p.position = i.rowid
+      WHERE i.search MATCH ?6 AND i.rowid > ?2 AND i.rowid < ?3
+        AND f.traits & \(FeedRow.Traits.archived.rawValue) AND \(ofResource)
+      ORDER BY i.rowid \(order) LIMIT ?4
+      """)
+  }
+  private static func searchedRoom(_ order: String) -> Query {
+    Query(
+      """
+      SELECT \(payload) FROM search i CROSS JOIN entries e ON e.dialog = ?1 AND e.position = i.rowid
+      CROSS JOIN payloads p ON p.position = i.rowid
+      WHERE i.search MATCH ?5 AND i.rowid > ?2 AND i.rowid < ?3
+        AND e.flags & \(EntryFlags.firstArchived.rawValue)
+      ORDER BY i.rowid \(order) LIMIT ?4
+      """)
+  }
+  fileprivate static let search = searched("ASC")
+  fileprivate static let searchBackwards = searched("DESC")
+  fileprivate static let roomSearch = searchedRoom("ASC")
+  fileprivate static let roomSearchBackwards = searchedRoom("DESC")
   fileprivate static let whisperArchive = whispered("ASC")
   fileprivate static let whisperArchiveBackwards = whispered("DESC")
   fileprivate static let archive = personal("ASC")

@@ -95,6 +95,10 @@ extension Reader {
     try connection(.entry).bind(1, position.number).bind(2, dialog.number).first { try entry($0) }
   }
 
+  func hasEntry(at position: Position) throws -> Bool {
+    try connection(.hasEntry).bind(1, position.number).first { _ in true } ?? false
+  }
+
   func feed(of user: UserID, after: Position, limit: Int) throws -> [Entry] {
     try connection(.feed).bind(1, user.number).bind(2, after.number).bind(3, bound(limit)).all { try entry($0) }
   }
@@ -175,7 +179,7 @@ extension Query {
   /// A member's own count lives in the dialog's row, which each message writes
   /// anyway; so a message leaves the members' rows alone. A room's row has no place
   /// for that of everybody: there the author's row is written.
-  private static let own = """
+  static let own = """
     CASE d.first WHEN m.user THEN d.first_own WHEN 0 THEN m.own ELSE d.second_own END
     """
   static let markColumns = """
@@ -229,6 +233,7 @@ extension Query {
     """)
   fileprivate static let entry = Query(
     "SELECT \(payload) FROM payloads p WHERE p.position = ?1 AND p.dialog = ?2")
+  fileprivate static let hasEntry = Query("SELECT 1 FROM payloads WHERE position = ?1")
   fileprivate static let feed = Query(
     """
     SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position

@@ -22,6 +22,8 @@ extension FactCoding {
     out.write(configuration.title) { $0.write($1) }
     out.write(configuration.about) { $0.write($1) }
     out.write(configuration.type) { $0.write($1) }
+    out.write(Int64(configuration.publishers.rawValue))
+    out.write(configuration.namesPublisher)
     return out.bytes
   }
 
@@ -48,13 +50,22 @@ extension FactCoding {
     configuration.title = try from.optional(text)
     configuration.about = try from.optional(text)
     configuration.type = try from.optional(text)
+    // What was written before there were other publishers ends here.
+    if from.isAtEnd { return configuration }
+    guard let publishers = NodeConfiguration.Publishers(rawValue: UInt8(clamping: try from.int())) else {
+      throw damaged
+    }
+    configuration.publishers = publishers
+    configuration.namesPublisher = try from.flag()
     return configuration
   }
 
   // MARK: Items
 
   /// `items.kind`. Stored: never renumber.
-  private enum ContentKind: Int64 { case opaque = 1, bookmark = 2 }
+  private enum ContentKind: Int64 {
+    case opaque = 1, bookmark = 2, nickname = 3, avatar = 4, avatarMetadata = 5, card = 6, displayed = 7
+  }
 
   static func encode(content: NodeContent) throws(StoreFailure) -> (kind: Int64, payload: [UInt8]) {
     switch content {
@@ -70,7 +81,34 @@ extension FactCoding {
       out.write(bookmark.extensions)
       out.write(bookmark.others)
       return (ContentKind.bookmark.rawValue, out.bytes)
+    case .displayed(let displayed):
+      var out = ByteWriter()
+      out.write(version)
+      out.write(displayed.by)
+      out.write(displayed.id)
+      return (ContentKind.displayed.rawValue, out.bytes)
     case .bookmarks: throw damaged
+    case .nickname(let name): return (ContentKind.nickname.rawValue, Array(name.utf8))
+    case .avatar(let avatar):
+      var out = ByteWriter()
+      out.write(version)
+      out.write(avatar.hash)
+      out.write(avatar.mediaType)
+      out.write(avatar.bytes)
+      return (ContentKind.avatar.rawValue, out.bytes)
+    case .avatarMetadata(let metadata):
+      var out = ByteWriter()
+      out.write(version)
+      out.write(metadata.hashes) { $0.write($1) }
+      write(metadata.form, &out)
+      return (ContentKind.avatarMetadata.rawValue, out.bytes)
+    case .card(let card):
+      var out = ByteWriter()
+      out.write(version)
+      out.write(card.fullName) { $0.write($1) }
+      out.write(card.displayName) { $0.write($1) }
+      out.write(card.bytes)
+      return (ContentKind.card.rawValue, out.bytes)
     }
   }
 
@@ -84,7 +122,58 @@ extension FactCoding {
         Bookmark(
           address: address, name: try from.optional(text), autojoins: try from.flag(), nick: try from.optional(text),
           password: try from.optional(text), extensions: try from.array(), others: try from.array()))
+    case .displayed:
+      var from = ByteReader(bytes)
+      guard try from.int() == version else { throw damaged }
+      return .displayed(Displayed(by: try from.text(), id: try from.text()))
+    case .nickname: return .nickname(String(decoding: bytes, as: UTF8.self))
+    case .avatar:
+      var from = ByteReader(bytes)
+      guard try from.int() == version else { throw damaged }
+      return .avatar(Avatar(hash: try from.text(), mediaType: try from.text(), bytes: try from.array()))
+    case .avatarMetadata:
+      var from = ByteReader(bytes)
+      guard try from.int() == version else { throw damaged }
+      return .avatarMetadata(AvatarMetadata(hashes: try from.list(text), form: try metadataForm(&from)))
+    case .card:
+      var from = ByteReader(bytes)
+      guard try from.int() == version else { throw damaged }
+      return .card(
+        Card4(fullName: try from.optional(text), displayName: try from.optional(text), bytes: try from.array()))
     case nil: throw damaged
+    }
+  }
+
+  private static func write(_ form: AvatarMetadata.Form, _ out: inout ByteWriter) {
+    switch form {
+    case .none: out.write(Int64(0))
+    case .info(let info):
+      out.write(Int64(1))
+      out.write(info.hash)
+      out.write(info.mediaType)
+      out.write(Int64(info.byteCount))
+      out.write(info.size) {
+        $0.write(Int64($1.width))
+        $0.write(Int64($1.height))
+      }
+    case .said(let bytes):
+      out.write(Int64(2))
+      out.write(bytes)
+    }
+  }
+
+  private static func metadataForm(_ from: inout ByteReader) throws(StoreFailure) -> AvatarMetadata.Form {
+    switch try from.int() {
+    case 0: return .none
+    case 1:
+      let (hash, mediaType, byteCount) = (try from.text(), try from.text(), Int(try from.int()))
+      let size = try from.optional { from throws(StoreFailure) in
+        guard let size = ImageSize(width: Int(try from.int()), height: Int(try from.int())) else { throw damaged }
+        return size
+      }
+      return .info(AvatarMetadata.Info(hash: hash, mediaType: mediaType, byteCount: byteCount, size: size))
+    case 2: return .said(try from.array())
+    default: throw damaged
     }
   }
 

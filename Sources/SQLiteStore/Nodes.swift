@@ -1,3 +1,4 @@
+import Addresses
 import Dialogs
 
 /// What users publish.
@@ -24,16 +25,19 @@ extension Reader {
     try connection(.item).bind(1, owner.number).bind(2, node).bind(3, id).first(Self.item)
   }
 
-  func items(in node: String, of owner: UserID, newest: Bool, limit: Int) throws -> [NodeItem] {
+  func items(
+    in node: String, of owner: UserID, after: Position, before: Position, newest: Bool, limit: Int
+  ) throws -> [NodeItem] {
     let found = try connection(newest ? .newestItems : .oldestItems).bind(1, owner.number).bind(2, node)
-      .bind(3, bound(limit)).all(Self.item)
+      .bind(3, bound(limit)).bind(4, after.number).bind(5, before.number).all(Self.item)
     return newest ? found.reversed() : found
   }
 
   private static func item(_ row: Prepared) throws -> NodeItem {
     NodeItem(
       id: row.text(0), content: try FactCoding.decode(content: row.bytes(2), kind: row.int(1)),
-      position: Position(row.int(3)), time: Timestamp(milliseconds: row.int(4)))
+      position: Position(row.int(3)), time: Timestamp(milliseconds: row.int(4)),
+      publisher: row.textOrNil(5).flatMap { BareJID(parsing: $0) })
   }
 }
 
@@ -47,7 +51,7 @@ extension Writer {
   func put(_ item: NodeItem, in node: String, of owner: UserID) throws {
     let (kind, payload) = try FactCoding.encode(content: item.content)
     try connection(.putItem).bind(1, owner.number).bind(2, node).bind(3, item.id).bind(4, kind).bind(5, payload)
-      .bind(6, item.position.number).bind(7, item.time.milliseconds).run()
+      .bind(6, item.position.number).bind(7, item.time.milliseconds).bind(8, item.publisher?.description).run()
   }
 
   func removeItem(_ id: String, in node: String, of owner: UserID) throws {
@@ -60,6 +64,7 @@ extension Writer {
 
   func removeNode(_ name: String, of owner: UserID) throws {
     try removeItems(in: name, of: owner)
+    try removePeople(of: name, of: owner)
     try connection(.deleteNode).bind(1, owner.number).bind(2, name).run()
   }
 }
@@ -79,19 +84,25 @@ extension Query {
   fileprivate static let deleteNode = Query("DELETE FROM nodes WHERE user = ?1 AND node = ?2")
   static let deleteNodes = Query("DELETE FROM nodes WHERE user = ?1")
 
-  private static let itemColumns = "item, kind, payload, position, time"
+  private static let itemColumns = "item, kind, payload, position, time, publisher"
   fileprivate static let item = Query(
     "SELECT \(itemColumns) FROM items WHERE user = ?1 AND node = ?2 AND item = ?3")
   private static func items(_ order: String) -> Query {
-    Query("SELECT \(itemColumns) FROM items WHERE user = ?1 AND node = ?2 ORDER BY position \(order) LIMIT ?3")
+    Query(
+      """
+      SELECT \(itemColumns) FROM items WHERE user = ?1 AND node = ?2 AND position > ?4 AND position < ?5
+      ORDER BY position \(order) LIMIT ?3
+      """)
   }
   fileprivate static let oldestItems = items("ASC")
   fileprivate static let newestItems = items("DESC")
   fileprivate static let putItem = Query(
     """
-    INSERT INTO items (user, node, item, kind, payload, position, time) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    INSERT INTO items (user, node, item, kind, payload, position, time, publisher)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
     ON CONFLICT (user, node, item) DO UPDATE SET
-      kind = excluded.kind, payload = excluded.payload, position = excluded.position, time = excluded.time
+      kind = excluded.kind, payload = excluded.payload, position = excluded.position, time = excluded.time,
+      publisher = excluded.publisher
     """)
   fileprivate static let deleteItem = Query("DELETE FROM items WHERE user = ?1 AND node = ?2 AND item = ?3")
   fileprivate static let deleteItems = Query("DELETE FROM items WHERE user = ?1 AND node = ?2")

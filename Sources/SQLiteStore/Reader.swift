@@ -95,11 +95,9 @@ class Reader: @unchecked Sendable {  // used only by whoever holds its one conne
     return Int64(Int32(truncatingIfNeeded: Int64(bitPattern: digest.finish())))
   }
 
-  private func salt() throws -> Digest64 {
+  func salt() throws -> Digest64 {
     if let salted { return salted }
-    var digest = Digest64()
-    let salt = try connection(.salt).first { $0.int(0) } ?? 0
-    withUnsafeBytes(of: salt.littleEndian) { digest.combine($0) }
+    let digest = SearchText.salted(try connection(.salt).first { $0.int(0) } ?? 0)
     salted = digest
     return digest
   }

@@ -28,6 +28,10 @@ extension Reader {
 
 extension Writer {
   func put(_ state: MessageState, of position: Position, in dialog: DialogID) throws {
+    // A change without a text (reactions) leaves the one that is.
+    if state.retraction != nil || state.text != nil {
+      try reindex(position, to: state.retraction == nil ? state.text : nil)
+    }
     try connection(.putState).bind(1, position.number).bind(2, state.version.number).bind(3, state.revision)
       .bind(4, state.text).bind(5, state.editedAt?.milliseconds).bind(6, FactCoding.encode(state))
       .bind(7, FactCoding.encode(state.mentions)).run()

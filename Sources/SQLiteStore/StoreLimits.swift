@@ -25,6 +25,11 @@ public enum StoreLimits {
   /// Entries, dialogs, rooms or users in one answer, whatever was asked for: about 20 MB.
   static let rowsMax = 20_000
 
+  /// Words of one message that are found; the rest of a longer one is not.
+  static let searchTokensMax = 4_096
+  /// Words of a query that count: each is a look at an index. Further ones are left out.
+  static let searchWordsMax = 32
+
   /// Messages of one dialog whose ids have the same 32-bit hash and are looked
   /// at, newest first. More would mean that somebody makes collisions, and hides
   /// but their own messages.

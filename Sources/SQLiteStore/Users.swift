@@ -130,7 +130,7 @@ extension Writer {
       Query.deleteCredentials, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants, .deleteSuspended,
       .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys,
       .deleteAllItems,
-      .deleteNodes, .deleteMentionsOfUser,
+      .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser,
       // The marks last: the rooms are found by them.
       .endMemberships, .deleteRoomMarks,
     ] {

@@ -8,6 +8,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
 
   func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws {
     try insertPayload(entry, key)
+    try index(entry)
     switch entry.fact {
     case .message(let message):
       try insertEntry(entry, feeds, isShown: message.sequence > 0, counts: message.traits.contains(.counts))
@@ -100,6 +101,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
       )
     }
     guard let found else { return false }
+    try reindex(position, to: nil)
     // Where the last payload goes, its position must not be given out again.
     try setHead(position, time: found.time)
     for user in found.author == found.peer || found.peer == Self.noPeer ? [found.author] : [found.author, found.peer] {

@@ -46,6 +46,16 @@ enum DoorLimits {
   /// What a result weighs beside its payload.
   static let archiveResultBytes = 512
 
+  /// Bytes of what an archive is searched for; more is `policy-violation`. A sentence fits.
+  static let fullTextBytesMax = 1_024
+
+  // The inbox (XEP-0430).
+  /// Conversations in one answer, whatever is asked for.
+  static let inboxMax = 1_000
+  /// Bytes of one answer, so that it stays below what stream management holds
+  /// unacknowledged (1 MiB): it ends early, and the client reads on.
+  static let inboxBytesMax = 768 * 1024
+
   // Publish-subscribe (XEP-0060) and entity capabilities (XEP-0115).
   /// Items that one request names; more is refused with `policy-violation`.
   static let itemsNamedMax = 256
@@ -53,6 +63,15 @@ enum DoorLimits {
   /// (1 MiB): of more items the newest are given, and that there are others is
   /// said (6.5.4). The last items that are told at once stay below it, too.
   static let itemsBytesMax = 512 * 1024
+  /// Items read from the store at once, so that of a node of large ones no more is
+  /// read than is told.
+  static let itemsReadAtOnce = 32
+  /// Requests to subscribe that a session is told of when it comes; the others when
+  /// these are answered and another comes.
+  static let pendingSubscriptionsTold = 100
+  /// People that one change of affiliations or subscriptions names; more is refused
+  /// with `policy-violation`.
+  static let nodePeopleNamedMax = 256
   /// Of one contact's last items; what is beyond can be asked for. What is small
   /// enough to be pushed to everybody fits: an avatar's metadata, a list of devices.
   static let contactItemsBytesMax = 64 * 1024
@@ -67,6 +86,9 @@ enum DoorLimits {
   static let unacknowledgedBytesPaced = 256 * 1024
   /// What an item weighs beside its payload.
   static let itemOverheadBytes = 128
+  /// Forms of one picture that metadata lists at its data node (XEP-0084 4.2.1); more
+  /// is refused with `payload-too-big`. Each is a look into the store.
+  static let avatarFormsMax = 16
   /// Capability hashes whose interests are known, of the whole server; at the
   /// bound the list begins anew, and clients are asked again. Each costs a
   /// kilobyte or two; a busy server meets some hundred kinds of clients.

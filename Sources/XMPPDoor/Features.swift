@@ -21,7 +21,14 @@ enum Features {
     Blocking.self,
     VCard.self,
     AvatarHash.self,
+    UserAvatar.self,
+    AvatarConversion.self,
+    UserNickname.self,
+    VCard4.self,
     Archive.self,
+    FullTextSearch.self,
+    ArchivePreferencesCommand.self,
+    ConversationInbox.self,
     Carbons.self,
     ClientState.self,
     // What the user publishes
@@ -29,6 +36,7 @@ enum Features {
     Bookmarks.self,
     BookmarkStorage.self,
     BookmarkConversion.self,
+    DisplayedSync.self,
     PrivateStorage.self,
     // Messages
     StanzaIDs.self,
@@ -93,10 +101,10 @@ enum Features {
     XEP(0, "", "RFC 7590: TLS"),
     XEP(0, "", "RFC 7622: addresses (PRECIS)"),
     XEP(4, "2.13.2", "Data Forms"),
-    XEP(59, "1.0", "Result Set Management", note: "without counts and indexes"),
+    XEP(59, "1.0", "Result Set Management", note: "counts only of a node's items; without indexes"),
     XEP(
       60, "1.30.0", "Publish-Subscribe",
-      note: "what XEP-0163 needs of it; no subscriptions by request, no pages of items"),
+      note: "of accounts ([what is there](xep-0060.md)); no collections, leases, digests and expiry"),
     XEP(82, "", "XMPP Date and Time Profiles", note: "DateTime"),
     XEP(106, "1.1.1", "JID Escaping"),
     XEP(198, "1.6.3", "Stream Management", note: "acknowledgement and resumption, also over a graceful restart"),
@@ -122,7 +130,6 @@ enum Features {
   /// What compliant servers have and this one does not yet.
   static let pending: [XEP] = [
     XEP(77, "", "In-Band Registration"),
-    XEP(84, "", "User Avatar", note: "between clients, over XEP-0163; not the same as the vCard's yet (XEP-0398)"),
     XEP(114, "", "Jabber Component Protocol"),
     XEP(124, "", "BOSH"),
     XEP(156, "", "Discovering Alternative XMPP Connection Methods"),
@@ -132,8 +139,6 @@ enum Features {
     XEP(220, "", "Server Dialback", note: "no federation"),
     XEP(357, "", "Push Notifications"),
     XEP(363, "", "HTTP File Upload"),
-    XEP(441, "", "Message Archive Management Preferences"),
-    XEP(490, "", "Message Displayed Synchronization"),
     XEP(0, "", "RFC 7395: XMPP over WebSocket"),
   ]
 }

@@ -94,12 +94,16 @@ final class XMPPSession {
   }
 
   /// `<message to='…'`, of which most of what a room says is made.
-  private(set) lazy var messageStart: ByteBuffer = {
+  private(set) lazy var messageStart = Self.messageStart(jid.description)
+  /// The same, to the account.
+  var accountMessageStart: ByteBuffer { Self.messageStart(jid.bare.description) }
+
+  private static func messageStart(_ to: String) -> ByteBuffer {
     var writer = StreamFraming.document.writer()
     writer.open(.message)
-    writer.attribute("to", jid.description)
+    writer.attribute("to", to)
     return writer.buffer
-  }()
+  }
 
   /// Whether rooms of the user's realm live at this domain.
   func isRooms(_ domain: String) -> Bool { parley.realm(rooms: domain)?.id == party.realm }
@@ -386,7 +390,7 @@ final class XMPPSession {
       RoomOutbound.presence(presence, form, to: self)
       if form == .roomOwn { rooms.told(presence) }
     case .notice(let notice): RoomOutbound.notice(notice, form, to: self)
-    case .node(let event): NodeWriter.send(event, to: self)
+    case .node(let event): NodeWriter.send(event, form, to: self)
     case .announcement(let announcement): Announcements.tell(announcement, to: self)
     case .closed(let reason): close(reason)
     }

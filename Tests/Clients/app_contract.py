@@ -600,6 +600,21 @@ def groups(juliet, romeo, js, rs):
     juliet.call("DELETE", path + "/avatar", status=204)
     check("avatarHash" not in romeo.call("GET", path), "the picture is still there")
 
+    mine, hers = "/v1/users/me/avatar", f"/v1/users/{juliet.name}/avatar"
+    juliet.call("GET", mine, status=404, code="avatar-unknown")
+    romeo.call("GET", hers, status=404, code="avatar-unknown")
+    check(juliet.call("PUT", mine, data=picture, headers=image)["avatarHash"] == hash, "a user's picture has another hash")
+    js.event("user.updated", lambda data: data["user"].get("avatarHash") == hash)
+    check(juliet.call("GET", mine) == picture and romeo.call("GET", hers) == picture, "another picture of the user")
+    _, fields, _ = romeo.raw("GET", hers)
+    check(fields["X-Content-Type-Options"] == "nosniff" and "sandbox" in fields["Content-Security-Policy"], f"{fields}")
+    romeo.call("GET", hers, status=304, headers={"If-None-Match": f'"{hash}"'})
+    juliet.call("PUT", mine, data=b"<svg/>", headers=image, status=415, code="avatar-type-unknown")
+    juliet.call("PUT", mine, data=picture + b"x" * 98_304, headers=image, status=413, code="body-too-large")
+    juliet.call("DELETE", mine, status=204)
+    juliet.call("DELETE", mine, status=204)
+    romeo.call("GET", hers, status=404, code="avatar-unknown")
+
     changed = romeo.call("PATCH", path, {"name": "Orchard", "about": None})
     check(changed["name"] == "Orchard" and "about" not in changed, f"changed {changed}")
     told = js.event("dialog.updated", lambda data: data["dialog"].get("name") == "Orchard")["data"]

@@ -26,6 +26,8 @@ import Testing
       case .purged: return "\(owner) \(node) purged"
       case .deleted: return "\(owner) \(node) deleted"
       case .configured: return "\(owner) \(node) configured"
+      case .subscription(let state): return "\(owner) \(node) \(state.map { "\($0)" } ?? "none")"
+      case .requested(let address): return "\(owner) \(node) \(address)?"
       }
     }
   }

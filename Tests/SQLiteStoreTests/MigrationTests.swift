@@ -18,6 +18,8 @@ import Testing
       "0007-kicks": 14_695_492_686_803_409_374,
       "0008-clients": 13_360_283_295_700_046_242,
       "0015-realm-vault": 9_915_238_856_820_489_390,
+      "0010-node-people": 8_496_477_041_840_255_530,
+      "0012-search": 1_459_117_924_822_249_256,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }

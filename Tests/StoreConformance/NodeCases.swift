@@ -44,10 +44,23 @@ extension StoreConformance {
       try equal(try ids(true, 2), ["b", "c"])
       try equal(try ids(false, 2), ["a", "b"])
       try equal(try ids(false, 0), [])
+      func between(_ after: Int64, _ before: Int64, _ newest: Bool, _ limit: Int) throws -> [String] {
+        try scene.read {
+          try $0.items(
+            in: "n", of: scene.romeo.id, after: Position(after), before: Position(before), newest: newest, limit: limit
+          ).map(\.id)
+        }
+      }
+      try equal(try between(1, 3, true, 9), ["b"])
+      try equal(try between(1, 9, false, 1), ["b"])
+      try equal(try between(0, 3, true, 1), ["b"])
+      try equal(try between(3, 9, true, 9), [])
       try equal(try scene.read { try $0.item("c", in: "n", of: scene.romeo.id) }, c)
       try equal(try scene.read { try $0.item("c", in: "other", of: scene.romeo.id) }, nil)
 
-      let again = item("a", 4, [9])
+      let again = NodeItem(
+        id: "a", content: .opaque([9]), position: Position(4), time: Timestamp(milliseconds: 4),
+        publisher: scene.juliet.address)
       try scene.write { try $0.put(again, in: "n", of: scene.romeo.id) }
       try equal(try ids(true, 9), ["b", "c", "a"])
       try equal(try scene.read { try $0.item("a", in: "n", of: scene.romeo.id) }, again)
@@ -79,6 +92,87 @@ extension StoreConformance {
       try scene.reopen()
       let kept = try scene.read { try $0.items(in: Bookmark.node, of: scene.romeo.id, newest: true, limit: 9) }
       try equal(kept.map(\.content), [.bookmark(bare), .bookmark(full)])
+    },
+    Case(name: "a node knows who others are to it") { scene in
+      let (romeo, juliet) = (scene.romeo, scene.juliet)
+      let paris = try BareJID("paris@verona.example")
+      let balcony = try JID("\(juliet.address)/Balcony \u{e9}")
+      let all = [
+        NodeSubscription(address: JID(juliet.address), state: .pending),
+        NodeSubscription(address: balcony, state: .subscribed, isPaused: true),
+      ]
+      try scene.write { writer in
+        for node in ["n", "m"] {
+          try writer.put(
+            Node(owner: romeo.id, name: node, configuration: NodeConfiguration(), createdAt: scene.time))
+          try writer.setAffiliation(.outcast, of: paris, in: node, of: romeo.id)
+          try writer.setAffiliation(.member, of: juliet.address, in: node, of: romeo.id)
+          for subscription in all { try writer.put(subscription, in: node, of: romeo.id) }
+        }
+        try writer.setAffiliation(.publisher, of: juliet.address, in: "m", of: romeo.id)
+      }
+      try scene.reopen()
+      try scene.read { reader in
+        try equal(
+          try reader.people(of: "n", of: romeo.id),
+          NodePeople(affiliations: [paris: .outcast, juliet.address: .member], subscriptions: all))
+        try equal(try reader.people(of: "n", of: juliet.id), NodePeople())
+        try equal(try reader.affiliations(of: juliet.address, with: romeo.id), ["n": .member, "m": .publisher])
+        let found = try reader.subscriptions(of: juliet.address, with: romeo.id)
+        try equal(found.map(\.node), ["m", "m", "n", "n"])
+        try equal(found.map(\.1), all + all)
+        try equal(try reader.subscriptionCount(of: juliet.address), 4)
+        try equal(try reader.pendingSubscriptions(of: romeo.id, limit: 9).map(\.node), ["m", "n"])
+        try equal(try reader.pendingSubscriptions(of: romeo.id, limit: 1).map(\.1), [JID(juliet.address)])
+      }
+      try scene.write { writer in
+        var granted = all[0]
+        granted.state = .subscribed
+        try writer.put(granted, in: "n", of: romeo.id)
+        try writer.removeSubscription(of: balcony, in: "n", of: romeo.id)
+        try writer.setAffiliation(nil, of: paris, in: "n", of: romeo.id)
+        try writer.removeNode("m", of: romeo.id)
+      }
+      try scene.read { reader in
+        try equal(
+          try reader.people(of: "n", of: romeo.id),
+          NodePeople(
+            affiliations: [juliet.address: .member],
+            subscriptions: [NodeSubscription(address: JID(juliet.address), state: .subscribed)]))
+        try equal(try reader.people(of: "m", of: romeo.id), NodePeople())
+        try equal(try reader.pendingSubscriptions(of: romeo.id, limit: 9).map(\.node), [])
+      }
+      // Who is gone is nothing to anybody any more.
+      try scene.write { try $0.erasePersonal(juliet.id) }
+      try equal(try scene.read { try $0.people(of: "n", of: romeo.id) }, NodePeople())
+      try scene.write { try $0.setAffiliation(.member, of: paris, in: "n", of: romeo.id) }
+      try scene.write { try $0.erasePersonal(romeo.id) }
+      try equal(try scene.read { try $0.people(of: "n", of: romeo.id) }, NodePeople())
+    },
+    Case(name: "what the profile's nodes hold keeps its fields") { scene in
+      let avatar = Avatar(hash: "00ff", mediaType: "image/png", bytes: [0, 255])
+      let info = AvatarMetadata.Info(
+        hash: "00ff", mediaType: "image/png", byteCount: 2, size: ImageSize(width: 1, height: 65_535))
+      let unsized = AvatarMetadata.Info(hash: "", mediaType: "image/gif", byteCount: 0, size: nil)
+      let contents: [NodeContent] = [
+        .nickname(""), .nickname("R\u{f6}meo"), .avatar(avatar),
+        .avatarMetadata(AvatarMetadata(hashes: [], form: .none)),
+        .avatarMetadata(AvatarMetadata(hashes: ["00ff"], form: .info(info))),
+        .avatarMetadata(AvatarMetadata(hashes: [""], form: .info(unsized))),
+        .avatarMetadata(AvatarMetadata(hashes: ["a", "b"], form: .said([0x3c, 0]))),
+        .card(Card4(fullName: nil, displayName: nil)),
+        .card(Card4(fullName: "", displayName: "R\u{f6}meo", bytes: [0x3c, 0])),
+      ]
+      try scene.write { writer in
+        for (position, content) in contents.enumerated() {
+          let item = NodeItem(
+            id: "\(position)", content: content, position: Position(Int64(position + 1)), time: scene.time)
+          try writer.put(item, in: "n", of: scene.romeo.id)
+        }
+      }
+      try scene.reopen()
+      let kept = try scene.read { try $0.items(in: "n", of: scene.romeo.id, newest: true, limit: 99) }
+      try equal(kept.map(\.content), contents)
     },
     Case(name: "a node goes with its items") { scene in
       let node = Node(owner: scene.romeo.id, name: "n", configuration: NodeConfiguration(), createdAt: scene.time)
@@ -157,6 +251,8 @@ extension StoreConformance {
     configuration.title = "T\u{fc}ne"
     configuration.about = ""
     configuration.type = "urn:example"
+    configuration.publishers = .subscribers
+    configuration.namesPublisher = true
     return configuration
   }()
 }

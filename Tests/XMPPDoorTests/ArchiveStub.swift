@@ -1,13 +1,15 @@
 import Addresses
 import Dialogs
 
-/// A store that knows one user's archive, the directory of rooms and nothing else: what a query asks of
-/// it is what is tested.
+/// A store that knows one user's archive, the directory of rooms, the items of one node and nothing else:
+/// what a query asks of it is what is tested.
 struct ArchiveStub: StoreReader {
   var entries: [Entry]
   var users: [BareJID: User] = [:]
   /// Listed, by localpart.
   var rooms: [Room] = []
+  /// In the order of publication.
+  var nodeItems: [NodeItem] = []
 
   struct NotAsked: Error {}
 
@@ -45,8 +47,20 @@ struct ArchiveStub: StoreReader {
   func node(_ name: String, of owner: UserID) throws -> Node? { throw NotAsked() }
   func nodes(of owner: UserID) throws -> [Node] { throw NotAsked() }
   func published(by owner: UserID) throws -> (nodes: Int, bytes: Int) { throw NotAsked() }
-  func item(_ id: String, in node: String, of owner: UserID) throws -> NodeItem? { throw NotAsked() }
-  func items(in node: String, of owner: UserID, newest: Bool, limit: Int) throws -> [NodeItem] { throw NotAsked() }
+  func item(_ id: String, in node: String, of owner: UserID) throws -> NodeItem? { nodeItems.first { $0.id == id } }
+  func items(
+    in node: String, of owner: UserID, after: Position, before: Position, newest: Bool, limit: Int
+  ) throws -> [NodeItem] {
+    let found = nodeItems.filter { $0.position > after && $0.position < before }
+    return Array(newest ? found.suffix(limit) : found.prefix(limit))
+  }
+  func people(of node: String, of owner: UserID) throws -> NodePeople { throw NotAsked() }
+  func affiliations(of address: BareJID, with owner: UserID) throws -> [String: NodeAffiliation] { throw NotAsked() }
+  func subscriptions(of address: BareJID, with owner: UserID) throws -> [(node: String, NodeSubscription)] {
+    throw NotAsked()
+  }
+  func subscriptionCount(of address: BareJID) throws -> Int { throw NotAsked() }
+  func pendingSubscriptions(of owner: UserID, limit: Int) throws -> [(node: String, JID)] { throw NotAsked() }
   func contact(of owner: UserID, _ address: BareJID) throws -> Contact? { throw NotAsked() }
   func contacts(of owner: UserID) throws -> [Contact] { throw NotAsked() }
   func contactChanges(of owner: UserID, after version: Position) throws -> [ContactChange] { throw NotAsked() }
@@ -57,12 +71,16 @@ struct ArchiveStub: StoreReader {
   func dialog(_ id: DialogID) throws -> Dialog? { throw NotAsked() }
   func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView] { throw NotAsked() }
   func mark(_ user: UserID, in dialog: DialogID) throws -> Mark? { throw NotAsked() }
+  func displayed(by user: UserID, limit: Int) throws -> [DisplayedMark] { throw NotAsked() }
+  func conversations(of user: UserID, _ query: ConversationQuery) throws -> ConversationPage { throw NotAsked() }
   func unread(of user: UserID) throws -> Int64 { throw NotAsked() }
   func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64 { throw NotAsked() }
   func history(of dialog: DialogID, after: Position, before: Position, limit: Int, ascending: Bool) throws -> [Entry] {
     throw NotAsked()
   }
   func entry(_ position: Position, in dialog: DialogID) throws -> Entry? { throw NotAsked() }
+  /// Nothing has gone: what is not in this archive is in another.
+  func hasEntry(at position: Position) throws -> Bool { true }
   func feed(of user: UserID, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
   func replay(of user: UserID, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
   func find(_ id: String, by author: UserID, in dialog: DialogID) throws -> (position: Position, bodyHash: UInt64)? {

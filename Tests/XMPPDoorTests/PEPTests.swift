@@ -1,5 +1,6 @@
 import Addresses
 import Dialogs
+import NIOCore
 import Testing
 import XMLStream
 import XMPP
@@ -58,12 +59,23 @@ struct PEPTests {
     #expect(condition("<retract node='n'><item id='a'/><item id='b'/></retract>") == "item-required")
     #expect(condition("<retract><item id='a'/></retract>") == "nodeid-required")
     #expect(condition("<items/>", isSet: false) == "nodeid-required")
-    #expect(condition("<subscribe node='n' jid='a@b'/>") == "unsupported")
-    #expect(condition("<affiliations/>", isSet: false) == "unsupported")
+    #expect(condition("<subscribe jid='a@b'/>") == "nodeid-required")
+    #expect(condition("<subscribe node='n'/>") == "invalid-jid")
+    #expect(condition("<subscribe node='n' jid='@'/>") == "invalid-jid")
+    #expect(condition("<unsubscribe node='n'/>") == "jid-required")
+    #expect(condition("<options node='n'/>", isSet: false) == "jid-required")
+    #expect(condition("<options jid='a@b'/>", isSet: false) == "nodeid-required")
     #expect(refusal { _ = try request("<publish node='n'><item/><item/></publish>") }?.condition == .badRequest)
     #expect(refusal { _ = try request("") }?.condition == .badRequest)
     #expect(refusal { _ = try request("<items node='n' max_items='0'/>", isSet: false) }?.condition == .badRequest)
     #expect(refusal { _ = try request("<create node='n'/><configure node='n'/>") }?.condition == .badRequest)
+    for wrong in [
+      "<subscribe node='n' jid='a@b'/><options node='n'/>", "<subscribe node='n' jid='a@b'/><options/>", "<other/>",
+      "<subscriptions/>", "<items node='n'/>",
+    ] { #expect(refusal { _ = try request(wrong) }?.condition == .badRequest) }
+    let set = "<set xmlns='http://jabber.org/protocol/rsm'><index>3</index></set>"
+    #expect(
+      refusal { _ = try request("<items node='n'/>\(set)", isSet: false) }?.condition == .featureNotImplemented)
   }
 
   @Test func itemsAreAskedFor() throws {
@@ -91,7 +103,46 @@ struct PEPTests {
       try owner("<configure node='n'><x xmlns='jabber:x:data' type='cancel'/></configure>", isSet: true)
         == .cancel(node: "n"))
     #expect(refusal { _ = try owner("<configure/>", isSet: false) }?.application?.local == "nodeid-required")
-    #expect(refusal { _ = try owner("<affiliations node='n'/>", isSet: true) }?.application?.local == "unsupported")
+  }
+
+  /// XEP-0060 8.8.2, 8.9.2.
+  @Test func ownersNameWhomTheyMean() throws {
+    func owner(_ content: String) throws -> OwnerRequest {
+      try OwnerRequest(
+        try stanza("<pubsub xmlns='http://jabber.org/protocol/pubsub#owner'>\(content)</pubsub>"), isSet: true)
+    }
+    #expect(
+      try owner(
+        """
+        <affiliations node='n'><affiliation jid='a@b/c' affiliation='member'/><affiliation jid='d@b'/>\
+        <affiliation jid='e@b' affiliation='none'/><affiliation jid='f@b' affiliation='owner'/></affiliations>
+        """)
+        == .affiliate(
+          node: "n", [try bare("a@b"): .other(.member), try bare("e@b"): .other(nil), try bare("f@b"): .owner]))
+    #expect(
+      try owner(
+        """
+        <subscriptions node='n'><subscription jid='a@b/c' subscription='subscribed'/>\
+        <subscription jid='a@b' subscription='none'/><subscription jid='d@b'/></subscriptions>
+        """)
+        == .setSubscribers(node: "n", [try JID("a@b/c"): .subscribed, try JID("a@b"): nil]))
+    for (content, condition) in [
+      ("<affiliation jid='a@b' affiliation='king'/>", StanzaError.Condition.badRequest),
+      ("<affiliation jid='a@b' affiliation='publish-only'/>", .featureNotImplemented),
+      ("<affiliation jid='a@b' affiliation='none'/><affiliation jid='A@b' affiliation='member'/>", .badRequest),
+      ("<affiliation affiliation='none'/>", .badRequest),
+      (
+        (0...DoorLimits.nodePeopleNamedMax).map { "<affiliation jid='\($0)@b' affiliation='none'/>" }.joined(),
+        .policyViolation
+      ),
+    ] {
+      #expect(refusal { _ = try owner("<affiliations node='n'>\(content)</affiliations>") }?.condition == condition)
+    }
+    #expect(
+      refusal {
+        _ = try owner("<subscriptions node='n'><subscription jid='a@b' subscription='unconfigured'/></subscriptions>")
+      }?.condition == .notAcceptable)
+    #expect(refusal { _ = try owner("<affiliations/>") }?.application?.local == "nodeid-required")
   }
 
   // MARK: Forms
@@ -105,6 +156,8 @@ struct PEPTests {
     configuration.sendLast = .never
     configuration.deliversPayloads = false
     configuration.title = "Tunes"
+    configuration.publishers = .subscribers
+    configuration.namesPublisher = true
     var offered = NodeForm.form(of: configuration)
     offered.kind = .submit
     let written = try DataForm(try element { offered.write(into: &$0) })
@@ -119,13 +172,14 @@ struct PEPTests {
     #expect(try NodeForm.options(form(type, [("pubsub#max_items", ["max"])])) == [.itemsMax(nil)])
     #expect(try NodeForm.options(form(type, [("pubsub#max_items", ["12"]), ("other", ["x"])])) == [.itemsMax(12)])
     #expect(try NodeForm.options(form(type, [("pubsub#title", [""])])) == [.title(nil)])
-    #expect(try NodeForm.options(form(type, [("pubsub#publish_model", ["publishers"])])) == [])
+    #expect(
+      try NodeForm.options(form(type, [("pubsub#publish_model", ["publishers"])])) == [.publishers(.publishers)])
     for wrong in [
       ("pubsub#max_items", "many"), ("pubsub#persist_items", "maybe"), ("pubsub#send_last_published_item", "often"),
-      ("pubsub#publish_model", "open"), ("pubsub#node_type", "collection"),
+      ("pubsub#publish_model", "all"), ("pubsub#node_type", "collection"), ("pubsub#itemreply", "owner"),
     ] { #expect(refusal { _ = try NodeForm.options(form(type, [(wrong.0, [wrong.1])])) }?.condition == .notAcceptable) }
     #expect(
-      refusal { _ = try NodeForm.options(form(type, [("pubsub#access_model", ["authorize"])])) }?.application?.local
+      refusal { _ = try NodeForm.options(form(type, [("pubsub#access_model", ["secret"])])) }?.application?.local
         == "unsupported-access-model")
     #expect(refusal { _ = try NodeForm.options(form("urn:other", [])) }?.condition == .badRequest)
   }
@@ -138,7 +192,7 @@ struct PEPTests {
         form(
           options, [("pubsub#persist_items", ["true"]), ("pubsub#item_expire", ["max"]), ("pubsub#max_items", ["1"])]))
         == [.persistsItems(true), .itemsMax(1)])
-    for field in [("pubsub#unheard_of", "1"), ("pubsub#publish_model", "open"), ("pubsub#item_expire", "60")] {
+    for field in [("pubsub#unheard_of", "1"), ("pubsub#tempsub", "1"), ("pubsub#item_expire", "60")] {
       let error = refusal { _ = try NodeForm.conditions(form(options, [(field.0, [field.1])])) }
       #expect(error?.condition == .conflict)
       #expect(error?.application?.local == "precondition-not-met")
@@ -174,6 +228,16 @@ struct PEPTests {
         == head
         + "<items node='tune'><item id='a'><tune xmlns='urn:tune'/></item></items></event><delay xmlns='urn:xmpp:delay' stamp='2010-07-10T23:08:25.000Z'/></message>"
     )
+    let visitor = NodeItem(
+      id: "a", content: .opaque([]), position: Position(1), time: someTime, publisher: try bare("romeo@capulet.lit"))
+    #expect(
+      try event(.published(visitor))
+        == head + "<items node='tune'><item id='a' publisher='romeo@capulet.lit'/></items></event></message>")
+    #expect(
+      try event(.published(item)) {
+        $0.deliversPayloads = false
+        $0.namesPublisher = true
+      } == head + "<items node='tune'><item id='a' publisher='juliet@capulet.lit'/></items></event></message>")
     #expect(try event(.published(nil)) == head + "<items node='tune'/></event></message>")
     #expect(try event(.retracted("a")) == head + "<items node='tune'><retract id='a'/></items></event></message>")
     #expect(try event(.purged) == head + "<purge node='tune'/></event></message>")
@@ -182,21 +246,130 @@ struct PEPTests {
       try event(.configured) { $0.deliversPayloads = false } == head + "<configuration node='tune'/></event></message>")
   }
 
-  /// 6.5.4.
-  @Test func ofTooManyItemsTheNewestAreGiven() throws {
-    let items = (1...5).map {
-      NodeItem(
-        id: "\($0)", content: .opaque(Array("<a xmlns='x'>\(String(repeating: "x", count: 150_000))</a>".utf8)),
-        position: Position($0), time: someTime)
+  /// 6.3.
+  @Test func optionsOfASubscriptionAreOneField() throws {
+    let type = "http://jabber.org/protocol/pubsub#subscribe_options"
+    #expect(try SubscriptionForm.isPaused(form(type, [("pubsub#deliver", ["0"]), ("pubsub#digest", ["0"])])))
+    #expect(try !SubscriptionForm.isPaused(form(type, [])))
+    for wrong in [("pubsub#digest", "1"), ("pubsub#expire", "presence"), ("pubsub#deliver", "maybe")] {
+      let error = refusal { _ = try SubscriptionForm.isPaused(self.form(type, [(wrong.0, [wrong.1])])) }
+      #expect(error?.condition == .badRequest)
+      #expect(error?.application?.local == "invalid-options")
     }
-    let node = Node(owner: UserID(1), name: "n", configuration: NodeConfiguration(), createdAt: someTime)
-    guard case .items(let request) = try request("<items node='n'/>", isSet: false) else { throw PlainError() }
-    let answer = written { PEP.write(items, of: node, request, into: &$0) }
-    #expect((1...5).filter { answer.contains("<item id='\($0)'>") } == [3, 4, 5])
+    #expect(refusal { _ = try SubscriptionForm.isPaused(self.form("urn:other", [])) } != nil)
+  }
+
+  /// 8.6.
+  @Test func anOwnersAnswerIsReadAndNothingElse() throws {
+    let jid = try JID("horatio@denmark.lit/inn")
+    var form = AuthorizationForm.form(node: "n", jid)
+    func read(_ form: DataForm) throws -> AuthorizationForm? {
+      AuthorizationForm(try element { form.write(into: &$0) })
+    }
+    #expect(try read(form) == nil, "the question itself")
+    form.kind = .submit
+    #expect(try read(form) == .decided(node: "n", jid, isAllowed: false))
+    form.fields = form.fields.map { $0.name == "pubsub#allow" ? DataForm.Field("pubsub#allow", true) : $0 }
+    #expect(try read(form) == .decided(node: "n", jid, isAllowed: true))
+    form.kind = .cancel
+    #expect(try read(form) == .undecided)
+    form.kind = .submit
+    form.fields.removeAll { $0.name == "pubsub#allow" }
+    #expect(try read(form) == nil)
+    #expect(try read(DataForm(.submit, formType: "urn:other")) == nil)
+    #expect(AuthorizationForm(try stanza("<x xmlns='jabber:x:data'/>")) == nil)
+  }
+
+  // MARK: Pages
+
+  /// 6.5.4: of what does not fit the newest are given; a page holds the first that fit.
+  @Test func ofTooManyItemsAsManyAreGivenAsFit() throws {
+    let bytes = Array("<a xmlns='x'>\(String(repeating: "x", count: 150_000))</a>".utf8)
+    var store = ArchiveStub(entries: [])
+    store.nodeItems = (1...5).map {
+      NodeItem(id: "\($0)", content: .opaque(bytes), position: Position($0), time: someTime)
+    }
+    let reader = store
+    let node = Node(
+      owner: UserID(1), name: "n", configuration: NodeConfiguration(), createdAt: someTime, itemCount: 5,
+      byteCount: 5 * bytes.count)
+    func page(_ content: String) throws -> ItemsPage? {
+      guard case .items(let request) = try request(content, isSet: false) else { throw PlainError() }
+      return try ItemsPage(request, of: node, reader)
+    }
+    func ids(_ content: String) throws -> [String]? { try page(content)?.items.map(\.id) }
+    func set(_ content: String) -> String {
+      "<items node='n'/><set xmlns='http://jabber.org/protocol/rsm'>\(content)</set>"
+    }
+    let newest = try #require(try page("<items node='n'/>"))
+    #expect(newest.items.map(\.id) == ["3", "4", "5"])
     #expect(
-      answer.hasSuffix(
+      written { newest.write(of: node, owner: "o@b", into: &$0) }.hasSuffix(
         "<set xmlns='http://jabber.org/protocol/rsm'><first>3</first><last>5</last><count>5</count></set></pubsub>"))
-    #expect(!written { PEP.write(Array(items.prefix(2)), of: node, request, into: &$0) }.contains("<set"))
+    let two = try #require(try page("<items node='n' max_items='2'/>"))
+    #expect(two.items.map(\.id) == ["4", "5"])
+    #expect(two.isSilent)
+    #expect(!written { two.write(of: node, owner: "o@b", into: &$0) }.contains("<set"))
+
+    #expect(try ids(set("<max>2</max>")) == ["1", "2"])
+    #expect(try ids(set("<max>9</max>")) == ["1", "2", "3"])
+    #expect(try ids(set("<max>9</max><after>3</after>")) == ["4", "5"])
+    #expect(try ids(set("<max>9</max><after>5</after>")) == [])
+    #expect(try ids(set("<max>2</max><before/>")) == ["4", "5"])
+    #expect(try ids(set("<max>2</max><before>4</before>")) == ["2", "3"])
+    #expect(try ids(set("<max>9</max><after>1</after><before>4</before>")) == ["2", "3"])
+    #expect(try ids(set("<after>9</after>")) == nil)
+    let none = try #require(try page(set("<max>0</max>")))
+    #expect(none.items == [])
+    #expect(none.count == 5)
+    #expect(!none.isSilent)
+    #expect(try ids("<items node='n'><item id='5'/><item id='x'/><item id='1'/></items>") == ["5", "1"])
+    #expect(
+      try ids("<items node='n'>\((1...5).map { "<item id='\($0)'/>" }.joined())</items>") == ["1", "2", "3"])
+  }
+
+  // MARK: Bytes
+
+  /// What comes back is what was sent, also where it is hostile to whoever writes by hand.
+  @Test func payloadsComeBackAsTheyWere() throws {
+    for payload in [
+      "<a xmlns='urn:a' b='&lt;&amp;&quot;&apos;&#9;&#10;&#13;'>&lt;!-- ]]&gt; &amp;amp; &#13;</a>",
+      "<p:a xmlns:p='urn:p' p:b='1' xmlns:q='urn:q'><q:c xml:lang='de'> \u{1F339} </q:c><d xmlns=''/></p:a>",
+      "<message xmlns='jabber:client' from='romeo@montague.lit'><body/></message>",
+      "<item xmlns='http://jabber.org/protocol/pubsub' id='x'><item/></item>",
+      "<event xmlns='http://jabber.org/protocol/pubsub#event'><items node='n'><item/></items></event>",
+    ] {
+      guard
+        case .publish(let publication) = try request("<publish node='n'><item id='a'>\(payload)</item></publish>"),
+        let sent = publication.item?.payload
+      else { throw PlainError() }
+      let item = NodeItem(
+        id: "a", content: .opaque(sent.serialised(defaultNamespace: "")), position: Position(1), time: someTime)
+      let event = NodeEvent(
+        owner: try party(1, "juliet@capulet.lit"), node: "n", kind: .published(item),
+        configuration: NodeConfiguration())
+      let told = try element { NodeWriter.write(event, id: "e", into: &$0) }
+      let inEvent = told.children.first { _ in true }?.children.first { _ in true }?.children.first { _ in true }
+      #expect(inEvent?.children.first { _ in true } == sent, "\(payload)")
+      let node = Node(owner: UserID(1), name: "n", configuration: NodeConfiguration(), createdAt: someTime)
+      let page = ItemsPage(items: [item], count: 1, isSilent: true)
+      let answer = try element { page.write(of: node, owner: "o@b", into: &$0) }
+      let inAnswer = answer.children.first { _ in true }?.children.first { _ in true }
+      #expect(inAnswer?.children.first { _ in true } == sent, "\(payload)")
+    }
+  }
+
+  /// However many are told, there is one encoding: the bytes behind `to` are the same storage.
+  @Test func anEventIsEncodedOnce() throws {
+    let item = NodeItem(id: "a", content: .opaque([]), position: Position(1), time: someTime)
+    let event = NodeEvent(
+      owner: try party(1, "juliet@capulet.lit"), node: "n", kind: .published(item), configuration: NodeConfiguration())
+    // Each encoding has an id of its own.
+    let encodings = Set((0..<500).map { _ in String(buffer: NodeWriter.tail(of: event)) })
+    #expect(encodings.count == 1)
+    let other = NodeEvent(
+      owner: event.owner, node: "n", kind: event.kind, configuration: event.configuration)
+    #expect(!encodings.contains(String(buffer: NodeWriter.tail(of: other))))
   }
 
   // MARK: Bookmarks

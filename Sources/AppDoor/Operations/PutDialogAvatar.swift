@@ -15,12 +15,7 @@ enum PutDialogAvatar: UploadOperation {
   static func perform(_ input: DialogInput, _ bytes: [UInt8], _ call: Call) async throws -> Outcome<DialogBody> {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
-    let avatar = Avatar(bytes)
-    guard avatar.isKnown else {
-      throw HTTPRefusal(
-        status: 415, code: "avatar-type-unknown",
-        detail: "A picture is a PNG, JPEG, GIF or WebP image, by its first bytes.")
-    }
+    let avatar = try Checks.avatar(bytes)
     try await call.parley.post(
       .configure(.dialog(room.dialog), SettingsDraft(avatar: avatar) { _ in }), in: room, by: caller)
     return .ok(try await GetDialog.body(room.dialog, call))

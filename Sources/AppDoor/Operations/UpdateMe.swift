@@ -13,8 +13,10 @@ enum UpdateMe: ServedOperation {
     let caller = try call.user()
     if case .set(let name) = input.name { try Checks.text(name, field: "name") }
     if case .set(let status) = input.status { try Checks.text(status, field: "status") }
+    let name = change(input.name) { $0 }
+    // Who renames themself in the app is called so in full, too.
     let draft = ProfileDraft(
-      displayName: change(input.name) { $0 }, status: change(input.status) { $0 },
+      displayName: name, fullName: name == nil ? nil : .some(nil), status: change(input.status) { $0 },
       metadata: change(input.metadata) { $0.text })
     try await call.parley.post(.profile(draft), by: caller.user)
     return .ok(call.rendering.user(try await GetMe.read(caller.user.id, call.parley)))

@@ -35,6 +35,8 @@ public enum Form: UInt8, Sendable, Hashable {
   case roomOpen
   /// One's own presence in a room: status 110.
   case roomOwn
+  /// An event that is addressed to the account, not to the session (XEP-0163 4.3.2).
+  case account
 }
 
 /// What the hub knows of a session: enough to decide who gets what without

@@ -3,27 +3,77 @@ import Addresses
 /// Who is told what somebody has published (XEP-0163 4).
 extension Hub {
   /// The owner's available sessions, and those of contacts who may read the
-  /// node, where the client says that it is interested.
+  /// node, where the client says that it is interested; and who has subscribed
+  /// explicitly. Nobody twice.
   ///
   /// - Parameter card: the owner's, where they are not online: publishing is not
   ///   tied to being there.
   func route(_ event: NodeEvent, card: Card?, into batch: inout LaneBatch) {
-    add(event, to: attendances(of: event.owner.id), into: &batch)
-    if event.configuration.access == .whitelist { return }
-    guard let card = self.card(of: event.owner.id) ?? card else { return }
-    let owner = JID(event.owner.address)
-    for contact in card.contacts.values where contact.subscription.from {
-      guard let peer = contact.peer, let other = online(peer), event.configuration.denial(to: contact) == nil,
-        !card.blocks(JID(other.card.user.address)), !other.card.blocks(owner)
-      else { continue }
-      add(event, to: other.attendances, into: &batch)
+    let card = self.card(of: event.owner.id) ?? card
+    if let recipient = event.recipient {
+      var told: Set<SessionID> = []
+      return add(event, to: recipient, card, &told, into: &batch)
+    }
+    let people = event.people
+    var told: Set<SessionID> = []
+    add(event, to: attendances(of: event.owner.id), &told, into: &batch)
+    if let card, event.configuration.access != .whitelist || !people.affiliations.isEmpty {
+      for contact in card.contacts.values where contact.subscription.from {
+        guard let peer = contact.peer, let other = online(peer),
+          event.configuration.denial(to: people.standing(of: contact.address, contact)) == nil,
+          !isBlocked(other.card, card, event.owner)
+        else { continue }
+        add(event, to: other.attendances, &told, into: &batch)
+      }
+    }
+    for subscription in people.subscriptions where !subscription.isPaused {
+      // Who waits is told nothing but that there is nothing to wait for any more (XEP-0060 8.4.2).
+      if subscription.state == .pending, event.kind != .deleted { continue }
+      let address = subscription.address.bare
+      if address != event.owner.address, event.kind != .deleted || subscription.state == .subscribed {
+        guard let card else { continue }
+        let standing = people.standing(of: address, card.contacts[address])
+        if event.configuration.denial(to: standing) != nil { continue }
+      }
+      add(event, to: subscription.address, card, &told, into: &batch)
     }
   }
 
-  private func add(_ event: NodeEvent, to attendances: [Attendance], into batch: inout LaneBatch) {
+  private func isBlocked(_ one: Card, _ other: Card, _ owner: Party) -> Bool {
+    other.blocks(JID(one.user.address)) || one.blocks(JID(owner.address))
+  }
+
+  private func add(
+    _ event: NodeEvent, to attendances: [Attendance], _ told: inout Set<SessionID>, into batch: inout LaneBatch
+  ) {
     for attendance in attendances
     where attendance.door == .xmpp && attendance.isAvailable && attendance.interests.contains(event.node) {
+      told.insert(attendance.session.id)
       batch.add(.signal(.node(event), .direct), to: attendance.session)
+    }
+  }
+
+  /// To one address, interested or not: a session, or, as a headline to an account
+  /// reaches them (RFC 6121 8.5.2.1.1), all that take messages. A user of whom one
+  /// session has been told by its interest has been told (XEP-0163 4.3.2).
+  private func add(
+    _ event: NodeEvent, to address: JID, _ card: Card?, _ told: inout Set<SessionID>, into batch: inout LaneBatch
+  ) {
+    guard let user = user(at: address.bare), let other = online(user) else { return }
+    if user != event.owner.id {
+      guard let card, !isBlocked(other.card, card, event.owner), !card.blocks(address) else { return }
+    }
+    let sessions = other.attendances.filter { $0.door == .xmpp }
+    if let resource = address.resource {
+      for attendance in sessions where attendance.resource == resource && told.insert(attendance.session.id).inserted {
+        batch.add(.signal(.node(event), .direct), to: attendance.session)
+      }
+    } else if !sessions.contains(where: { told.contains($0.session.id) }) {
+      for attendance in sessions {
+        guard let presence = attendance.presence, presence.priority >= 0 else { continue }
+        told.insert(attendance.session.id)
+        batch.add(.signal(.node(event), .account), to: attendance.session)
+      }
     }
   }
 

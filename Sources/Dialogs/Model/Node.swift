@@ -1,3 +1,5 @@
+public import Addresses
+
 /// What a user publishes under one name (XEP-0163): items, each overwritten in
 /// place. The log records which item changed when, in the owner's self dialog
 /// (`NodeChange`); what the item says is in the store's own table, and only as
@@ -32,12 +34,15 @@ public struct NodeItem: Hashable, Sendable {
   /// published again becomes the newest (XEP-0060 12.1).
   public let position: Position
   public let time: Timestamp
+  /// nil: the owner of the node.
+  public let publisher: BareJID?
 
-  public init(id: String, content: NodeContent, position: Position, time: Timestamp) {
+  public init(id: String, content: NodeContent, position: Position, time: Timestamp, publisher: BareJID? = nil) {
     self.id = id
     self.content = content
     self.position = position
     self.time = time
+    self.publisher = publisher
   }
 }
 
@@ -47,14 +52,25 @@ public enum NodeContent: Hashable, Sendable {
   /// The payload as the door wrote it; empty: none.
   case opaque([UInt8])
   case bookmark(Bookmark)
+  case displayed(Displayed)
   /// All bookmarks in one. Only told, never stored.
   case bookmarks([Bookmark], others: [UInt8])
+  /// In the nodes of the profile (`ProfileNode`).
+  case nickname(String)
+  case avatar(Avatar)
+  case avatarMetadata(AvatarMetadata)
+  case card(Card4)
 
   public var byteCount: Int {
     switch self {
     case .opaque(let bytes): bytes.count
     case .bookmark(let bookmark): bookmark.byteCount
+    case .displayed(let displayed): displayed.byteCount
     case .bookmarks(let bookmarks, let others): bookmarks.reduce(others.count) { $0 + $1.byteCount }
+    case .nickname(let name): name.utf8.count
+    case .avatar(let avatar): avatar.bytes.count
+    case .avatarMetadata(let metadata): metadata.byteCount
+    case .card(let card): card.byteCount
     }
   }
 }
@@ -67,11 +83,15 @@ public struct NodeConfiguration: Hashable, Sendable {
     /// Those who see the owner's presence.
     case presence = 1
     case open = 2
-    /// The owner.
+    /// Members and publishers.
     case whitelist = 3
     /// Those who see the owner's presence and are in one of `groups`.
     case roster = 4
+    /// Those whose subscription the owner has allowed.
+    case authorize = 5
   }
+  /// Who publishes beside the owner. Stored: never renumber.
+  public enum Publishers: UInt8, Sendable, CaseIterable { case publishers = 1, subscribers = 2, open = 3 }
   /// When the last item is told again. Stored: never renumber.
   public enum SendLast: UInt8, Sendable, CaseIterable { case never = 1, onSubscription = 2, onPresence = 3 }
   /// What a new item in a full node does (XEP-0060 7.1.2.5). Stored: never renumber.
@@ -94,35 +114,25 @@ public struct NodeConfiguration: Hashable, Sendable {
   public var about: String?
   /// The namespace of the payload, for people who look.
   public var type: String?
+  public var publishers = Publishers.publishers
+  /// Items say who published them also where that is the owner.
+  public var namesPublisher = false
 
   /// The defaults of XEP-0163 5: for presence subscribers, the last item.
   public init() {}
 
   /// How a node begins that nobody has configured.
   public static func standard(for node: String) -> NodeConfiguration {
-    node == Bookmark.node ? Bookmark.configuration : NodeConfiguration()
+    switch node {
+    case Bookmark.node: Bookmark.configuration
+    case Displayed.node: Displayed.configuration
+    default: ProfileNode(rawValue: node)?.configuration ?? NodeConfiguration()
+    }
   }
 
   /// Items that are kept.
   public var capacity: Int {
     persistsItems ? max(1, min(itemsMax ?? .max, Limits.itemsPerNodeMax)) : 0
-  }
-
-  /// Why somebody may not read a node (XEP-0060 6.5.9).
-  public enum Denial: Error, Hashable, Sendable { case noSubscription, notInGroup, notListed }
-
-  /// - Parameter contact: what the owner keeps about whoever wants to read, who
-  ///   is not the owner; nil: nothing.
-  public func denial(to contact: Contact?) -> Denial? {
-    let isSubscribed = contact?.subscription.from == true
-    switch access {
-    case .open: return nil
-    case .presence: return isSubscribed ? nil : .noSubscription
-    case .whitelist: return .notListed
-    case .roster:
-      guard isSubscribed, let contact else { return .noSubscription }
-      return contact.groups.contains { groups.contains($0) } ? nil : .notInGroup
-    }
   }
 }
 
@@ -144,6 +154,8 @@ public enum NodeOption: Hashable, Sendable {
   case title(String?)
   case about(String?)
   case type(String?)
+  case publishers(NodeConfiguration.Publishers)
+  case namesPublisher(Bool)
 
   public func apply(to configuration: inout NodeConfiguration) {
     switch self {
@@ -161,6 +173,8 @@ public enum NodeOption: Hashable, Sendable {
     case .title(let value): configuration.title = value
     case .about(let value): configuration.about = value
     case .type(let value): configuration.type = value
+    case .publishers(let value): configuration.publishers = value
+    case .namesPublisher(let value): configuration.namesPublisher = value
     }
   }
 
@@ -200,6 +214,10 @@ public final class NodeEvent: Sendable {
     case purged
     case deleted
     case configured
+    /// To a subscriber: what became of the subscription; nil: it ended.
+    case subscription(NodeSubscription.State?)
+    /// To the owner: somebody asks to be subscribed.
+    case requested(JID)
   }
   public let owner: Party
   public let node: String
@@ -208,21 +226,28 @@ public final class NodeEvent: Sendable {
   public let configuration: NodeConfiguration
   /// Told again to who has just come (XEP-0163 4.3.4).
   public let isLast: Bool
+  /// Whom the node knows: subscribers are told, outcasts are not.
+  public let people: NodePeople
+  /// Told to this address alone.
+  public let recipient: JID?
   public let forms = FormSlot()
 
   public init(
-    owner: Party, node: String, kind: Kind, configuration: NodeConfiguration, isLast: Bool = false
+    owner: Party, node: String, kind: Kind, configuration: NodeConfiguration, isLast: Bool = false,
+    people: NodePeople = NodePeople(), recipient: JID? = nil
   ) {
     self.owner = owner
     self.node = node
     self.kind = kind
     self.configuration = configuration
     self.isLast = isLast
+    self.people = people
+    self.recipient = recipient
   }
 }
 
-/// What somebody does to a node. It is the author's own: there is no way to name
-/// somebody else's, so nobody else publishes (XEP-0163 2.2).
+/// What an owner does to a node. It is the author's own: there is no way to name
+/// somebody else's. What others may do is a `NodeVisit`.
 public enum NodeIntent: Sendable {
   /// Makes the node if there is none (XEP-0060 7.1.4).
   case publish(NodePublication)
@@ -234,6 +259,12 @@ public enum NodeIntent: Sendable {
   case delete(node: String)
   case create(node: String, [NodeOption])
   case configure(node: String, [NodeOption])
+  /// nil: none.
+  case affiliate(node: String, [BareJID: NodeAffiliation?])
+  /// Answers who asked, and ends subscriptions (nil). Nobody is subscribed who has
+  /// not asked: `Receipt.value` is a `[JID: NodeSubscription.State?]` of those that
+  /// could not be changed, as they are.
+  case subscribers(node: String, [JID: NodeSubscription.State?])
   /// The whole list of bookmarks, as clients write it that know no items.
   case bookmarks(BookmarksDraft)
 }
@@ -268,5 +299,12 @@ public struct KeepsakeDraft: Sendable {
   public init(name: String, bytes: [UInt8]?) {
     self.name = name
     self.bytes = bytes
+  }
+}
+
+extension Node {
+  /// Whether what this node holds stands elsewhere too: with the user's rooms, marks or profile.
+  static func isView(_ name: String) -> Bool {
+    name == Bookmark.node || name == Displayed.node || ProfileNode(rawValue: name) != nil
   }
 }

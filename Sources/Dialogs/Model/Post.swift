@@ -72,6 +72,10 @@ public enum Intent: Sendable {
   case room(RoomIntent)
   /// Anything about what the author publishes. `Receipt.isRepeat`: nothing changed.
   case node(NodeIntent)
+  /// What the author does at a node of somebody else.
+  case visit(NodeVisit)
+  /// What the author wants to find in their archive (XEP-0441).
+  case archivePreferences(ArchivePreferences)
   /// What the author's clients keep for themselves, all or none of it.
   case keep([KeepsakeDraft])
   /// A session arrives: it is registered with the hub at one exact position.
@@ -163,7 +167,10 @@ public struct MarkerDraft: Sendable {
 
 /// What changes in a profile; nil leaves as it is.
 public struct ProfileDraft: Sendable {
+  /// What others call the user.
   public var displayName: String??
+  /// `.some(nil)`: as `displayName`.
+  public var fullName: String??
   public var status: String??
   public var metadata: String??
   /// The new avatar; `.some(nil)` removes it.
@@ -172,10 +179,11 @@ public struct ProfileDraft: Sendable {
   public var vCard: [UInt8]?
 
   public init(
-    displayName: String?? = nil, status: String?? = nil, metadata: String?? = nil, avatar: Avatar?? = nil,
-    vCard: [UInt8]? = nil
+    displayName: String?? = nil, fullName: String?? = nil, status: String?? = nil, metadata: String?? = nil,
+    avatar: Avatar?? = nil, vCard: [UInt8]? = nil
   ) {
     self.displayName = displayName
+    self.fullName = fullName
     self.status = status
     self.metadata = metadata
     self.avatar = avatar

@@ -20,6 +20,7 @@ struct Judge {
 
   private var users: [BareJID: CachedUser?] = [:]
   private var blocks: [UserID: [BlockPattern]] = [:]
+  private var preferences: [UserID: ArchivePreferences?] = [:]
   private var dialogs: [Pair: DialogState] = [:]
   private var dirty: [DialogState] = []
   private var handled: [StreamNonce: UInt32] = [:]
@@ -107,6 +108,7 @@ struct Judge {
     news = []
     users = [:]
     blocks = [:]
+    preferences = [:]
     dialogs = [:]
     dirty = []
     handled = [:]
@@ -118,6 +120,7 @@ struct Judge {
   mutating func take() -> [News] {
     if users.count > Limits.cachedUsersMax { users = [:] }
     if blocks.count > Limits.cachedUsersMax { blocks = [:] }
+    if preferences.count > Limits.cachedUsersMax { preferences = [:] }
     if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
     rooms.settled()
     arriving.removeAll(keepingCapacity: true)
@@ -154,6 +157,8 @@ struct Judge {
     case .openDialog(let address): try openDialog(post, address, writer)
     case .room(let intent): try room(post, intent, writer)
     case .node(let intent): try node(post, intent, writer)
+    case .visit(let act): try visit(post, act, writer)
+    case .archivePreferences(let preferences): try setArchivePreferences(post, preferences, writer)
     case .keep(let drafts): try keep(post, drafts, writer)
     case .attend(let attendance): try attend(post, attendance, writer)
     case .signal(let signal, let target):
@@ -179,6 +184,7 @@ struct Judge {
       // Work may have changed anything that is cached.
       users = [:]
       blocks = [:]
+      preferences = [:]
       rooms.forget()
       settle(post, receipt)
     }
@@ -242,6 +248,16 @@ struct Judge {
     try writer.setBlocks(patterns, of: user)
     blocks[user] = patterns
   }
+
+  /// nil: none were set.
+  mutating func archivePreferences(of user: UserID, _ writer: any StoreWriter) throws -> ArchivePreferences? {
+    if let known = preferences[user] { return known }
+    let found = try ArchivePreferences.of(user, writer)
+    preferences[user] = .some(found)
+    return found
+  }
+
+  mutating func remember(_ wish: ArchivePreferences?, of user: UserID) { preferences[user] = .some(wish) }
 
   /// XEP-0191 3.3: the blocker is told so; the blocked sees an absent user.
   mutating func checkBlocks(_ author: Party, resource: String?, _ peer: Party, _ writer: any StoreWriter) throws {
@@ -349,6 +365,7 @@ struct Judge {
         .overloaded, "too-many-sessions",
         "This user has \(Limits.sessionsPerUserMax) sessions already; close one first.")
     }
+    if user.profile.displayName != nil || user.profile.avatarHash != nil { try show(user, post.author, writer) }
     let card = try Card(
       user: user,
       contacts: Dictionary(writer.contacts(of: user.id).map { ($0.address, $0) }, uniquingKeysWith: { $1 }),

@@ -88,13 +88,16 @@ extension Judge {
           sequence: isShown ? state.dialog.sequence : 0, content: content, envelope: envelope, traits: traits,
           reference: reference, mentions: mentions)),
       id: realms.entryID(position, in: author.realm))
-    var row: FeedRow.Traits = traits.contains(.archived) ? .archived : []
+    let archived =
+      try traits.contains(.archived) ? archived(envelope, by: author, at: place, writer) : (author: false, peer: false)
+    var row: FeedRow.Traits = []
     // What occupants whisper is no app's: this, and a dialog that no list has.
     if state.dialog.kind == .whispered || (!isShown && !changes) { row.insert(.unfollowed) }
-    var feeds = [FeedRow(user: author.id, traits: row)]
+    var feeds = [FeedRow(user: author.id, traits: archived.author ? row.union(.archived) : row)]
     let peer = state.dialog.peer(of: author.id)
     if peer.id != author.id {
       row.insert(.inbound)
+      if archived.peer { row.insert(.archived) }
       if traits.contains(.replayed) { row.insert(.replayed) }
       feeds.append(FeedRow(user: peer.id, traits: row))
     }
@@ -107,7 +110,10 @@ extension Judge {
   mutating func marker(_ post: Post, _ draft: MarkerDraft, _ writer: any StoreWriter) throws {
     let reader = post.author
     let peer = try reachable(draft.with, for: reader, writer)
-    try checkBlocks(reader, resource: draft.stanza?.envelope.fromResource, peer, writer)
+    // What is read in private does not reach the other side.
+    if !draft.isPrivate {
+      try checkBlocks(reader, resource: draft.stanza?.envelope.fromResource, peer, writer)
+    }
     let (state, _) = try dialog(of: reader, and: peer, writer)
     guard let target = try resolve(draft.target, by: peer, in: state, for: reader, writer),
       case .message(let message) = target.fact
@@ -123,7 +129,8 @@ extension Judge {
     var receipt = Receipt(position: head)
     receipt.dialog = state.dialog
     // Forward only; a late or repeated marker changes nothing.
-    guard target.position > was else {
+    let isSaidNow = try draft.kind == .displayed && !draft.isPrivate && isUntold(mark, at: target.position, writer)
+    guard target.position > was || isSaidNow else {
       if let stanza = draft.stanza { return try relay(post, stanza, kind: draft.kind, to: peer, in: state, writer) }
       receipt.isRepeat = true
       return settle(post, receipt)
@@ -160,11 +167,17 @@ extension Judge {
           targetID: (asked?.entry ?? target).id, targetStanzaID: (asked?.message ?? message).envelope.id,
           stanza: stanza, told: !draft.isPrivate, asked: !draft.isPrivate && mayTell)),
       id: realms.entryID(position, in: reader.realm))
-    let kept: FeedRow.Traits = stanza?.traits.contains(.archived) == true ? [.mark, .archived] : [.mark]
-    var feeds = [FeedRow(user: reader.id, traits: kept)]
-    if !draft.isPrivate, peer.id != reader.id { feeds.append(FeedRow(user: peer.id, traits: kept.union(.inbound))) }
+    var archived = (author: false, peer: false)
+    if let stanza, stanza.traits.contains(.archived) {
+      archived = try self.archived(stanza.envelope, by: reader, at: .peer(peer), writer)
+    }
+    var feeds = [FeedRow(user: reader.id, traits: archived.author ? [.mark, .archived] : [.mark])]
+    if !draft.isPrivate, peer.id != reader.id {
+      feeds.append(FeedRow(user: peer.id, traits: archived.peer ? [.mark, .archived, .inbound] : [.mark, .inbound]))
+    }
     try writer.insert(entry, feeds: feeds, key: nil)
     tell(.entry(entry, author: session(of: post)))
+    if draft.kind == .displayed, !isSaidNow { try tellDisplayed(target.id, of: peer.address, by: reader, writer) }
     receipt.position = head
     receipt.entry = entry
     receipt.dialog = state.dialog

@@ -3,8 +3,9 @@ import Addresses
 /// What a user publishes (XEP-0163, XEP-0060 6 to 8). Theory:
 ///
 /// A node is its author's own: intents name no owner, so that nobody can write
-/// to somebody else's. Who may read is the node's configuration; the doors ask
-/// it (`NodeConfiguration.denial`) for who comes to read, the hub for who is told.
+/// to somebody else's. What others may do there is a visit (`NodeVisits.swift`).
+/// Who may read is the node's configuration; the doors ask it
+/// (`NodeConfiguration.denial`) for who comes to read, the hub for who is told.
 ///
 /// An item is a row that is overwritten, and an entry in the self dialog that
 /// says when. The entry of an item that is overwritten or goes is erased, like
@@ -21,6 +22,8 @@ extension Judge {
     case .delete(let node): try delete(post, node, writer)
     case .create(let node, let options): try create(post, node, options, writer)
     case .configure(let node, let options): try configure(post, node, options, writer)
+    case .affiliate(let node, let changes): try affiliate(post, node, changes, writer)
+    case .subscribers(let node, let changes): try setSubscribers(post, node, changes, writer)
     case .bookmarks(let draft): try setBookmarks(post, draft, writer)
     }
   }
@@ -28,6 +31,9 @@ extension Judge {
   // MARK: Items
 
   private mutating func publish(_ post: Post, _ draft: NodePublication, _ writer: any StoreWriter) throws {
+    if draft.node == Displayed.node, let item = draft.item {
+      return try publishDisplayed(post, draft, item, writer)
+    }
     let owner = post.author
     var node: Node
     if let known = try writer.node(try Self.name(draft.node), of: owner.id) {
@@ -39,7 +45,9 @@ extension Judge {
       node = try newNode(draft.node, of: owner, draft.conditions, writer)
     }
     if let item = draft.item {
-      try put(item, in: &node, of: owner, writer)
+      try check(item, of: owner, writer)
+      try put(item.stored, in: &node, of: owner, writer)
+      try follow(node.name, item.content, by: post, writer)
     } else if node.configuration.persistsItems {
       throw Problem.itemRequired
     } else {
@@ -51,24 +59,31 @@ extension Judge {
 
   /// One item becomes what it is to be, and whoever is interested is told.
   /// Refuses before it writes.
+  ///
+  /// - Parameters:
+  ///   - publisher: nil: the owner.
+  ///   - isMirror: the server writes what the user said elsewhere: it is bounded there, and refused nowhere else.
   mutating func put(
-    _ item: NodePublication.Item, in node: inout Node, of owner: Party, _ writer: any StoreWriter
+    _ item: NodePublication.Item, in node: inout Node, of owner: Party, publisher: BareJID? = nil,
+    isMirror: Bool = false,
+    _ writer: any StoreWriter
   ) throws {
-    try check(item, in: node)
+    if !isMirror { try check(item, in: node) }
     let configuration = node.configuration
     guard configuration.persistsItems else {
       try writer.put(node)
-      let event = NodeItem(id: item.id, content: item.content, position: head, time: time)
+      let event = NodeItem(id: item.id, content: item.content, position: head, time: time, publisher: publisher)
       return try tell(.published(event), of: node, by: owner, writer)
     }
     let old = try writer.item(item.id, in: node.name, of: owner.id)
     let surplus = old == nil ? max(0, node.itemCount + 1 - configuration.capacity) : 0
-    if surplus > 0, configuration.whenFull == .reject { throw Problem.nodeFull }
+    if surplus > 0, configuration.whenFull == .reject, !isMirror { throw Problem.nodeFull }
     let oldest =
       surplus > 0 ? try writer.items(in: node.name, of: owner.id, newest: false, limit: surplus) : []
     let freed = (old?.content.byteCount ?? 0) + oldest.reduce(0) { $0 + $1.content.byteCount }
     let growth = item.content.byteCount - freed
-    if growth > 0, try writer.published(by: owner.id).bytes + growth > Limits.publishedBytesMax {
+    let most = publisher == nil ? Limits.publishedBytesMax : Limits.publishedWithOthersBytesMax
+    if growth > 0, !isMirror, try writer.published(by: owner.id).bytes + growth > most {
       throw Problem.publishedTooMuch
     }
 
@@ -79,7 +94,8 @@ extension Judge {
     }
     let entry = try insertOwn(
       .node(NodeChange(node: node.name, item: item.id, act: .published)), of: owner, at: nextPosition(), writer)
-    let stored = NodeItem(id: item.id, content: item.content, position: entry.position, time: entry.time)
+    let stored = NodeItem(
+      id: item.id, content: item.content, position: entry.position, time: entry.time, publisher: publisher)
     try writer.put(stored, in: node.name, of: owner.id)
     node.itemCount += (old == nil ? 1 : 0) - oldest.count
     node.byteCount += growth
@@ -100,8 +116,11 @@ extension Judge {
     case .opaque: if node.name == Bookmark.node { throw Problem.payloadInvalid }
     case .bookmark(let bookmark):
       guard node.name == Bookmark.node, bookmark.address.description == item.id else { throw Problem.payloadInvalid }
+    case .displayed: guard node.name == Displayed.node else { throw Problem.payloadInvalid }
     case .bookmarks: throw Problem.payloadInvalid
+    case .nickname, .avatar, .avatarMetadata, .card: break
     }
+    try Self.check(item, in: node.name)
   }
 
   private mutating func retract(
@@ -112,6 +131,7 @@ extension Judge {
     guard let item = try writer.item(id, in: name, of: post.author.id) else { throw Problem.itemUnknown }
     try remove(item, from: &node, of: post.author, notifies: notifies, writer)
     if name == Bookmark.node { try unbookmarked(id, by: post, writer) }
+    try follow(name, nil, by: post, writer)
     settle(post)
   }
 
@@ -135,7 +155,7 @@ extension Judge {
   }
 
   /// The entry that published it.
-  private mutating func erase(_ item: NodeItem, of owner: Party, _ writer: any StoreWriter) throws {
+  mutating func erase(_ item: NodeItem, of owner: Party, _ writer: any StoreWriter) throws {
     try writer.erase(item.position, in: dialog(of: owner, and: owner, writer).state.dialog.id)
   }
 
@@ -146,6 +166,7 @@ extension Judge {
     try writer.put(node)
     try record(NodeChange(node: name, item: nil, act: .purged), of: post.author, writer)
     try tell(.purged, of: node, by: post.author, writer)
+    try follow(name, nil, by: post, writer)
     settle(post)
   }
 
@@ -175,7 +196,10 @@ extension Judge {
   private mutating func configure(
     _ post: Post, _ name: String, _ options: [NodeOption], _ writer: any StoreWriter
   ) throws {
-    var node = try find(name, of: post.author, writer)
+    // A view is there without having been made.
+    var node =
+      try name == Displayed.node && writer.node(name, of: post.author.id) == nil
+      ? newNode(name, of: post.author, [], writer) : find(name, of: post.author, writer)
     let was = node.configuration
     for option in options { option.apply(to: &node.configuration) }
     try check(node)
@@ -192,6 +216,9 @@ extension Judge {
       }
     }
     try writer.put(node)
+    if node.configuration.access != was.access || node.configuration.groups != was.groups {
+      try review(node, of: post.author, try writer.people(of: name, of: post.author.id), writer)
+    }
     if node.configuration.notifiesConfiguration { try tell(.configured, of: node, by: post.author, writer) }
     settle(post, receipt)
   }
@@ -199,17 +226,19 @@ extension Judge {
   private mutating func delete(_ post: Post, _ name: String, _ writer: any StoreWriter) throws {
     var node = try find(name, of: post.author, writer)
     try clear(&node, of: post.author, writer)
+    let people = try writer.people(of: name, of: post.author.id)
     try writer.removeNode(name, of: post.author.id)
     try record(NodeChange(node: name, item: nil, act: .deleted), of: post.author, writer)
     if node.configuration.notifiesDelete {
-      try tell(.deleted, of: node, by: post.author, writer)
+      try tell(.deleted, of: node, by: post.author, people: people, writer)
     } else {
       try tellList(of: node, by: post.author, writer)
     }
+    try follow(name, nil, by: post, writer)
     settle(post)
   }
 
-  private func find(_ name: String, of owner: Party, _ writer: any StoreWriter) throws -> Node {
+  func find(_ name: String, of owner: Party, _ writer: any StoreWriter) throws -> Node {
     guard let node = try writer.node(try Self.name(name), of: owner.id) else { throw Problem.nodeUnknown }
     return node
   }
@@ -241,9 +270,16 @@ extension Judge {
 
   private func check(_ node: Node) throws(Problem) {
     let configuration = node.configuration
-    // Which rooms somebody is in is theirs to know.
-    if node.name == Bookmark.node, configuration.access != .whitelist || !configuration.persistsItems {
-      throw Problem(.malformed, "option-invalid", "Bookmarks are kept, and their owner's alone.")
+    // Which rooms somebody is in, and what they have read, is theirs to know.
+    let isOwners = node.name == Bookmark.node || node.name == Displayed.node
+    if isOwners,
+      configuration.access != .whitelist || !configuration.persistsItems || configuration.publishers != .publishers
+    {
+      throw Problem(.malformed, "option-invalid", "This node is kept, and its owner's alone.")
+    }
+    // What others see of somebody is kept.
+    if ProfileNode(rawValue: node.name) != nil, !configuration.persistsItems {
+      throw Problem(.malformed, "option-invalid", "The items of this node are kept.")
     }
     if let max = configuration.itemsMax, max < 1 {
       throw Problem(.malformed, "option-invalid", "A node has at least one item, or keeps none.")
@@ -260,22 +296,25 @@ extension Judge {
 
   // MARK: Telling
 
-  private mutating func tell(
-    _ kind: NodeEvent.Kind, of node: Node, by owner: Party, _ writer: any StoreWriter
+  /// - Parameter people: nil: as they are stored.
+  mutating func tell(
+    _ kind: NodeEvent.Kind, of node: Node, by owner: Party, people: NodePeople? = nil, _ writer: any StoreWriter
   ) throws {
     if node.configuration.notifies {
-      let event = NodeEvent(owner: owner, node: node.name, kind: kind, configuration: node.configuration)
-      tell(.node(event, try card(of: owner, for: node.configuration, writer)))
+      let people = try people ?? writer.people(of: node.name, of: owner.id)
+      let event = NodeEvent(
+        owner: owner, node: node.name, kind: kind, configuration: node.configuration, people: people)
+      // Nobody but the owner reads a white list on which nobody stands.
+      let isAlone = node.configuration.access == .whitelist && people.isEmpty
+      tell(.node(event, isAlone ? nil : try card(of: owner, writer)))
     }
     try tellList(of: node, by: owner, writer)
   }
 
-  /// Who is told of what somebody publishes while they are away.
-  private func card(
-    of owner: Party, for configuration: NodeConfiguration, _ writer: any StoreWriter
-  ) throws -> Card? {
-    guard configuration.access != .whitelist, hub.card(of: owner.id) == nil, let user = try writer.user(owner.id)
-    else { return nil }
+  /// Who is told of what somebody publishes while they are away: whom they know and
+  /// whom they block. nil: they are not away, and the hub knows.
+  func card(of owner: Party, _ writer: any StoreWriter) throws -> Card? {
+    guard hub.card(of: owner.id) == nil, let user = try writer.user(owner.id) else { return nil }
     let contacts = try writer.contacts(of: owner.id).map { ($0.address, $0) }
     return Card(
       user: user, contacts: Dictionary(contacts, uniquingKeysWith: { $1 }), blocks: try writer.blocks(of: owner.id),

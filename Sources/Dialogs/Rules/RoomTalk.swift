@@ -346,7 +346,8 @@ extension Judge {
       throw Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: "read")
     }
     let was = draft.kind == .delivered ? mark.delivered : mark.displayed
-    guard target.position > was else {
+    let isSaidNow = try draft.kind == .displayed && told && isUntold(mark, at: target.position, writer)
+    guard target.position > was || isSaidNow else {
       receipt.isRepeat = true
       return settle(post, receipt)
     }
@@ -371,6 +372,10 @@ extension Judge {
     rooms.remember(mark, in: state)
     try writer.put(mark, superseded: superseded)
     tell(.entry(entry, author: session(of: post)))
+    if draft.kind == .displayed, !isSaidNow {
+      try tellDisplayed(
+        target.id, of: state.room.address, archive: state.room.address, by: reader, writer)
+    }
     receipt.position = head
     receipt.entry = entry
     receipt.room = state.room

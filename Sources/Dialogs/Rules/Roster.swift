@@ -1,6 +1,6 @@
 import Addresses
 
-/// Roster items, subscriptions, blocks and profiles: every change is an entry
+/// Roster items, subscriptions and blocks: every change is an entry
 /// in its owner's self dialog, and its position is the roster's version.
 extension Judge {
   // MARK: Items
@@ -89,6 +89,7 @@ extension Judge {
     // The card first: who reacts to the entry sees the roster after it.
     tell(.card(owner.id, { $0.applying(change) }))
     tell(.entry(entry, author: nil))
+    try reviewSubscriptions(of: contact.address, with: owner, writer)
   }
 
   private mutating func showPresence(of user: Party, to viewer: UserID?, before: Bool, after: Bool) {
@@ -270,52 +271,6 @@ extension Judge {
     else { return }
     tell(.presence(of: owner.id, to: peer, available: available))
   }
-
-  // MARK: Profile
-
-  mutating func profile(_ post: Post, _ draft: ProfileDraft, _ writer: any StoreWriter) throws {
-    guard var user = try writer.user(post.author.id) else { throw Problem.unreachable }
-    if let name = draft.displayName { user.profile.displayName = name }
-    if let status = draft.status { user.profile.status = status }
-    if let metadata = draft.metadata { user.profile.metadata = metadata }
-    try check(user.profile)
-    if let vCard = draft.vCard, vCard.count > Limits.vCardBytesMax {
-      throw Problem(.tooLarge, "vcard-too-large", "A vCard has at most \(Limits.vCardBytesMax) bytes.")
-    }
-    if let avatar = draft.avatar {
-      if let avatar, avatar.bytes.count > Limits.avatarBytesMax {
-        throw Problem(
-          .tooLarge, "avatar-too-large", "An avatar has at most \(Limits.avatarBytesMax) bytes.", field: "avatar")
-      }
-      user.profile.avatarHash = avatar?.hash
-      try writer.setVault(user.id, node: Vault.avatar, item: Vault.bytes, avatar?.bytes)
-      try writer.setVault(user.id, node: Vault.avatar, item: Vault.mediaType, avatar.map { Array($0.mediaType.utf8) })
-    }
-    if let vCard = draft.vCard {
-      try writer.setVault(user.id, node: Vault.vCard, item: Vault.bytes, vCard.isEmpty ? nil : vCard)
-    }
-    try writer.update(user)
-    let entry = try insertOwn(.profile(user.profile), of: post.author, at: nextPosition(), writer)
-    let after = user
-    tell(
-      .card(user.id) {
-        Card(user: after, contacts: $0.contacts, blocks: $0.blocks, rosterVersion: $0.rosterVersion)
-      })
-    tell(.entry(entry, author: nil))
-    tell(.signal(.profile(post.author, user.profile), session(of: post), post.author, .subscribers))
-    settle(post)
-  }
-
-  private func check(_ profile: Profile) throws(Problem) {
-    for (field, value, bound) in [
-      ("name", profile.displayName, Limits.displayNameBytesMax), ("status", profile.status, Limits.statusBytesMax),
-      ("metadata", profile.metadata, Limits.metadataBytesMax),
-    ] {
-      if let value, value.utf8.count > bound {
-        throw Problem(.tooLarge, "\(field)-too-long", "\(field) has at most \(bound) bytes.", field: field)
-      }
-    }
-  }
 }
 
 /// Where things lie in a user's vault.
@@ -324,10 +279,18 @@ public enum Vault {
   public static let avatar = "avatar"
   public static let bytes = "bytes"
   public static let mediaType = "type"
+  /// What of a profile stands nowhere else.
+  public static let profile = "profile"
+  /// In UTF-8.
+  public static let fullName = "full-name"
+  /// That the profile stands in its nodes.
+  public static let shown = "shown"
   /// What clients keep for themselves (XEP-0049), by name.
   public static let keepsakes = "private"
   /// What a list of bookmarks holds beside rooms, under `bytes`.
   public static let bookmarks = "bookmarks"
+  /// `ArchivePreferences`, under `bytes`.
+  static let archive = "archive"
 }
 
 extension ContactChange {

@@ -4,6 +4,8 @@ public enum NS {
   public static let address: StaticString = "http://jabber.org/protocol/address"
   /// XEP-0133.
   public static let admin: StaticString = "http://jabber.org/protocol/admin"
+  /// XEP-0398.
+  public static let avatarConversion: StaticString = "urn:xmpp:pep-vcard-conversion:0"
   /// XEP-0084.
   public static let avatarData: StaticString = "urn:xmpp:avatar:data"
   /// XEP-0084.

@@ -13,7 +13,7 @@ import XMPP
 struct Archive: Feature {
   static let xep = XEP(
     313, "1.1.3", "Message Archive Management",
-    note: "of users and of rooms; `<count/>` is left out (4.3.2); no preferences (XEP-0441)")
+    note: "of users and of rooms; `<count/>` is left out (4.3.2)")
 
   static let query = Name("query", NS.mam)
   private static let metadata = Name("metadata", NS.mam)
@@ -69,6 +69,7 @@ struct Archive: Feature {
       writer.close()
     }
     field("include-groupchat", "boolean")
+    field(FullTextSearch.field, "text-single")
     writer.close()
     writer.close()
   }
@@ -119,7 +120,17 @@ struct Archive: Feature {
     into writer: inout ElementWriter
   ) {
     guard let message = entry.archived else { return }
-    write(entry, queryID: queryID, from: user.address, to: to, into: &writer) {
+    write(from: user.address, to: to, into: &writer) {
+      writeResult(entry, message, queryID: queryID, for: user, occupantID, into: &$0)
+    }
+  }
+
+  /// The same without the message around it.
+  static func writeResult(
+    _ entry: Entry, _ message: Message, queryID: String?, for user: Party,
+    _ occupantID: (UserID, RoomName) -> String, into writer: inout ElementWriter
+  ) {
+    writeResult(entry, queryID: queryID, into: &writer) {
       if entry.whisper != nil, entry.author != user {
         return Outbound.writeWhisper(
           of: entry, message, to: user.address.description, withStanzaID: false, isDelayed: false, viewer: user,
@@ -131,20 +142,25 @@ struct Archive: Feature {
     }
   }
 
-  private static func write(
-    _ entry: Entry, queryID: String?, from archive: BareJID, to: String, into writer: inout ElementWriter,
-    _ stanza: (inout ElementWriter) -> Void
+  static func write(
+    from archive: BareJID, to: String, into writer: inout ElementWriter, _ content: (inout ElementWriter) -> Void
   ) {
     writer.open(.message)
     writer.attribute("to", to)
     writer.attribute("from", archive.description)
+    content(&writer)
+    writer.close()
+  }
+
+  static func writeResult(
+    _ entry: Entry, queryID: String?, into writer: inout ElementWriter, _ stanza: (inout ElementWriter) -> Void
+  ) {
     writer.open(result)
     writer.attribute("queryid", queryID)
     writer.attribute("id", entry.id.description)
     writer.open(.forwarded)
     Delay.write(entry.time, into: &writer)
     stanza(&writer)
-    writer.close()
     writer.close()
     writer.close()
   }
@@ -184,8 +200,10 @@ struct Archive: Feature {
         let (session, to, queryID) = (turn.session, turn.jid.description, request.queryID)
         for entry in request.isFlipped ? page.entries.reversed() : page.entries {
           session.send { writer in
-            write(entry, queryID: queryID, from: room.address, to: to, into: &writer) {
-              RoomOutbound.forwarded(entry, withAddress: showsAddress, parley, into: &$0)
+            write(from: room.address, to: to, into: &writer) {
+              writeResult(entry, queryID: queryID, into: &$0) {
+                RoomOutbound.forwarded(entry, withAddress: showsAddress, parley, into: &$0)
+              }
             }
           }
         }
@@ -245,7 +263,7 @@ struct Archive: Feature {
 
 extension Entry {
   /// The stanza that the archive keeps of it; nil: none.
-  fileprivate var archived: Message? {
+  var archived: Message? {
     switch fact {
     case .message(let message): message
     case .marker(let marker): marker.stanza
@@ -254,7 +272,7 @@ extension Entry {
     }
   }
 
-  fileprivate var weight: Int {
+  var weight: Int {
     guard let content = archived?.content else { return 0 }
     return content.extras.count + (content.extras.isEmpty ? content.text.utf8.count : 0) + DoorLimits.archiveResultBytes
   }
@@ -269,6 +287,8 @@ struct ArchiveRequest: Sendable {
   var end: Dialogs.Timestamp?
   /// Exactly these, ascending.
   var ids: [Position]?
+  /// XEP-0431; nil: whatever they say.
+  var text: String?
   /// Bounds that must be in the archive.
   var anchors: Set<Position> = []
   var after = Position.zero
@@ -319,10 +339,14 @@ struct ArchiveRequest: Sendable {
           var found: Set<Position> = []
           for id in field.values where !id.isEmpty { found.insert(try open(id)) }
           if !found.isEmpty { ids = found.sorted() }
+        case "{urn:xmpp:fulltext:0}fulltext": text = try FullTextSearch.read(value)
         case "include-groupchat": _ = try form.boolean("include-groupchat")
         default: throw StanzaError(.featureNotImplemented, "the field '\(field.name ?? "")' is not known here")
         }
       }
+    }
+    if ids != nil, text != nil {
+      throw StanzaError(.featureNotImplemented, "single messages are not searched (XEP-0431)")
     }
     if let set = try query.payload(ResultSetRequest.self) {
       if set.index != nil { throw StanzaError(.featureNotImplemented, "pages are asked for by id (XEP-0059 2.5)") }
@@ -352,7 +376,7 @@ struct ArchiveRequest: Sendable {
   func page(of room: DialogID, after floor: Position, _ reader: any StoreReader) throws -> ArchivePage? {
     // What lies before the floor is not there for this reader.
     if let ids, ids.contains(where: { $0 <= floor }) { return nil }
-    return try page(with: nil, after: floor) { try reader.archive(of: room, $0) }
+    return try page(with: nil, after: floor, reader) { try reader.archive(of: room, $0) }
   }
 
   /// The page of a user's archive, ascending; nil: an id is not in it. On a
@@ -361,12 +385,12 @@ struct ArchiveRequest: Sendable {
     var dialog: DialogID?
     if let with {
       guard let found = try Self.dialog(of: user, with: with.bare, reader) else {
-        let known = try hasAnchors { try reader.archive(of: user.id, $0) }
+        let known = try hasAnchors(reader) { try reader.archive(of: user.id, $0) }
         return known && ids == nil ? ArchivePage(entries: [], complete: true) : nil
       }
       dialog = found
     }
-    return try page(with: dialog, after: .zero) { try reader.archive(of: user.id, $0) }
+    return try page(with: dialog, after: .zero, reader) { try reader.archive(of: user.id, $0) }
   }
 
   /// With a user, or with a room: then it is what was whispered there.
@@ -376,9 +400,10 @@ struct ArchiveRequest: Sendable {
   }
 
   private func page(
-    with dialog: DialogID?, after floor: Position, _ archive: (ArchiveQuery) throws -> ArchivePage
+    with dialog: DialogID?, after floor: Position, _ reader: any StoreReader,
+    _ archive: (ArchiveQuery) throws -> ArchivePage
   ) throws -> ArchivePage? {
-    guard try hasAnchors(archive) else { return nil }
+    guard try hasAnchors(reader, archive) else { return nil }
     if let ids { return try page(ids, in: dialog, archive) }
     // Asked for nothing, one entry tells whether there is anything.
     var query = ArchiveQuery(limit: max(1, limit))
@@ -386,6 +411,7 @@ struct ArchiveRequest: Sendable {
     query.withResource = with?.resource
     query.start = start
     query.end = end
+    query.text = text
     query.after = max(after, floor)
     query.before = before
     query.backwards = isBackward
@@ -393,11 +419,16 @@ struct ArchiveRequest: Sendable {
     return limit == 0 ? ArchivePage(entries: [], complete: page.entries.isEmpty) : cut(page)
   }
 
-  private func hasAnchors(_ archive: (ArchiveQuery) throws -> ArchivePage) throws -> Bool {
+  /// What has gone since it was given out still says where the client stands: a
+  /// marker, say, that was the last of the archive until a later one took its place.
+  private func hasAnchors(
+    _ reader: any StoreReader, _ archive: (ArchiveQuery) throws -> ArchivePage
+  ) throws -> Bool {
     if anchors.isEmpty { return true }
     var check = ArchiveQuery(limit: anchors.count)
     check.positions = anchors.sorted()
-    return try archive(check).entries.count == anchors.count
+    let missing = anchors.subtracting(try archive(check).entries.map(\.position))
+    return try missing.allSatisfy { try !reader.hasEntry(at: $0) }
   }
 
   /// Single messages: all must be there (4.1.3); other filters pick among them.

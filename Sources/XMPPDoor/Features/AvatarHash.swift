@@ -7,7 +7,8 @@ import XMPP
 /// server as XEP-0398 4 wants it, so that no client has to fetch its own vCard
 /// for that at every login.
 struct AvatarHash: Feature {
-  static let xep = XEP(153, "1.1.1", "vCard-Based Avatars", note: "the server puts the hash in (XEP-0398 4)")
+  static let xep = XEP(
+    153, "1.1.1", "vCard-Based Avatars", note: "the server puts the hash in (XEP-0398 4), in rooms too")
 
   private static let update = Name("x", NS.vCardUpdate)
   private static let photo = Name("photo", NS.vCardUpdate)
@@ -22,22 +23,24 @@ struct AvatarHash: Feature {
   /// - Parameters:
   ///   - profile: the sender's; nil: unknown, and nothing is changed.
   ///   - isAvailable: only available presence carries a hash.
+  ///   - isLeftOut: children that are not written at all.
   static func writeChildren(
-    of presence: Element, profile: Profile?, isAvailable: Bool, into writer: inout ElementWriter
+    of presence: Element, profile: Profile?, isAvailable: Bool,
+    except isLeftOut: (Element) -> Bool = { _ in false }, into writer: inout ElementWriter
   ) {
-    guard isAvailable, let profile else { return writer.children(of: presence) }
+    guard isAvailable, let profile else { return writer.children(of: presence, except: isLeftOut) }
     let said = presence.first(update)
     switch (said?.first(photo), profile.avatarHash) {
     case (let photo?, _) where !photo.hasText:
       // "I have none": theirs to say.
-      writer.children(of: presence)
-    case (.some, nil): writer.children(of: presence)
+      writer.children(of: presence, except: isLeftOut)
+    case (.some, nil): writer.children(of: presence, except: isLeftOut)
     case (nil, nil):
       // "Not ready yet" is overwritten; saying nothing stays so.
-      writer.children(of: presence) { $0.is(update) }
+      writer.children(of: presence) { $0.is(update) || isLeftOut($0) }
       if said != nil { write(nil, into: &writer) }
     case (_, let hash?):
-      writer.children(of: presence) { $0.is(update) }
+      writer.children(of: presence) { $0.is(update) || isLeftOut($0) }
       write(hash, into: &writer)
     }
   }

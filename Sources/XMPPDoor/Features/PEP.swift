@@ -13,8 +13,7 @@ import XMPP
 struct PEP: Feature {
   static let xep = XEP(
     163, "1.2.2", "Personal Eventing Protocol",
-    note:
-      "subscribed is who sees the presence (no explicit subscriptions, 5); no replyto addresses (4.3.1)"
+    note: "no replyto addresses (4.3.1); directed presence subscribes to nothing"
   )
 
   func register(in table: inout FeatureTable) {
@@ -27,90 +26,48 @@ struct PEP: Feature {
     table.advertise("\(NS.pubsub)#pubsub-on-a-jid", on: [.account])
 
     table.iq(.get, .pubsub, to: [.account, .user]) { (turn, pubsub) throws(StanzaError) in
-      guard case .items(let request) = try PubsubRequest(pubsub, isSet: false) else { return }
-      Self.items(turn, request)
+      try Self.read(turn, try PubsubRequest(pubsub, isSet: false))
     }
     table.iq(.set, .pubsub, to: [.account]) { (turn, pubsub) throws(StanzaError) in
       try Self.change(turn, try PubsubRequest(pubsub, isSet: true))
     }
+    table.iq(.set, .pubsub, to: [.user]) { (turn, pubsub) throws(StanzaError) in
+      try Self.visit(turn, try PubsubRequest(pubsub, isSet: true))
+    }
     table.iq(.get, .pubsubOwner, to: [.account]) { (turn, pubsub) throws(StanzaError) in
-      Self.configuration(turn, try OwnerRequest(pubsub, isSet: false))
+      try Self.look(turn, try OwnerRequest(pubsub, isSet: false))
     }
     table.iq(.set, .pubsubOwner, to: [.account]) { (turn, pubsub) throws(StanzaError) in
       try Self.own(turn, try OwnerRequest(pubsub, isSet: true))
     }
-    // 2.2; XEP-0060 7.1.3.1, 8.2.3.2 and alike: other users' nodes are theirs.
-    table.iq(.set, .pubsub, to: [.user]) { (_, pubsub) throws(StanzaError) in
-      _ = try PubsubRequest(pubsub, isSet: true)
-      throw StanzaError(.forbidden)
-    }
+    // XEP-0060 8.2.3.2 and alike: other users' nodes are theirs.
     let forbidden: FeatureTable.IQHandler = { (_, _) throws(StanzaError) in throw StanzaError(.forbidden) }
     table.iq(.get, .pubsubOwner, to: [.user], forbidden)
     table.iq(.set, .pubsubOwner, to: [.user], forbidden)
+    table.read(.dataForm) { form, draft in draft.answer = AuthorizationForm(form) }
   }
 
   /// XEP-0060 10.
-  private static let features = [
-    "access-open", "access-presence", "access-roster", "access-whitelist", "auto-create", "auto-subscribe",
-    "config-node", "config-node-max", "create-and-configure", "create-nodes", "delete-items", "delete-nodes",
-    "filtered-notifications", "instant-nodes", "item-ids", "last-published", "meta-data", "multi-items",
+  static let features = [
+    "access-authorize", "access-open", "access-presence", "access-roster", "access-whitelist", "auto-create",
+    "auto-subscribe", "config-node", "config-node-max", "create-and-configure", "create-nodes", "delete-items",
+    "delete-nodes", "filtered-notifications", "instant-nodes", "item-ids", "last-published", "manage-subscriptions",
+    "member-affiliation", "meta-data", "modify-affiliations", "multi-items", "outcast-affiliation",
     "persistent-items", "presence-notifications", "presence-subscribe", "publish", "publish-node-full",
-    "publish-options", "purge-nodes", "retract-items", "retrieve-default", "retrieve-items",
+    "publish-options", "publisher-affiliation", "purge-nodes", "retract-items", "retrieve-affiliations",
+    "retrieve-default", "retrieve-default-sub", "retrieve-items", "retrieve-subscriptions", "rsm", "subscribe",
+    "subscription-notifications", "subscription-options",
   ]
 
-  // MARK: Who may read
-
-  /// An account as somebody else sees it.
-  private struct Sight {
-    let owner: UserID
-    let isOwn: Bool
-    /// What the owner keeps about whoever looks.
-    let contact: Contact?
-
-    /// Whether they are told at all that there is such an account (XEP-0030 8).
-    var isShared: Bool { isOwn || contact?.subscription.from == true }
-
-    func denial(of configuration: NodeConfiguration) -> NodeConfiguration.Denial? {
-      isOwn ? nil : configuration.denial(to: contact)
+  private static func read(_ turn: Turn, _ request: PubsubRequest) throws(StanzaError) {
+    switch request {
+    case .items(let request): items(turn, request)
+    case .subscriptions(let node): subscriptions(turn, node)
+    case .affiliations(let node): affiliations(turn, node)
+    case .options(let node, let address, _): try options(turn, node, address)
+    case .defaultOptions(let node): defaultOptions(turn, node)
+    default: throw StanzaError(.badRequest)
     }
-  }
-
-  /// nil: no such user, or none that the viewer may notice (XEP-0191 3.3).
-  private static func sight(
-    of address: BareJID, for viewer: Party, at jid: FullJID, _ reader: any StoreReader
-  ) throws -> Sight? {
-    guard let user = try reader.user(address), user.state == .active else { return nil }
-    if user.id == viewer.id { return Sight(owner: user.id, isOwn: true, contact: nil) }
-    if try reader.blocks(of: user.id).contains(where: { $0.matches(jid.jid) }) { return nil }
-    return Sight(owner: user.id, isOwn: false, contact: try reader.contact(of: user.id, viewer.address))
-  }
-
-  /// A node, or the view of one, that somebody wants to read.
-  private enum Found {
-    case absent
-    case missing(isShared: Bool)
-    case denied(NodeConfiguration.Denial, isShared: Bool)
-    case node(Node)
-
-    func get() throws(StanzaError) -> Node {
-      switch self {
-      // RFC 6121 8.5.1.
-      case .absent: throw StanzaError(.serviceUnavailable)
-      case .missing: throw StanzaError(.itemNotFound, "there is no such node")
-      case .denied(let denial, _): throw StanzaError(denial)
-      case .node(let node): return node
-      }
-    }
-  }
-
-  private static func find(
-    _ name: String, of address: BareJID, for viewer: Party, at jid: FullJID, _ reader: any StoreReader
-  ) throws -> Found {
-    guard let sight = try sight(of: address, for: viewer, at: jid, reader) else { return .absent }
-    let node =
-      try name == Bookmark.listNode ? BookmarkStorage.node(of: sight.owner, reader) : reader.node(name, of: sight.owner)
-    guard let node else { return .missing(isShared: sight.isShared) }
-    return sight.denial(of: node.configuration).map { .denied($0, isShared: sight.isShared) } ?? .node(node)
   }
 
   // MARK: Items
@@ -119,57 +76,24 @@ struct PEP: Feature {
   private static func items(_ turn: Turn, _ request: ItemsRequest) {
     let address = turn.to?.bare ?? turn.party.address
     let (viewer, jid) = (turn.party, turn.jid)
-    turn.fetch { reader -> (Found, [NodeItem]) in
-      let found = try find(request.node, of: address, for: viewer, at: jid, reader)
-      guard case .node(let node) = found else { return (found, []) }
-      return (found, try items(of: node, request, reader))
-    } reply: { (found, items) throws(StanzaError) in
+    turn.fetch { reader -> (FoundNode, ItemsPage?) in
+      let found = try FoundNode(request.node, of: address, for: viewer, at: jid, reader)
+      guard case .node(let node) = found else { return (found, nil) }
+      var page = try ItemsPage(request, of: node, reader)
+      if let items = page?.items { page?.items = try VCard4.completed(items, of: node.owner, for: viewer, reader) }
+      return (found, page)
+    } reply: { (found, page) throws(StanzaError) in
       let node = try found.get()
       guard node.configuration.persistsItems else { throw .unsupported("persistent-items") }
-      turn.reply { write(items, of: node, request, into: &$0) }
+      guard let page else { throw StanzaError(.itemNotFound, "the page begins at no item of this node") }
+      turn.reply { page.write(of: node, owner: address.description, into: &$0) }
     }
-  }
-
-  private static func items(of node: Node, _ request: ItemsRequest, _ reader: any StoreReader) throws -> [NodeItem] {
-    if node.name == Bookmark.listNode {
-      return try Bookmark.list(of: node.owner, reader).map { [$0] } ?? []
-    }
-    if request.ids.isEmpty {
-      return try reader.items(
-        in: node.name, of: node.owner, newest: true, limit: request.max ?? Dialogs.Limits.itemsPerNodeMax)
-    }
-    // 6.5.9.12: what is not there is left out.
-    return try request.ids.compactMap {
-      try reader.item(Bookmarks.id($0, in: node.name), in: node.name, of: node.owner)
-    }
-  }
-
-  /// The newest that fit (6.5.4).
-  static func write(_ items: [NodeItem], of node: Node, _ request: ItemsRequest, into writer: inout ElementWriter) {
-    var bytes = 0
-    var count = 0
-    for item in items.reversed() {
-      bytes += item.content.byteCount + DoorLimits.itemOverheadBytes
-      if bytes > DoorLimits.itemsBytesMax, count > 0 { break }
-      count += 1
-    }
-    let given = items.suffix(count)
-    writer.open(.pubsub)
-    writer.open("items")
-    writer.attribute("node", node.name)
-    for item in given { NodeWriter.write(item, into: &writer) }
-    writer.close()
-    if count < items.count {
-      ResultSetPage(first: given.first?.id, last: given.last?.id, count: items.count).write(into: &writer)
-    }
-    writer.close()
   }
 
   // MARK: Publishing
 
   private static func change(_ turn: Turn, _ request: PubsubRequest) throws(StanzaError) {
     switch request {
-    case .items: throw StanzaError(.badRequest)
     case .publish(let request): try publish(turn, request)
     case .retract(let node, let item, let notifies):
       turn.postToNode(.retract(node: node, item: Bookmarks.id(item, in: node), notifies: notifies))
@@ -185,6 +109,36 @@ struct PEP: Feature {
         writer.close()
         writer.close()
       }
+    default: try subscribing(turn, request)
+    }
+  }
+
+  /// What others do at an account.
+  private static func visit(_ turn: Turn, _ request: PubsubRequest) throws(StanzaError) {
+    switch request {
+    case .publish(let request):
+      let item = request.item.map { published in
+        NodePublication.Item(
+          id: published.id ?? House.randomID(),
+          content: .opaque(published.payload?.serialised(defaultNamespace: "") ?? []))
+      }
+      let publication = NodePublication(node: request.node, item: item, conditions: request.conditions)
+      turn.visit(request.node, .publish(publication)) { writePublished(request.node, item?.id, into: &$1) }
+    case .retract(let node, let item, let notifies):
+      turn.visit(node, .retract(item: item, notifies: notifies)) { _, _ in }
+    // 8.1.3: everybody's nodes are made by themselves.
+    case .create: throw StanzaError(.forbidden)
+    default: try subscribing(turn, request)
+    }
+  }
+
+  private static func subscribing(_ turn: Turn, _ request: PubsubRequest) throws(StanzaError) {
+    switch request {
+    case .subscribe(let request): try subscribe(turn, request)
+    case .unsubscribe(let node, let address): try change(turn, node, address, .unsubscribe(address))
+    case .options(let node, let address, let form?):
+      try change(turn, node, address, .pause(address, SubscriptionForm.isPaused(form)))
+    default: throw StanzaError(.badRequest)
     }
   }
 
@@ -196,6 +150,10 @@ struct PEP: Feature {
       if request.node == Bookmark.node {
         let bookmark = try BookmarkElement.read(published.payload, id: published.id ?? "")
         item = NodePublication.Item(id: bookmark.address.description, content: .bookmark(bookmark))
+      } else if request.node == Displayed.node, let displayed = DisplayedElement.read(published.payload) {
+        item = NodePublication.Item(id: published.id ?? "", content: .displayed(displayed))
+      } else if let view = ProfileNode(rawValue: request.node) {
+        item = try ProfileItem.read(published, in: view)
       } else {
         let payload = published.payload?.serialised(defaultNamespace: "") ?? []
         item = NodePublication.Item(id: published.id ?? House.randomID(), content: .opaque(payload))
@@ -223,14 +181,21 @@ struct PEP: Feature {
 
   // MARK: Owning
 
-  /// 8.2, 8.3.
-  private static func configuration(_ turn: Turn, _ request: OwnerRequest) {
-    guard case .configuration(let name) = request else {
-      return turn.reply { writeForm(NodeConfiguration(), node: nil, "default", into: &$0) }
+  private static func look(_ turn: Turn, _ request: OwnerRequest) throws(StanzaError) {
+    switch request {
+    case .configuration(let node): configuration(turn, node)
+    case .defaults: turn.reply { writeForm(NodeConfiguration(), node: nil, "default", into: &$0) }
+    case .subscribers(let node): subscribers(turn, of: node)
+    case .affiliates(let node): affiliates(turn, of: node)
+    default: throw StanzaError(.badRequest)
     }
+  }
+
+  /// 8.2.
+  private static func configuration(_ turn: Turn, _ name: String) {
     let (owner, viewer, jid) = (turn.party.address, turn.party, turn.jid)
     turn.fetch {
-      try find(name, of: owner, for: viewer, at: jid, $0)
+      try FoundNode(name, of: owner, for: viewer, at: jid, $0)
     } reply: { (found) throws(StanzaError) in
       let node = try found.get()
       turn.reply { writeForm(node.configuration, node: name, "configure", into: &$0) }
@@ -250,13 +215,15 @@ struct PEP: Feature {
 
   private static func own(_ turn: Turn, _ request: OwnerRequest) throws(StanzaError) {
     switch request {
-    case .configuration, .defaults: throw StanzaError(.badRequest)
+    case .configuration, .defaults, .subscribers, .affiliates: throw StanzaError(.badRequest)
     case .configure(let node, let form):
       turn.postToNode(.configure(node: node, try NodeForm.options(form)))
     // 8.2.4: the configuration stays as it is.
     case .cancel: turn.reply()
     case .purge(let node): turn.postToNode(.purge(node: node))
     case .delete(let node): turn.postToNode(.delete(node: node))
+    case .setSubscribers(let node, let changes): setSubscribers(turn, node, changes)
+    case .affiliate(let node, let changes): affiliate(turn, node, changes)
     }
   }
 
@@ -266,20 +233,23 @@ struct PEP: Feature {
   static func info(_ turn: Turn, _ name: String) {
     let address = turn.to?.bare ?? turn.party.address
     let (viewer, jid) = (turn.party, turn.jid)
-    turn.fetch {
-      try find(name, of: address, for: viewer, at: jid, $0)
-    } reply: { (found) throws(StanzaError) in
+    turn.fetch { reader -> (FoundNode, Int) in
+      let found = try FoundNode(name, of: address, for: viewer, at: jid, reader)
+      guard case .node(let node) = found else { return (found, 0) }
+      let people = try reader.people(of: node.name, of: node.owner)
+      return (found, people.subscriptions.count { $0.state == .subscribed })
+    } reply: { (found, subscribers) throws(StanzaError) in
       let node: Node
       switch found {
       case .node(let readable): node = readable
       // What must not be read looks as if it were not there (XEP-0030 8).
-      case .missing(true), .denied(_, true): throw StanzaError(.itemNotFound, "there is no such node")
+      case .missing(true), .denied(_, true): throw .noNode
       case .absent, .missing, .denied: throw StanzaError(.serviceUnavailable)
       }
       let capabilities = Capabilities(
         identities: [.init(category: "pubsub", type: "leaf", name: node.configuration.title)],
         features: ["\(NS.pubsub)", "\(NS.discoInfo)"],
-        forms: [NodeForm.metadata(of: node, owner: address.description)])
+        forms: [NodeForm.metadata(of: node, owner: address.description, subscribers: subscribers)])
       turn.reply { Disco.write(capabilities, node: name, into: &$0) }
     }
   }
@@ -288,8 +258,8 @@ struct PEP: Feature {
   static func nodes(
     of address: BareJID, for viewer: Party, at jid: FullJID, _ reader: any StoreReader
   ) throws -> [Node] {
-    guard let sight = try sight(of: address, for: viewer, at: jid, reader) else { return [] }
-    return try reader.nodes(of: sight.owner).filter { sight.denial(of: $0.configuration) == nil }
+    guard let sight = try NodeSight(of: address, for: viewer, at: jid, reader) else { return [] }
+    return try reader.nodes(of: sight.owner).filter { sight.denial(of: $0) == nil }
   }
 
   /// The items of a node by their ids (XEP-0060 5.5).
@@ -297,11 +267,13 @@ struct PEP: Feature {
     let address = turn.to?.bare ?? turn.party.address
     let (viewer, jid) = (turn.party, turn.jid)
     turn.fetch { reader -> [String]? in
-      guard case .node(let node) = try find(name, of: address, for: viewer, at: jid, reader) else { return nil }
+      guard case .node(let node) = try FoundNode(name, of: address, for: viewer, at: jid, reader) else {
+        return nil
+      }
       return try reader.items(in: node.name, of: node.owner, newest: true, limit: Dialogs.Limits.itemsPerNodeMax).map(
         \.id)
     } reply: { (ids) throws(StanzaError) in
-      guard let ids else { throw StanzaError(.itemNotFound, "there is no such node") }
+      guard let ids else { throw .noNode }
       turn.reply { writer in
         writer.open(.discoItems)
         writer.attribute("node", name)
@@ -323,7 +295,10 @@ struct PEP: Feature {
   private static let waits = Slot(false)
 
   /// The client has become available, or has gone.
-  static func became(isAvailable: Bool, _ session: XMPPSession) { session[waits] = isAvailable }
+  static func became(isAvailable: Bool, _ session: XMPPSession) {
+    session[waits] = isAvailable
+    if isAvailable { tellPending(session) }
+  }
 
   /// The client has sent a presence, or said what it is interested in.
   static func announced(by session: XMPPSession) {
@@ -343,7 +318,7 @@ struct PEP: Feature {
     } then: { result in
       // Who is not told can still ask.
       guard case .success(let events) = result, session.isAvailable, let card = session.card else { return }
-      for event in events { NodeWriter.send(event, to: session) }
+      for event in events { NodeWriter.send(event, .direct, to: session) }
       let contacts = card.contacts.values.compactMap { publisher($0, card, session) }
       tellLast(of: contacts.sorted { $0.id < $1.id }[...], interests, on: [.onPresence], session)
     }
@@ -387,7 +362,7 @@ struct PEP: Feature {
       return (events, looked)
     } then: { result in
       guard case .success(let page) = result, session.isAvailable else { return }
-      for event in page.events { NodeWriter.send(event, to: session) }
+      for event in page.events { NodeWriter.send(event, .direct, to: session) }
       let rest = contacts.dropFirst(page.looked)
       if !rest.isEmpty { session.whenTaken { tellLast(of: rest, interests, on: occasions, session) } }
     }
@@ -403,10 +378,10 @@ struct PEP: Feature {
     let nodes = try reader.nodes(of: owner.id).filter {
       interests.contains($0.name) && occasions.contains($0.configuration.sendLast) && $0.configuration.notifies
     }
-    guard !nodes.isEmpty, let sight = try sight(of: owner.address, for: viewer, at: jid, reader) else { return [] }
+    guard !nodes.isEmpty, let sight = try NodeSight(of: owner.address, for: viewer, at: jid, reader) else { return [] }
     var events: [NodeEvent] = []
     var bytes = 0
-    for node in nodes where sight.denial(of: node.configuration) == nil {
+    for node in nodes where sight.denial(of: node) == nil {
       guard let item = try reader.items(in: node.name, of: owner.id, newest: true, limit: 1).last else { continue }
       let event = NodeEvent(
         owner: owner, node: node.name, kind: .published(item), configuration: node.configuration, isLast: true)

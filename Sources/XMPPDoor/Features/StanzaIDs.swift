@@ -18,7 +18,6 @@ struct StanzaIDs: Feature {
   private static let retract = Name("retract", NS.retraction)
   private static let retracted = Name("retracted", NS.retraction)
   private static let moderated = Name("moderated", NS.moderation)
-  private static let mdsDisplayed = Name("displayed", NS.mds)
 
   func register(in table: inout FeatureTable) {
     table.advertise("\(NS.stanzaID)")
@@ -51,7 +50,7 @@ struct StanzaIDs: Feature {
     if child.is(retracted) || child.is(moderated) { return true }
     if child.is(retract) { return child.first(moderated) != nil }
     // XEP-0490 7: meant for the sender's own server.
-    return child.is(mdsDisplayed)
+    return child.is(DisplayedElement.displayed)
   }
 
   private static func isOurs(_ bytes: UnsafeRawBufferPointer, _ domain: String) -> Bool {

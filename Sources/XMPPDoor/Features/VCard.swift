@@ -6,15 +6,15 @@ import XMPP
 
 /// XEP-0054: a user's vCard.
 ///
-/// The profile that apps see and the vCard are one: the name and the picture
-/// are taken out of what a client stores, and put into what anybody reads, so
-/// that a change by either door shows in both. The rest is kept as it came.
+/// The profile and the vCard are one (`Dialogs.ProfileNode`): names and picture are
+/// taken out of what a client stores, and put into what anybody reads, so that a
+/// change anywhere shows here. The rest is kept as it came.
 struct VCard: Feature {
-  static let xep = XEP(54, "1.3.0", "vcard-temp")
+  static let xep = XEP(
+    54, "1.3.0", "vcard-temp", note: "FN, NICKNAME and PHOTO are the profile's, all else is kept as it is")
 
   static let vCard = Name("vCard", NS.vCard)
-  private static let fullName = Name("FN", NS.vCard)
-  private static let nickname = Name("NICKNAME", NS.vCard)
+  private static let names = CardNames(fullName: Name("FN", NS.vCard), nickname: Name("NICKNAME", NS.vCard), text: nil)
   private static let photo = Name("PHOTO", NS.vCard)
   private static let type = Name("TYPE", NS.vCard)
   private static let binary = Name("BINVAL", NS.vCard)
@@ -34,7 +34,10 @@ struct VCard: Feature {
   /// What there is of a user's vCard.
   struct Stored: Sendable {
     var profile: Profile
+    /// nil: the display name.
+    var fullName: String?
     var vCard: [UInt8]?
+    /// As far as whoever asks may see it.
     var avatar: Avatar?
     var isEmpty: Bool { vCard == nil && avatar == nil && profile.displayName == nil }
   }
@@ -42,13 +45,14 @@ struct VCard: Feature {
   private static func get(_ turn: Turn, _ query: Element) throws(StanzaError) {
     let address = turn.to?.bare ?? turn.party.address
     let isOwn = address == turn.party.address
-    let jid = turn.jid.jid
+    let (viewer, jid) = (turn.party, turn.jid.jid)
     turn.fetch { reader -> Stored? in
       guard let user = try reader.user(address), user.state == .active else { return nil }
       if !isOwn, try reader.blocks(of: user.id).contains(where: { $0.matches(jid) }) { return nil }
       return Stored(
-        profile: user.profile, vCard: try reader.vault(user.id, node: Vault.vCard, item: Vault.bytes),
-        avatar: try reader.avatar(of: user))
+        profile: user.profile, fullName: try reader.fullName(of: user.id),
+        vCard: try reader.vault(user.id, node: Vault.vCard, item: Vault.bytes),
+        avatar: try reader.avatar(of: user, for: viewer))
     } reply: { (stored) throws(StanzaError) in
       guard let stored, !stored.isEmpty else {
         // 3.1; for others 3.3: no vCard and no user look alike.
@@ -60,19 +64,10 @@ struct VCard: Feature {
 
   static func write(_ stored: Stored, into writer: inout ElementWriter) {
     let kept = stored.vCard.flatMap { try? Element(parsing: $0) }
-    // The app may have changed the name since.
-    let isRenamed = stored.profile.displayName != kept.flatMap(name)
     writer.open(vCard)
-    if isRenamed, let name = stored.profile.displayName {
-      writer.open(fullName)
-      writer.text(name)
-      writer.close()
-    }
-    if let kept {
-      writer.children(of: kept) { child in
-        isRenamed && (child.is(fullName) || child.is(nickname)) || child.is(photo) && stored.avatar != nil
-      }
-    }
+    let isStale = names.write(
+      stored.profile.displayName, fullName: stored.fullName, kept: kept, into: &writer)
+    if let kept { writer.children(of: kept) { isStale($0) || $0.is(photo) && stored.avatar != nil } }
     if let avatar = stored.avatar {
       writer.open(photo)
       writer.open(type)
@@ -91,7 +86,9 @@ struct VCard: Feature {
   /// What a client wants its vCard to be. It is always the whole (3.2): what is
   /// not in it, goes.
   static func read(_ vCard: Element) throws(StanzaError) -> ProfileDraft {
-    let picture = vCard.first(photo).flatMap { $0.first(binary) }
+    // Of several pictures the first is it; one that is elsewhere (EXTVAL) is kept as it is said.
+    var picture: Element?
+    for child in vCard.children where picture == nil && child.is(photo) { picture = child.first(binary) }
     var avatar: Avatar?
     if let picture, let bytes = try decoded(picture), !bytes.isEmpty {
       avatar = Avatar(bytes)
@@ -99,7 +96,7 @@ struct VCard: Feature {
     var writer = ElementWriter()
     writer.open(self.vCard)
     var isEmpty = true
-    for child in vCard.children where !(child.is(photo) && picture != nil) {
+    for child in vCard.children where !(child.is(photo) && child.first(binary) != nil) {
       isEmpty = false
       writer.element(child)
     }
@@ -108,30 +105,18 @@ struct VCard: Feature {
     guard rest.count <= Dialogs.Limits.vCardBytesMax else {
       throw StanzaError(.policyViolation, "a vCard has at most \(Dialogs.Limits.vCardBytesMax) bytes")
     }
-    return ProfileDraft(displayName: .some(name(vCard)), avatar: .some(avatar), vCard: rest)
+    return ProfileDraft(
+      displayName: .some(names.displayName(vCard)), fullName: .some(names.fullName(vCard)), avatar: .some(avatar),
+      vCard: rest)
   }
 
-  /// The name that apps show: FN, else NICKNAME, cut to what a profile holds.
-  static func name(_ vCard: Element) -> String? {
-    for field in [fullName, nickname] {
-      guard let text = vCard.first(field)?.text, !text.allSatisfy(\.isWhitespace) else { continue }
-      var name = text
-      while name.utf8.count > Dialogs.Limits.displayNameBytesMax { name.removeLast() }
-      return name
-    }
-    return nil
-  }
-
-  /// The picture's bytes. White space within base 64 is ignored (XEP-0153 4.6).
+  /// The picture's bytes.
   private static func decoded(_ picture: Element) throws(StanzaError) -> [UInt8]? {
-    let characters = picture.withText { text in text.filter { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 } }
-    // Four characters are three bytes: refuse what is too large before decoding it.
-    guard characters.count / 4 * 3 <= Dialogs.Limits.avatarBytesMax + 2 else {
+    switch picture.withText({ Picture.decode($0) }) {
+    case .tooLarge:
       throw StanzaError(.policyViolation, "a picture has at most \(Dialogs.Limits.avatarBytesMax) bytes")
+    case .malformed: throw StanzaError(.badRequest, "<BINVAL/> is no base 64")
+    case .bytes(let bytes): return bytes
     }
-    guard let bytes = Base64.decode(characters) else {
-      throw StanzaError(.badRequest, "<BINVAL/> is no base 64")
-    }
-    return bytes
   }
 }

@@ -22,20 +22,24 @@ enum NodeForm {
     static let title = "pubsub#title"
     static let about = "pubsub#description"
     static let type = "pubsub#type"
+    static let publishers = "pubsub#publish_model"
+    static let itemReply = "pubsub#itemreply"
   }
 
   static let formType = "http://jabber.org/protocol/pubsub#node_config"
   private static let max = "max"
+  private static let none = "none"
+  private static let publisher = "publisher"
 
   /// Fields of one value.
   private static let fixed: [(key: String, values: [String], label: String)] = [
     ("pubsub#node_type", ["leaf"], "Kind of node"),
-    // One publisher per node (XEP-0163 2.2).
-    ("pubsub#publish_model", ["publishers"], "Who may publish"),
     ("pubsub#notification_type", ["headline"], "Kind of message that events are"),
     ("pubsub#presence_based_delivery", ["1", "true"], "Only who is there is told"),
     ("pubsub#purge_offline", ["0", "false"], "Items go with their publisher's presence"),
     ("pubsub#notify_sub", ["0", "false"], "The owner is told of subscriptions"),
+    ("pubsub#subscribe", ["1", "true"], "Others may subscribe"),
+    ("pubsub#tempsub", ["0", "false"], "Subscriptions end with the subscriber's presence"),
     ("pubsub#item_expire", [max], "Seconds after which items go"),
     ("pubsub#max_payload_size", ["\(Dialogs.Limits.itemBytesMax)"], "Most bytes of an item"),
   ]
@@ -67,6 +71,12 @@ enum NodeForm {
         single(Key.title, configuration.title, "Name"),
         single(Key.about, configuration.about, "Description"),
         single(Key.type, configuration.type, "Namespace of the items"),
+        list(
+          Key.publishers, text(configuration.publishers), NodeConfiguration.Publishers.allCases.map(text),
+          "Who publishes beside the owner"),
+        list(
+          Key.itemReply, configuration.namesPublisher ? publisher : none, [none, publisher],
+          "Whom items name as their publisher"),
       ]
         + fixed.map { field in
           DataForm.Field(
@@ -75,7 +85,7 @@ enum NodeForm {
   }
 
   /// What anybody who may read the node may know of it (XEP-0060 5.4).
-  static func metadata(of node: Node, owner: String) -> DataForm {
+  static func metadata(of node: Node, owner: String, subscribers: Int) -> DataForm {
     DataForm(
       .result, formType: "http://jabber.org/protocol/pubsub#meta-data",
       fields: [
@@ -84,7 +94,8 @@ enum NodeForm {
         DataForm.Field(
           "pubsub#creation_date", .textSingle, XMPP.Timestamp(milliseconds: node.createdAt.milliseconds).description),
         DataForm.Field(Key.access, .listSingle, text(node.configuration.access)),
-        DataForm.Field("pubsub#publish_model", .listSingle, "publishers"),
+        DataForm.Field(Key.publishers, .listSingle, text(node.configuration.publishers)),
+        DataForm.Field("pubsub#num_subscribers", .textSingle, "\(subscribers)"),
         DataForm.Field(Key.itemsMax, .textSingle, node.configuration.itemsMax.map { "\($0)" } ?? max),
         single(Key.title, node.configuration.title, "Name"),
         single(Key.about, node.configuration.about, "Description"),
@@ -144,7 +155,7 @@ enum NodeForm {
   private static let names: Set<String> = [
     Key.access, Key.groups, Key.persistsItems, Key.itemsMax, Key.whenFull, Key.sendLast, Key.notifies,
     Key.deliversPayloads, Key.notifiesRetract, Key.notifiesDelete, Key.notifiesConfiguration, Key.title, Key.about,
-    Key.type,
+    Key.type, Key.publishers, Key.itemReply,
   ]
 
   private static func known(_ form: DataForm) throws(StanzaError) -> [NodeOption] {
@@ -175,6 +186,12 @@ enum NodeForm {
     if form[Key.title] != nil { options.append(.title(words(form, Key.title))) }
     if form[Key.about] != nil { options.append(.about(words(form, Key.about))) }
     if form[Key.type] != nil { options.append(.type(words(form, Key.type))) }
+    if let value = try choice(form, Key.publishers, NodeConfiguration.Publishers.allCases, text) {
+      options.append(.publishers(value))
+    }
+    if let value = try choice(form, Key.itemReply, [true, false], { $0 ? publisher : none }) {
+      options.append(.namesPublisher(value))
+    }
     return options
   }
 
@@ -200,6 +217,15 @@ enum NodeForm {
     case .open: "open"
     case .whitelist: "whitelist"
     case .roster: "roster"
+    case .authorize: "authorize"
+    }
+  }
+
+  private static func text(_ value: NodeConfiguration.Publishers) -> String {
+    switch value {
+    case .publishers: "publishers"
+    case .subscribers: "subscribers"
+    case .open: "open"
     }
   }
 

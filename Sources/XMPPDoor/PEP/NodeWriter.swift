@@ -9,10 +9,16 @@ enum NodeWriter {
   private static let event = Name("event", NS.pubsubEvent)
   private static let start: StaticString = "<message"
 
-  /// `<item/>` in the namespace of the element that is open.
-  static func write(_ item: NodeItem, withPayload: Bool = true, into writer: inout ElementWriter) {
+  /// `<item/>` in the namespace of the element that is open. It names its publisher
+  /// where the node wants that (12.19), and always where that is not the owner, in
+  /// whose name everything here comes.
+  static func write(
+    _ item: NodeItem, of owner: String, _ configuration: NodeConfiguration, withPayload: Bool = true,
+    into writer: inout ElementWriter
+  ) {
     writer.open("item")
     writer.attribute("id", item.id)
+    writer.attribute("publisher", item.publisher?.description ?? (configuration.namesPublisher ? owner : nil))
     if withPayload { write(item.content, into: &writer) }
     writer.close()
   }
@@ -21,7 +27,12 @@ enum NodeWriter {
     switch content {
     case .opaque(let bytes): if !bytes.isEmpty { writer.raw(bytes) }
     case .bookmark(let bookmark): BookmarkElement.write(bookmark, into: &writer)
+    case .displayed(let displayed): DisplayedElement.write(displayed, into: &writer)
     case .bookmarks(let bookmarks, let others): BookmarkElement.write(bookmarks, others: others, into: &writer)
+    case .nickname(let name): UserNickname.write(name, into: &writer)
+    case .avatar(let avatar): UserAvatar.write(avatar, into: &writer)
+    case .avatarMetadata(let metadata): UserAvatar.write(metadata, into: &writer)
+    case .card(let card): VCard4.write(card, into: &writer)
     }
   }
 
@@ -34,13 +45,21 @@ enum NodeWriter {
     init(_ bytes: ByteBuffer) { self.bytes = bytes }
   }
 
-  static func send(_ event: NodeEvent, to session: XMPPSession) {
-    let tail = event.forms.form(for: .xmpp) { encode(event) }
+  /// - Parameter form: whether it is for the session, or the account at large.
+  static func send(_ event: NodeEvent, _ form: Form, to session: XMPPSession) {
+    let tail = tail(of: event)
     session.send { writer in
-      writer.raw(session.messageStart)
-      writer.raw(tail.bytes)
+      if form == .account {
+        writer.raw(session.accountMessageStart)
+      } else {
+        writer.raw(session.messageStart)
+      }
+      writer.raw(tail)
     }
   }
+
+  /// Encoded once, however many are told.
+  static func tail(of event: NodeEvent) -> ByteBuffer { event.forms.form(for: .xmpp) { encode(event) }.bytes }
 
   private static func encode(_ event: NodeEvent) -> Tail {
     var writer = ElementWriter()
@@ -55,15 +74,27 @@ enum NodeWriter {
   static func write(_ event: NodeEvent, id: String, into writer: inout ElementWriter) {
     writer.open(.message)
     writer.attribute("from", event.owner.address.description)
+    if case .requested(let address) = event.kind {
+      writer.attribute("id", id)
+      AuthorizationForm.form(node: event.node, address).write(into: &writer)
+      return writer.close()
+    }
     writer.attribute("type", "headline" as StaticString)
     writer.attribute("id", id)
     writer.open(self.event)
     switch event.kind {
+    case .requested: break
     case .published(let item):
       writer.open("items")
       writer.attribute("node", event.node)
-      if let item { write(item, withPayload: event.configuration.deliversPayloads, into: &writer) }
+      if let item {
+        write(
+          item, of: event.owner.address.description, event.configuration,
+          withPayload: event.configuration.deliversPayloads, into: &writer)
+      }
       writer.close()
+    case .subscription(let state):
+      if let address = event.recipient { PEP.write(address, state, to: event.node, into: &writer) }
     case .retracted(let id):
       writer.open("items")
       writer.attribute("node", event.node)

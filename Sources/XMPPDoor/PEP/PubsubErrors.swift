@@ -6,8 +6,13 @@ import XMPP
 /// XEP-0060 16.3.
 extension StanzaError {
   /// - Parameter name: of the element, one of XEP-0060's own.
-  init(_ condition: Condition, pubsub name: StaticString, _ text: String? = nil) {
-    self.init(condition, text, application: Element(Name(name, NS.pubsubErrors)))
+  init(_ condition: Condition, pubsub name: StaticString, _ text: String? = nil, type: Kind? = nil) {
+    self.init(condition, text, type: type, application: Element(Name(name, NS.pubsubErrors)))
+  }
+
+  /// 6.2.3.2, 6.3.4.2.
+  static func notSubscribed(_ type: Kind) -> StanzaError {
+    StanzaError(.unexpectedRequest, pubsub: "not-subscribed", type: type)
   }
 
   /// What XEP-0060 has and this server does not.
@@ -27,14 +32,23 @@ extension StanzaError {
     case "node-transient": self = .unsupported("persistent-items")  // 7.2.3.5, 8.5.3.3
     case "too-many-nodes": self.init(.policyViolation, pubsub: "max-nodes-exceeded", problem.text)
     case "option-invalid", "node-name-invalid", "item-id-invalid": self.init(.notAcceptable, problem.text)  // 8.2.5.2
+    case Problem.notSubscribed.code: self = .notSubscribed(.cancel)
+    case Problem.subscriptionPending.code: self.init(.notAuthorized, pubsub: "pending-subscription", problem.text)
+    case Problem.tooManySubscriptions.code:
+      self.init(.policyViolation, pubsub: "too-many-subscriptions", problem.text, type: .wait)
+    case "presence-subscription-required": self.init(.noSubscription)
+    case "not-in-roster-group": self.init(.notInGroup)
+    case "closed-node": self.init(.notListed)
     case "node-is-view": self.init(.notAllowed, problem.text)
     default: self.init(problem)
     }
   }
 
-  /// Why somebody may not read a node (6.5.9).
+  /// Why somebody may not read a node (6.1.3, 6.5.9).
   init(_ denial: NodeConfiguration.Denial) {
     switch denial {
+    case .outcast: self.init(.forbidden)
+    case .notSubscribed: self.init(.notAuthorized, pubsub: "not-subscribed")
     case .noSubscription: self.init(.notAuthorized, pubsub: "presence-subscription-required")
     case .notInGroup: self.init(.notAuthorized, pubsub: "not-in-roster-group")
     case .notListed: self.init(.notAllowed, pubsub: "closed-node")

@@ -1,3 +1,4 @@
+import Addresses
 import Dialogs
 import XMLStream
 import XMPP
@@ -15,6 +16,14 @@ enum PubsubRequest {
   case retract(node: String, item: String, notifies: Bool)
   /// nil: a name of the server's choice (8.1.1, "instant node").
   case create(node: String?, DataForm?)
+  case subscribe(SubscribeRequest)
+  case unsubscribe(node: String, JID)
+  /// nil: asked for.
+  case options(node: String, JID, DataForm?)
+  /// nil: of all nodes.
+  case subscriptions(node: String?)
+  case affiliations(node: String?)
+  case defaultOptions(node: String?)
 
   private static let asked = Name("items", NS.pubsub)
   private static let publication = Name("publish", NS.pubsub)
@@ -22,15 +31,20 @@ enum PubsubRequest {
   private static let retraction = Name("retract", NS.pubsub)
   private static let creation = Name("create", NS.pubsub)
   private static let configuration = Name("configure", NS.pubsub)
+  private static let subscription = Name("subscribe", NS.pubsub)
+  private static let ending = Name("unsubscribe", NS.pubsub)
+  private static let subscribeOptions = Name("options", NS.pubsub)
+  private static let subscribed = Name("subscriptions", NS.pubsub)
+  private static let affiliated = Name("affiliations", NS.pubsub)
+  private static let standard = Name("default", NS.pubsub)
 
-  /// - Throws: what XEP-0060 names; `feature-not-implemented` for what this
-  ///   server does not do, explicit subscriptions above all.
+  /// - Throws: what XEP-0060 names.
   init(_ pubsub: Element, isSet: Bool) throws(StanzaError) {
     guard let act = pubsub.children.first(where: { _ in true }) else {
       throw StanzaError(.badRequest, "<pubsub/> asks for nothing")
     }
     if !isSet, act.is(Self.asked) {
-      self = .items(try ItemsRequest(act))
+      self = .items(try ItemsRequest(act, page: pubsub.payload(ResultSetRequest.self)))
     } else if isSet, act.is(Self.publication) {
       self = .publish(try PublishRequest(act, options: pubsub.first(Self.publishOptions)))
     } else if isSet, act.is(Self.retraction) {
@@ -48,9 +62,31 @@ enum PubsubRequest {
       // 8.1.3.
       if configure["node"] != nil { throw StanzaError(.badRequest, "<configure/> names no node here") }
       self = .create(node: node, try configure.first(.dataForm).map { form throws(StanzaError) in try DataForm(form) })
+    } else if isSet, act.is(Self.subscription) {
+      self = .subscribe(try SubscribeRequest(act, options: pubsub.first(Self.subscribeOptions)))
+    } else if isSet, act.is(Self.ending) {
+      self = .unsubscribe(node: try Self.node(of: act), try Self.address(of: act))
+    } else if act.is(Self.subscribeOptions) {
+      let (node, address) = (try Self.node(of: act), try Self.address(of: act))
+      self = .options(node: node, address, isSet ? try DataForm(try act.required(.dataForm)) : nil)
+    } else if !isSet, act.is(Self.subscribed) {
+      self = .subscriptions(node: Self.named(act))
+    } else if !isSet, act.is(Self.affiliated) {
+      self = .affiliations(node: Self.named(act))
+    } else if !isSet, act.is(Self.standard) {
+      self = .defaultOptions(node: Self.named(act))
     } else {
-      throw .unsupported(Self.feature(of: act))
+      throw StanzaError(.badRequest, "<pubsub/> asks for nothing that is known")
     }
+  }
+
+  private static func named(_ element: Element) -> String? { element["node"].flatMap { $0.isEmpty ? nil : $0 } }
+
+  /// 6.3.4.3.
+  private static func address(of element: Element) throws(StanzaError) -> JID {
+    guard let text = element["jid"], !text.isEmpty else { throw StanzaError(.badRequest, pubsub: "jid-required") }
+    guard let address = JID(parsing: text) else { throw StanzaError(.badRequest, pubsub: "invalid-jid") }
+    return address
   }
 
   /// 7.2.3.3, and everywhere else where a node must be named.
@@ -58,17 +94,28 @@ enum PubsubRequest {
     guard let node = element["node"], !node.isEmpty else { throw StanzaError(.badRequest, pubsub: "nodeid-required") }
     return node
   }
+}
 
-  /// The name of the feature (XEP-0060 10) that a request would take.
-  private static func feature(of act: Element) -> String {
-    switch act.local {
-    case "subscribe", "unsubscribe": "subscribe"
-    case "options": "subscription-options"
-    case "subscriptions": "retrieve-subscriptions"
-    case "affiliations": "retrieve-affiliations"
-    case "default": "retrieve-default-sub"
-    default: "publish"
+/// `<subscribe/>` with its options (XEP-0060 6.1, 6.3.7).
+struct SubscribeRequest: Equatable {
+  let node: String
+  let address: JID
+  let options: DataForm?
+
+  init(_ subscribe: Element, options: Element?) throws(StanzaError) {
+    node = try PubsubRequest.node(of: subscribe)
+    guard let address = subscribe["jid"].flatMap({ JID(parsing: $0) }) else {
+      throw StanzaError(.badRequest, pubsub: "invalid-jid")
     }
+    self.address = address
+    guard let options else {
+      self.options = nil
+      return
+    }
+    if options["node"] != nil || options["jid"] != nil {
+      throw StanzaError(.badRequest, "<options/> names no node and no address here")
+    }
+    self.options = try DataForm(try options.required(.dataForm))
   }
 }
 
@@ -79,8 +126,12 @@ struct ItemsRequest: Equatable {
   let max: Int?
   /// These (6.5.8); empty: all.
   let ids: [String]
+  /// This part of all (6.5.4); `max` does not count then.
+  let page: ResultSetRequest?
 
-  init(_ items: Element) throws(StanzaError) {
+  init(_ items: Element, page: ResultSetRequest? = nil) throws(StanzaError) {
+    if page?.index != nil { throw StanzaError(.featureNotImplemented, "pages are asked for by id (XEP-0059 2.5)") }
+    self.page = page
     node = try PubsubRequest.node(of: items)
     if let wanted = try items.integer("max_items") {
       guard wanted > 0 else { throw StanzaError(.badRequest, "max_items is at least 1") }
@@ -136,7 +187,7 @@ struct PublishRequest {
   }
 }
 
-/// What an owner asks in `<pubsub xmlns='…#owner'/>` (XEP-0060 8.2 to 8.5).
+/// What an owner asks in `<pubsub xmlns='…#owner'/>` (XEP-0060 8.2 to 8.5, 8.8, 8.9).
 enum OwnerRequest: Equatable {
   case configuration(node: String)
   case defaults
@@ -144,11 +195,26 @@ enum OwnerRequest: Equatable {
   case cancel(node: String)
   case purge(node: String)
   case delete(node: String)
+  case subscribers(node: String)
+  case affiliates(node: String)
+  case setSubscribers(node: String, [JID: NodeSubscription.State?])
+  case affiliate(node: String, [BareJID: Affiliation])
+
+  enum Affiliation: Equatable {
+    case owner
+    case other(NodeAffiliation?)
+
+    var granted: NodeAffiliation? { if case .other(let affiliation) = self { affiliation } else { nil } }
+  }
 
   private static let configuring = Name("configure", NS.pubsubOwner)
   private static let standard = Name("default", NS.pubsubOwner)
   private static let purging = Name("purge", NS.pubsubOwner)
   private static let deletion = Name("delete", NS.pubsubOwner)
+  private static let subscriptions = Name("subscriptions", NS.pubsubOwner)
+  private static let subscription = Name("subscription", NS.pubsubOwner)
+  private static let affiliations = Name("affiliations", NS.pubsubOwner)
+  private static let affiliation = Name("affiliation", NS.pubsubOwner)
 
   init(_ pubsub: Element, isSet: Bool) throws(StanzaError) {
     guard let act = pubsub.children.first(where: { _ in true }) else {
@@ -168,8 +234,60 @@ enum OwnerRequest: Equatable {
       self = .purge(node: try PubsubRequest.node(of: act))
     } else if isSet, act.is(Self.deletion) {
       self = .delete(node: try PubsubRequest.node(of: act))
+    } else if act.is(Self.subscriptions) {
+      let node = try PubsubRequest.node(of: act)
+      self = isSet ? .setSubscribers(node: node, try Self.changes(act)) : .subscribers(node: node)
+    } else if act.is(Self.affiliations) {
+      let node = try PubsubRequest.node(of: act)
+      self = isSet ? .affiliate(node: node, try Self.affiliations(act)) : .affiliates(node: node)
     } else {
-      throw .unsupported(act.local == "affiliations" ? "modify-affiliations" : "manage-subscriptions")
+      throw StanzaError(.badRequest, "<pubsub/> asks for nothing that is known")
+    }
+  }
+
+  private static func changes(_ act: Element) throws(StanzaError) -> [JID: NodeSubscription.State?] {
+    var changes: [JID: NodeSubscription.State?] = [:]
+    for child in act.children where child.is(subscription) {
+      // 8.8.2.1: what is not named stays.
+      guard let wanted = child["subscription"] else { continue }
+      let address = try child.requiredJID("jid")
+      guard changes[address] == nil else { throw StanzaError(.badRequest, "\(address) is named twice") }
+      switch wanted {
+      case "none": changes[address] = .some(nil)
+      case "subscribed": changes[address] = .subscribed
+      case "pending": changes[address] = .pending
+      default: throw StanzaError(.notAcceptable, "there is no such state as \(wanted)")
+      }
+      try checkCount(changes.count)
+    }
+    return changes
+  }
+
+  private static func affiliations(_ act: Element) throws(StanzaError) -> [BareJID: Affiliation] {
+    var changes: [BareJID: Affiliation] = [:]
+    for child in act.children where child.is(affiliation) {
+      guard let wanted = child["affiliation"] else { continue }
+      let address = try child.requiredJID("jid").bare
+      // 8.9.2.4.
+      guard changes[address] == nil else { throw StanzaError(.badRequest, "\(address) is named twice") }
+      switch wanted {
+      case "none": changes[address] = .other(nil)
+      case "member": changes[address] = .other(.member)
+      case "publisher": changes[address] = .other(.publisher)
+      case "outcast": changes[address] = .other(.outcast)
+      case "owner": changes[address] = .owner
+      // 8.9.2.3.
+      case "publish-only": throw .unsupported("publish-only-affiliation")
+      default: throw StanzaError(.badRequest, "there is no such affiliation as \(wanted)")
+      }
+      try checkCount(changes.count)
+    }
+    return changes
+  }
+
+  private static func checkCount(_ count: Int) throws(StanzaError) {
+    if count > DoorLimits.nodePeopleNamedMax {
+      throw StanzaError(.policyViolation, "at most \(DoorLimits.nodePeopleNamedMax) people are named at a time")
     }
   }
 }

@@ -181,6 +181,7 @@ enum RoomInbound {
 
   private static func say(_ turn: Turn, _ address: BareJID) throws(StanzaError) {
     let draft = try read(turn)
+    defer { DisplayedSync.assist(draft, in: JID(address), turn) }
     let subject = turn.stanza.element.first(.subject)?.text
     let room = RoomReference.address(address)
     // 8.1: a subject and neither body nor thread sets the topic.
@@ -222,6 +223,7 @@ enum RoomInbound {
   /// passed on, and so is what is not to be kept.
   private static func whisper(_ turn: Turn, _ address: BareJID, _ nick: String) throws(StanzaError) {
     let draft = try read(turn)
+    defer { if let to = turn.to { DisplayedSync.assist(draft, in: to, turn) } }
     let room = RoomReference.address(address)
     var writer = turn.session.wheel.takeWriter()
     let domain = turn.jid.bare.domain

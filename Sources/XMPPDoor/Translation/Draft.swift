@@ -33,6 +33,10 @@ struct Draft {
   var reference: ReferenceDraft?
   /// Whom it mentions (XEP-0372); places are those of `body`.
   var mentions: [MentionDraft] = []
+  /// What an owner answers to who asks to be told of a node (XEP-0060 8.6).
+  var answer: AuthorizationForm?
+  /// What the sender's clients have displayed of this chat (XEP-0490 5.1).
+  var displayed: Displayed?
   /// XEP-0359.
   var originID: String?
   /// The number of children that no reader and no rule above accounts for.

@@ -35,6 +35,10 @@ enum Inbound {
         try session.house.table.read(child, into: &draft)
       }
     }
+    if let answer = draft.answer, type != .error, to == JID(session.party.address) {
+      session.management.handledUnlessPost()
+      return PEP.answer(turn, answer)
+    }
     switch type {
     case .error:
       session.management.handledUnlessPost()
@@ -47,6 +51,8 @@ enum Inbound {
       return relay(turn, to, draft)
     case .chat, .normal: break
     }
+    // Behind the message, whatever becomes of it.
+    defer { DisplayedSync.assist(draft, in: to, turn) }
     let isSaid = draft.body != nil || draft.isKept || draft.kind == .encrypted
     guard (isSaid || draft.marker != nil) && !draft.isUnstored else {
       session.management.handledUnlessPost()
@@ -255,12 +261,9 @@ enum Inbound {
       }
     }
     var writer = session.wheel.takeWriter()
-    if inRoom {
-      writer.children(of: stanza.element, except: RoomInbound.isStripped)
-    } else {
-      AvatarHash.writeChildren(
-        of: stanza.element, profile: session.card?.user.profile, isAvailable: isAvailable, into: &writer)
-    }
+    AvatarHash.writeChildren(
+      of: stanza.element, profile: session.card?.user.profile, isAvailable: isAvailable,
+      except: { inRoom && RoomInbound.isStripped($0) }, into: &writer)
     let extras = Array(writer.buffer.readableBytesView)
     session.wheel.give(writer)
     return Presence(

@@ -24,6 +24,7 @@ enum CoreBench {
     }
     try await bench.reportHub()
     try await bench.reportRooms()
+    try await bench.reportNodes()
     await bench.parley.stop()
     try bench.store.close()
   }

@@ -8,12 +8,18 @@ import SQLiteStore
 /// checkpoints included.
 ///
 ///     store-bench [messages [dialogs [prefilled messages]]]
+///     store-bench one-user [messages [dialogs]]
+///
+/// The second form is one user with all the dialogs (a million messages in 1,000), and
+/// what their clients ask of so much: pages of the whole archive at its ends and in its
+/// middle beside a page of one dialog, and the inbox.
 ///
 /// "inserts" is the five rows of a message; "as the core" adds what the core does
 /// besides: the look for a repeat, the dialog's row, the author's mark, the head.
 @main
 enum StoreBench {
   static func main() throws {
+    if CommandLine.arguments.dropFirst().first == "one-user" { return try oneUser() }
     let arguments = CommandLine.arguments.dropFirst().map { Int($0) ?? 0 }
     let messages = arguments.first.map { max(1_000, $0) } ?? 50_000
     let dialogs = arguments.dropFirst().first.map { max(1, $0) } ?? 5_000
@@ -29,6 +35,20 @@ enum StoreBench {
       }
     }
     try bench.reportPages()
+    try bench.store.close()
+  }
+
+  private static func oneUser() throws {
+    let arguments = CommandLine.arguments.dropFirst(2).map { Int($0) ?? 0 }
+    let messages = arguments.first.map { max(1_000, $0) } ?? 1_000_000
+    let dialogs = arguments.dropFirst().first.map { max(1, $0) } ?? 1_000
+    print("one user, \(messages) messages in \(dialogs) dialogs")
+    let bench = try Bench(dialogs: dialogs, isOneUsers: true)
+    defer { bench.remove() }
+    try bench.report("prefill", batch: 5_000, count: messages - dialogs, asCore: true)
+    // Whatever chance has done: something in each.
+    try bench.sayEverywhere()
+    try bench.reportWholeArchive(messages)
     try bench.store.close()
   }
 }
@@ -48,7 +68,8 @@ final class Bench {
     <request xmlns='urn:xmpp:receipts'/><markable xmlns='urn:xmpp:chat-markers:0'/>
     """.utf8)
 
-  init(dialogs count: Int) throws {
+  /// - Parameter isOneUsers: the first user is in all dialogs.
+  init(dialogs count: Int, isOneUsers: Bool = false) throws {
     folder = "store-bench-\(getpid())"
     mkdir(folder, 0o700)
     store = try SQLiteStore(path: folder + "/parley.db")
@@ -57,14 +78,15 @@ final class Bench {
       let realm = try writer.insertRealm(
         domain: "localhost", rooms: "conference.localhost", key: [UInt8](repeating: 7, count: 32), epoch: 1)
       // As many users as dialogs, each in two.
-      let parties = try (0..<max(2, count)).map { index in
+      let parties = try (0..<max(2, isOneUsers ? count + 1 : count)).map { index in
         let address = try BareJID("user\(index)@localhost")
         let user = try writer.insertUser(address, in: realm.id, profile: Profile(), createdAt: time)
         return Party(id: user.id, realm: realm.id, address: address)
       }
       return try (0..<count).map { index in
         try writer.insert(
-          dialog: .privately, first: parties[index], second: parties[(index + 1) % parties.count], createdAt: time)
+          dialog: .privately, first: parties[isOneUsers ? 0 : index], second: parties[(index + 1) % parties.count],
+          createdAt: time)
       }
     }
     dialogs = made
@@ -135,6 +157,66 @@ final class Bench {
       position: position, time: time, dialog: dialog.id, author: side == 0 ? dialog.first : dialog.second,
       place: .peer(side == 0 ? dialog.second : dialog.first), fact: .message(message),
       id: PublicID(high: 0, low: UInt64(position.number)))
+  }
+
+  func sayEverywhere() throws {
+    try store.write { writer in
+      for index in dialogs.indices {
+        let entry = message(in: index, by: 1)
+        try writer.insert(
+          entry,
+          feeds: [
+            FeedRow(user: entry.author.id, traits: .archived),
+            FeedRow(user: dialogs[index].first.id, traits: [.archived, .inbound, .replayed]),
+          ], key: nil)
+        try writer.update(dialogs[index])
+        try writer.put(marks[index][1], superseded: .zero)
+      }
+    }
+  }
+
+  /// Of the user who has all dialogs.
+  func reportWholeArchive(_ messages: Int) throws {
+    let rounds = 500
+    for (name, start) in [("first", Int64(0)), ("middle", Int64(messages / 2)), ("last", -1)] {
+      try pages("whole archive, \(name) page", rounds) { user, reader in
+        var query = ArchiveQuery(limit: 50)
+        query.after = Position(max(0, start))
+        query.backwards = start < 0
+        return try reader.archive(of: user.id, query).entries.count
+      }
+    }
+    try pages("one dialog, a page", rounds) { [self] user, reader in
+      var query = ArchiveQuery(limit: 50)
+      query.backwards = true
+      query.with = dialogs[Int(random.next() % UInt64(dialogs.count))].id
+      return try reader.archive(of: user.id, query).entries.count
+    }
+    try pages("the first and last of the archive (metadata)", rounds) { user, reader in
+      var query = ArchiveQuery(limit: 1)
+      let first = try reader.archive(of: user.id, query).entries.count
+      query.backwards = true
+      return try first + reader.archive(of: user.id, query).entries.count
+    }
+    for withMessages in [true, false] {
+      try pages(withMessages ? "inbox" : "inbox without messages", 50) { user, reader in
+        var query = ConversationQuery(limit: 1_000)
+        query.withMessages = withMessages
+        return try reader.conversations(of: user.id, query).conversations.count
+      }
+    }
+    // "sun" is in every message, "verona" in none.
+    for (name, text) in [("a word of all messages", "sun"), ("words of which one is in none", "sun verona")] {
+      try pages("search for \(name), newest page", 50) { user, reader in
+        var query = ArchiveQuery(limit: 50)
+        query.text = text
+        query.backwards = true
+        return try reader.archive(of: user.id, query).entries.count
+      }
+    }
+    try pages("displayed in every dialog", 50) { user, reader in
+      try reader.displayed(by: user.id, limit: 5_000).count
+    }
   }
 
   /// Random users, the newest 50 or a random window; then one contact's.

@@ -1,0 +1,17 @@
+import AppProtocol
+import Dialogs
+
+/// Takes the caller's picture away; nothing where there is none.
+enum DeleteMyAvatar: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = EmptyBody
+  static let name = "me.avatar.delete"
+  static let method = Method.delete
+  static let path = "/v1/users/me/avatar"
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    let caller = try call.user().user
+    try await call.parley.post(.profile(ProfileDraft(avatar: .some(nil))), by: caller)
+    return .done
+  }
+}

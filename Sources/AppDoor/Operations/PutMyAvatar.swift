@@ -1,0 +1,20 @@
+import AppProtocol
+import Dialogs
+
+/// Gives the caller a picture; the same again changes nothing. XMPP clients find it
+/// in the vCard and in the nodes of XEP-0084.
+enum PutMyAvatar: UploadOperation {
+  typealias Input = NoInput
+  typealias Output = UserBody
+  static let name = "me.avatar.put"
+  static let method = Method.put
+  static let path = "/v1/users/me/avatar"
+  static let bytesMax = Limits.avatarBytesMax
+
+  static func perform(_ input: NoInput, _ bytes: [UInt8], _ call: Call) async throws -> Outcome<UserBody> {
+    let caller = try call.user().user
+    let avatar = try Checks.avatar(bytes)
+    try await call.parley.post(.profile(ProfileDraft(avatar: avatar)), by: caller)
+    return .ok(call.rendering.user(try await GetMe.read(caller.id, call.parley)))
+  }
+}

@@ -1,0 +1,50 @@
+import Addresses
+
+/// Whose archive an entry is in. What preferences mean: `ArchivePreferences`.
+extension Judge {
+  mutating func setArchivePreferences(
+    _ post: Post, _ preferences: ArchivePreferences, _ writer: any StoreWriter
+  ) throws {
+    guard preferences.always.count + preferences.never.count <= Limits.archivePreferencesMax else {
+      throw Problem(
+        .tooLarge, "too-many-preferences", "At most \(Limits.archivePreferencesMax) addresses have preferences.")
+    }
+    let isDefault = preferences == ArchivePreferences()
+    try writer.setVault(
+      post.author.id, node: Vault.archive, item: Vault.bytes, isDefault ? nil : preferences.bytes)
+    remember(isDefault ? nil : preferences, of: post.author.id)
+    settle(post)
+  }
+
+  /// Whether what `place` says goes into the archive of its author, and of the other side.
+  mutating func archived(
+    _ envelope: Envelope, by author: Party, at place: Entry.Place, _ writer: any StoreWriter
+  ) throws -> (author: Bool, peer: Bool) {
+    switch place {
+    case .room: return (true, true)
+    case .peer(let peer):
+      return (
+        try archives(author, peer.address, envelope.toResource, writer),
+        try archives(peer, author.address, envelope.fromResource, writer)
+      )
+    // The other is known by their nick (XEP-0045 7.5).
+    case .whisper(let peer, let room, let nick):
+      return (
+        try archives(author, room.address, envelope.toResource, writer),
+        try archives(peer, room.address, nick, writer)
+      )
+    }
+  }
+
+  private mutating func archives(
+    _ user: Party, _ address: BareJID, _ resource: String?, _ writer: any StoreWriter
+  ) throws -> Bool {
+    guard let preferences = try archivePreferences(of: user.id, writer) else { return true }
+    let target =
+      resource.flatMap { try? JID(local: address.local, domain: address.domain, resource: $0) } ?? JID(address)
+    return try preferences.keeps(target) {
+      // Nobody is a contact of their own, and everybody knows themself.
+      try address == user.address || writer.contact(of: user.id, address)?.subscription.isInRoster == true
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import Addresses
+
+/// Displayed messages as a node (XEP-0490). What it is and why it holds next to
+/// nothing: `Displayed`.
+extension Judge {
+  /// A client says how far it has displayed a chat. Of a known message it moves the
+  /// mark, without telling the other side; what is older changes nothing.
+  mutating func publishDisplayed(
+    _ post: Post, _ draft: NodePublication, _ item: NodePublication.Item, _ writer: any StoreWriter
+  ) throws {
+    let owner = post.author
+    let known = try writer.node(Displayed.node, of: owner.id)
+    if let known, !draft.conditions.allSatisfy({ $0.isMet(by: known.configuration) }) {
+      throw Problem.preconditionNotMet
+    }
+    var node = try known ?? newNode(Displayed.node, of: owner, draft.conditions, writer)
+    if case .displayed(let displayed) = item.content,
+      let intent = try mark(item.id, displayed, for: owner, writer)
+    {
+      do {
+        switch intent {
+        case .privately(let draft): try marker(post, draft, writer)
+        case .room(let room, let draft): try marker(post, room, draft, writer)
+        }
+        if known == nil, node.configuration != Displayed.configuration { try writer.put(node) }
+        return
+      } catch is Problem {
+        // The other side is no user any more, or the reader no member: it is kept like what is not known.
+      }
+    }
+    if let kept = try writer.item(item.id, in: Displayed.node, of: owner.id), kept.content == item.content {
+      var receipt = Receipt(position: head)
+      receipt.isRepeat = true
+      return settle(post, receipt)
+    }
+    try put(item, in: &node, of: owner, writer)
+    settle(post)
+  }
+
+  private enum MarkIntent {
+    case privately(MarkerDraft)
+    case room(RoomReference, RoomMarkerDraft)
+  }
+
+  /// nil: the message is not one of a dialog with `chat`.
+  private mutating func mark(
+    _ chat: String, _ displayed: Displayed, for reader: Party, _ writer: any StoreWriter
+  ) throws -> MarkIntent? {
+    func isOf(_ archive: BareJID) -> Bool { displayed.by.isEmpty || BareJID(parsing: displayed.by) == archive }
+    guard let address = JID(parsing: chat), address.isBare, let id = PublicID(displayed.id),
+      let position = realms.position(of: id, in: reader.realm)
+    else { return nil }
+    if let peer = try user(address.bare, writer)?.party {
+      guard isOf(reader.address), let dialog = try writer.dialog(between: reader.id, and: peer.id),
+        case .message? = try writer.entry(position, in: dialog.id)?.fact
+      else { return nil }
+      return .privately(MarkerDraft(with: peer.address, kind: .displayed, target: .entry(id), isPrivate: true))
+    }
+    guard isOf(address.bare), let state = try lookUp(.address(address.bare), for: reader, writer),
+      try mark(of: reader.id, in: state, writer) != nil, try writer.entry(position, in: state.room.id) != nil
+    else { return nil }
+    return .room(.dialog(state.room.id), RoomMarkerDraft(kind: .displayed, target: id, isPrivate: true))
+  }
+
+  /// A mark has moved: the reader's interested clients are told.
+  ///
+  /// - Parameter archive: whose stanza-ids they are; nil: the reader's own.
+  mutating func tellDisplayed(
+    _ id: PublicID, of chat: BareJID, archive: BareJID? = nil, by reader: Party, _ writer: any StoreWriter
+  ) throws {
+    let item = chat.description
+    let stored = try writer.node(Displayed.node, of: reader.id)
+    if var node = stored, let kept = try writer.item(item, in: Displayed.node, of: reader.id) {
+      try writer.removeItem(item, in: Displayed.node, of: reader.id)
+      try erase(kept, of: reader, writer)
+      node.itemCount -= 1
+      node.byteCount -= kept.content.byteCount
+      try writer.put(node)
+    }
+    let configuration = stored?.configuration ?? Displayed.configuration
+    guard configuration.notifies, hub.isAnyInterested(in: Displayed.node, of: reader.id) else { return }
+    let displayed = Displayed(by: (archive ?? reader.address).description, id: id.description)
+    tell(
+      .node(
+        NodeEvent(
+          owner: reader, node: Displayed.node,
+          kind: .published(NodeItem(id: item, content: .displayed(displayed), position: head, time: time)),
+          configuration: configuration), nil))
+  }
+
+  /// Whether the mark stands at `target` because of a private reading: clients publish what they
+  /// have displayed, and then say so to the other side, who has not heard of it yet.
+  func isUntold(_ mark: Mark, at target: Position, _ writer: any StoreWriter) throws -> Bool {
+    guard target == mark.displayed, mark.position > .zero,
+      case .marker(let last)? = try writer.entry(mark.position, in: mark.dialog)?.fact
+    else { return false }
+    return !last.told
+  }
+}
+
+extension Displayed {
+  /// The node as its owner sees it; nil: nothing has been displayed yet.
+  public static func node(of owner: UserID, _ reader: any StoreReader) throws -> Node? {
+    if let stored = try reader.node(node, of: owner) { return stored }
+    guard try !reader.displayed(by: owner, limit: 1).isEmpty else { return nil }
+    return Node(owner: owner, name: node, configuration: configuration, createdAt: Timestamp(milliseconds: 0))
+  }
+
+  /// All items, in the order in which they came to be.
+  public static func items(of owner: Party, _ reader: any StoreReader) throws -> [NodeItem] {
+    let kept = try reader.items(in: node, of: owner.id, newest: true, limit: Limits.itemsPerNodeMax)
+    let ids = Set(kept.map(\.id))
+    let marks = try reader.displayed(by: owner.id, limit: Limits.itemsPerNodeMax).compactMap { mark -> NodeItem? in
+      let id = mark.chat.description
+      if ids.contains(id) { return nil }
+      let by = mark.isRoom ? mark.chat : owner.address
+      return NodeItem(
+        id: id, content: .displayed(Displayed(by: by.description, id: mark.id.description)), position: mark.position,
+        time: Timestamp(milliseconds: 0))
+    }
+    return (kept + marks).sorted { $0.position < $1.position }
+  }
+}

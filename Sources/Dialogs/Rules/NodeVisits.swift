@@ -1,0 +1,280 @@
+import Addresses
+
+/// What others are to a user's nodes, and what they do there (XEP-0060 6.1, 6.2, 7,
+/// 8.6 to 8.9). Theory:
+///
+/// Who may read is asked anew whenever something is told or read
+/// (`NodeConfiguration.denial`), so that a subscription alone gives nobody access.
+/// One that gives nothing any more is ended all the same (XEP-0163 7), when the node,
+/// the contact or the affiliation changes: nobody waits for what never comes, and
+/// nobody is told again who was not meant to be.
+extension Judge {
+  mutating func visit(_ post: Post, _ visit: NodeVisit, _ writer: any StoreWriter) throws {
+    let owner = try host(visit, of: post, writer)
+    switch visit.act {
+    case .subscribe(let address, let isPaused):
+      try subscribe(post, address, isPaused, to: visit.node, of: owner, writer)
+    case .unsubscribe(let address):
+      let (node, people) = try subscribed(post, address, to: visit.node, of: owner, writer)
+      guard people.subscriptions.contains(where: { $0.address == address }) else { throw Problem.notSubscribed }
+      try writer.removeSubscription(of: address, in: node.name, of: owner.id)
+      settle(post)
+    case .pause(let address, let isPaused):
+      let (node, people) = try subscribed(post, address, to: visit.node, of: owner, writer)
+      guard var subscription = people.subscriptions.first(where: { $0.address == address }) else {
+        throw Problem.notSubscribed
+      }
+      subscription.isPaused = isPaused
+      try writer.put(subscription, in: node.name, of: owner.id)
+      settle(post)
+    case .publish(let draft): try publish(post, draft, to: visit.node, of: owner, writer)
+    case .retract(let item, let notifies): try retract(post, item, from: visit.node, of: owner, notifies, writer)
+    }
+  }
+
+  /// Who blocks the visitor looks as if not there (XEP-0191 3.3).
+  private mutating func host(_ visit: NodeVisit, of post: Post, _ writer: any StoreWriter) throws -> Party {
+    if visit.owner == post.author.address { return post.author }
+    let owner = try reachable(visit.owner, for: post.author, writer)
+    if try isBlocked(post.author, resource: visit.resource, by: owner, writer) { throw Problem.unreachable }
+    return owner
+  }
+
+  private func standing(
+    of address: BareJID, in people: NodePeople, of owner: Party, _ writer: any StoreWriter
+  ) throws -> NodeStanding {
+    people.standing(of: address, try writer.contact(of: owner.id, address))
+  }
+
+  // MARK: Subscribing
+
+  private func subscribed(
+    _ post: Post, _ address: JID, to name: String, of owner: Party, _ writer: any StoreWriter
+  ) throws -> (Node, NodePeople) {
+    guard address.isAt(post.author.address) else { throw Problem.notYours }
+    let node = try find(name, of: owner, writer)
+    return (node, try writer.people(of: node.name, of: owner.id))
+  }
+
+  private mutating func subscribe(
+    _ post: Post, _ address: JID, _ isPaused: Bool?, to name: String, of owner: Party, _ writer: any StoreWriter
+  ) throws {
+    let (node, people) = try subscribed(post, address, to: name, of: owner, writer)
+    let author = post.author
+    var subscription = NodeSubscription(address: address, state: .subscribed)
+    let known = people.subscriptions.first { $0.address == address }
+    if let known { subscription = known }
+    if author.id != owner.id {
+      switch node.configuration.denial(to: try standing(of: author.address, in: people, of: owner, writer)) {
+      case nil: subscription.state = .subscribed
+      case .notSubscribed?:
+        if known != nil { throw Problem.subscriptionPending }
+        subscription.state = .pending
+      case let denial?: throw denial.problem
+      }
+    }
+    subscription.isPaused = isPaused ?? subscription.isPaused
+    if known == nil {
+      guard people.subscriptions.count < Limits.nodePeopleMax,
+        people.subscriptions.count(where: { $0.address.isAt(author.address) }) < Limits.subscriptionsPerNodeMax,
+        try writer.subscriptionCount(of: author.address) < Limits.subscriptionsPerUserMax
+      else { throw Problem.tooManySubscriptions }
+    }
+    // 6.1.6: who is subscribed already is told so.
+    if subscription != known { try writer.put(subscription, in: node.name, of: owner.id) }
+    if subscription.state == .pending {
+      try inform(.requested(address), of: node, by: owner, recipient: JID(owner.address), writer)
+    } else if known?.state != .subscribed {
+      try tellLast(of: node, by: owner, to: address, writer)
+    }
+    var receipt = Receipt(position: head)
+    receipt.isRepeat = subscription == known
+    receipt.value = subscription
+    settle(post, receipt)
+  }
+
+  /// XEP-0163 4.3.4: all new subscribers.
+  private mutating func tellLast(
+    of node: Node, by owner: Party, to address: JID, _ writer: any StoreWriter
+  ) throws {
+    guard node.configuration.notifies, node.configuration.sendLast != .never,
+      let item = try writer.items(in: node.name, of: owner.id, newest: true, limit: 1).last
+    else { return }
+    try inform(.published(item), of: node, by: owner, recipient: address, isLast: true, writer)
+  }
+
+  private mutating func inform(
+    _ kind: NodeEvent.Kind, of node: Node, by owner: Party, recipient: JID, isLast: Bool = false,
+    _ writer: any StoreWriter
+  ) throws {
+    let event = NodeEvent(
+      owner: owner, node: node.name, kind: kind, configuration: node.configuration, isLast: isLast,
+      recipient: recipient)
+    tell(.node(event, try card(of: owner, writer)))
+  }
+
+  // MARK: Publishing
+
+  /// By somebody who is not the owner.
+  private mutating func publish(
+    _ post: Post, _ draft: NodePublication, to name: String, of owner: Party, _ writer: any StoreWriter
+  ) throws {
+    // Whether there is such a node is for those who may publish there; what a node is a view of nobody else writes.
+    guard !Node.isView(name), var node = try writer.node(name, of: owner.id),
+      node.configuration.lets(
+        try standing(of: post.author.address, in: writer.people(of: name, of: owner.id), of: owner, writer))
+    else { throw Problem.notYours }
+    guard draft.conditions.allSatisfy({ $0.isMet(by: node.configuration) }) else { throw Problem.preconditionNotMet }
+    guard let item = draft.item else {
+      if node.configuration.persistsItems { throw Problem.itemRequired }
+      try tell(.published(nil), of: node, by: owner, writer)
+      return settle(post)
+    }
+    // Nobody puts words into another's item.
+    if let old = try writer.item(item.id, in: name, of: owner.id), old.publisher != post.author.address {
+      throw Problem.notYours
+    }
+    try put(item, in: &node, of: owner, publisher: post.author.address, writer)
+    settle(post)
+  }
+
+  private mutating func retract(
+    _ post: Post, _ id: String, from name: String, of owner: Party, _ notifies: Bool, _ writer: any StoreWriter
+  ) throws {
+    guard !Node.isView(name), var node = try writer.node(name, of: owner.id),
+      let item = try writer.item(id, in: name, of: owner.id), item.publisher == post.author.address,
+      node.configuration.lets(
+        try standing(of: post.author.address, in: writer.people(of: name, of: owner.id), of: owner, writer))
+    else { throw Problem.notYours }
+    try remove(item, from: &node, of: owner, notifies: notifies, writer)
+    settle(post)
+  }
+
+  // MARK: Owning
+
+  mutating func affiliate(
+    _ post: Post, _ name: String, _ changes: [BareJID: NodeAffiliation?], _ writer: any StoreWriter
+  ) throws {
+    let owner = post.author
+    let node = try find(name, of: owner, writer)
+    if changes.keys.contains(owner.address) {
+      throw Problem(.malformed, "affiliation-of-owner", "The owner of a node stays its owner.")
+    }
+    // Which rooms somebody is in, and what they have read, is theirs to know.
+    if node.name == Bookmark.node || node.name == Displayed.node, changes.values.contains(where: { $0 != nil && $0 != .outcast }) {
+      throw Problem(.malformed, "option-invalid", "This node is its owner's alone.")
+    }
+    var people = try writer.people(of: name, of: owner.id)
+    for (address, affiliation) in changes { people.affiliations[address] = affiliation }
+    guard people.affiliations.count <= Limits.nodePeopleMax else {
+      throw Problem(.tooLarge, "too-many-affiliations", "A node has at most \(Limits.nodePeopleMax) affiliations.")
+    }
+    for (address, affiliation) in changes {
+      try writer.setAffiliation(affiliation, of: address, in: name, of: owner.id)
+    }
+    try review(node, of: owner, people, writer) { changes.keys.contains($0) }
+    settle(post)
+  }
+
+  mutating func setSubscribers(
+    _ post: Post, _ name: String, _ changes: [JID: NodeSubscription.State?], _ writer: any StoreWriter
+  ) throws {
+    let owner = post.author
+    let node = try find(name, of: owner, writer)
+    let people = try writer.people(of: name, of: owner.id)
+    var refused: [JID: NodeSubscription.State?] = [:]
+    // In an order that does not hang on hashes.
+    for (address, state) in changes.sorted(by: { $0.key.description < $1.key.description }) {
+      guard var known = people.subscriptions.first(where: { $0.address == address }) else {
+        if state != nil { refused[address] = .some(nil) }
+        continue
+      }
+      if state == known.state { continue }
+      switch state {
+      case nil: try end(known, to: node, of: owner, writer)
+      case .subscribed?:
+        known.state = .subscribed
+        let standing = try standing(of: address.bare, in: people, of: owner, writer)
+        // The owner's word is what an access model of `authorize` asks for, and no other.
+        if let denial = node.configuration.denial(to: standing), denial != .notSubscribed {
+          refused[address] = .pending
+        } else {
+          try begin(known, to: node, of: owner, writer)
+        }
+      case .pending?: refused[address] = known.state
+      }
+    }
+    var receipt = Receipt(position: head)
+    receipt.value = refused
+    settle(post, receipt)
+  }
+
+  private mutating func begin(
+    _ subscription: NodeSubscription, to node: Node, of owner: Party, _ writer: any StoreWriter
+  ) throws {
+    try writer.put(subscription, in: node.name, of: owner.id)
+    try inform(.subscription(.subscribed), of: node, by: owner, recipient: subscription.address, writer)
+    try tellLast(of: node, by: owner, to: subscription.address, writer)
+  }
+
+  private mutating func end(
+    _ subscription: NodeSubscription, to node: Node, of owner: Party, _ writer: any StoreWriter
+  ) throws {
+    try writer.removeSubscription(of: subscription.address, in: node.name, of: owner.id)
+    try inform(.subscription(nil), of: node, by: owner, recipient: subscription.address, writer)
+  }
+
+  // MARK: What changes may end
+
+  /// Ends subscriptions of those who may not read any more, and grants what waits
+  /// and needs no permission now (8.6, XEP-0163 7).
+  mutating func review(
+    _ node: Node, of owner: Party, _ people: NodePeople, _ writer: any StoreWriter,
+    where concerns: (BareJID) -> Bool = { _ in true }
+  ) throws {
+    for var subscription in people.subscriptions {
+      let address = subscription.address.bare
+      if address == owner.address || !concerns(address) { continue }
+      switch node.configuration.denial(to: try standing(of: address, in: people, of: owner, writer)) {
+      case nil:
+        guard subscription.state == .pending else { continue }
+        subscription.state = .subscribed
+        try begin(subscription, to: node, of: owner, writer)
+      case .notSubscribed?: continue
+      case .some: try end(subscription, to: node, of: owner, writer)
+      }
+    }
+  }
+
+  /// The owner keeps something else of a contact now.
+  mutating func reviewSubscriptions(of address: BareJID, with owner: Party, _ writer: any StoreWriter) throws {
+    let names = Set(try writer.subscriptions(of: address, with: owner.id).map(\.node))
+    for name in names.sorted() {
+      guard let node = try writer.node(name, of: owner.id) else { continue }
+      try review(node, of: owner, try writer.people(of: name, of: owner.id), writer) { $0 == address }
+    }
+  }
+}
+
+extension NodeConfiguration.Denial {
+  /// Names are those of XEP-0060 16.3.
+  public var problem: Problem {
+    switch self {
+    case .noSubscription: Problem(.forbidden, "presence-subscription-required", "You do not see the owner's presence.")
+    case .notInGroup: Problem(.forbidden, "not-in-roster-group", "The owner has you in no group that may read this.")
+    case .notListed: Problem(.forbidden, "closed-node", "You are not on the list of this node.")
+    case .notSubscribed: Problem(.forbidden, "not-subscribed", "The owner has to let you subscribe first.")
+    case .outcast: Problem(.forbidden, "outcast", "The owner has shut you out of this node.")
+    }
+  }
+}
+
+extension Problem {
+  /// Also where there is nothing: who may do nothing with it does not learn of it.
+  public static let notYours = Problem(.forbidden, "not-yours", "This is not yours to change.")
+  public static let subscriptionPending = Problem(
+    .forbidden, "pending-subscription", "The owner has not answered yet.")
+  public static let notSubscribed = Problem(.missing, "no-subscription", "There is no such subscription.")
+  public static let tooManySubscriptions = Problem(
+    .tooLarge, "too-many-subscriptions", "There are as many subscriptions as there may be.")
+}

@@ -1,0 +1,293 @@
+import Addresses
+
+/// One profile in all its dresses: `ProfileNode` says which, and why.
+extension Judge {
+  // MARK: The app, vcard-temp
+
+  /// `Receipt.isRepeat`: nothing changed, and nobody is told.
+  mutating func profile(_ post: Post, _ draft: ProfileDraft, _ writer: any StoreWriter) throws {
+    let isChanged = try apply(draft, by: post, from: nil, writer)
+    var receipt = Receipt(position: head)
+    receipt.isRepeat = !isChanged
+    settle(post, receipt)
+  }
+
+  /// Refuses before it writes.
+  ///
+  /// - Parameter source: the node that says so already.
+  @discardableResult
+  private mutating func apply(
+    _ draft: ProfileDraft, by post: Post, from source: ProfileNode?, _ writer: any StoreWriter
+  ) throws -> Bool {
+    let owner = post.author
+    guard var user = try writer.user(owner.id) else { throw Problem.unreachable }
+    let before = user
+    let calledBefore = try writer.fullName(of: owner.id)
+    let fullName = draft.fullName ?? calledBefore
+    if let name = draft.displayName { user.profile.displayName = name }
+    if let status = draft.status { user.profile.status = status }
+    if let metadata = draft.metadata { user.profile.metadata = metadata }
+    if let avatar = draft.avatar { user.profile.avatarHash = avatar?.hash }
+    try check(user.profile)
+    try Self.check(fullName: fullName)
+    if let avatar = draft.avatar ?? nil { try Self.check(avatar) }
+    if let vCard = draft.vCard, vCard.count > Limits.vCardBytesMax {
+      throw Problem(.tooLarge, "vcard-too-large", "A vCard has at most \(Limits.vCardBytesMax) bytes.")
+    }
+
+    let isRecarded = try draft.vCard.map {
+      try $0 != writer.vault(owner.id, node: Vault.vCard, item: Vault.bytes) ?? []
+    }
+    let isRenamed = user.profile.displayName != before.profile.displayName
+    let hasOtherNames = isRenamed || fullName != calledBefore
+    let isPictured = user.profile.avatarHash != before.profile.avatarHash
+    guard user.profile != before.profile || hasOtherNames || isRecarded == true else { return false }
+
+    try show(before, owner, writer)
+    if isPictured { try setAvatar(draft.avatar ?? nil, of: owner.id, writer) }
+    if fullName != calledBefore {
+      try writer.setVault(owner.id, node: Vault.profile, item: Vault.fullName, fullName.map { Array($0.utf8) })
+    }
+    if isRecarded == true, let vCard = draft.vCard {
+      try writer.setVault(owner.id, node: Vault.vCard, item: Vault.bytes, vCard.isEmpty ? nil : vCard)
+    }
+    if user.profile != before.profile { try announce(user, by: post, writer) }
+    if isPictured { try mirror(draft.avatar ?? nil, instead: before.profile.avatarHash, from: source, owner, writer) }
+    if isRenamed, source != .nickname { try mirror(name: user.profile.displayName, owner, writer) }
+    if hasOtherNames || isPictured, source != .vCard4 { try mirrorCard(user.profile, fullName, owner, writer) }
+    return true
+  }
+
+  private func setAvatar(_ avatar: Avatar?, of owner: UserID, _ writer: any StoreWriter) throws {
+    try writer.setVault(owner, node: Vault.avatar, item: Vault.bytes, avatar?.bytes)
+    try writer.setVault(owner, node: Vault.avatar, item: Vault.mediaType, avatar.map { Array($0.mediaType.utf8) })
+  }
+
+  /// Sessions put the picture's hash in their presence by it (XEP-0398 4), and apps
+  /// are told.
+  private mutating func announce(_ user: User, by post: Post, _ writer: any StoreWriter) throws {
+    try writer.update(user)
+    let entry = try insertOwn(.profile(user.profile), of: post.author, at: nextPosition(), writer)
+    tell(
+      .card(user.id) { Card(user: user, contacts: $0.contacts, blocks: $0.blocks, rosterVersion: $0.rosterVersion) })
+    tell(.entry(entry, author: nil))
+    tell(.signal(.profile(post.author, user.profile), session(of: post), post.author, .subscribers))
+  }
+
+  // MARK: Bounds
+
+  private func check(_ profile: Profile) throws(Problem) {
+    for (field, value, bound) in [
+      ("name", profile.displayName, Limits.displayNameBytesMax), ("status", profile.status, Limits.statusBytesMax),
+      ("metadata", profile.metadata, Limits.metadataBytesMax),
+    ] {
+      if let value, value.utf8.count > bound {
+        throw Problem(.tooLarge, "\(field)-too-long", "\(field) has at most \(bound) bytes.", field: field)
+      }
+    }
+  }
+
+  private static func check(fullName: String?) throws(Problem) {
+    if let fullName, fullName.utf8.count > Limits.displayNameBytesMax {
+      throw Problem(.tooLarge, "name-too-long", "A name has at most \(Limits.displayNameBytesMax) bytes.")
+    }
+  }
+
+  private static func check(_ avatar: Avatar) throws(Problem) {
+    if avatar.bytes.count > Limits.avatarBytesMax {
+      throw Problem(
+        .tooLarge, "avatar-too-large", "An avatar has at most \(Limits.avatarBytesMax) bytes.", field: "avatar")
+    }
+  }
+
+  /// Whether an item is what its node holds. What is about to become the profile must
+  /// fit it: once the item is written nothing is refused any more.
+  static func check(_ item: NodePublication.Item, in name: String) throws(Problem) {
+    guard let view = ProfileNode(rawValue: name) else {
+      for view in ProfileNode.allCases where view.holds(item.content) { throw Problem.payloadInvalid }
+      return
+    }
+    guard view.holds(item.content) else { throw Problem.payloadInvalid }
+    switch item.content {
+    case .nickname(let name): if name.utf8.count > Limits.displayNameBytesMax { throw Problem.payloadTooBig }
+    case .avatar(let avatar):
+      // XEP-0084 4.1: whoever has a picture of this hash takes it for this one.
+      guard avatar.hash == item.id else {
+        throw Problem(.malformed, "payload-invalid", "The id of a picture is the SHA-1 of its bytes.")
+      }
+      if avatar.bytes.count > Limits.avatarBytesMax { throw Problem.payloadTooBig }
+    case .card(let card):
+      for name in [card.fullName, card.displayName] {
+        if let name, name.utf8.count > Limits.displayNameBytesMax { throw Problem.payloadTooBig }
+      }
+      if let photo = card.photo, photo.bytes.count > Limits.avatarBytesMax { throw Problem.payloadTooBig }
+    default: break
+    }
+  }
+
+  /// XEP-0084 4.2: the data comes first. Metadata of a picture that nobody can fetch
+  /// would leave contacts with none.
+  func check(_ item: NodePublication.Item, of owner: Party, _ writer: any StoreWriter) throws {
+    guard case .avatarMetadata(let metadata) = item.content, !metadata.hashes.isEmpty else { return }
+    let shown = try writer.user(owner.id)?.profile.avatarHash
+    for hash in metadata.hashes {
+      if try hash == shown || writer.item(hash, in: ProfileNode.avatarData.rawValue, of: owner.id) != nil { return }
+    }
+    throw Problem(.missing, "item-unknown", "Publish the data of the picture before its metadata.")
+  }
+
+  // MARK: From a node
+
+  /// A client has written or taken away something in a node: where that is one of the
+  /// profile's, its newest item is the profile now.
+  ///
+  /// - Parameter said: the item that it wrote; nil: some are gone.
+  mutating func follow(
+    _ name: String, _ said: NodeContent?, by post: Post, _ writer: any StoreWriter
+  ) throws {
+    guard let view = ProfileNode(rawValue: name) else { return }
+    let owner = post.author
+    let content = try said ?? writer.items(in: name, of: owner.id, newest: true, limit: 1).last?.content
+    var draft = ProfileDraft()
+    switch content {
+    case .nickname(let nickname) where !nickname.allSatisfy(\.isWhitespace): draft.displayName = .some(nickname)
+    case .nickname: draft.displayName = .some(try writer.fullName(of: owner.id))
+    case .avatarMetadata(let metadata): draft.avatar = .some(try picture(metadata, of: owner, writer))
+    case .card(let card):
+      draft.fullName = .some(card.fullName)
+      draft.displayName = .some(card.displayName)
+      if let photo = card.photo { draft.avatar = .some(photo) }
+    // Data alone shows nothing; without it there is nothing to show.
+    case .avatar,
+      nil where view == .avatarData:
+      guard said == nil, let hash = try writer.user(owner.id)?.profile.avatarHash,
+        try writer.item(hash, in: name, of: owner.id) == nil
+      else { return }
+      draft.avatar = .some(nil)
+    case nil:
+      switch view {
+      case .nickname: draft.displayName = .some(try writer.fullName(of: owner.id))
+      case .avatarMetadata: draft.avatar = .some(nil)
+      case .vCard4: draft.fullName = .some(nil)
+      case .avatarData: return
+      }
+    // From before the server knew what these are.
+    case .opaque, .bookmark, .bookmarks, .displayed: return
+    }
+    try apply(draft, by: post, from: view, writer)
+  }
+
+  /// The picture that metadata names (XEP-0398 3.1); nil: none that is here.
+  private mutating func picture(
+    _ metadata: AvatarMetadata, of owner: Party, _ writer: any StoreWriter
+  ) throws -> Avatar? {
+    for hash in metadata.hashes {
+      let item = try writer.item(hash, in: ProfileNode.avatarData.rawValue, of: owner.id)
+      if case .avatar(let avatar) = item?.content { return avatar }
+    }
+    // It is shown still, though its data has made room for another's.
+    guard let user = try writer.user(owner.id), let avatar = try writer.avatar(of: user),
+      metadata.hashes.contains(avatar.hash)
+    else { return nil }
+    try write(.avatar(avatar), as: avatar.hash, in: .avatarData, owner, writer)
+    return avatar
+  }
+
+  // MARK: To the nodes
+
+  private mutating func write(
+    _ content: NodeContent, as id: String?, in view: ProfileNode, _ owner: Party, _ writer: any StoreWriter
+  ) throws {
+    let name = view.rawValue
+    var node = try writer.node(name, of: owner.id) ?? Self.mirrored(view, owner, time)
+    let id = try id ?? writer.items(in: name, of: owner.id, newest: true, limit: 1).last?.id ?? Self.itemID
+    try put(NodePublication.Item(id: id, content: content), in: &node, of: owner, isMirror: true, writer)
+  }
+
+  private static let itemID = "current"
+
+  private static func mirrored(_ view: ProfileNode, _ owner: Party, _ time: Timestamp) -> Node {
+    Node(owner: owner.id, name: view.rawValue, configuration: view.mirrored, createdAt: time)
+  }
+
+  private mutating func clear(
+    _ view: ProfileNode, _ id: String? = nil, notifies: Bool, _ owner: Party, _ writer: any StoreWriter
+  ) throws {
+    guard var node = try writer.node(view.rawValue, of: owner.id) else { return }
+    let items =
+      try id.map { try writer.item($0, in: node.name, of: owner.id).map { [$0] } ?? [] }
+      ?? writer.items(in: node.name, of: owner.id, newest: true, limit: Limits.itemsPerNodeMax)
+    for item in items { try remove(item, from: &node, of: owner, notifies: notifies, writer) }
+  }
+
+  private mutating func mirror(name: String?, _ owner: Party, _ writer: any StoreWriter) throws {
+    guard let name else { return try clear(.nickname, notifies: true, owner, writer) }
+    try write(.nickname(name), as: nil, in: .nickname, owner, writer)
+  }
+
+  /// Data before metadata (XEP-0398 3.2).
+  private mutating func mirror(
+    _ avatar: Avatar?, instead old: String?, from source: ProfileNode?, _ owner: Party, _ writer: any StoreWriter
+  ) throws {
+    if source == .avatarMetadata { return }
+    if let avatar, avatar.isKnown {
+      if try writer.item(avatar.hash, in: ProfileNode.avatarData.rawValue, of: owner.id) == nil {
+        try write(.avatar(avatar), as: avatar.hash, in: .avatarData, owner, writer)
+      }
+      let metadata = AvatarMetadata(hashes: [avatar.hash], form: .info(AvatarMetadata.Info(avatar)))
+      return try write(.avatarMetadata(metadata), as: avatar.hash, in: .avatarMetadata, owner, writer)
+    }
+    guard try writer.node(ProfileNode.avatarMetadata.rawValue, of: owner.id) != nil else { return }
+    let none = AvatarMetadata(hashes: [], form: .none)
+    try write(.avatarMetadata(none), as: Self.itemID, in: .avatarMetadata, owner, writer)
+    // Taken away is taken away.
+    if let old { try clear(.avatarData, old, notifies: false, owner, writer) }
+  }
+
+  private mutating func mirrorCard(
+    _ profile: Profile, _ fullName: String?, _ owner: Party, _ writer: any StoreWriter
+  ) throws {
+    let newest = try writer.items(in: ProfileNode.vCard4.rawValue, of: owner.id, newest: true, limit: 1).last
+    var bytes: [UInt8] = []
+    switch newest?.content {
+    case .card(let card): bytes = card.bytes
+    // From before the server knew what it is: the names in it are not taken.
+    case .opaque(let said): bytes = said
+    default: break
+    }
+    try write(
+      .card(Card4(fullName: fullName, displayName: profile.displayName, bytes: bytes)), as: newest?.id, in: .vCard4,
+      owner, writer)
+  }
+
+  // MARK: Who had a profile before
+
+  /// The nodes of who has a profile and no nodes of it: an operator gave them a name,
+  /// or it is older than the nodes. Nobody is told, since nothing has changed.
+  mutating func show(_ user: User, _ owner: Party, _ writer: any StoreWriter) throws {
+    guard try writer.vault(user.id, node: Vault.profile, item: Vault.shown) == nil else { return }
+    try writer.setVault(user.id, node: Vault.profile, item: Vault.shown, [1])
+    let fullName = try writer.fullName(of: user.id)
+    if let name = user.profile.displayName { try lay(.nickname(name), as: Self.itemID, in: .nickname, owner, writer) }
+    if user.profile.displayName != nil || user.profile.avatarHash != nil {
+      let card = Card4(fullName: fullName, displayName: user.profile.displayName)
+      try lay(.card(card), as: Self.itemID, in: .vCard4, owner, writer)
+    }
+    if let avatar = try writer.avatar(of: user), avatar.isKnown {
+      try lay(.avatar(avatar), as: avatar.hash, in: .avatarData, owner, writer)
+      let metadata = AvatarMetadata(hashes: [avatar.hash], form: .info(AvatarMetadata.Info(avatar)))
+      try lay(.avatarMetadata(metadata), as: avatar.hash, in: .avatarMetadata, owner, writer)
+    }
+  }
+
+  /// Without an entry, so at no position. What is in the node already stays.
+  private func lay(
+    _ content: NodeContent, as id: String, in view: ProfileNode, _ owner: Party, _ writer: any StoreWriter
+  ) throws {
+    if try writer.node(view.rawValue, of: owner.id) != nil { return }
+    var node = Self.mirrored(view, owner, time)
+    (node.itemCount, node.byteCount) = (1, content.byteCount)
+    try writer.put(node)
+    try writer.put(NodeItem(id: id, content: content, position: .zero, time: time), in: node.name, of: owner.id)
+  }
+}

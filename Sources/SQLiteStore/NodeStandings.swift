@@ -1,0 +1,128 @@
+import Addresses
+import Dialogs
+
+/// What others are to the nodes of a user.
+extension Reader {
+  func people(of node: String, of owner: UserID) throws -> NodePeople {
+    let affiliations = try connection(.affiliationsOfNode).bind(1, owner.number).bind(2, node).all { row in
+      (try Self.jid(row.text(0)).bare, try Self.affiliation(row.int(1)))
+    }
+    return NodePeople(
+      affiliations: Dictionary(affiliations, uniquingKeysWith: { $1 }),
+      subscriptions: try connection(.subscriptionsToNode).bind(1, owner.number).bind(2, node).all { row in
+        try Self.subscription(row, from: 0)
+      })
+  }
+
+  func affiliations(of address: BareJID, with owner: UserID) throws -> [String: NodeAffiliation] {
+    let found = try connection(.affiliationsOfUser).bind(1, address.description).bind(2, owner.number).all { row in
+      (row.text(0), try Self.affiliation(row.int(1)))
+    }
+    return Dictionary(found, uniquingKeysWith: { $1 })
+  }
+
+  func subscriptions(of address: BareJID, with owner: UserID) throws -> [(node: String, NodeSubscription)] {
+    try connection(.subscriptionsOfUser).bind(1, address.description).bind(2, owner.number).all { row in
+      (row.text(0), try Self.subscription(row, from: 1))
+    }
+  }
+
+  func subscriptionCount(of address: BareJID) throws -> Int {
+    try connection(.subscriptionCount).bind(1, address.description).first { Int($0.int(0)) } ?? 0
+  }
+
+  func pendingSubscriptions(of owner: UserID, limit: Int) throws -> [(node: String, JID)] {
+    try connection(.pendingSubscriptions).bind(1, owner.number).bind(2, bound(limit)).all { row in
+      (row.text(0), try Self.jid(row.text(1)))
+    }
+  }
+
+  private static func affiliation(_ number: Int64) throws(StoreFailure) -> NodeAffiliation {
+    guard let affiliation = NodeAffiliation(rawValue: UInt8(clamping: number)) else {
+      throw .corrupt("an affiliation with a node is unknown")
+    }
+    return affiliation
+  }
+
+  private static func subscription(_ row: Prepared, from column: Int32) throws(StoreFailure) -> NodeSubscription {
+    guard let state = NodeSubscription.State(rawValue: UInt8(clamping: row.int(column + 1))) else {
+      throw .corrupt("the state of a subscription to a node is unknown")
+    }
+    return NodeSubscription(address: try jid(row.text(column)), state: state, isPaused: row.int(column + 2) != 0)
+  }
+
+  private static func jid(_ text: String) throws(StoreFailure) -> JID {
+    guard let jid = JID(parsing: text) else { throw .corrupt("a subscriber of a node is no address") }
+    return jid
+  }
+}
+
+extension Writer {
+  func setAffiliation(
+    _ affiliation: NodeAffiliation?, of address: BareJID, in node: String, of owner: UserID
+  ) throws {
+    guard let affiliation else {
+      try connection(.deleteAffiliation).bind(1, owner.number).bind(2, node).bind(3, address.description).run()
+      return
+    }
+    try connection(.putAffiliation).bind(1, owner.number).bind(2, node).bind(3, address.description)
+      .bind(4, Int64(affiliation.rawValue)).run()
+  }
+
+  func put(_ subscription: NodeSubscription, in node: String, of owner: UserID) throws {
+    try connection(.putSubscription).bind(1, owner.number).bind(2, node).bind(3, subscription.address.description)
+      .bind(4, subscription.address.bare.description).bind(5, Int64(subscription.state.rawValue))
+      .bind(6, subscription.isPaused ? 1 : 0).run()
+  }
+
+  func removeSubscription(of address: JID, in node: String, of owner: UserID) throws {
+    try connection(.deleteSubscription).bind(1, owner.number).bind(2, node).bind(3, address.description).run()
+  }
+
+  func removePeople(of node: String, of owner: UserID) throws {
+    for query in [Query.deleteAffiliationsOfNode, .deleteSubscriptionsToNode] {
+      try connection(query).bind(1, owner.number).bind(2, node).run()
+    }
+  }
+}
+
+extension Query {
+  fileprivate static let affiliationsOfNode = Query(
+    "SELECT address, affiliation FROM node_affiliations WHERE user = ?1 AND node = ?2")
+  fileprivate static let affiliationsOfUser = Query(
+    "SELECT node, affiliation FROM node_affiliations WHERE address = ?1 AND user = ?2")
+  fileprivate static let putAffiliation = Query(
+    """
+    INSERT INTO node_affiliations (user, node, address, affiliation) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (user, node, address) DO UPDATE SET affiliation = excluded.affiliation
+    """)
+  fileprivate static let deleteAffiliation = Query(
+    "DELETE FROM node_affiliations WHERE user = ?1 AND node = ?2 AND address = ?3")
+  fileprivate static let deleteAffiliationsOfNode = Query(
+    "DELETE FROM node_affiliations WHERE user = ?1 AND node = ?2")
+
+  fileprivate static let subscriptionsToNode = Query(
+    "SELECT jid, state, paused FROM node_subscriptions WHERE user = ?1 AND node = ?2 ORDER BY jid")
+  fileprivate static let subscriptionsOfUser = Query(
+    "SELECT node, jid, state, paused FROM node_subscriptions WHERE address = ?1 AND user = ?2 ORDER BY node, jid")
+  fileprivate static let subscriptionCount = Query("SELECT count(*) FROM node_subscriptions WHERE address = ?1")
+  fileprivate static let pendingSubscriptions = Query(
+    "SELECT node, jid FROM node_subscriptions WHERE user = ?1 AND state = 1 ORDER BY node, jid LIMIT ?2")
+  fileprivate static let putSubscription = Query(
+    """
+    INSERT INTO node_subscriptions (user, node, jid, address, state, paused) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT (user, node, jid) DO UPDATE SET state = excluded.state, paused = excluded.paused
+    """)
+  fileprivate static let deleteSubscription = Query(
+    "DELETE FROM node_subscriptions WHERE user = ?1 AND node = ?2 AND jid = ?3")
+  fileprivate static let deleteSubscriptionsToNode = Query(
+    "DELETE FROM node_subscriptions WHERE user = ?1 AND node = ?2")
+
+  // Of a deleted user: what others are to their nodes, and what they are to those of others.
+  private static let address =
+    "(SELECT u.name || '@' || r.domain FROM users u JOIN realms r ON r.id = u.realm WHERE u.id = ?1)"
+  static let deleteNodeAffiliations = Query(
+    "DELETE FROM node_affiliations WHERE user = ?1 OR address = \(address)")
+  static let deleteNodeSubscriptions = Query(
+    "DELETE FROM node_subscriptions WHERE user = ?1 OR address = \(address)")
+}

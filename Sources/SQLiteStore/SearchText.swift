@@ -1,0 +1,122 @@
+import Addresses
+import Dialogs
+import GRDB
+
+/// What a text is to the search index: its words, each as ten letters. Theory:
+///
+/// A word is a run of letters, digits and marks, folded (`TextFolding`). Scripts that put no
+/// spaces between words (Chinese, Japanese, Thai and their neighbours), Korean, whose words
+/// grow endings, and emoji count character by character; what is searched for is then found
+/// as that sequence, wherever words begin.
+///
+/// The index holds no words but 50 bits of each under the file's salt. The engine's index is
+/// written in layers, and what is deleted stays in the older ones until they are merged
+/// (only later versions than the oldest we run on can overwrite it): so nothing that was
+/// taken back can be read in the file. It is no secret from whoever has the whole file
+/// and guesses words. Two words in a million billion are taken for one another.
+struct SearchText {
+  let salt: Digest64
+
+  /// The tokens of a text, between spaces.
+  func tokens(of text: String) -> String {
+    var line = ""
+    line.reserveCapacity(text.utf8.count + 16)
+    var count = 0
+    forEachWord(in: text) { word in
+      count += 1
+      if count > StoreLimits.searchTokensMax { return }
+      if !line.isEmpty { line.append(" ") }
+      append(word, to: &line)
+    }
+    return line
+  }
+
+  /// What the engine is to look for: all of the words, those that stand together as a phrase.
+  /// Nothing that somebody types reaches the engine but as a token, so nothing is its syntax.
+  /// nil: the query has no word.
+  func expression(_ query: String, scopes: [String]) -> String? {
+    var phrases: [String] = []
+    var count = 0
+    for part in query.split(whereSeparator: \.isWhitespace) {
+      var phrase = ""
+      forEachWord(in: String(part)) { word in
+        count += 1
+        if count > StoreLimits.searchWordsMax { return }
+        if !phrase.isEmpty { phrase.append(" ") }
+        append(word, to: &phrase)
+      }
+      if !phrase.isEmpty { phrases.append("text:\"\(phrase)\"") }
+    }
+    if phrases.isEmpty { return nil }
+    return (scopes.map { "scope:\"\($0)\"" } + phrases).joined(separator: " AND ")
+  }
+
+  private func append(_ word: ArraySlice<Unicode.Scalar>, to line: inout String) {
+    var digest = salt
+    for scalar in word { withUnsafeBytes(of: scalar.value.littleEndian) { digest.combine($0) } }
+    var bits = digest.finish()
+    for _ in 0..<10 {
+      let digit = UInt8(bits & 31)
+      // a to z, 2 to 7.
+      line.unicodeScalars.append(Unicode.Scalar(digit < 26 ? 97 + digit : 24 + digit))
+      bits >>= 5
+    }
+  }
+
+  private func forEachWord(in text: String, _ body: (ArraySlice<Unicode.Scalar>) -> Void) {
+    let scalars = TextFolding.folded(text)
+    var start: Int?
+    for (index, scalar) in scalars.enumerated() {
+      let kind = Self.kind(of: scalar)
+      if kind == .part {
+        if start == nil { start = index }
+        continue
+      }
+      if let begun = start { body(scalars[begun..<index]) }
+      start = nil
+      if kind == .alone { body(scalars[index...index]) }
+    }
+    if let begun = start { body(scalars[begun...]) }
+  }
+
+  /// `search_tokens(text, salt)`: for the migration that fills the index.
+  static let function = DatabaseFunction("search_tokens", argumentCount: 2, pure: true) { values in
+    guard let text = String.fromDatabaseValue(values[0]), let salt = Int64.fromDatabaseValue(values[1]) else {
+      return nil
+    }
+    return SearchText(salt: Self.salted(salt)).tokens(of: text)
+  }
+
+  /// As `Reader.salt()`, from which it is read.
+  static func salted(_ salt: Int64) -> Digest64 {
+    var digest = Digest64()
+    withUnsafeBytes(of: salt.littleEndian) { digest.combine($0) }
+    return digest
+  }
+
+  private enum Kind { case part, alone, between }
+
+  private static func kind(of scalar: Unicode.Scalar) -> Kind {
+    switch scalar.value {
+    case 0x30...0x39, 0x61...0x7A: return .part
+    case ..<0x80: return .between
+    // Thai, Lao, Tibetan, Burmese; Hangul letters (folded syllables); Khmer.
+    case 0xE00...0xFFF, 0x1000...0x109F, 0x1100...0x11FF, 0x1780...0x17FF: return isWord(scalar) ? .alone : .between
+    // Kana, Bopomofo, Han with its extensions.
+    case 0x3005...0x3007, 0x3040...0x31FF, 0x3400...0x9FFF, 0xF900...0xFAFF, 0x2_0000...0x3_FFFF:
+      return isWord(scalar) ? .alone : .between
+    default:
+      if isWord(scalar) { return .part }
+      return scalar.properties.generalCategory == .otherSymbol ? .alone : .between
+    }
+  }
+
+  private static func isWord(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
+      .letterNumber, .otherNumber, .nonspacingMark, .spacingMark, .enclosingMark, .privateUse:
+      true
+    default: false
+    }
+  }
+}

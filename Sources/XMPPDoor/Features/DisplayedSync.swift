@@ -1,0 +1,60 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0490: what one client has displayed the others need not. The items of the
+/// node are a view of the user's marks (`Dialogs.Displayed`), which apps and
+/// displayed markers move too.
+struct DisplayedSync: Feature {
+  static let xep = XEP(
+    490, "1.0.1", "Message Displayed Synchronization",
+    note: "with server assist; the items of known chats follow the user's marks and cannot be retracted")
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.mdsAssist)", on: [.account])
+    table.read(DisplayedElement.displayed) { element, draft in draft.displayed = DisplayedElement.read(element) }
+  }
+
+  /// 5.1: what stood in a message is published under the address it went to. The
+  /// message comes first: its marker (XEP-0333) is for the other side too, and
+  /// the publication then has nothing left to move.
+  static func assist(_ draft: Draft, in chat: JID, _ turn: Turn) {
+    guard let displayed = draft.displayed else { return }
+    let item = NodePublication.Item(id: chat.description, content: .displayed(displayed))
+    turn.session.post(.node(.publish(NodePublication(node: Displayed.node, item: item))), then: nil)
+  }
+
+  /// XEP-0060 6.5.
+  static func items(of node: Node, _ request: ItemsRequest, _ reader: any StoreReader) throws -> [NodeItem] {
+    guard let owner = try reader.party(node.owner) else { return [] }
+    let items = try Displayed.items(of: owner, reader)
+    if request.ids.isEmpty { return items }
+    let byID = Dictionary(items.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    return request.ids.compactMap { byID[$0] ?? JID(parsing: $0).flatMap { byID[$0.description] } }
+  }
+}
+
+/// `<displayed/>` around one stanza-id (XEP-0490 3).
+enum DisplayedElement {
+  static let displayed = Name("displayed", NS.mds)
+
+  /// nil: it is of another form, and says nothing to the server.
+  static func read(_ element: Element?) -> Displayed? {
+    guard let element, element.is(displayed) else { return nil }
+    let children = Array(element.children)
+    guard children.count == 1, let stanzaID = children.first, stanzaID.is(.stanzaID),
+      let id = stanzaID["id"]
+    else { return nil }
+    return Displayed(by: stanzaID["by"] ?? "", id: id)
+  }
+
+  static func write(_ displayed: Displayed, into writer: inout ElementWriter) {
+    writer.open(self.displayed)
+    writer.open(.stanzaID)
+    if !displayed.by.isEmpty { writer.attribute("by", displayed.by) }
+    writer.attribute("id", displayed.id)
+    writer.close()
+    writer.close()
+  }
+}

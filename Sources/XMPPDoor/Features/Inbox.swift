@@ -1,0 +1,134 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0430: a user's conversations in one answer, private dialogs and the rooms
+/// they are a member of, the liveliest first, each with what was said last and
+/// how much is unread: one read of the store.
+///
+/// Pages (XEP-0059) are of the order in which conversations stand: `first` and
+/// `last` are ids of the messages that gave them their place. What comes meanwhile
+/// only moves conversations to the front, so that paging back misses none that stood still.
+struct ConversationInbox: Feature {
+  static let xep = XEP(
+    430, "0.2.0", "Inbox",
+    note: "also of rooms with membership; conversations of which anything is archived; nothing is collated")
+
+  private static let inbox = Name("inbox", NS.inbox)
+  private static let entry = Name("entry", NS.inbox)
+  private static let fin = Name("fin", NS.inbox)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.inbox)", on: [.account])
+    table.iq(.get, Self.inbox, to: [.account], Self.answer)
+    table.iq(.get, Self.inbox, to: [.user]) { (_, _) throws(StanzaError) in throw StanzaError(.forbidden) }
+  }
+
+  /// A conversation as it is written.
+  private struct Line: Sendable {
+    let conversation: Conversation
+    /// nil: there is none to show.
+    let message: Entry?
+    /// Of a room: whether the reader may know who wrote it.
+    var showsAddress = false
+    var weight: Int { DoorLimits.archiveResultBytes + (message?.weight ?? 0) }
+  }
+
+  private struct Answer: Sendable {
+    var page: ConversationPage
+    var lines: [Line]
+  }
+
+  private static func answer(_ turn: Turn, _ element: Element) throws(StanzaError) {
+    let query = try query(element, turn)
+    let user = turn.party
+    turn.fetch { reader -> Answer in
+      let page = try reader.conversations(of: user.id, query)
+      return Answer(page: page, lines: try page.conversations.map { try line($0, for: user, reader) })
+    } reply: { (answer) throws(StanzaError) in
+      send(answer, query, to: turn)
+    }
+  }
+
+  private static func query(_ element: Element, _ turn: Turn) throws(StanzaError) -> ConversationQuery {
+    var query = ConversationQuery(limit: DoorLimits.inboxMax)
+    query.unreadOnly = try element.boolean("unread-only") ?? false
+    query.withMessages = try element.boolean("messages") ?? true
+    guard let set = try element.payload(ResultSetRequest.self) else { return query }
+    if set.index != nil { throw StanzaError(.featureNotImplemented, "pages are asked for by id (XEP-0059 2.5)") }
+    func place(_ text: String?) throws(StanzaError) -> Position? {
+      guard let text else { return nil }
+      guard let id = PublicID(text), let position = turn.parley.position(of: id, in: turn.party.realm) else {
+        throw StanzaError(.itemNotFound, "there is no such conversation")
+      }
+      return position
+    }
+    // The newest first: what comes behind is older.
+    if let behind = try place(set.after) { query.before = behind }
+    if let before = try place(set.before) { query.after = before }
+    query.oldest = set.isBackward
+    query.limit = set.limit(default: DoorLimits.inboxMax, max: DoorLimits.inboxMax)
+    return query
+  }
+
+  /// What of a conversation its reader may see; on a reader's thread.
+  private static func line(_ conversation: Conversation, for user: Party, _ reader: any StoreReader) throws -> Line {
+    guard let room = conversation.room else { return Line(conversation: conversation, message: conversation.message) }
+    guard let message = conversation.message, let found = try reader.room(room),
+      let member = try reader.member(user.id, of: room)
+    else { return Line(conversation: conversation, message: nil) }
+    let isHidden = found.settings.history == .sinceJoin && message.position <= member.since
+    return Line(
+      conversation: conversation, message: isHidden ? nil : message,
+      showsAddress: found.settings.showsAddresses || member.affiliation >= .admin)
+  }
+
+  // MARK: The answer
+
+  private static func send(_ answer: Answer, _ query: ConversationQuery, to turn: Turn) {
+    var left = DoorLimits.inboxBytesMax
+    func fits(_ line: Line) -> Bool {
+      left -= line.weight
+      return left >= 0
+    }
+    let fitting =
+      query.oldest ? answer.lines.reversed().prefix(while: fits).count : answer.lines.prefix(while: fits).count
+    let count = max(fitting, min(1, answer.lines.count))
+    let lines = query.oldest ? answer.lines.suffix(count) : answer.lines.prefix(count)
+    let (account, to, queryID) = (turn.party.address, turn.jid.description, turn.stanza.id)
+    for line in lines {
+      turn.session.send { writer in
+        Archive.write(from: account, to: to, into: &writer) { write(line, queryID: queryID, turn, into: &$0) }
+      }
+    }
+    turn.reply { writer in
+      writer.open(fin)
+      writer.attribute("total", Int(answer.page.total))
+      writer.attribute("unread", Int(answer.page.unreadConversations))
+      writer.attribute("all-unread", Int(answer.page.unread))
+      ResultSetPage(
+        first: lines.first?.conversation.activityID.description, last: lines.last?.conversation.activityID.description,
+        count: Int(query.unreadOnly ? answer.page.unreadConversations : answer.page.total)
+      ).write(into: &writer)
+      writer.close()
+    }
+  }
+
+  private static func write(_ line: Line, queryID: String?, _ turn: Turn, into writer: inout ElementWriter) {
+    writer.open(entry)
+    writer.attribute("unread", Int(line.conversation.unread))
+    writer.attribute("jid", line.conversation.chat.description)
+    writer.attribute("id", line.conversation.lastID.description)
+    writer.close()
+    guard let message = line.message else { return }
+    if line.conversation.room != nil {
+      Archive.writeResult(message, queryID: queryID, into: &writer) {
+        RoomOutbound.forwarded(message, withAddress: line.showsAddress, turn.parley, into: &$0)
+      }
+    } else if let said = message.archived {
+      Archive.writeResult(
+        message, said, queryID: queryID, for: turn.party, { turn.parley.occupantID(of: $0, in: $1) }, into: &writer)
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0084: a user's picture in two nodes, one of which says what is in the other.
+struct UserAvatar: Feature {
+  static let xep = XEP(
+    84, "1.1.4", "User Avatar",
+    note:
+      "an item of data is named by its SHA-1; metadata is refused before its data; pictures on the web are only kept"
+  )
+
+  private static let data = Name("data", NS.avatarData)
+  private static let metadata = Name("metadata", NS.avatarMetadata)
+  private static let info = Name("info", NS.avatarMetadata)
+
+  func register(in table: inout FeatureTable) {}
+
+  // MARK: Data
+
+  /// 4.1.
+  static func read(data payload: Element) throws(StanzaError) -> Avatar {
+    guard payload.is(data) else { throw StanzaError(.badRequest, pubsub: "invalid-payload", "this is no <data/>") }
+    let bytes = try Picture.published(payload.withText { Array($0) })
+    if bytes.isEmpty { throw StanzaError(.badRequest, pubsub: "invalid-payload", "there is no picture") }
+    return Avatar(bytes)
+  }
+
+  static func write(_ avatar: Avatar, into writer: inout ElementWriter) {
+    writer.open(data)
+    writer.text(Base64.encode(avatar.bytes))
+    writer.close()
+  }
+
+  // MARK: Metadata
+
+  /// 4.2. All is kept as it is said: other forms of the picture on the web, pointers.
+  /// Without an `<info/>` there is no picture.
+  static func read(metadata payload: Element) throws(StanzaError) -> AvatarMetadata {
+    guard payload.is(metadata) else {
+      throw StanzaError(.badRequest, pubsub: "invalid-payload", "this is no <metadata/>")
+    }
+    var hashes: [String] = []
+    var isThere = false
+    for child in payload.children where child.is(info) {
+      guard let id = child["id"], !id.isEmpty, id.utf8.count <= Dialogs.Limits.itemIDBytesMax else {
+        throw StanzaError(.badRequest, pubsub: "invalid-payload", "an <info/> has the picture's id")
+      }
+      isThere = true
+      if child["url"] == nil, !hashes.contains(id) { hashes.append(id) }
+      if hashes.count > DoorLimits.avatarFormsMax {
+        throw StanzaError(.notAcceptable, pubsub: "payload-too-big", "at most \(DoorLimits.avatarFormsMax) forms")
+      }
+    }
+    return AvatarMetadata(hashes: hashes, form: isThere ? .said(payload.serialised(defaultNamespace: "")) : .none)
+  }
+
+  static func write(_ metadata: AvatarMetadata, into writer: inout ElementWriter) {
+    if case .said(let bytes) = metadata.form { return writer.raw(bytes) }
+    writer.open(self.metadata)
+    if case .info(let info) = metadata.form {
+      writer.open(self.info)
+      writer.attribute("bytes", info.byteCount)
+      writer.attribute("id", info.hash)
+      if let size = info.size {
+        writer.attribute("height", size.height)
+        writer.attribute("width", size.width)
+      }
+      writer.attribute("type", info.mediaType)
+      writer.close()
+    }
+    writer.close()
+  }
+}
+
+/// XEP-0398: there is one picture, so that nothing has to be converted
+/// (`Dialogs.ProfileNode`). Its hash in presence: `AvatarHash`.
+struct AvatarConversion: Feature {
+  static let xep = XEP(
+    398, "1.0.0", "User Avatar to vCard-Based Avatars Conversion",
+    note: "both ways; who may not read the nodes does not find the picture in the vCard either")
+
+  func register(in table: inout FeatureTable) { table.advertise("\(NS.avatarConversion)", on: [.account]) }
+}

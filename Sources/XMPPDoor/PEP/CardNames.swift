@@ -1,0 +1,59 @@
+import Dialogs
+import XMLStream
+
+/// The names in a vCard, of either form: how they are read, and how they are written
+/// where the profile has others by now than the vCard that is kept.
+struct CardNames: Sendable {
+  let fullName: Name
+  let nickname: Name
+  /// Of the element in which the text stands; nil: in the name's own (XEP-0054).
+  let text: Name?
+
+  // MARK: Read
+
+  func fullName(_ card: Element) -> String? { first(fullName, in: card) }
+
+  /// What others call them: the nickname, else the full name.
+  func displayName(_ card: Element) -> String? { first(nickname, in: card) ?? first(fullName, in: card) }
+
+  /// Cut to what a profile holds.
+  private func first(_ field: Name, in card: Element) -> String? {
+    guard let element = card.first(field) else { return nil }
+    let text = text.map { element.first($0)?.text ?? "" } ?? element.text
+    return Self.cut(text)
+  }
+
+  /// nil: nothing but white space.
+  static func cut(_ text: String) -> String? {
+    if text.allSatisfy(\.isWhitespace) { return nil }
+    var name = text
+    while name.utf8.count > Dialogs.Limits.displayNameBytesMax { name.removeLast() }
+    return name
+  }
+
+  // MARK: Written
+
+  /// Writes those that differ from what is kept.
+  ///
+  /// - Returns: which children of `kept` these replace.
+  func write(
+    _ displayName: String?, fullName full: String?, kept: Element?, into writer: inout ElementWriter
+  ) -> (Element) -> Bool {
+    let shown = full ?? displayName
+    let keptNickname = kept.flatMap { first(nickname, in: $0) }
+    let keepsFull = kept.flatMap { first(fullName, in: $0) } == shown
+    // Where the full name is what they are called, nicknames are beside it.
+    let keepsNickname = keptNickname == displayName || full == nil && keepsFull
+    if !keepsFull, let shown { write(shown, as: fullName, into: &writer) }
+    if !keepsNickname, let displayName, displayName != shown { write(displayName, as: nickname, into: &writer) }
+    return { $0.is(fullName) && !keepsFull || $0.is(nickname) && !keepsNickname }
+  }
+
+  private func write(_ name: String, as field: Name, into writer: inout ElementWriter) {
+    writer.open(field)
+    if let text { writer.open(text) }
+    writer.text(name)
+    if text != nil { writer.close() }
+    writer.close()
+  }
+}

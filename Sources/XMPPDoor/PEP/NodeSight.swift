@@ -1,0 +1,85 @@
+import Addresses
+import Dialogs
+import XMPP
+
+/// An account as somebody sees it who comes to read there.
+struct NodeSight {
+  let owner: UserID
+  let isOwn: Bool
+  /// What the owner keeps about whoever looks.
+  let contact: Contact?
+  /// What the owner of the nodes says they are, by node.
+  let affiliations: [String: NodeAffiliation]
+  let subscriptions: [(node: String, subscription: NodeSubscription)]
+
+  /// nil: no such user, or none that the viewer may notice (XEP-0191 3.3).
+  init?(of address: BareJID, for viewer: Party, at jid: FullJID, _ reader: any StoreReader) throws {
+    guard let user = try reader.user(address), user.state == .active else { return nil }
+    isOwn = user.id == viewer.id
+    if try !isOwn && reader.blocks(of: user.id).contains(where: { $0.matches(jid.jid) }) { return nil }
+    owner = user.id
+    contact = isOwn ? nil : try reader.contact(of: user.id, viewer.address)
+    affiliations = try reader.affiliations(of: viewer.address, with: user.id)
+    subscriptions = try reader.subscriptions(of: viewer.address, with: user.id).map { ($0.node, $0.1) }
+  }
+
+  /// Whether they are told at all that there is such an account (XEP-0030 8).
+  var isShared: Bool { isOwn || contact?.subscription.from == true }
+
+  func denial(of node: Node) -> NodeConfiguration.Denial? {
+    if isOwn { return nil }
+    return node.configuration.denial(
+      to: NodeStanding(
+        contact: contact, affiliation: affiliations[node.name],
+        isSubscribed: subscriptions.contains { $0.node == node.name && $0.subscription.state == .subscribed }))
+  }
+
+  func subscription(to node: String, _ address: JID) -> NodeSubscription? {
+    subscriptions.first { $0.node == node && $0.subscription.address == address }?.subscription
+  }
+
+  /// A node, or the view of one.
+  func node(_ name: String, _ reader: any StoreReader) throws -> Node? {
+    switch name {
+    case Bookmark.listNode: try BookmarkStorage.node(of: owner, reader)
+    case Displayed.node: try Displayed.node(of: owner, reader)
+    default: try reader.node(name, of: owner)
+    }
+  }
+}
+
+/// A node that somebody wants to read.
+enum FoundNode {
+  case absent
+  case missing(isShared: Bool)
+  case denied(NodeConfiguration.Denial, isShared: Bool)
+  case node(Node)
+
+  init(
+    _ name: String, of address: BareJID, for viewer: Party, at jid: FullJID, _ reader: any StoreReader
+  ) throws {
+    guard let sight = try NodeSight(of: address, for: viewer, at: jid, reader) else {
+      self = .absent
+      return
+    }
+    guard let node = try sight.node(name, reader) else {
+      self = .missing(isShared: sight.isShared)
+      return
+    }
+    self = sight.denial(of: node).map { .denied($0, isShared: sight.isShared) } ?? .node(node)
+  }
+
+  func get() throws(StanzaError) -> Node {
+    switch self {
+    // RFC 6121 8.5.1.
+    case .absent: throw StanzaError(.serviceUnavailable)
+    case .missing: throw .noNode
+    case .denied(let denial, _): throw StanzaError(denial)
+    case .node(let node): return node
+    }
+  }
+}
+
+extension StanzaError {
+  static var noNode: StanzaError { StanzaError(.itemNotFound, "there is no such node") }
+}

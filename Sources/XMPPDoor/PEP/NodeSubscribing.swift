@@ -1,0 +1,301 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// Explicit subscriptions and affiliations (XEP-0060 5.6, 5.7, 6.1 to 6.4, 8.6 to 8.9).
+extension PEP {
+  // MARK: Subscribers
+
+  /// 6.1.
+  static func subscribe(_ turn: Turn, _ request: SubscribeRequest) throws(StanzaError) {
+    let address = request.address
+    // 6.1.3.1.
+    guard address.isAt(turn.party.address) else { throw StanzaError(.badRequest, pubsub: "invalid-jid") }
+    let isPaused = try request.options.map { form throws(StanzaError) in try SubscriptionForm.isPaused(form) }
+    turn.visit(request.node, .subscribe(address, isPaused: isPaused)) { receipt, writer in
+      guard let subscription = receipt.value as? NodeSubscription else { return }
+      writer.open(.pubsub)
+      write(subscription, to: request.node, into: &writer)
+      if isPaused != nil {
+        writer.open("options")
+        SubscriptionForm.form(subscription.isPaused, .result).write(into: &writer)
+        writer.close()
+      }
+      writer.close()
+    }
+  }
+
+  /// 6.2, 6.3.
+  static func change(_ turn: Turn, _ node: String, _ address: JID, _ act: NodeVisit.Act) throws(StanzaError) {
+    guard address.isAt(turn.party.address) else { throw StanzaError(.forbidden) }
+    turn.visit(node, act) { _, _ in }
+  }
+
+  private static func write(
+    _ subscription: NodeSubscription, to node: String?, into writer: inout ElementWriter
+  ) {
+    write(subscription.address, subscription.state, to: node, into: &writer)
+  }
+
+  static func write(
+    _ address: JID, _ state: NodeSubscription.State?, to node: String?, into writer: inout ElementWriter
+  ) {
+    writer.open("subscription")
+    writer.attribute("node", node)
+    writer.attribute("jid", address.description)
+    writer.attribute("subscription", text(state))
+    writer.close()
+  }
+
+  private static func text(_ state: NodeSubscription.State?) -> StaticString {
+    switch state {
+    case .subscribed: "subscribed"
+    case .pending: "pending"
+    case nil: "none"
+    }
+  }
+
+  /// 5.6.
+  static func subscriptions(_ turn: Turn, _ node: String?) {
+    look(turn) { sight, _ in
+      sight.subscriptions.filter { node == nil || $0.node == node }.map { ($0.node, $0.subscription) }
+    } write: { subscriptions, writer in
+      writer.open("subscriptions")
+      writer.attribute("node", node)
+      for (node, subscription) in subscriptions { write(subscription, to: node, into: &writer) }
+      writer.close()
+    }
+  }
+
+  /// 5.7.
+  static func affiliations(_ turn: Turn, _ node: String?) {
+    look(turn) { sight, reader in
+      let all: [(String, NodeAffiliation?)] =
+        sight.isOwn
+        ? try reader.nodes(of: sight.owner).map { ($0.name, nil) }
+        : sight.affiliations.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+      return all.filter { node == nil || $0.0 == node }
+    } write: { affiliations, writer in
+      writer.open("affiliations")
+      writer.attribute("node", node)
+      for (node, affiliation) in affiliations {
+        writer.open("affiliation")
+        writer.attribute("node", node)
+        writer.attribute("affiliation", affiliation.map(text) ?? "owner")
+        writer.close()
+      }
+      writer.close()
+    }
+  }
+
+  /// 6.3.2.
+  static func options(_ turn: Turn, _ node: String, _ address: JID) throws(StanzaError) {
+    guard address.isAt(turn.party.address) else { throw StanzaError(.forbidden) }
+    let owner = turn.to?.bare ?? turn.party.address
+    let (viewer, jid) = (turn.party, turn.jid)
+    turn.fetch { reader -> (isThere: Bool, isNode: Bool, NodeSubscription?) in
+      guard let sight = try NodeSight(of: owner, for: viewer, at: jid, reader) else { return (false, false, nil) }
+      return (true, try sight.node(node, reader) != nil, sight.subscription(to: node, address))
+    } reply: { (found) throws(StanzaError) in
+      guard found.isThere else { throw StanzaError(.serviceUnavailable) }
+      guard found.isNode else { throw .noNode }
+      guard let subscription = found.2 else { throw .notSubscribed(.modify) }
+      turn.reply { writer in
+        writer.open(.pubsub)
+        writer.open("options")
+        writer.attribute("node", node)
+        writer.attribute("jid", address.description)
+        SubscriptionForm.form(subscription.isPaused, .form).write(into: &writer)
+        writer.close()
+        writer.close()
+      }
+    }
+  }
+
+  /// 6.4: the same for all nodes.
+  static func defaultOptions(_ turn: Turn, _ node: String?) {
+    turn.reply { writer in
+      writer.open(.pubsub)
+      writer.open("default")
+      writer.attribute("node", node)
+      SubscriptionForm.form(false, .result).write(into: &writer)
+      writer.close()
+      writer.close()
+    }
+  }
+
+  private static func look<Value: Sendable>(
+    _ turn: Turn, _ read: @escaping @Sendable (NodeSight, any StoreReader) throws -> Value,
+    write: @escaping (Value, inout ElementWriter) -> Void
+  ) {
+    let owner = turn.to?.bare ?? turn.party.address
+    let (viewer, jid) = (turn.party, turn.jid)
+    turn.fetch {
+      try NodeSight(of: owner, for: viewer, at: jid, $0).map { [reader = $0] in try read($0, reader) }
+    } reply: { (found) throws(StanzaError) in
+      guard let found else { throw StanzaError(.serviceUnavailable) }
+      turn.reply { writer in
+        writer.open(.pubsub)
+        write(found, &writer)
+        writer.close()
+      }
+    }
+  }
+
+  // MARK: Owners
+
+  /// 8.8.1, 8.9.1.
+  static func people(
+    _ turn: Turn, of node: String, _ write: @escaping (NodePeople, inout ElementWriter) -> Void
+  ) {
+    let owner = turn.party.id
+    turn.fetch {
+      try $0.node(node, of: owner) == nil ? nil : $0.people(of: node, of: owner)
+    } reply: { (people: NodePeople?) throws(StanzaError) in
+      guard let people else { throw .noNode }
+      turn.reply { writer in
+        writer.open(.pubsubOwner)
+        write(people, &writer)
+        writer.close()
+      }
+    }
+  }
+
+  /// 8.8.1.2: without those who wait.
+  static func subscribers(_ turn: Turn, of node: String) {
+    people(turn, of: node) { people, writer in
+      writer.open("subscriptions")
+      writer.attribute("node", node)
+      for subscription in people.subscriptions where subscription.state == .subscribed {
+        write(subscription, to: nil, into: &writer)
+      }
+      writer.close()
+    }
+  }
+
+  static func affiliates(_ turn: Turn, of node: String) {
+    let owner = turn.party.address
+    people(turn, of: node) { people, writer in
+      writer.open("affiliations")
+      writer.attribute("node", node)
+      write(owner, "owner", into: &writer)
+      for (address, affiliation) in people.affiliations.sorted(by: { $0.key.description < $1.key.description }) {
+        write(address, text(affiliation), into: &writer)
+      }
+      writer.close()
+    }
+  }
+
+  private static func write(_ address: BareJID, _ affiliation: StaticString, into writer: inout ElementWriter) {
+    writer.open("affiliation")
+    writer.attribute("jid", address.description)
+    writer.attribute("affiliation", affiliation)
+    writer.close()
+  }
+
+  static func text(_ affiliation: NodeAffiliation) -> StaticString {
+    switch affiliation {
+    case .member: "member"
+    case .publisher: "publisher"
+    case .outcast: "outcast"
+    }
+  }
+
+  /// 8.9.2. The owner stays what they are; the rest is done (8.9.2.4).
+  static func affiliate(_ turn: Turn, _ node: String, _ changes: [BareJID: OwnerRequest.Affiliation]) {
+    let owner = turn.party.address
+    let isResigning = changes[owner].map { $0 != .owner } ?? false
+    let others = changes.filter { $0.key != owner }
+    turn.post(.node(.affiliate(node: node, others.mapValues(\.granted)))) { result in
+      switch result {
+      case .failure(let problem): turn.fail(StanzaError(publishing: problem))
+      case .success where isResigning:
+        turn.refuse(.pubsubOwner) { writer in
+          writer.open("affiliations")
+          writer.attribute("node", node)
+          write(owner, "owner", into: &writer)
+          writer.close()
+        }
+      case .success: turn.reply()
+      }
+    }
+  }
+
+  /// 8.8.2. What cannot be is answered as it is; the rest is done (8.8.2.4).
+  static func setSubscribers(_ turn: Turn, _ node: String, _ changes: [JID: NodeSubscription.State?]) {
+    turn.post(.node(.subscribers(node: node, changes))) { result in
+      switch result {
+      case .failure(let problem): turn.fail(StanzaError(publishing: problem))
+      case .success(let receipt):
+        guard let refused = receipt.value as? [JID: NodeSubscription.State?], !refused.isEmpty else {
+          return turn.reply()
+        }
+        turn.refuse(.pubsubOwner) { writer in
+          writer.open("subscriptions")
+          writer.attribute("node", node)
+          for (address, state) in refused.sorted(by: { $0.key.description < $1.key.description }) {
+            write(address, state, to: nil, into: &writer)
+          }
+          writer.close()
+        }
+      }
+    }
+  }
+
+  // MARK: Requests that wait (8.6)
+
+  /// The owner's answer to one.
+  static func answer(_ turn: Turn, _ answer: AuthorizationForm) {
+    guard case .decided(let node, let address, let isAllowed) = answer else { return }
+    turn.post(.node(.subscribers(node: node, [address: isAllowed ? .subscribed : nil]))) { result in
+      if case .failure(let problem) = result { turn.fail(StanzaError(publishing: problem)) }
+    }
+  }
+
+  /// What waits is told again to who comes, as with subscriptions to presence.
+  static func tellPending(_ session: XMPPSession) {
+    let owner = session.party
+    session.fetch {
+      try $0.pendingSubscriptions(of: owner.id, limit: DoorLimits.pendingSubscriptionsTold)
+    } then: { result in
+      guard case .success(let pending) = result, session.isAvailable else { return }
+      for (node, address) in pending {
+        let event = NodeEvent(
+          owner: owner, node: node, kind: .requested(address), configuration: NodeConfiguration(),
+          recipient: JID(owner.address))
+        NodeWriter.send(event, .account, to: session)
+      }
+    }
+  }
+}
+
+extension Turn {
+  /// A post about a node of the account that is addressed.
+  func visit(
+    _ node: String, _ act: NodeVisit.Act, _ content: @escaping (Receipt, inout ElementWriter) -> Void
+  ) {
+    let visit = NodeVisit(owner: to?.bare ?? party.address, node: node, resource: jid.resource, act)
+    post(.visit(visit)) { [self] result in
+      switch result {
+      case .success(let receipt): reply { content(receipt, &$0) }
+      case .failure(let problem):
+        // 6.3.4.2 has another type than 6.2.3.2.
+        if case .pause = act, problem.code == Problem.notSubscribed.code { return fail(.notSubscribed(.modify)) }
+        fail(StanzaError(publishing: problem))
+      }
+    }
+  }
+
+  /// `not-acceptable` with what could not be done.
+  fileprivate func refuse(_ name: Name, _ content: (inout ElementWriter) -> Void) {
+    session.send { writer in
+      stanza.openReply(type: IQType.error.text, into: &writer, to: session.jid.description)
+      writer.open(name)
+      content(&writer)
+      writer.close()
+      StanzaError(.notAcceptable).write(into: &writer)
+      writer.close()
+    }
+  }
+}

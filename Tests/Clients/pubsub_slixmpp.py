@@ -1,0 +1,148 @@
+"""Personal eventing (XEP-0163, XEP-0060) as slixmpp sees it: nodes with options, subscriptions, affiliations, pages of
+items, and the nodes of OMEMO's clients, read by a stranger with their owner away and after kill -9.
+"""
+import asyncio
+import xml.etree.ElementTree as ET
+
+from slixmpp.exceptions import IqError
+from slixmpp.plugins.xep_0004 import Form
+from slixmpp.plugins.xep_0059.stanza import Set
+from slixmpp.plugins.xep_0060.stanza import Pubsub
+from slixmpp.xmlstream import register_stanza_plugin
+
+from harness import PATIENCE, Server, expect
+from slixmpp_client import Client
+
+ROMEO = "romeo@localhost"
+PUBSUB = "http://jabber.org/protocol/pubsub"
+# slixmpp knows pages of discovery and of archives only.
+register_stanza_plugin(Pubsub, Set)
+EVENTS = ("pubsub_publish", "pubsub_retract", "pubsub_delete", "pubsub_purge", "pubsub_subscription")
+
+
+class Reader(Client):
+    def __init__(self, server, name):
+        super().__init__(server, f"{name}@localhost/here")
+        for plugin in ("xep_0004", "xep_0059", "xep_0060", "xep_0163"):
+            self.register_plugin(plugin)
+        for event in EVENTS:
+            self.add_event_handler(event, lambda data, event=event: self._note(event, data))
+        self.nodes = self.plugin["xep_0060"]
+
+    async def arrive(self):
+        await super().arrive()
+        self.send_presence()
+        return self
+
+    async def items(self, node, **wishes):
+        answer = await self.nodes.get_items(ROMEO, node, timeout=PATIENCE, **wishes)
+        return list(answer["pubsub"]["items"])
+
+    async def refused(self, asked):
+        """What the request is refused with: the condition and the pubsub condition."""
+        try:
+            await asked
+        except IqError as error:
+            found = [child.tag.rpartition("}")[2] for child in error.iq.xml.find("{jabber:client}error")]
+            return [name for name in found if name != "text"]
+        return None
+
+
+def form(kind, **fields):
+    options = Form()
+    options["type"] = "submit"
+    options.add_field(var="FORM_TYPE", ftype="hidden", value=f"{PUBSUB}#{kind}")
+    for name, value in fields.items():
+        options.add_field(var=f"pubsub#{name}", value=value)
+    return options
+
+
+def payload(namespace, name="entry"):
+    return ET.Element(f"{{{namespace}}}{name}")
+
+
+async def publish(client, node, item, namespace="urn:example", **options):
+    return await client.nodes.publish(
+        ROMEO, node, id=item, payload=payload(namespace), options=form("publish-options", **options) if options else None,
+        timeout=PATIENCE)
+
+
+async def converse(checks, server):
+    romeo = await Reader(server, "romeo").arrive()
+    juliet = await Reader(server, "juliet").arrive()
+    paris = await Reader(server, "paris").arrive()
+
+    with checks.check("pubsub, slixmpp: options make a node, and are held to"):
+        await publish(romeo, "diary", "1", access_model="whitelist", max_items="max")
+        expect(await romeo.refused(publish(romeo, "diary", "2", access_model="open")) == ["conflict", "precondition-not-met"],
+               "another access model was taken")
+        for number in range(2, 8):
+            await publish(romeo, "diary", str(number))
+        expect([item["id"] for item in await romeo.items("diary")] == [str(n) for n in range(1, 8)], "items are missing")
+        expect([item["id"] for item in await romeo.items("diary", max_items=2)] == ["6", "7"], "not the newest")
+    with checks.check("pubsub, slixmpp: a white list, and who is put on it"):
+        for client in (juliet, paris):
+            expect(await client.refused(client.items("diary")) == ["not-allowed", "closed-node"], "somebody read")
+        await romeo.nodes.modify_affiliations(ROMEO, "diary", [("paris@localhost", "member")], timeout=PATIENCE)
+        expect(len(await paris.items("diary")) == 7, "a member reads nothing")
+        expect(await juliet.refused(juliet.items("diary")) == ["not-allowed", "closed-node"], "a contact read")
+        answer = await romeo.nodes.get_node_affiliations(ROMEO, "diary", timeout=PATIENCE)
+        found = {str(one["jid"]): one["affiliation"] for one in answer["pubsub_owner"]["affiliations"]}
+        expect(found == {ROMEO: "owner", "paris@localhost": "member"}, f"affiliations are {found}")
+        mine = await paris.nodes.get_affiliations(ROMEO, timeout=PATIENCE)
+        expect([one["affiliation"] for one in mine["pubsub"]["affiliations"]] == ["member"], "a member is not told so")
+    with checks.check("pubsub, slixmpp: pages of items"):
+        asked = paris.Iq(sto=ROMEO, stype="get")
+        asked["pubsub"]["items"]["node"] = "diary"
+        pages = [[item["id"] for item in page["pubsub"]["items"]]
+                 async for page in paris.plugin["xep_0059"].iterate(asked, "pubsub", amount=3)]
+        expect(pages == [["1", "2", "3"], ["4", "5", "6"], ["7"]], f"pages are {pages}")
+    with checks.check("pubsub, slixmpp: who subscribes is told, until they end it"):
+        await paris.nodes.subscribe(ROMEO, "diary", timeout=PATIENCE)
+        await paris.saw("pubsub_publish", lambda m: m["pubsub_event"]["items"]["item"]["id"] == "7")
+        await publish(romeo, "diary", "8")
+        told = await paris.saw("pubsub_publish", lambda m: m["pubsub_event"]["items"]["item"]["id"] == "8")
+        expect(str(told["from"]) == ROMEO, f"it comes from {told['from']}")
+        await romeo.nodes.retract(ROMEO, "diary", "8", notify=True, timeout=PATIENCE)
+        await paris.saw("pubsub_retract")
+        await paris.nodes.unsubscribe(ROMEO, "diary", timeout=PATIENCE)
+        expect(await paris.refused(paris.nodes.unsubscribe(ROMEO, "diary", timeout=PATIENCE))
+               == ["unexpected-request", "not-subscribed"], "unsubscribed twice")
+    with checks.check("pubsub, slixmpp: who is shut out is told, and reads nothing"):
+        await paris.nodes.subscribe(ROMEO, "diary", timeout=PATIENCE)
+        await romeo.nodes.modify_affiliations(ROMEO, "diary", [("paris@localhost", "outcast")], timeout=PATIENCE)
+        await paris.saw("pubsub_subscription", lambda m: m["pubsub_event"]["subscription"]["subscription"] == "none")
+        expect(await paris.refused(paris.items("diary")) == ["forbidden"], "an outcast read")
+
+    keys = {"eu.siacs.conversations.axolotl.devicelist": "current", "eu.siacs.conversations.axolotl.bundles:1": "current",
+            "urn:xmpp:omemo:2:devices": "current", "urn:xmpp:omemo:2:bundles": "1"}
+    with checks.check("pubsub, slixmpp: OMEMO's nodes are a stranger's to read, the owner there, away, and after kill -9"):
+        for node, item in keys.items():
+            await publish(romeo, node, item, node, access_model="open", persist_items="true", max_items="max")
+
+        async def read(client):
+            for node, item in keys.items():
+                found = await client.items(node, item_ids=[item])
+                expect([one["id"] for one in found] == [item], f"{node} has {found}")
+                expect(found[0]["payload"].tag == f"{{{node}}}entry", f"{node} is {found[0]}")
+
+        await read(paris)
+        await romeo.leave()
+        await read(paris)
+        server.kill()
+        server.start()
+        again = await Reader(server, "nurse").arrive()
+        await read(again)
+        await again.leave()
+
+
+def run(checks):
+    with Server() as server:
+        server.start()
+        server.add_users("romeo", "juliet", "nurse", "paris")
+        server.befriend("romeo", "juliet")
+        try:
+            asyncio.run(converse(checks, server))
+        except Exception:
+            print(server.tail())
+            raise
