@@ -78,8 +78,12 @@ let package = Package(
     // The doors
     .target(
       name: "XMPPDoor",
-      dependencies: ["XMPP", "XMLStream", "Addresses", "Dialogs", nioCore, nioPosix, nioTLS, nioSSL, logging] + crypto,
-      swiftSettings: settings),
+      dependencies: [
+        "XMPP", "XMLStream", "Addresses", "Dialogs", "HTTPPort", nioCore, nioPosix, nioTLS, nioSSL, nioWebSocket,
+        logging,
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ] + crypto, swiftSettings: settings),
     .target(name: "AppProtocol", swiftSettings: settings),
     .target(
       name: "AppDoor",

@@ -36,6 +36,15 @@ struct XMPPService: Service {
       exporters: exporters)
   }
 
+  /// XMPP on the HTTP ports.
+  var site: HTTPSite {
+    let settings = settings
+    let hostMeta = HostMeta(
+      domains: settings.domains.map(\.name), addresses: settings.addresses,
+      directTLSPort: settings.xmppTLS.isOn ? settings.xmppTLS.port : nil, base: { settings.publicURL(of: $0) })
+    return listener.site(hostMeta)
+  }
+
   func run() async throws {
     let restored = try await restore()
     do {

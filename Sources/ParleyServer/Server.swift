@@ -38,7 +38,7 @@ public enum Server {
     let readiness = Readiness()
     let xmpp = try await XMPPService(settings, core.parley, certificates, loops, readiness, logger)
     let app = HTTPPorts.app(settings, core.parley, loops, logger)
-    let http = try HTTPPorts.services(settings, sites: [app.site], certificates, loops, readiness, logger)
+    let http = try HTTPPorts.services(settings, sites: [app.site, xmpp.site], certificates, loops, readiness, logger)
     let admin = AdminService(
       settings: settings, parley: core.parley, loops: loops, readiness: readiness, logger: logger)
     let greeter = Greeter(

@@ -13,6 +13,18 @@ public struct StreamHeader: Sendable, Equatable {
   /// (RFC 6120 4.8.5).
   public let declarations: [String: String]
 
+  /// The header of a framed stream: an element of its own (RFC 7395 3.3.1).
+  public init(framed element: Element) {
+    self.init(element: element, prefix: "", defaultNamespace: "", declarations: [:])
+  }
+
+  init(element: Element, prefix: String, defaultNamespace: String, declarations: [String: String]) {
+    self.element = element
+    self.prefix = prefix
+    self.defaultNamespace = defaultNamespace
+    self.declarations = declarations
+  }
+
   /// The local part of the root's name.
   public var local: String { element.local }
   /// The namespace of the root element (RFC 6120 4.8.1).

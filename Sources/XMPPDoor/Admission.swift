@@ -276,8 +276,8 @@ extension XMPPConnection {
         writer.close()
       }
       writer.close()
-      StreamFraming.document.writeFeatures(machine.offered, into: &writer)
     }
+    write { StreamFraming.document.writeFeatures(machine.offered, into: &$0) }
   }
 
   /// The same installation gets the same resource (XEP-0386 3.3), so that a session it lost is replaced and not doubled. The

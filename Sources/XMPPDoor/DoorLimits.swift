@@ -11,6 +11,15 @@ enum DoorLimits {
   /// has to give one. Mobile networks drop mappings after some minutes.
   static let silence: TimeAmount = .seconds(300)
   static let answer: TimeAmount = .seconds(60)
+  /// A WebSocket is pinged so often: proxies close what is silent for a minute.
+  static let webSocketPing: TimeAmount = .seconds(30)
+  /// Pieces of one WebSocket message; at the bound the stream ends with `policy-violation`. Browsers send one.
+  static let fragmentsMax = 64
+  /// Bytes of the `<body/>` of a BOSH request beside what is in it.
+  static let bodyOverheadBytes = 4_096
+  /// Bytes that wait for the next request of a BOSH client: it then counts as one that does not read, until as few wait.
+  static let bodyWaitingBytesMax = 256 * 1024
+  static let bodyWaitingBytesLow = 32 * 1024
   /// Posts of one session that wait for their commit: then its socket is not
   /// read, and TCP pushes back on the client.
   static let postsInFlightMax = 64

@@ -98,6 +98,9 @@ enum Features {
   static let elsewhere: [XEP] = [
     XEP(0, "", "RFC 6120: streams, TLS, SASL, stanzas", note: "client to server; no federation"),
     XEP(0, "", "RFC 6121 3, 4, 8: subscriptions with pre-approval, presence, delivery"),
+    XEP(
+      0, "", "RFC 7395: XMPP over WebSocket",
+      note: "`/xmpp-websocket` on the HTTP port; no channel binding, no see-other-uri"),
     XEP(0, "", "RFC 7590: TLS"),
     XEP(0, "", "RFC 7622: addresses (PRECIS)"),
     XEP(4, "2.13.2", "Data Forms"),
@@ -107,7 +110,13 @@ enum Features {
       note: "of accounts ([what is there](xep-0060.md)); no collections, leases, digests and expiry"),
     XEP(82, "", "XMPP Date and Time Profiles", note: "DateTime"),
     XEP(106, "1.1.1", "JID Escaping"),
+    XEP(
+      124, "1.11.2", "BOSH",
+      note: "`/http-bind` on the HTTP port; one stream a session, no compression, always `text/xml`, no report (9.2)"),
+    XEP(
+      156, "1.4.0", "Discovering Alternative XMPP Connection Methods", note: "where the HTTP port is reached over TLS"),
     XEP(198, "1.6.3", "Stream Management", note: "acknowledgement and resumption, also over a graceful restart"),
+    XEP(206, "1.4", "XMPP Over BOSH", note: "stanzas name their namespace"),
     XEP(222, "1.0", "Persistent Storage of Public Data via PubSub"),
     XEP(223, "1.1.1", "Persistent Storage of Private Data via PubSub"),
     XEP(297, "1.0", "Stanza Forwarding", note: "in carbons and archive results"),
@@ -125,20 +134,19 @@ enum Features {
       484, "0.2.0", "Fast Authentication Streamlining Tokens",
       note: "with HT-SHA-256-NONE and -EXPR; not in TLS early data"),
     XEP(0, "", "RFC 7628: OAUTHBEARER", note: "with the access tokens of the app protocol"),
+    XEP(
+      487, "0.1.0", "Host Meta 2: One Method To Rule Them All",
+      note: "where `http.addresses` is set; no keys, no ECH"),
   ]
 
   /// What compliant servers have and this one does not yet.
   static let pending: [XEP] = [
     XEP(77, "", "In-Band Registration"),
     XEP(114, "", "Jabber Component Protocol"),
-    XEP(124, "", "BOSH"),
-    XEP(156, "", "Discovering Alternative XMPP Connection Methods"),
     XEP(157, "", "Contact Addresses for XMPP Services"),
-    XEP(206, "", "XMPP Over BOSH"),
     XEP(215, "", "External Service Discovery"),
     XEP(220, "", "Server Dialback", note: "no federation"),
     XEP(357, "", "Push Notifications"),
     XEP(363, "", "HTTP File Upload"),
-    XEP(0, "", "RFC 7395: XMPP over WebSocket"),
   ]
 }

@@ -62,7 +62,7 @@ final class LoopWheel {
 
   // MARK: Writers
 
-  func takeWriter() -> ElementWriter { spare.popLast() ?? StreamFraming.document.writer() }
+  func takeWriter() -> ElementWriter { spare.popLast() ?? StreamFraming.writer() }
 
   /// Takes back a writer whose buffer has been handed to the channel: used
   /// again once the channel has let go of it.

@@ -2,36 +2,31 @@ import Addresses
 import Dialogs
 import Logging
 import NIOCore
-public import NIOSSL
-import NIOTLS
 import XMLStream
 import XMPP
 
-/// One TCP connection: bytes in and out, TLS, the stream machine. Carries out
-/// what the machine says; decides nothing. A bound session lives in an
+/// One stream on its transport: elements in and out, the stream machine. Carries
+/// out what the machine says; decides nothing. A bound session lives in an
 /// `XMPPSession`, which outlives its connection when it can be resumed.
 ///
 /// Reading pauses while an answer to the machine is under way, and while the
-/// session has as many posts in flight as it may: TCP then pushes back. It pauses
-/// too while the client leaves unread what it is sent: the channel then takes no
-/// more, and what is gathered waits here, where it is counted.
-final class XMPPConnection: ChannelDuplexHandler {
-  typealias InboundIn = ByteBuffer
-  typealias OutboundIn = ByteBuffer
-  typealias OutboundOut = ByteBuffer
-
+/// session has as many posts in flight as it may: the transport then pushes back.
+/// It pauses too while the client leaves unread what it is sent: the transport then
+/// takes no more, and what is gathered waits here, where it is counted.
+final class XMPPConnection {
   let house: House
   let wheel: LoopWheel
-  private let tls: TLSProvider
-  private let exporters: TLSExporters?
+  private let framing: StreamFraming
   let peer: String
   private let onAuthenticated: @Sendable () -> Void
-  private var context: ChannelHandlerContext?
+  private var transport: (any StreamTransport)?
   var machine: StreamMachine
   var binder: BindMachine
   private var reader: ElementReader?
   private var resting: HibernatedReader?
   private var writer: ElementWriter?
+  /// Where each element ends in what is gathered, for a transport that frames them.
+  private var ends: [Int] = []
   var session: XMPPSession?
   /// Who asked for their keys last: binding need not look them up again.
   var known: Party?
@@ -47,8 +42,9 @@ final class XMPPConnection: ChannelDuplexHandler {
   /// A token that goes out with the success (XEP-0484).
   var issued: Parley.IssuedToken?
 
-  /// Bytes that came while reading was paused.
+  /// What came while reading was paused: bytes of a document, or elements that came framed.
   private var backlog = ByteBuffer()
+  private var events: [ReaderEvent] = []
   private var pauses: Pauses = []
   /// Answers the machine waits for: one may be part of another.
   private var waits = 0
@@ -57,7 +53,7 @@ final class XMPPConnection: ChannelDuplexHandler {
   private var restart = Restart.no
   var isOver = false
   private var hasCounted = false
-  /// The channel takes more. It says when that changes; asking it costs more than
+  /// The transport takes more. It says when that changes; asking it costs more than
   /// all else that is done for one of a thousand occupants.
   private(set) var isWritable = true
   var deadline: NIODeadline
@@ -85,96 +81,70 @@ final class XMPPConnection: ChannelDuplexHandler {
   }
 
   init(
-    house: House, wheel: LoopWheel, tls: @escaping TLSProvider, exporters: TLSExporters?, isSecured: Bool,
-    peer: String, onAuthenticated: @escaping @Sendable () -> Void
+    house: House, wheel: LoopWheel, framing: StreamFraming, isSecured: Bool, peer: String,
+    onAuthenticated: @escaping @Sendable () -> Void
   ) {
     self.house = house
     self.wheel = wheel
-    self.tls = tls
-    self.exporters = exporters
+    self.framing = framing
     self.peer = peer
     self.onAuthenticated = onAuthenticated
     machine = StreamMachine(policy: house.streams, isSecured: isSecured)
     binder = BindMachine(policy: house.binding)
-    reader = ElementReader(limits: .unauthenticated)
+    reader = framing == .document ? ElementReader(limits: .unauthenticated) : nil
     heard = .now()
     deadline = .now() + DoorLimits.negotiation
   }
 
   var loop: any EventLoop { wheel.loop }
 
-  // MARK: The channel's events
+  // MARK: The transport's events
 
-  func handlerAdded(context: ChannelHandlerContext) {
-    self.context = context
+  func opened(over transport: any StreamTransport) {
+    self.transport = transport
     wheel.add(self)
   }
 
-  func handlerRemoved(context: ChannelHandlerContext) { over() }
-
-  func channelInactive(context: ChannelHandlerContext) {
-    over()
-    context.fireChannelInactive()
-  }
-
-  func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // A reset, a TLS alert: the connection is of no use any more.
+  func failed(_ error: any Error) {
     house.logger.debug("connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
-    context.close(promise: nil)
   }
 
-  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if case .handshakeCompleted = event as? TLSUserEvent {
-      if machine.phase == .securing { deadline = .now() + DoorLimits.negotiation }
-      machine.secured(channelBindings: takeChannelBindings())
-    } else if case .inputClosed = event as? ChannelEvent {
-      context.close(promise: nil)
-    }
-    context.fireUserInboundEventTriggered(event)
+  /// TLS is up, from the first byte or behind STARTTLS.
+  func secured(channelBindings: [ChannelBinding]) {
+    if machine.phase == .securing { deadline = .now() + DoorLimits.negotiation }
+    machine.secured(channelBindings: channelBindings)
   }
 
-  /// TLS is to stand in front of this handler, and in front of TLS, where its keys are logged, what tells them apart.
-  func secure(_ pipeline: ChannelPipeline.SynchronousOperations, _ context: NIOSSLContext) throws {
-    try pipeline.addHandler(NIOSSLServerHandler(context: context), position: .first)
-    guard let exporters else { return }
-    let random = ClientRandom(exporters)
-    try pipeline.addHandler(random, position: .first)
-    clientRandom = random
-  }
-
-  /// The handshake is complete.
-  private func takeChannelBindings() -> [ChannelBinding] {
-    guard let random = clientRandom else { return [] }
-    clientRandom = nil
-    let binding = random.takeBinding()
-    context?.pipeline.syncOperations.removeHandler(random, promise: nil)
-    return binding.map { [.tlsExporter($0)] } ?? []
-  }
-
-  func channelWritabilityChanged(context: ChannelHandlerContext) {
-    isWritable = context.channel.isWritable
-    if isWritable {
-      // Whoever reads is there.
-      heard = .now()
-      isAsked = false
-      flush()
-      if isWritable {
-        session?.resumeReading()
-        unpause(.output)
-      }
-    }
-    context.fireChannelWritabilityChanged()
-  }
-
-  /// Reads are asked for by the channel; while paused they wait here.
-  func read(context: ChannelHandlerContext) {
-    if pauses.isEmpty { context.read() } else { wantsRead = true }
-  }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    var bytes = unwrapInboundIn(data)
+  func writabilityChanged(_ isWritable: Bool) {
+    self.isWritable = isWritable
+    guard isWritable else { return }
+    // Whoever reads is there.
     heard = .now()
     isAsked = false
+    flush()
+    if self.isWritable {
+      session?.resumeReading()
+      unpause(.output)
+    }
+  }
+
+  /// Whether more may be read now; if not, the transport is told when.
+  func mayRead() -> Bool {
+    if pauses.isEmpty { return true }
+    wantsRead = true
+    return false
+  }
+
+  /// A sign of life, which may be no part of the stream.
+  func noteLife() {
+    heard = .now()
+    isAsked = false
+  }
+
+  /// Bytes of a document, cut anywhere.
+  func received(_ bytes: ByteBuffer) {
+    var bytes = bytes
+    noteLife()
     if !pauses.isEmpty || backlog.readableBytes > 0 {
       backlog.writeBuffer(&bytes)
       return
@@ -183,9 +153,22 @@ final class XMPPConnection: ChannelDuplexHandler {
     if bytes.readableBytes > 0 { backlog.writeBuffer(&bytes) }
   }
 
-  func channelReadComplete(context: ChannelHandlerContext) {
-    flush()
-    context.fireChannelReadComplete()
+  /// What came in a frame of its own, within `limits`.
+  func received(_ event: ReaderEvent) {
+    noteLife()
+    events.append(event)
+    drainEvents()
+  }
+
+  /// The bounds of a framed element now.
+  var limits: ReaderLimits { machine.user == nil ? .unauthenticated : .authenticated }
+
+  private func drainEvents() {
+    guard !isProcessing else { return }
+    isProcessing = true
+    defer { isProcessing = false }
+    while !events.isEmpty, pauses.isEmpty, !isOver, machine.phase != .closed { _ = handle(events.removeFirst()) }
+    if isOver || machine.phase == .closed { events = [] }
   }
 
   // MARK: Reading
@@ -208,9 +191,13 @@ final class XMPPConnection: ChannelDuplexHandler {
       if bytes.readableBytes > 0 { backlog.writeBuffer(&bytes) }
       flush()
     }
+    if !events.isEmpty {
+      drainEvents()
+      flush()
+    }
     if pauses.isEmpty, wantsRead {
       wantsRead = false
-      context?.read()
+      transport?.read()
     }
   }
 
@@ -269,23 +256,17 @@ final class XMPPConnection: ChannelDuplexHandler {
     switch output {
     case .nothing: break
     case .open(let response, let features):
-      write { writer in
-        response.write(framing: .document, into: &writer)
-        StreamFraming.document.writeFeatures(features, into: &writer)
-      }
+      write { response.write(framing: framing, into: &$0) }
+      write { framing.writeFeatures(features, into: &$0) }
     case .refuse(let response, let error):
-      write { writer in
-        response?.write(framing: .document, into: &writer)
-        error.write(into: &writer)
-        StreamFraming.document.writeClose(into: &writer)
-      }
+      if let response { write { response.write(framing: framing, into: &$0) } }
+      write { error.write(into: &$0) }
+      writeClose()
       closeConnection()
     case .startTLS: startTLS()
     case .refuseTLS:
-      write { writer in
-        writer.element(.failureTLS)
-        StreamFraming.document.writeClose(into: &writer)
-      }
+      write { $0.element(.failureTLS) }
+      writeClose()
       closeConnection()
     case .challenge(let bytes):
       write { $0.element(Name("challenge", machine.saslProfile.namespace)) { $0.text(Base64.encode(bytes)) } }
@@ -314,11 +295,14 @@ final class XMPPConnection: ChannelDuplexHandler {
         writer.element(.success) { if let data { $0.text(Base64.encode(data)) } }
       }
       authenticated(user)
+      guard framing == .document else { break }
       // An answer that came later finds no reader at work that would see it.
       if isProcessing { restart = .fresh } else { reader = ElementReader(limits: .authenticated) }
     case .admitted(let user, let data, let request):
       authenticated(user)
-      if isProcessing { restart = .wider } else { reader?.limits = .authenticated }
+      if framing == .document {
+        if isProcessing { restart = .wider } else { reader?.limits = .authenticated }
+      }
       admit(user, data, request)
     case .authenticationFailed(let failure, let fault):
       if case .password = fault { settle(.wrong) } else { settle(.void) }
@@ -338,30 +322,21 @@ final class XMPPConnection: ChannelDuplexHandler {
     case .element(let element):
       guard let session, house.table.received(element, session) else { return perform(machine.notUnderstood(element)) }
     case .close:
-      write { StreamFraming.document.writeClose(into: &$0) }
+      writeClose()
       deadline = .now() + DoorLimits.closing
     case .finish(let closing):
       session?.streamEnded(byClient: machine.wasClosedByPeer)
-      if closing { write { StreamFraming.document.writeClose(into: &$0) } }
+      if closing { writeClose() }
       closeConnection()
     }
   }
 
   private func startTLS() {
-    guard let context, let tlsContext = tls() else {
-      perform(.refuseTLS)
-      return
+    let hasTLS = transport?.startTLS {
+      write { $0.element(.proceedTLS) }
+      flush()
     }
-    write { $0.element(.proceedTLS) }
-    flush()
-    do {
-      // The handler stands before this one: what is written from here on is
-      // encrypted, and nothing is written before the handshake is complete.
-      try secure(context.pipeline.syncOperations, tlsContext)
-    } catch {
-      context.close(promise: nil)
-      return
-    }
+    guard hasTLS == true else { return perform(.refuseTLS) }
     deadline = .now() + DoorLimits.negotiation
     restart = .dropRest
   }
@@ -516,18 +491,21 @@ final class XMPPConnection: ChannelDuplexHandler {
 
   // MARK: Writing
 
-  /// Gathers output; `flush` sends it.
+  /// Gathers one element, as it stands in a document; `flush` sends it.
   func write(_ body: (inout ElementWriter) -> Void) {
     guard !isOver else { return }
     var writer = writer.take() ?? wheel.takeWriter()
     body(&writer)
+    if framing != .document, writer.buffer.writerIndex > ends.last ?? 0 { ends.append(writer.buffer.writerIndex) }
     self.writer = writer
   }
+
+  private func writeClose() { write { framing.writeClose(into: &$0) } }
 
   var gatheredBytes: Int { writer?.buffer.readableBytes ?? 0 }
 
   func flush() {
-    guard let context else { return }
+    guard let transport else { return }
     if !isWritable, gatheredBytes > 0 {
       pause(.output)
       if gatheredBytes > DoorLimits.unreadBytesMax { drop() }
@@ -535,7 +513,8 @@ final class XMPPConnection: ChannelDuplexHandler {
     }
     guard let writer = writer.take() else { return }
     if writer.buffer.readableBytes > 0 {
-      context.writeAndFlush(wrapOutboundOut(writer.buffer), promise: nil)
+      transport.send(writer.buffer, ends: ends)
+      ends.removeAll(keepingCapacity: true)
     }
     wheel.give(writer)
   }
@@ -544,10 +523,10 @@ final class XMPPConnection: ChannelDuplexHandler {
 
   func closeConnection() {
     flush()
-    context?.close(mode: .all, promise: nil)
+    transport?.close()
   }
 
-  func drop() { context?.close(mode: .all, promise: nil) }
+  func drop() { transport?.drop() }
 
   // MARK: Time
 
@@ -569,6 +548,7 @@ final class XMPPConnection: ChannelDuplexHandler {
     case nil: break
     }
     flush()
+    transport?.tick(now)
   }
 
   /// An idle connection keeps no buffers.
@@ -578,7 +558,8 @@ final class XMPPConnection: ChannelDuplexHandler {
     if backlog.readableBytes == 0 { backlog = ByteBuffer() }
   }
 
-  private func over() {
+  /// The transport is gone.
+  func lost() {
     guard !isOver else { return }
     isOver = true
     machine.disconnected()
@@ -589,14 +570,11 @@ final class XMPPConnection: ChannelDuplexHandler {
     proof = nil
     let session = session
     self.session = nil
-    context = nil
+    transport = nil
     session?.connectionLost()
   }
 }
 
-/// The current TLS context, asked for at each new connection, so that a renewed
-/// certificate needs no restart; nil: there is none.
-public typealias TLSProvider = @Sendable () -> NIOSSLContext?
 
 extension SCRAMMechanism {
   /// The hash of its keys.

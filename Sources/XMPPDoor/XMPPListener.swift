@@ -3,12 +3,13 @@ public import NIOCore
 import NIOPosix
 import NIOSSL
 import Synchronization
+import XMPP
 
 /// Accepts XMPP connections: STARTTLS on one port, direct TLS (XEP-0368) on
 /// another. One wheel per event loop is shared by all listeners of the door.
 public final class XMPPListener: Sendable {
   private let house: House
-  private let group: any EventLoopGroup
+  let group: any EventLoopGroup
   private let tls: TLSProvider
   private let exporters: TLSExporters?
   private let wheels: [ObjectIdentifier: Mounted]
@@ -66,26 +67,35 @@ public final class XMPPListener: Sendable {
   }
 
   private func accept(_ channel: any Channel, directTLS: Bool) throws {
-    guard let wheel = wheels[ObjectIdentifier(channel.eventLoop)]?.wheel.value else {
-      throw ChannelError.operationUnsupported
+    let connection = try connect(
+      on: channel.eventLoop, framing: .document, isSecured: directTLS,
+      peer: Self.network(channel.remoteAddress))
+    let transport = TCPTransport(connection, tls: tls, exporters: exporters)
+    if directTLS {
+      guard let context = tls() else {
+        connection.lost()
+        throw ChannelError.operationUnsupported
+      }
+      try transport.secure(channel.pipeline.syncOperations, context)
     }
+    try channel.pipeline.syncOperations.addHandler(transport)
+  }
+
+  /// A new stream, which its transport opens. On its loop.
+  ///
+  /// - Parameter peer: whom wrong passwords count against.
+  func connect(
+    on loop: any EventLoop, framing: StreamFraming, isSecured: Bool, peer: String
+  ) throws -> XMPPConnection {
+    guard let wheel = wheels[ObjectIdentifier(loop)]?.wheel.value else { throw ChannelError.operationUnsupported }
     let count = unauthenticated.wrappingAdd(1, ordering: .relaxed).newValue
     let release: @Sendable () -> Void = { [self] in unauthenticated.wrappingSubtract(1, ordering: .relaxed) }
     guard count <= DoorLimits.unauthenticatedMax else {
       release()
       throw ChannelError.ioOnClosedChannel
     }
-    let connection = XMPPConnection(
-      house: house, wheel: wheel, tls: tls, exporters: exporters, isSecured: directTLS,
-      peer: Self.network(channel.remoteAddress), onAuthenticated: release)
-    if directTLS {
-      guard let context = tls() else {
-        release()
-        throw ChannelError.operationUnsupported
-      }
-      try connection.secure(channel.pipeline.syncOperations, context)
-    }
-    try channel.pipeline.syncOperations.addHandler(connection)
+    return XMPPConnection(
+      house: house, wheel: wheel, framing: framing, isSecured: isSecured, peer: peer, onAuthenticated: release)
   }
 
   /// What per-address limits count.

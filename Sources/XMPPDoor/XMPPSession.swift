@@ -99,7 +99,7 @@ final class XMPPSession {
   var accountMessageStart: ByteBuffer { Self.messageStart(jid.bare.description) }
 
   private static func messageStart(_ to: String) -> ByteBuffer {
-    var writer = StreamFraming.document.writer()
+    var writer = StreamFraming.writer()
     writer.open(.message)
     writer.attribute("to", to)
     return writer.buffer
@@ -420,7 +420,7 @@ final class XMPPSession {
     if let kept {
       item = kept
     } else {
-      var writer = StreamFraming.document.writer()
+      var writer = StreamFraming.writer()
       body(&writer)
       item = .bytes(writer.buffer)
     }

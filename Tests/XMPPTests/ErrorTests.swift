@@ -150,7 +150,7 @@ import XMLStream
     let xml = written(framing: .messages) { error.write(into: &$0) }
     #expect(
       xml
-        == "<error xmlns='http://etherx.jabber.org/streams'><see-other-host xmlns='urn:ietf:params:xml:ns:xmpp-streams'>[2001:41D0:1:A49b::1]:9222</see-other-host></error>"
+        == "<stream:error xmlns:stream='http://etherx.jabber.org/streams'><see-other-host xmlns='urn:ietf:params:xml:ns:xmpp-streams'>[2001:41D0:1:A49b::1]:9222</see-other-host></stream:error>"
     )
     #expect(StreamError(try element(xml)) == error)
   }

@@ -14,11 +14,14 @@ func stanza(_ xml: String) throws -> Stanza {
 
 struct NotAStanza: Error { let xml: String }
 
-/// What is written at the top level of a client stream.
+/// What is written at the top level of a client stream; framed, as it stands alone.
 func written(framing: StreamFraming = .document, _ body: (inout ElementWriter) -> Void) -> String {
-  var writer = framing.writer()
+  var writer = StreamFraming.writer()
   body(&writer)
-  return String(buffer: writer.buffer)
+  if framing == .document { return String(buffer: writer.buffer) }
+  var alone = ByteBuffer()
+  StreamFraming.writeStandAlone(writer.buffer.readableBytesView, into: &alone)
+  return String(buffer: alone)
 }
 
 /// The header of a stream, read as from a connection.

@@ -1,4 +1,5 @@
 import Addresses
+import NIOCore
 import Testing
 import XMLStream
 
@@ -224,6 +225,24 @@ import XMLStream
     #expect(features(plain.opened(try clientHeader(), id: "1")) == ["mechanisms"])
     var direct = StreamMachine(policy: Self.policy(), isSecured: true)
     #expect(features(direct.opened(try clientHeader(), id: "1")) == ["mechanisms"])
+  }
+
+  /// RFC 7395 3.3.3: what is encoded for a document stands alone with what its header declares.
+  @Test(arguments: [
+    ("<message to='a'><body>x</body></message>", "<message xmlns='jabber:client' to='a'><body>x</body></message>"),
+    ("<presence/>", "<presence xmlns='jabber:client'/>"), ("<iq><a/></iq>", "<iq xmlns='jabber:client'><a/></iq>"),
+    ("<r xmlns='urn:xmpp:sm:3'/>", "<r xmlns='urn:xmpp:sm:3'/>"),
+    ("<stream:features/>", "<stream:features xmlns:stream='http://etherx.jabber.org/streams'/>"),
+    (
+      "<message><stream:x/></message>",
+      "<message xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'><stream:x/></message>"
+    ), ("<message>astream</message>", "<message xmlns='jabber:client'>astream</message>"),
+  ])
+  func standingAlone(inDocument: String, alone: String) throws {
+    var buffer = ByteBuffer()
+    StreamFraming.writeStandAlone(ByteBuffer(string: inDocument).readableBytesView, into: &buffer)
+    #expect(String(buffer: buffer) == alone)
+    #expect(throws: Never.self) { try Element(xml: alone) }
   }
 
   @Test func featuresAreWritten() throws {

@@ -2,7 +2,7 @@
 public struct Key: Hashable, Sendable {
   /// What a value looks like.
   public enum Kind: String, Sendable {
-    case addresses, domain, domains, path, host, port, flag, url, seconds, count, level
+    case domain, domains, path, host, port, flag, url, addresses, users, seconds, count, level
     /// A domain with `{domain}` in it.
     case template
   }
@@ -64,6 +64,9 @@ extension Key {
   static let httpURL = Key(
     "http.url", .url, nil, .restart,
     "The public base URL of the app protocol; unless set, clients are told the address they came by.")
+  static let httpAddresses = Key(
+    "http.addresses", .addresses, nil, .restart,
+    "The server's public IP addresses, with commas between, for clients that ask no DNS (XEP-0487).")
   static let httpsHost = Key("https.host", .host, "::", .restart, "Where HTTPS listens.")
   static let httpsPort = Key(
     "https.port", .port, "8443", .restart, "HTTPS with the server's certificate; 0 turns the port off.")
@@ -76,7 +79,7 @@ extension Key {
   static let registration = Key(
     "registration", .flag, "false", .restart, "Whether strangers may make accounts (in-band and POST /v1/users).")
   static let admins = Key(
-    "admins", .addresses, "", .restart,
+    "admins", .users, "", .restart,
     "Users who may look after the server with their XMPP client (XEP-0133): addresses with commas between, or a list.")
   static let resumeSeconds = Key(
     "resume.seconds", .seconds, "300", .restart, "How long a lost XMPP session may be resumed; 0: not at all.")
@@ -89,8 +92,9 @@ extension Key {
 
   /// The order of the reference file.
   public static let all: [Key] = [
-    domain, domains, data, xmppHost, xmppPort, xmppTLSPort, xmppPlaintext, httpHost, httpPort, httpURL, httpsHost,
-    httpsPort, tlsCertificate, tlsKey, roomsDomain, registration, admins, resumeSeconds, adminSocket, logLevel, threads,
+    domain, domains, data, xmppHost, xmppPort, xmppTLSPort, xmppPlaintext, httpHost, httpPort, httpURL,
+    httpAddresses, httpsHost, httpsPort, tlsCertificate, tlsKey, roomsDomain, registration, admins, resumeSeconds,
+    adminSocket, logLevel, threads,
   ]
 
   /// The fields of one element of `domains`.

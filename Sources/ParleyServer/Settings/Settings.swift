@@ -1,5 +1,6 @@
 public import Addresses
 public import Logging
+import NIOCore
 
 /// The configuration as the server uses it: read once, checked as a whole. Nothing else reads the environment,
 /// the file or the command line.
@@ -43,6 +44,8 @@ public struct Settings: Hashable, Sendable {
   public let publicURL: String
   /// Nobody has named it: whoever asks over some address is better answered with that address.
   public let isPublicURLDerived: Bool
+  /// The server's public IP addresses; empty: clients ask the DNS.
+  public let addresses: [String]
   /// nil: self-signed.
   public let certificate: CertificateFiles?
   public let allowsRegistration: Bool
@@ -55,6 +58,12 @@ public struct Settings: Hashable, Sendable {
   public let logLevel: Logger.Level
   /// Event loops.
   public let threads: Int
+
+  /// The public base URL of one domain: what was named, else its HTTPS; nil: there is none.
+  func publicURL(of domain: String) -> String? {
+    if !isPublicURLDerived { return publicURL }
+    return https.isOn ? "https://\(domain)\(https.port == 443 ? "" : ":\(https.port)")" : nil
+  }
 
   /// What `parley check --print` shows of one key.
   public struct Effective: Hashable, Sendable, Codable {
@@ -140,6 +149,7 @@ struct SettingsReader {
       http: http, https: https,
       publicURL: publicURL(domain: domains.first?.name ?? "localhost", http: http, https: https),
       isPublicURLDerived: raw.values[Key.httpURL.name] == nil,
+      addresses: addresses(),
       certificate: certificateFiles(),
       allowsRegistration: flag(.registration),
       admins: addresses(.admins, among: domains),
@@ -305,6 +315,14 @@ struct SettingsReader {
       mistake(.httpURL, "a URL such as https://chat.example.org is expected")
     }
     return url
+  }
+
+  private mutating func addresses() -> [String] {
+    let names = text(.httpAddresses).split(separator: ",").map(\.trimmed)
+    for name in names where (try? SocketAddress(ipAddress: name, port: 0)) == nil {
+      mistake(.httpAddresses, "\(name) is no IP address")
+    }
+    return names
   }
 
   /// Two listeners on one port of overlapping addresses: the second would fail at the start.

@@ -50,7 +50,7 @@ enum SettingsFile {
       let name = prefix + part
       if name == Key.domains.name, let list = value.sequence {
         readDomains(list, path: path, into: &settings)
-      } else if Key.named(name)?.kind == .addresses, let list = value.sequence {
+      } else if Key.named(name)?.kind == .users, let list = value.sequence {
         settings.set(name, list.map { $0.scalar?.string ?? "" }.joined(separator: ","), origin)
       } else if let inner = value.mapping {
         if Key.named(name) != nil {

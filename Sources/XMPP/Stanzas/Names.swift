@@ -76,6 +76,7 @@ extension Name {
   public static let discoItem = Name("item", NS.discoItems)
   public static let discoItems = Name("query", NS.discoItems)
   public static let forwarded = Name("forwarded", NS.forward)
+  public static let httpBody = Name("body", NS.httpBind)
   public static let originID = Name("origin-id", NS.stanzaID)
   public static let ping = Name("ping", NS.ping)
   public static let register = Name("query", NS.register)

@@ -246,6 +246,8 @@ public enum NS {
   public static let vCardUpdate: StaticString = "vcard-temp:x:update"
   /// XEP-0092.
   public static let version: StaticString = "jabber:iq:version"
+  /// XEP-0206.
+  public static let xbosh: StaticString = "urn:xmpp:xbosh"
   /// The prefix `xml` of XML itself.
   public static let xml: StaticString = "http://www.w3.org/XML/1998/namespace"
 }

@@ -1,3 +1,4 @@
+public import NIOCore
 public import XMLStream
 
 /// How a stream is framed.
@@ -6,13 +7,46 @@ public enum StreamFraming: Sendable, Equatable {
   case document
   /// One XML document per WebSocket message (RFC 7395 3.3).
   case messages
+  /// Elements in the bodies of HTTP requests and responses, whose attributes say what headers say (XEP-0206 2, 5).
+  case bodies
 
-  /// A writer for the top level of a stream, where stanzas, features and errors go. Over WebSocket each top-level element is
-  /// a message of its own and declares its namespaces (RFC 7395 3.3.3): use one writer per element.
-  public func writer() -> ElementWriter {
-    switch self {
-    case .document: ElementWriter(defaultNamespace: "jabber:client", isStreamPrefixDeclared: true)
-    case .messages: ElementWriter(defaultNamespace: "")
+  /// A writer for the top level of a stream, where stanzas, features and errors go, as it is in a document. The other
+  /// framings adapt each element with `standAlone`.
+  public static func writer() -> ElementWriter {
+    ElementWriter(defaultNamespace: "jabber:client", isStreamPrefixDeclared: true)
+  }
+
+  /// Appends an element written at the top level of a document as it stands alone: with what the header would have declared
+  /// for it (RFC 7395 3.3.3). The bytes are the same otherwise.
+  public static func writeStandAlone(_ element: ByteBufferView, into buffer: inout ByteBuffer) {
+    let end = element.firstIndex { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "/") }
+    guard let nameEnd = end else { return }
+    buffer.writeBytes(element[..<nameEnd])
+    if isStanza(element[element.index(after: element.startIndex)..<nameEnd]) {
+      buffer.writeStaticString(" xmlns='jabber:client'")
+    }
+    if needsStreamPrefix(element) { buffer.writeStaticString(" xmlns:stream='http://etherx.jabber.org/streams'") }
+    buffer.writeBytes(element[nameEnd...])
+  }
+
+  private static let stanzas = [Array("message".utf8), Array("presence".utf8), Array("iq".utf8)]
+
+  /// Every other element at the top declares its own namespace.
+  private static func isStanza(_ name: ByteBufferView) -> Bool {
+    stanzas.contains { name.elementsEqual($0) }
+  }
+
+  /// Whether the prefix is used anywhere, as far as a look at the bytes tells.
+  private static func needsStreamPrefix(_ element: ByteBufferView) -> Bool {
+    let prefix: StaticString = "stream"
+    return element.withUnsafeBytes { bytes in
+      let name = UnsafeRawBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount)
+      var from = name.count
+      while from < bytes.count, let colon = bytes[from...].firstIndex(of: UInt8(ascii: ":")) {
+        if bytes[colon - name.count..<colon].elementsEqual(name) { return true }
+        from = colon + 1
+      }
+      return false
     }
   }
 
@@ -21,6 +55,7 @@ public enum StreamFraming: Sendable, Equatable {
     switch self {
     case .document: writer.raw("</stream:stream>")
     case .messages: writer.element(Name("close", NS.framing))
+    case .bodies: break
     }
   }
 
@@ -56,6 +91,7 @@ public struct StreamResponse: Sendable, Equatable {
   /// Writes the header: for a document with its XML declaration and left open, for messages as `<open/>`.
   public func write(framing: StreamFraming, into writer: inout ElementWriter) {
     switch framing {
+    case .bodies: break
     case .messages:
       writer.open(Name("open", NS.framing))
       writer.attribute("from", from)

@@ -28,7 +28,7 @@ enum RoomOutbound {
 
   static func bytes(of entry: Entry, for session: XMPPSession) -> [UInt8] {
     guard let tail = tail(of: entry, session.parley) else { return [] }
-    var writer = StreamFraming.document.writer()
+    var writer = StreamFraming.writer()
     writer.raw(session.messageStart)
     write(tail, entry, delayed: true, into: &writer)
     return Array(writer.buffer.readableBytesView)

@@ -47,7 +47,7 @@ enum Outbound {
     case .marker(let marker): message = marker.stanza ?? rendered(marker, of: entry)
     case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node: return []
     }
-    var writer = StreamFraming.document.writer()
+    var writer = StreamFraming.writer()
     write(entry, message, form, delayed: true, for: session, into: &writer)
     return Array(writer.buffer.readableBytesView)
   }
@@ -181,7 +181,7 @@ enum Outbound {
 
   /// A marker that the app set, as the stanza an XMPP client would have sent.
   private static func rendered(_ marker: Marker, of entry: Entry) -> Message {
-    var writer = StreamFraming.document.writer()
+    var writer = StreamFraming.writer()
     let target = marker.targetStanzaID ?? marker.targetID.description
     switch marker.kind {
     case .delivered: Receipts.writeReceived(target, into: &writer)

@@ -1,0 +1,75 @@
+import NIOCore
+import XMLStream
+import XMPP
+
+/// The BOSH sessions of this door by their ids; each lives on one event loop. Bounded as streams are: before they
+/// authenticate by `DoorLimits.unauthenticatedMax`, then by the sessions of each user.
+final class BOSHSessions: Sendable {
+  private struct Place: Sendable {
+    let loop: any EventLoop
+    let transport: NIOLoopBound<BOSHTransport>
+  }
+
+  private let listener: XMPPListener
+  private let group: any EventLoopGroup
+  private let places = Locked<[String: Place]>([:])
+
+  init(_ listener: XMPPListener, _ group: any EventLoopGroup) {
+    self.listener = listener
+    self.group = group
+  }
+
+  /// The response to one request, when it is due.
+  func answer(to body: ByteBuffer, from peer: String) async -> ByteBuffer {
+    let request: BOSHRequest
+    do throws(BOSHCondition) { request = try Self.read(body) } catch {
+      return BOSHResponse(.terminated(error)).written()
+    }
+    let count = body.readableBytes
+    return await withCheckedContinuation { continuation in
+      let answer: BOSHTransport.Answer = { continuation.resume(returning: $0) }
+      guard let sid = request.sid else { return open(request, count, from: peer, answer) }
+      guard let place = places.withLock({ $0[sid] }) else {
+        return answer(BOSHResponse(.terminated(.itemNotFound)).written())
+      }
+      place.loop.execute { place.transport.value.received(request, byteCount: count, answer: answer) }
+    }
+  }
+
+  private static func read(_ body: ByteBuffer) throws(BOSHCondition) -> BOSHRequest {
+    var limits = ReaderLimits.authenticated
+    limits.stanzaBytes += DoorLimits.bodyOverheadBytes
+    limits.depth += 1
+    let element: Element
+    do throws(XMLViolation) {
+      element = try Element(parsing: body.readableBytesView, defaultNamespace: "", limits: limits)
+    } catch {
+      throw .badRequest
+    }
+    return try BOSHRequest(element)
+  }
+
+  private func open(
+    _ request: BOSHRequest, _ count: Int, from peer: String, _ answer: @escaping BOSHTransport.Answer
+  ) {
+    let loop = group.next()
+    loop.execute { [self] in
+      // Nobody can guess it (XEP-0124 7.2).
+      let sid = House.randomID()
+      guard let connection = try? listener.connect(on: loop, framing: .bodies, isSecured: true, peer: peer) else {
+        return answer(BOSHResponse(.terminated(.remoteConnectionFailed)).written())
+      }
+      let transport = BOSHTransport(request, sid: sid, connection: connection) { [self] in
+        places.withLock { $0[sid] = nil }
+      }
+      let place = Place(loop: loop, transport: NIOLoopBound(transport, eventLoop: loop))
+      places.withLock { $0[sid] = place }
+      transport.received(request, byteCount: count, answer: answer)
+    }
+  }
+
+  /// The server stops: what is held is answered.
+  func stop() {
+    for place in places.withLock({ Array($0.values) }) { place.loop.execute { place.transport.value.stop() } }
+  }
+}

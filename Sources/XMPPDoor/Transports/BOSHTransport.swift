@@ -1,0 +1,147 @@
+import NIOCore
+import XMLStream
+import XMPP
+
+/// A stream over HTTP requests: carries out what a `BOSHMachine` says. Confined to the stream's event loop.
+final class BOSHTransport: StreamTransport {
+  /// Takes the response to one request; called once.
+  typealias Answer = @Sendable (ByteBuffer) -> Void
+
+  private let connection: XMPPConnection
+  private let loop: any EventLoop
+  private let onOver: @Sendable () -> Void
+  private var machine: BOSHMachine
+  private var exchanges: [Int: Answer] = [:]
+  private var exchangeCount = 0
+  /// Outputs are being carried out: what is due is answered behind them.
+  private var isWorking = false
+  private var isOver = false
+  private var isClosedByClient = false
+  /// The error of the stream was sent (XEP-0206 6).
+  private var hasFailed = false
+  private var isWritable = true
+  private var timer: (scheduled: Scheduled<Void>, deadline: Int)?
+
+  /// - Parameters:
+  ///   - request: the one that asks for the session. It is still to be `received`.
+  ///   - onOver: nothing comes for this session any more.
+  init(
+    _ request: BOSHRequest, sid: String, connection: XMPPConnection, onOver: @escaping @Sendable () -> Void
+  ) {
+    self.connection = connection
+    self.onOver = onOver
+    loop = connection.loop
+    machine = BOSHMachine(request, sid: sid, policy: BOSHPolicy(), now: Self.now)
+    connection.opened(over: self)
+  }
+
+  /// Milliseconds of a clock that does not go back.
+  private static var now: Int { Int(NIODeadline.now().uptimeNanoseconds / 1_000_000) }
+
+  // MARK: Requests
+
+  /// - Parameter byteCount: of the whole `<body/>`.
+  func received(_ request: BOSHRequest, byteCount: Int, answer: @escaping Answer) {
+    exchangeCount += 1
+    exchanges[exchangeCount] = answer
+    connection.noteLife()
+    work { transport in
+      var request = request
+      if byteCount > transport.connection.limits.stanzaBytes + DoorLimits.bodyOverheadBytes {
+        request.payloads = []
+        transport.connection.received(.violation(.limit("the body is too large")))
+      }
+      return transport.machine.received(request, as: transport.exchangeCount, now: Self.now)
+    }
+  }
+
+  /// The server stops.
+  func stop() {
+    connection.fail(StreamError(.systemShutdown))
+  }
+
+  // MARK: The machine's outputs
+
+  private func work(_ body: (BOSHTransport) -> [BOSHOutput]) {
+    if isWorking { return body(self).forEach(perform) }
+    isWorking = true
+    body(self).forEach(perform)
+    connection.flush()
+    // What is due may make room, and what comes into it may be due.
+    while true {
+      let due = machine.answer(now: Self.now, isBusy: !connection.mayRead())
+      due.forEach(perform)
+      regulate()
+      if due.isEmpty { break }
+    }
+    isWorking = false
+    reschedule()
+  }
+
+  private func perform(_ output: BOSHOutput) {
+    switch output {
+    case .answer(let exchange, let response): exchanges.removeValue(forKey: exchange)?(response.written())
+    case .open(let header): connection.received(.opened(header))
+    case .deliver(let element): connection.received(.element(element))
+    case .close:
+      isClosedByClient = true
+      connection.received(.closed)
+    case .over:
+      isOver = true
+      onOver()
+      // Whoever closed its stream may have sent something before that, which is still to be done.
+      if !isClosedByClient { connection.lost() }
+    }
+  }
+
+  /// Tells the connection whether its output is taken.
+  private func regulate() {
+    let bytes = machine.queuedBytes
+    let takes = bytes <= (isWritable ? DoorLimits.bodyWaitingBytesMax : DoorLimits.bodyWaitingBytesLow)
+    guard takes != isWritable else { return }
+    isWritable = takes
+    connection.writabilityChanged(takes)
+  }
+
+  private func reschedule() {
+    let deadline = machine.deadline
+    guard timer?.deadline != deadline else { return }
+    timer?.scheduled.cancel()
+    timer = nil
+    guard let deadline else { return }
+    let me = NIOLoopBound(self, eventLoop: loop)
+    let scheduled = loop.scheduleTask(in: .milliseconds(Int64(max(0, deadline - Self.now)))) {
+      let transport = me.value
+      transport.timer = nil
+      transport.work { $0.machine.passed(now: Self.now) }
+    }
+    timer = (scheduled, deadline)
+  }
+
+  // MARK: What the connection asks
+
+  func send(_ bytes: ByteBuffer, ends: [Int]) {
+    var start = bytes.readerIndex
+    for end in ends {
+      guard let element = bytes.viewBytes(at: start, length: end - start) else { continue }
+      start = end
+      var payload = ByteBuffer()
+      StreamFraming.writeStandAlone(element, into: &payload)
+      machine.say(payload)
+      hasFailed = hasFailed || element.starts(with: "<stream:error".utf8)
+    }
+    // An error goes out with the end, which is next.
+    if !hasFailed { work { _ in [] } }
+  }
+
+  func read() { work { _ in [] } }
+
+  func close() {
+    work { $0.machine.close($0.hasFailed ? .remoteStreamError : nil) }
+    let me = NIOLoopBound(self, eventLoop: loop)
+    // The stream is over, whatever the client does now; what is asked next is answered by the machine.
+    loop.execute { me.value.connection.lost() }
+  }
+
+  func drop() { close() }
+}

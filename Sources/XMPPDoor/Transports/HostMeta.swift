@@ -1,0 +1,127 @@
+import FoundationEssentials
+import HTTPPort
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import XMLStream
+
+/// Where else than on its port XMPP is spoken: `/.well-known/host-meta` for clients that cannot ask the DNS
+/// (XEP-0156 1.4.0), and with addresses and priorities for those that ask nothing else (XEP-0487 0.1.0). Only what runs is
+/// told, and only over TLS.
+public struct HostMeta: Sendable {
+  private let domains: [String]
+  private let base: @Sendable (String) -> String?
+  private let addresses: [String]
+  private let directTLSPort: Int?
+
+  /// - Parameters:
+  ///   - domains: those served, the default first.
+  ///   - base: under which URL the HTTP port is reached for a domain, without a slash at its end; nil: not at all.
+  ///   - addresses: at which IP addresses all of it is reached. Without any, XEP-0487 is left out, whose clients take what it
+  ///     says for everything there is.
+  ///   - directTLSPort: the public port of XMPP over direct TLS; nil: there is none.
+  public init(
+    domains: [String], addresses: [String] = [], directTLSPort: Int? = nil,
+    base: @escaping @Sendable (String) -> String?
+  ) {
+    self.domains = domains
+    self.base = base
+    self.addresses = addresses
+    self.directTLSPort = directTLSPort
+  }
+
+  var routes: [HTTPRoute] {
+    [
+      HTTPRoute(.get, "/.well-known/host-meta") { request, _ in
+        Self.response("application/xrd+xml", xrd(for: domain(request)))
+      },
+      HTTPRoute(.get, "/.well-known/host-meta.json") { request, _ in
+        Self.response("application/json", try jrd(for: domain(request)))
+      },
+    ]
+  }
+
+  /// Whom a request asks about, by its Host; the default, where a proxy has put another name there.
+  private func domain(_ request: Request) -> String {
+    let host = (request.head.authority ?? "").prefix { $0 != ":" }.lowercased()
+    return domains.first { $0 == host } ?? domains.first ?? ""
+  }
+
+  private static func response(_ type: String, _ bytes: [UInt8]) -> Response {
+    // XEP-0156 5.1: pages of every origin look for it.
+    var headers = XMPPListener.anyOrigin
+    headers[.contentType] = type
+    headers[.cacheControl] = "max-age=\(seconds)"
+    return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+  }
+
+  /// How long the answer may be kept: what it says changes with the configuration only.
+  private static let seconds = 3_600
+
+  // MARK: Documents
+
+  /// XEP-0156 3: links, by what they relate to.
+  func links(for domain: String) -> [(relation: String, url: String)] {
+    guard let url = base(domain), url.hasPrefix("https://") else { return [] }
+    return [
+      ("urn:xmpp:alt-connections:websocket", "wss" + url.dropFirst(5) + XMPPListener.webSocketPath),
+      ("urn:xmpp:alt-connections:xbosh", url + XMPPListener.boshPath),
+    ]
+  }
+
+  private static let namespace: StaticString = "http://docs.oasis-open.org/ns/xri/xrd-1.0"
+
+  func xrd(for domain: String) -> [UInt8] {
+    var writer = ElementWriter(defaultNamespace: "")
+    writer.raw("<?xml version='1.0' encoding='utf-8'?>")
+    writer.open(Name("XRD", Self.namespace))
+    for (relation, url) in links(for: domain) {
+      writer.element(Name("Link", Self.namespace), ["rel": relation, "href": url])
+    }
+    writer.close()
+    return Array(writer.buffer.readableBytesView)
+  }
+
+  private struct Document: Encodable {
+    struct Everything: Encodable {
+      let ttl: Int
+    }
+    struct Link: Encodable {
+      let rel: String
+      var href: String?
+      var port: Int?
+      var ips: [String]?
+      var priority: Int?
+      var weight: Int?
+      var sni: String?
+    }
+    var xmpp: Everything?
+    var links: [Link]
+  }
+
+  func jrd(for domain: String) throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    var document = Document(links: links(for: domain).map { Document.Link(rel: $0.relation, href: $0.url) })
+    if !addresses.isEmpty {
+      document.xmpp = Document.Everything(ttl: Self.seconds)
+      if let directTLSPort {
+        document.links.insert(Document.Link(rel: "urn:xmpp:alt-connections:tls", port: directTLSPort), at: 0)
+      }
+      for index in document.links.indices {
+        // What costs least first: TLS, then a WebSocket, then requests.
+        document.links[index].priority = 10 * (index + 1)
+        document.links[index].weight = 0
+        document.links[index].ips = addresses
+        document.links[index].sni = document.links[index].href.map(Self.host) ?? domain
+      }
+    }
+    return Array(try encoder.encode(document))
+  }
+
+  /// Of a URL, which TLS is set up for.
+  private static func host(of url: String) -> String {
+    let authority = url.drop { $0 != ":" }.dropFirst(3).prefix { $0 != "/" }
+    return String(authority.prefix { $0 != ":" })
+  }
+}

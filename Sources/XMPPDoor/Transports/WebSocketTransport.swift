@@ -1,0 +1,163 @@
+import NIOCore
+import NIOWebSocket
+import XMLStream
+import XMPP
+
+/// A stream over a WebSocket (RFC 7395): each element at the top a text message.
+///
+/// TLS, if there is any, is the HTTP port's (3.9). Pings keep proxies from taking the connection for dead; what comes back is
+/// a sign of life (3.8).
+final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
+  typealias InboundIn = WebSocketFrame
+  typealias OutboundIn = WebSocketFrame
+  typealias OutboundOut = WebSocketFrame
+
+  private let connection: XMPPConnection
+  private var context: ChannelHandlerContext?
+  private var pinged = NIODeadline.now()
+  /// A close frame was sent.
+  private var isClosing = false
+
+  init(_ connection: XMPPConnection) { self.connection = connection }
+
+  // MARK: The channel's events
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    connection.opened(over: self)
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { over() }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    over()
+    context.fireChannelInactive()
+  }
+
+  private func over() {
+    context = nil
+    connection.lost()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    switch error {
+    case NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
+      NIOWebSocketFrameAggregator.Error.tooManyFragments:
+      connection.received(.violation(.limit("the message is too large")))
+      connection.flush()
+    default:
+      // NIO has told the client of what breaks RFC 6455.
+      connection.failed(error)
+      context.close(promise: nil)
+    }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event is ChannelShouldQuiesceEvent {
+      connection.fail(StreamError(.systemShutdown))
+    } else if case .inputClosed = event as? ChannelEvent {
+      context.close(promise: nil)
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    connection.writabilityChanged(context.channel.isWritable)
+    context.fireChannelWritabilityChanged()
+  }
+
+  func read(context: ChannelHandlerContext) {
+    if isClosing || connection.mayRead() { context.read() }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let frame = unwrapInboundIn(data)
+    if isClosing, frame.opcode != .connectionClose { return }
+    switch frame.opcode {
+    case .text: connection.received(Self.event(frame.unmaskedData, limits: connection.limits))
+    case .pong: connection.noteLife()
+    case .ping:
+      connection.noteLife()
+      send(.pong, frame.unmaskedData)
+      context.flush()
+    case .connectionClose:
+      // RFC 6455 5.5.1. The stream was not closed before it, so that it can be resumed (RFC 7395 3.6).
+      if !isClosing {
+        var data = frame.unmaskedData
+        send(.connectionClose, data.readSlice(length: min(2, data.readableBytes)) ?? ByteBuffer())
+        context.flush()
+      }
+      context.close(promise: nil)
+    default:
+      // RFC 7395 3.2.
+      connection.fail(StreamError(.badFormat, "a message that is no text"))
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    connection.flush()
+    context.fireChannelReadComplete()
+  }
+
+  /// What one message says (RFC 7395 3.3.3).
+  static func event(_ message: ByteBuffer, limits: ReaderLimits) -> ReaderEvent {
+    guard message.readableBytesView.first == UInt8(ascii: "<") else {
+      return .violation(.notWellFormed("a message begins with '<'"))
+    }
+    let element: Element
+    do throws(XMLViolation) {
+      element = try Element(parsing: message.readableBytesView, defaultNamespace: "", limits: limits)
+    } catch {
+      return .violation(error)
+    }
+    // Of another namespace it is none, which is the machine's to say (3.3.2).
+    if element.local == "open" { return .opened(StreamHeader(framed: element)) }
+    return element.is(Name("close", NS.framing)) ? .closed : .element(element)
+  }
+
+  // MARK: What the connection asks
+
+  func send(_ bytes: ByteBuffer, ends: [Int]) {
+    guard let context, !isClosing else { return }
+    var start = bytes.readerIndex
+    for end in ends {
+      var message = context.channel.allocator.buffer(capacity: end - start + 32)
+      if let element = bytes.viewBytes(at: start, length: end - start) {
+        StreamFraming.writeStandAlone(element, into: &message)
+      }
+      send(.text, message)
+      start = end
+    }
+    context.flush()
+  }
+
+  private func send(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
+    context?.write(wrapOutboundOut(WebSocketFrame(fin: true, opcode: opcode, data: data)), promise: nil)
+  }
+
+  func read() { context?.read() }
+
+  /// RFC 7395 3.6: behind the stream, the WebSocket's own closing handshake.
+  func close() {
+    guard let context, !isClosing else { return }
+    isClosing = true
+    var code = ByteBuffer()
+    code.write(webSocketErrorCode: .normalClosure)
+    send(.connectionClose, code)
+    context.flush()
+    context.read()
+    let me = NIOLoopBound(self, eventLoop: context.eventLoop)
+    // The stream is over, whatever the client does now.
+    context.eventLoop.execute { me.value.connection.lost() }
+    context.eventLoop.scheduleTask(in: DoorLimits.closing) { me.value.drop() }
+  }
+
+  func drop() { context?.close(mode: .all, promise: nil) }
+
+  func tick(_ now: NIODeadline) {
+    guard !isClosing, now >= pinged + DoorLimits.webSocketPing, let context else { return }
+    pinged = now
+    send(.ping, ByteBuffer())
+    context.flush()
+  }
+}
