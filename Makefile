@@ -12,11 +12,12 @@ SHELL := /bin/bash
 
 # What the build needs, and what the tests need beside it.
 BUILD_PACKAGES := libxml2-dev libssl-dev libsqlite3-dev zlib1g-dev pkg-config git ca-certificates
-TEST_PACKAGES := python3 python3-venv profanity tmux openssl curl sqlite3 strace chromium-headless-shell libjs-strophe
+TEST_PACKAGES := python3 python3-venv profanity tmux biboumi ngircd openssl curl sqlite3 strace chromium-headless-shell \
+  libjs-strophe
 CONTAINER_PACKAGES := buildah debootstrap openssl curl
 
 # Python packages of the tests are private to this checkout.
-PYTHON_PACKAGES := slixmpp==1.17.0 websockets==15.0.1 jsonschema==4.26.0 PyYAML==6.0.3
+PYTHON_PACKAGES := slixmpp==1.17.0 websockets==15.0.1 jsonschema==4.26.0 PyYAML==6.0.3 aiohttp==3.14.5
 VENV := .build/venv
 # Seconds of fuzzing: `make test` and `make fuzz`.
 TEST_FUZZ_SECONDS := 60

@@ -68,11 +68,7 @@ let package = Package(
       dependencies: [
         "AppProtocol", "Dialogs", nioCore, nioSSL, nioWebSocket, nioHTTP1, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
-        .product(name: "HummingbirdCore", package: "hummingbird"),
-        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-        .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ], swiftSettings: settings),
 
     // The doors
@@ -97,9 +93,10 @@ let package = Package(
     .target(
       name: "ParleyServer",
       dependencies: [
-        "Dialogs", "Addresses", "SQLiteStore", "XMPP", "HTTPPort", "XMPPDoor", "AppDoor", nioCore, nioPosix, nioSSL,
-        nioHTTP1,
-        logging, yams,
+        "Dialogs", "Addresses", "SQLiteStore", "XMPP", "HTTPPort", "AppProtocol", "XMPPDoor", "AppDoor", nioCore,
+        nioPosix, nioSSL, nioHTTP1, logging, yams,
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -150,6 +147,7 @@ let package = Package(
       name: "ParleyServerTests",
       dependencies: [
         "ParleyServer", "Dialogs", "Addresses", nioCore, nioPosix, nioSSL, logging,
+        .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
       ], swiftSettings: settings),
 

@@ -45,6 +45,8 @@ public final class AppDoor: Sendable {
     "replies", "avatars", "content.location", "content.contact", "content.sticker", "content.custom",
   ]
 
+  var features: [String] { Self.features + (parley.blobs == nil ? [] : ["attachments"]) }
+
   /// - Parameters:
   ///   - loops: where `GET /v1/sync` waits.
   ///   - lane: the one lane of an event loop, shared with the other door.

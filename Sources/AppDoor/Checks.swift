@@ -177,14 +177,35 @@ enum Checks {
         throw Problem(.malformed, "content-kind-missing", "Custom content names its kind.", field: "content.kind")
       }
     case .image, .video, .audio, .file:
-      throw Problem(
-        .unsupported, "attachments-unsupported", "This server has no attachments yet.", field: "content.type")
+      // Unknown members are ignored, as with a text.
+      return Content(
+        kind: type == .image ? .image : type == .video ? .video : type == .audio ? .audio : .file, text: shown,
+        fields: StoredFields.join(.empty, metadata), attachments: [try attachment(value["attachments"])])
     case .encrypted, .system, .call, .deleted:
       throw Problem(
         .forbidden, "content-type-reserved", "Messages of type \(type.rawValue) cannot be sent this way.",
         field: "content.type")
     }
     return Content(kind: kind, text: shown, fields: StoredFields.join(body.fields, metadata))
+  }
+
+  /// One for now. The core finds it, and where.
+  private static func attachment(_ value: JSONValue?) throws(Problem) -> Attachment {
+    guard case .array(let ids)? = value, let first = ids.first?.string else {
+      throw Problem(
+        .malformed, "attachments-missing", "content.attachments is a list of ids of attachments.",
+        field: "content.attachments")
+    }
+    guard ids.count == 1 else {
+      throw Problem(
+        .tooLarge, "too-many-attachments", "A message brings one file.", field: "content.attachments")
+    }
+    guard let id = BlobID(first) else {
+      throw Problem(
+        .missing, "attachment-unknown", "There is no such attachment, or its file has not come yet.",
+        field: "content.attachments")
+    }
+    return Attachment(blob: id, url: "")
   }
 
   private static func length(_ text: String) throws(Problem) {

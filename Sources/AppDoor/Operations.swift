@@ -47,7 +47,10 @@ enum Operations {
     .init(SetReactions.self),
     .init(SetMarker.self),
     .init(SetTyping.self),
+    .init(CreateAttachment.self),
+    .init(GetAttachment.self),
     .init(Sync.self),
+    .init(ListIceServers.self),
   ]
 }
 

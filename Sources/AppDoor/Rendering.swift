@@ -53,6 +53,13 @@ struct Rendering: Sendable {
       lastSeenAt: nil)
   }
 
+  /// What one session announces; for remote users, of whom no more is known.
+  func presence(_ presence: Presence) -> PresenceBody {
+    PresenceBody(
+      userId: presence.from.name, online: presence.isAvailable, availability: presence.availability.wire,
+      status: presence.status, lastSeenAt: presence.isAvailable ? nil : WireTime(presence.time))
+  }
+
   /// Of somebody who is not there, or not for this viewer.
   func absence(of party: Party, lastSeen: Timestamp?) -> PresenceBody {
     PresenceBody(
@@ -147,6 +154,16 @@ struct Rendering: Sendable {
     var fields = RawObject.empty
     if let stored = content.fields {
       (fields, metadata) = StoredFields.split(RawObject(trusted: stored))
+    }
+    if content.kind.isFile {
+      var writer = JSONWriter()
+      writer.beginObject()
+      writer.name("attachments")
+      writer.beginArray()
+      for file in content.attachments { attachment(file).write(to: &writer) }
+      writer.endArray()
+      writer.endObject()
+      fields = RawObject(trusted: writer.text)
     }
     return (ContentBody(type: kind.rawValue, text: state?.text ?? content.text, fields: fields), metadata)
   }

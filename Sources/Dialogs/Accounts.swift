@@ -64,7 +64,7 @@ extension Parley {
     _ row: NewUser, _ keys: Result<[SCRAMKeys], Problem>, realms: RealmTable, now: Timestamp, _ writer: any StoreWriter
   ) throws -> Result<User, Problem> {
     guard case .success(let keys) = keys else { return keys.map { _ in preconditionFailure("a failure has no keys") } }
-    guard let realm = realms.realm(domain: row.address.domain) else {
+    guard let realm = realms.realm(domain: row.address.domain), !realm.id.isRemote else {
       return .failure(Problem(.foreign, "domain-not-served", "\(row.address.domain) is not served here.", field: "jid"))
     }
     guard row.address.local != nil else {

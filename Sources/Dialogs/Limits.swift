@@ -123,6 +123,34 @@ public enum Limits {
   public static let keepsakesMax = 100
   public static let keepsakeBytesMax = 65_536
 
+  // Files. What an operator decides (bytes of one, of one user, of one user's day) is in `BlobPolicy`.
+  /// Octets of a file's name: as many as file systems take; a longer one is cut, its ending kept.
+  public static let blobNameBytesMax = 255
+  /// Octets of a media type (RFC 6838 4.2: 127 each side at most, in practice far fewer); a longer one counts as none.
+  public static let mediaTypeBytesMax = 127
+  /// Files in one message that are recognised: further ones are links like any other.
+  public static let attachmentsMax = 10
+  /// Octets of the address of a file that is kept elsewhere; a longer one is no attachment.
+  public static let attachmentURLBytesMax = 2_048
+  /// Bytes of a picture for a profile, which is kept for ever; more is `blob-too-large`.
+  public static let profileBlobBytesMax: Int64 = 5_242_880
+  /// How long a slot waits for its upload to begin (XEP-0363 7: around 300 s).
+  public static let slotTime: Duration = .seconds(300)
+  /// Slots of one user that wait; the next is refused with `slots-too-many`. A client fills one at once.
+  public static let slotsPerUserMax = 20
+  /// Files of one user, so that many small ones do not fill the store; the next is refused with `blob-quota`.
+  public static let blobsPerUserMax = 20_000
+  /// The day of `BlobPolicy.userDayBytesMax`.
+  public static let blobDay: Duration = .seconds(86_400)
+  /// Uploads at a time, of one user and of all: each holds a file open and a piece in memory. The next is refused with
+  /// `uploads-too-many`.
+  public static let uploadsPerUserMax = 4
+  public static let uploadsMax = 512
+  /// Threads that wait for the disk of the files.
+  public static let blobThreadsMax = 4
+  /// Files that are removed between two looks at what is due.
+  public static let sweptBlobsMax = 100
+
   // Sessions.
   /// Of one user over both doors; the next is refused with `resource-constraint`.
   public static let sessionsPerUserMax = 32

@@ -7,7 +7,11 @@ public final class Parley: Sendable {
   public let hub: Hub
   public let clock: any Clock
   public let store: any Store
+  /// STUN and TURN beside this server.
+  public let services: ExternalServices
   let realmTable: RealmTable
+  /// nil: this server takes no files.
+  public let blobs: Blobs?
   let logger: Logger
   let accounts: AccountCache
   let standing: StandingMessages
@@ -21,13 +25,15 @@ public final class Parley: Sendable {
   private let derivers: Workers
 
   /// Opens the log and creates realms that are new. `domains`: the first is the
-  /// default; at least one. `rooms`: where the rooms of a domain live. `admins`: see
-  /// there. `threads`: so many at a time read the store, and so many derive keys. `tokenSecret`: what tokens of XMPP
-  /// clients are made with; without one they end with the process.
+  /// default; at least one. `rooms`: where the rooms of a domain live. `remotes`: domains of others that are reached by a
+  /// link (`Hub.attach`), each with the one of `domains` to whose users it belongs for ever. `admins`: see there.
+  /// `blobs`: where files are kept, and how; nil: nowhere. `threads`: so many at a time read the store, and so many derive
+  /// keys. `tokenSecret`: what tokens of XMPP clients are made with; without one they end with the process.
   public init(
     store: any Store, clock: any Clock, domains: [String],
-    rooms: (String) -> String = { "conference.\($0)" }, admins: Set<BareJID> = [], threads: Int = 2,
-    tokenSecret: TokenSecret = .random(), logger: Logger
+    rooms: (String) -> String = { "conference.\($0)" }, remotes: [(domain: String, home: String)] = [],
+    admins: Set<BareJID> = [], blobs: (policy: BlobPolicy, store: any BlobStore)? = nil, threads: Int = 2,
+    tokenSecret: TokenSecret = .random(), services: ExternalServices = .none, logger: Logger
   ) throws {
     precondition(!domains.isEmpty, "a server without a domain")
     var realms = try store.read { try $0.realms() }
@@ -38,18 +44,32 @@ public final class Parley: Sendable {
       realms.append(
         try store.write { try $0.insertRealm(domain: domain, rooms: rooms(domain), key: key, epoch: epoch) })
     }
+    for remote in remotes {
+      guard let home = realms.first(where: { $0.domain == remote.home && !$0.id.isRemote }) else { continue }
+      if let known = realms.first(where: { $0.domain == remote.domain }) {
+        guard known.id.isRemote, known.key == home.key else { throw Self.taken(remote.domain) }
+      } else {
+        realms.append(try store.write { try $0.insertRealm(remote: remote.domain, home: home) })
+      }
+    }
+    for domain in domains where realms.contains(where: { $0.domain == domain && $0.id.isRemote }) {
+      throw Self.taken(domain)
+    }
     for realm in realms where domains.contains(realm.domain) && realm.rooms != rooms(realm.domain) {
       try store.write { try $0.setRooms(rooms(realm.domain), of: realm.id) }
     }
     realms = try store.read { try $0.realms() }
     let served = domains.compactMap { domain in realms.first { $0.domain == domain } }
     // Realms that are no longer served keep their users; ids of theirs still open.
+    let attached = Set(remotes.map(\.domain))
+    remoteDomains = attached
     let realmTable = RealmTable(served + realms.filter { realm in !served.contains(realm) })
     self.realmTable = realmTable
     self.realms = served
     self.store = store
     self.clock = clock
     self.logger = logger
+    self.services = services
     hub = Hub()
     inbox = Inbox()
     accounts = AccountCache()
@@ -58,11 +78,43 @@ public final class Parley: Sendable {
     self.tokenSecret = tokenSecret
     readers = Workers(label: "parley.reader", count: min(max(2, threads), Limits.readersMax))
     derivers = Workers(label: "parley.deriver", count: max(1, threads))
-    let desk = try Desk(store: store, hub: hub, clock: clock, realms: realmTable, inbox: inbox, logger: logger)
+    self.blobs = blobs.map { policy, files in
+      Blobs(
+        policy: policy, store: files, secret: realmTable.all.first?.key ?? [],
+        threads: min(max(2, threads), Limits.blobThreadsMax))
+    }
+    let desk = try Desk(
+      store: store, hub: hub, clock: clock, realms: realmTable, blobs: self.blobs, inbox: inbox, logger: logger)
     committer = Committer(inbox: inbox, desk: desk)
   }
 
+  private static func taken(_ domain: String) -> Problem {
+    Problem(
+      .conflict, "domain-taken",
+      "\(domain) was a domain with users of its own, or a component of another domain: what they said would be lost.")
+  }
+
   // MARK: Realms and ids
+
+  private let remoteDomains: Set<String>
+
+  /// The remote realms that are attached to a realm, by domain.
+  public func remotes(of realm: RealmID) -> [Realm] {
+    realmTable.remotes(of: realm).filter { remoteDomains.contains($0.domain) }.sorted { $0.domain < $1.domain }
+  }
+
+  /// The remote realm at this domain, if users of `realm` reach it.
+  public func remote(domain: String, reachedFrom realm: RealmID) -> Realm? {
+    guard remoteDomains.contains(domain) else { return nil }
+    return realmTable.realm(domain: domain, reachedFrom: realm)
+  }
+
+  public func remote(domain: String) -> Realm? {
+    remoteDomains.contains(domain) ? realmTable.realm(domain: domain) : nil
+  }
+
+  /// The local realm whose users a remote one reaches.
+  public func home(of remote: RealmID) -> RealmID { realmTable.home(of: remote) }
 
   /// Those that are served, the default first.
   public let realms: [Realm]

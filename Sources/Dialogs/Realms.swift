@@ -6,6 +6,8 @@ import Crypto
 struct RealmTable: Sendable {
   private let byDomain: [String: Served]
   private let byID: [RealmID: Served]
+  /// To which realm a remote one is attached.
+  private let homes: [RealmID: RealmID]
   let all: [Realm]
 
   private struct Served: Sendable {
@@ -29,12 +31,28 @@ struct RealmTable: Sendable {
           inputKeyMaterial: SymmetricKey(data: $0.key), info: Array("parley occupant".utf8), outputByteCount: 32))
     }
     byDomain = Dictionary(served.map { ($0.realm.domain, $0) }, uniquingKeysWith: { first, _ in first })
+    // They have the same ids, and so the same key.
+    homes = Dictionary(
+      realms.filter(\.id.isRemote).compactMap { remote in
+        realms.first { !$0.id.isRemote && $0.key == remote.key }.map { (remote.id, $0.id) }
+      }, uniquingKeysWith: { first, _ in first })
     byID = Dictionary(served.map { ($0.realm.id, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   func realm(domain: String) -> Realm? { byDomain[domain]?.realm }
   func realm(_ id: RealmID) -> Realm? { byID[id]?.realm }
   func realm(rooms domain: String) -> Realm? { all.first { $0.rooms == domain } }
+
+  /// The realm whose users and those of `realm` may talk: of a remote realm the one it is attached to.
+  func home(of realm: RealmID) -> RealmID { homes[realm] ?? realm }
+
+  /// The realm at this domain, if users of `realm` reach it: their own, or a remote one attached to it.
+  func realm(domain: String, reachedFrom realm: RealmID) -> Realm? {
+    guard let found = self.realm(domain: domain), home(of: found.id) == home(of: realm) else { return nil }
+    return found
+  }
+
+  func remotes(of realm: RealmID) -> [Realm] { all.filter { $0.id.isRemote && homes[$0.id] == realm } }
 
   /// XEP-0421 3: the same for a user in a room for ever, different in every
   /// other room, and nothing is to be learnt from it.

@@ -155,6 +155,14 @@ public protocol StoreReader {
   /// Bytes of a room, as `vault` of a user.
   func vault(_ room: DialogID, node: String, item: String) throws -> [UInt8]?
 
+  // Files
+  func blob(_ id: BlobID) throws -> Blob?
+  /// What one user has here, and has asked for within `Limits.blobDay` before `time`.
+  func blobUse(of owner: UserID, at time: Timestamp) throws -> BlobUse
+  /// Stored ones that are over at `time`, awaited ones that were asked for more than `Limits.slotTime` before, and those
+  /// that are gone and no longer of this day.
+  func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID]
+
   // Logins and streams
   func grant(access hash: [UInt8]) throws -> Grant?
   func grant(refresh hash: [UInt8]) throws -> Grant?
@@ -220,6 +228,8 @@ public protocol StoreWriter: StoreReader {
   func erase(_ position: Position, in dialog: DialogID) throws
 
   func insertRealm(domain: String, rooms: String, key: [UInt8], epoch: UInt32) throws -> Realm
+  /// One whose users live elsewhere (`RealmID.isRemote`). Its ids are those of `home`, to which it is attached.
+  func insertRealm(remote domain: String, home: Realm) throws -> Realm
   /// Where the realm's rooms live from now on; before anybody reads.
   func setRooms(_ domain: String, of realm: RealmID) throws
   /// nil deletes the item.
@@ -248,8 +258,19 @@ public protocol StoreWriter: StoreReader {
   func put(_ subscription: NodeSubscription, in node: String, of owner: UserID) throws
   func removeSubscription(of address: JID, in node: String, of owner: UserID) throws
 
+  // Files
+  /// Inserts or replaces.
+  func put(_ blob: Blob) throws
+  /// With what refers to it.
+  func removeBlob(_ id: BlobID) throws
+  func insertBlobReference(to id: BlobID, by position: Position) throws
+  /// The message and its corrections refer to nothing any more. Of what they referred to, what is stored, belongs to
+  /// `owner` and has no other reference is over at `ending`; nil: it stays.
+  func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws
+
   /// Contacts, blocks, credentials, grants, vault and nodes of a deleted user, and
-  /// what they were to nodes of others.
+  /// what they were to nodes of others. Their files of purpose `profile` and those
+  /// that have not come are over; what they brought into dialogs stays as what they said does.
   func erasePersonal(_ user: UserID) throws
 
   func put(_ contact: Contact) throws

@@ -52,13 +52,16 @@ public enum Titles {
     case 404: "Not Found"
     case 405: "Method Not Allowed"
     case 409: "Conflict"
+    case 411: "Length Required"
     case 413: "Content Too Large"
     case 415: "Unsupported Media Type"
+    case 416: "Range Not Satisfiable"
     case 422: "Unprocessable Content"
     case 426: "Upgrade Required"
     case 429: "Too Many Requests"
     case 501: "Not Implemented"
     case 503: "Service Unavailable"
+    case 507: "Insufficient Storage"
     default: "Internal Server Error"
     }
   }

@@ -12,11 +12,25 @@ struct Core: Sendable {
     let secret = try folder.tokenSecret()
     do {
       let store = try SQLiteStore(path: folder.database)
+      let blobs = try settings.uploads.map { uploads in
+        (
+          policy: BlobPolicy(
+            links: BlobLinks(base: settings.publicURL), bytesMax: uploads.bytesMax,
+            userBytesMax: uploads.userBytesMax, userDayBytesMax: uploads.userDayBytesMax,
+            lifetime: uploads.lifetime, endsWithMessages: uploads.endWithMessages),
+          store: try BlobFolder(folder.blobs) as any BlobStore
+        )
+      }
       let parley = try Parley(
         store: store, clock: SystemClock(), domains: settings.domains.map(\.name),
         rooms: { name in settings.domains.first { $0.name == name }?.rooms ?? "conference.\(name)" },
-        admins: settings.admins, threads: settings.threads, tokenSecret: secret, logger: logger)
+        remotes: settings.components.map { ($0.name, $0.home) }, admins: settings.admins, blobs: blobs,
+        threads: settings.threads, tokenSecret: secret, services: settings.services, logger: logger)
       return Core(folder: folder, store: store, parley: parley)
+    } catch let refusal as Refusal {
+      throw refusal
+    } catch let problem as Problem {
+      throw Refusal(problem.text)
     } catch let failure as StoreFailure {
       // One line made for an operator: too new, full, locked, unwritable, damaged.
       throw Refusal(failure.description)

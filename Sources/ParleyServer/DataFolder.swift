@@ -35,6 +35,9 @@ public final class DataFolder: Sendable {
   /// Where the self-signed certificate is kept.
   public var certificates: String { path + "/tls" }
 
+  /// Where the files of users are kept.
+  var blobs: String { path + "/blobs" }
+
   private init(path: String, isNew: Bool, lock: Int32) {
     self.path = path
     self.isNew = isNew

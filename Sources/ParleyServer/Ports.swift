@@ -27,7 +27,12 @@ struct XMPPService: Service {
     let options = House.Options(
       domains: settings.domains.map(\.name), allowsPlaintext: settings.allowsPlaintext,
       resumptionSeconds: UInt32(clamping: settings.resumeWindow.components.seconds), version: Version.number,
-      commands: HouseCommands.all(AdminContext(parley: parley, startedAt: parley.clock.now)))
+      commands: HouseCommands.all(AdminContext(parley: parley, startedAt: parley.clock.now)),
+      // XEP-0363 5: both addresses of a slot are HTTPS, or there is no slot.
+      uploads: parley.blobs?.policy.links.isSecure == true
+        ? Dictionary(uniqueKeysWithValues: settings.domains.map { ($0.name, $0.uploads) }) : [:],
+      contacts: settings.contacts,
+      components: Dictionary(settings.components.map { ($0.name, $0.secret) }, uniquingKeysWith: { first, _ in first }))
     // XEP-0368 5: ALPN.
     let exporters = TLSExporters()
     let context = try certificates.context(protocols: ["xmpp-client"], keyLog: exporters.log)
@@ -50,6 +55,11 @@ struct XMPPService: Service {
     do {
       try await open(settings.xmpp, .xmppPort, directTLS: false)
       try await open(settings.xmppTLS, .xmppTLSPort, directTLS: true)
+      if settings.component.isOn {
+        try await open(settings.component, .componentPort) {
+          try await listener.listenForComponents(host: $0, port: $1)
+        }
+      }
     } catch {
       // Nobody could come back: the next start finds them. Whether or not they can be kept, it is the port that is to be mended.
       try? await parley.work { try $0.setSuspended(restored) }
@@ -78,8 +88,14 @@ struct XMPPService: Service {
 
   private func open(_ endpoint: Settings.Endpoint, _ key: Key, directTLS: Bool) async throws {
     guard endpoint.isOn else { return }
+    try await open(endpoint, key) { try await listener.listen(host: $0, port: $1, directTLS: directTLS) }
+  }
+
+  private func open(
+    _ endpoint: Settings.Endpoint, _ key: Key, _ listen: (String, Int) async throws -> Int
+  ) async throws {
     do {
-      try await listener.listen(host: Host.bound(endpoint.host), port: endpoint.port, directTLS: directTLS)
+      _ = try await listen(Host.bound(endpoint.host), endpoint.port)
     } catch {
       throw HTTPPorts.refusal(error, endpoint, key)
     }

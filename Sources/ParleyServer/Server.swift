@@ -38,7 +38,8 @@ public enum Server {
     let readiness = Readiness()
     let xmpp = try await XMPPService(settings, core.parley, certificates, loops, readiness, logger)
     let app = HTTPPorts.app(settings, core.parley, loops, logger)
-    let http = try HTTPPorts.services(settings, sites: [app.site, xmpp.site], certificates, loops, readiness, logger)
+    let sites = [app.site, xmpp.site, UploadSite(parley: core.parley).site]
+    let http = try HTTPPorts.services(settings, sites: sites, certificates, loops, readiness, logger)
     let admin = AdminService(
       settings: settings, parley: core.parley, loops: loops, readiness: readiness, logger: logger)
     let greeter = Greeter(
@@ -47,7 +48,12 @@ public enum Server {
     readiness.expect(1 + http.count + 1)
 
     // Shut down from the last to the first.
-    let services: [any Service] = [CoreService(core: core, logger: logger), reload, admin, greeter, xmpp] + http
+    let services: [any Service] =
+      [
+        CoreService(core: core, logger: logger), BlobSweeper(parley: core.parley, logger: logger), reload, admin,
+        greeter,
+        xmpp,
+      ] + http
     var configuration = ServiceGroupConfiguration(
       services: services.map {
         .init(

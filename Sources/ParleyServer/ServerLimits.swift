@@ -12,6 +12,15 @@ public enum ServerLimits {
   public static let threadsMax = 1_024
   /// How long a lost XMPP session may be resumed: a day; above it sessions would outlive what they wait for.
   public static let resumeSecondsMax = 86_400
+  /// Components: each is a program that somebody runs beside the server. More are a mistake in the configuration.
+  public static let componentsMax = 32
+  /// How long credentials for a TURN server may count: a week. Longer ones could as well be passwords; above it the value
+  /// is a mistake.
+  public static let turnSecondsMax = 604_800
+  /// STUN and TURN servers: browsers gather more slowly with each. More are a mistake in the configuration.
+  public static let turnServersMax = 20
+  /// Contact addresses of one role. They stand in every answer to disco#info; more are a mistake in the configuration.
+  public static let contactAddressesMax = 10
   /// `sun_path` has 108 bytes, the last of which ends the string (unix(7)).
   public static let socketPathBytesMax = 107
 
@@ -40,6 +49,17 @@ public enum ServerLimits {
   public static let csvFieldsMax = 64
   /// Errors of an import that are printed one by one; the rest are counted.
   public static let importErrorsShown = 20
+
+  /// Bytes of a file in memory while it is given out: large enough that the system's calls cost little beside the bytes.
+  public static let blobPieceBytes = 131_072
+  /// Bytes of the disk that files leave to the database: below it slots and uploads are refused with `disk-full`.
+  public static let diskReserveBytes: Int64 = 64 * 1_048_576
+  /// How often files whose time is over are removed. They are not given out from that time on.
+  public static let blobSweepInterval: Duration = .seconds(30)
+  /// Bytes of one file that may be configured: a terabyte; above it the value is a mistake.
+  public static let uploadBytesMax = 1 << 40
+  /// Days that files may be kept: a century; for longer there is 0.
+  public static let uploadDaysMax = 36_500
 
   /// How often the certificates' files are looked at.
   public static let certificatePollInterval: Duration = .seconds(30)

@@ -6,7 +6,7 @@ extension Reader {
   static let payloadColumns = """
     p.position, p.dialog, p.author, p.peer, p.kind, p.time, p.seq, p.traits, p.type, p.from_resource,
     p.to_resource, p.stanza_id, p.lang, p.content_kind, p.text, p.fields, p.extras, p.detail, p.via, p.nick,
-    p.mentions
+    p.mentions, p.attachments
     """
 
   /// The peer of what is said in a room.
@@ -55,7 +55,9 @@ extension Reader {
     else { throw StoreFailure.corrupt("entry \(row.int(0)) is of an unknown type") }
     return Message(
       sequence: row.int(6),
-      content: Content(kind: kind, text: row.text(14), fields: row.textOrNil(15), extras: row.bytes(16)),
+      content: Content(
+        kind: kind, text: row.text(14), fields: row.textOrNil(15), extras: row.bytes(16),
+        attachments: try FactCoding.decode(attachments: row.bytesOrNil(21))),
       envelope: Envelope(
         type: type, fromResource: row.textOrNil(9), toResource: row.textOrNil(10), id: row.textOrNil(11),
         language: row.textOrNil(12)),
@@ -76,8 +78,10 @@ extension Writer {
       .bind(5, Int64(entry.fact.kind.rawValue)).bind(6, entry.time.milliseconds)
       .bind(21, entry.whisper?.room.dialog.number).bind(22, entry.whisper?.nick)
     var mentions: [Mention] = []
+    var attachments: [Attachment] = []
     switch entry.fact {
     case .message(let message):
+      attachments = message.content.attachments
       try bind(message, key, to: payload)
       if let reference = message.reference {
         try payload.bind(18, FactCoding.encode(reference))
@@ -95,7 +99,7 @@ extension Writer {
       try bind(nil, nil, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
     }
-    try payload.bind(23, FactCoding.encode(mentions)).run()
+    try payload.bind(23, FactCoding.encode(mentions)).bind(24, FactCoding.encode(attachments)).run()
   }
 
   private func bind(_ message: Message?, _ key: RepeatKey?, to payload: Prepared) throws(StoreFailure) {
@@ -127,7 +131,9 @@ extension Query {
   fileprivate static let insertPayload = Query(
     """
     INSERT INTO payloads (position, dialog, author, peer, kind, time, seq, traits, type, from_resource,
-      to_resource, stanza_id, lang, content_kind, text, fields, extras, detail, key_id, key_hash, via, nick, mentions)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
+      to_resource, stanza_id, lang, content_kind, text, fields, extras, detail, key_id, key_hash, via, nick, mentions,
+      attachments)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23,
+      ?24)
     """)
 }

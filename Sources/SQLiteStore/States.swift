@@ -149,7 +149,7 @@ extension Query {
   fileprivate static let blank = Query(
     """
     UPDATE payloads SET traits = traits | \(StoredTraits.changed), text = NULL, fields = NULL, extras = NULL,
-      mentions = NULL
+      mentions = NULL, attachments = NULL
     WHERE position = ?1 AND dialog = ?2
     """)
 }

@@ -65,6 +65,14 @@ extension Writer {
     return Realm(id: id, domain: domain, rooms: rooms, key: key, epoch: epoch)
   }
 
+  func insertRealm(remote domain: String, home: Realm) throws -> Realm {
+    let id = try connection(.insertRemoteRealm).bind(1, domain).bind(2, home.key).bind(3, Int64(home.epoch)).first {
+      RealmID($0.int(0))
+    }
+    guard let id else { throw StoreFailure.corrupt("a new realm got no number") }
+    return Realm(id: id, domain: domain, rooms: "", key: home.key, epoch: home.epoch)
+  }
+
   func setRooms(_ domain: String, of realm: RealmID) throws {
     try connection(.setRooms).bind(1, realm.number).bind(2, domain).run()
     directory.forget()
@@ -130,7 +138,7 @@ extension Writer {
       Query.deleteCredentials, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants, .deleteSuspended,
       .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys,
       .deleteAllItems,
-      .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser,
+      .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
       // The marks last: the rooms are found by them.
       .endMemberships, .deleteRoomMarks,
     ] {
@@ -143,6 +151,11 @@ extension Query {
   fileprivate static let realms = Query("SELECT id, domain, rooms, key, epoch FROM realms ORDER BY id")
   fileprivate static let insertRealm = Query(
     "INSERT INTO realms (domain, rooms, key, epoch) VALUES (?1, ?2, ?3, ?4) RETURNING id")
+  fileprivate static let insertRemoteRealm = Query(
+    """
+    INSERT INTO realms (id, domain, rooms, key, epoch)
+    VALUES ((SELECT min(0, coalesce(min(id), 0)) - 1 FROM realms), ?1, '', ?2, ?3) RETURNING id
+    """)
   fileprivate static let setRooms = Query("UPDATE realms SET rooms = ?2 WHERE id = ?1")
 
   private static let columns = """

@@ -44,6 +44,17 @@ enum DoorLimits {
   static let waitingTurnsMax = 256
   /// Suspended sessions kept, of the whole server: the oldest go first.
   static let suspendedMax = 100_000
+  // Components (XEP-0114).
+  /// Stanzas that a component may send in a slice of time; then it is not read until the slice is over, and TCP pushes back:
+  /// 2,000 a second, more than a gateway's users say and far less than what would keep others waiting.
+  static let componentStanzasPerSlice = 200
+  static let componentSlice: TimeAmount = .milliseconds(100)
+  /// Bytes that wait for a component which takes none; then the connection is closed, and it connects again.
+  static let componentUnreadBytesMax = 8 * 1024 * 1024
+  /// Connections that may be components, of the whole server: each component once, and some that are wrong. Above it the
+  /// newest are closed.
+  static let componentConnectionsMax = 64
+
   // The archive (XEP-0313).
   /// Results of one page where the client names no number; the most it can ask
   /// for is `XMPPLimits.resultSetPageMax`.

@@ -13,6 +13,12 @@ protocol Feature: Sendable {
   static var xep: XEP { get }
   init()
   func register(in table: inout FeatureTable)
+  /// What is offered only where the configuration has something to offer.
+  static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: House.Options)
+}
+
+extension Feature {
+  static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: House.Options) {}
 }
 
 /// What `docs/xeps.md` says of a feature.
@@ -51,6 +57,8 @@ struct FeatureTable: Sendable {
     case rooms
     /// A room's bare JID.
     case room
+    /// The domain of the upload service (XEP-0363 4).
+    case uploads
   }
   typealias IQHandler = @Sendable (Turn, Element) throws(StanzaError) -> Void
   typealias ChildReader = @Sendable (Element, inout Draft) throws(StanzaError) -> Void
@@ -72,6 +80,8 @@ struct FeatureTable: Sendable {
   /// disco#info features by target, in the order of registration.
   private(set) var advertised: [Target: [String]] = [:]
   private(set) var identities: [Target: [Identity]] = [:]
+  /// Extended information (XEP-0128) in disco#info.
+  private(set) var forms: [Target: [DataForm]] = [:]
 
   struct Identity: Sendable, Hashable {
     let category: String
@@ -87,6 +97,8 @@ struct FeatureTable: Sendable {
   }
 
   mutating func identify(_ identity: Identity, on target: Target) { identities[target, default: []].append(identity) }
+
+  mutating func describe(_ form: DataForm, on target: Target) { forms[target, default: []].append(form) }
 
   /// An IQ request whose payload is `name`. The handler replies through the
   /// turn, now or later, or throws what goes back as the error.

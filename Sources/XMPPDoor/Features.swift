@@ -1,3 +1,4 @@
+import Dialogs
 import NIOCore
 import XMLStream
 import XMPP
@@ -15,6 +16,8 @@ enum Features {
     LastActivity.self,
     AdHocCommands.self,
     Announcements.self,
+    ContactAddresses.self,
+    ExternalServiceDiscovery.self,
     // The user's own
     ClientAccess.self,
     Roster.self,
@@ -52,6 +55,10 @@ enum Features {
     Fallbacks.self,
     Retractions.self,
     Mentions.self,
+    // Files
+    Uploads.self,
+    OutOfBand.self,
+    FileSharing.self,
     // Rooms
     MultiUserChat.self,
     UniqueRoomNames.self,
@@ -70,6 +77,13 @@ enum Features {
   static func table() -> FeatureTable {
     var table = FeatureTable()
     for feature in all { feature.init().register(in: &table) }
+    return table
+  }
+
+  /// The same with what the configuration adds.
+  static func table(_ parley: Parley, _ options: House.Options) -> FeatureTable {
+    var table = table()
+    for feature in all { feature.offer(in: &table, parley, options) }
     return table
   }
 
@@ -111,6 +125,8 @@ enum Features {
     XEP(82, "", "XMPP Date and Time Profiles", note: "DateTime"),
     XEP(106, "1.1.1", "JID Escaping"),
     XEP(
+      114, "1.6", "Jabber Component Protocol", note: "jabber:component:accept; components have no part in local rooms"),
+    XEP(
       124, "1.11.2", "BOSH",
       note: "`/http-bind` on the HTTP port; one stream a session, no compression, always `text/xml`, no report (9.2)"),
     XEP(
@@ -120,6 +136,7 @@ enum Features {
     XEP(222, "1.0", "Persistent Storage of Public Data via PubSub"),
     XEP(223, "1.1.1", "Persistent Storage of Private Data via PubSub"),
     XEP(297, "1.0", "Stanza Forwarding", note: "in carbons and archive results"),
+    XEP(300, "1.0.0", "Use of Cryptographic Hash Functions in XMPP", note: "SHA-256, of files"),
     XEP(368, "1.1.0", "SRV records for XMPP over TLS", note: "direct TLS; the records are the operator's"),
     XEP(386, "1.1.0", "Bind 2", note: "with stream management, carbons and client state"),
     XEP(388, "1.0.4", "Extensible SASL Profile", note: "tasks: XEP-0480"),
@@ -127,6 +144,7 @@ enum Features {
     XEP(
       440, "1.0.0", "SASL Channel-Binding Type Capability",
       note: "tls-exporter, over TLS 1.3 with XEP-0388; not tls-server-end-point"),
+    XEP(446, "0.2.0", "File metadata element", note: "in XEP-0447"),
     XEP(474, "0.5.0", "SASL SCRAM Downgrade Protection"),
     XEP(478, "0.2.0", "Stream Limits Advertisement"),
     XEP(480, "0.2.0", "SASL Upgrade Tasks", note: "to SCRAM-SHA-256 and SCRAM-SHA-512, behind a login by SCRAM"),
@@ -142,11 +160,7 @@ enum Features {
   /// What compliant servers have and this one does not yet.
   static let pending: [XEP] = [
     XEP(77, "", "In-Band Registration"),
-    XEP(114, "", "Jabber Component Protocol"),
-    XEP(157, "", "Contact Addresses for XMPP Services"),
-    XEP(215, "", "External Service Discovery"),
     XEP(220, "", "Server Dialback", note: "no federation"),
     XEP(357, "", "Push Notifications"),
-    XEP(363, "", "HTTP File Upload"),
   ]
 }

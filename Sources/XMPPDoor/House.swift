@@ -18,16 +18,26 @@ public final class House: Sendable {
     public var version: String
     /// What users and admins can do in band (XEP-0050), in the order in which it is listed.
     public var commands: [AdHocCommand]
+    /// The domain of each served domain's upload service; of those without there is none.
+    public var uploads: [String: String]
+    /// Whom to write to about the server: URIs by role (`abuse`, `admin`: XEP-0157 3).
+    public var contacts: [String: [String]]
+    /// Secrets of components by domain (XEP-0114). All of them are remote domains of the core.
+    public var components: [String: String]
 
     public init(
       domains: [String], allowsPlaintext: Bool = false, resumptionSeconds: UInt32 = 300, version: String,
-      commands: [AdHocCommand] = []
+      commands: [AdHocCommand] = [], uploads: [String: String] = [:], contacts: [String: [String]] = [:],
+      components: [String: String] = [:]
     ) {
       self.commands = commands
+      self.uploads = uploads
       self.domains = domains
       self.allowsPlaintext = allowsPlaintext
       self.resumptionSeconds = resumptionSeconds
       self.version = version
+      self.contacts = contacts
+      self.components = components
     }
   }
 
@@ -49,7 +59,7 @@ public final class House: Sendable {
     self.options = options
     self.logger = logger
     started = parley.clock.now
-    let table = Features.table()
+    let table = Features.table(parley, options)
     self.table = table
     commands = AdHocCommandList(options.commands)
     resumption = ResumptionPolicy(

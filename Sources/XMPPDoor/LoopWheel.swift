@@ -12,6 +12,7 @@ final class LoopWheel {
   let loop: any EventLoop
   let lane: Lane
   private var connections: [ObjectIdentifier: XMPPConnection] = [:]
+  private var components: [ObjectIdentifier: ComponentConnection] = [:]
   private var suspended: [ObjectIdentifier: XMPPSession] = [:]
   private var spare: [ElementWriter] = []
   private var timer: RepeatedTask?
@@ -31,6 +32,8 @@ final class LoopWheel {
 
   func add(_ connection: XMPPConnection) { connections[ObjectIdentifier(connection)] = connection }
   func remove(_ connection: XMPPConnection) { connections[ObjectIdentifier(connection)] = nil }
+  func add(component: ComponentConnection) { components[ObjectIdentifier(component)] = component }
+  func remove(component: ComponentConnection) { components[ObjectIdentifier(component)] = nil }
   func add(suspended session: XMPPSession) { suspended[ObjectIdentifier(session)] = session }
   func remove(suspended session: XMPPSession) { suspended[ObjectIdentifier(session)] = nil }
 
@@ -53,6 +56,7 @@ final class LoopWheel {
       }
       connection.fail(StreamError(.systemShutdown))
     }
+    for component in Array(components.values) { component.fail(StreamError(.systemShutdown)) }
     for session in Array(suspended.values) {
       if let archived = SessionArchive.archive(session) { kept.append(archived) }
       session.abandon()

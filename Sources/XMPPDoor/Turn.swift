@@ -26,7 +26,7 @@ final class Turn {
   /// Answers an IQ request with a result; `content` writes inside `<iq/>`.
   func reply(_ content: (inout ElementWriter) -> Void = { _ in }) {
     session.send(counted: true) { writer in
-      stanza.openReply(type: IQType.result.text, into: &writer, to: session.jid.description)
+      stanza.openReply(type: IQType.result.text, into: &writer, to: session.answered)
       content(&writer)
       writer.close()
     }
@@ -36,7 +36,7 @@ final class Turn {
   func fail(_ error: StanzaError) {
     guard stanza.mayBeAnswered else { return }
     session.send(counted: true) { writer in
-      error.writeReply(to: stanza, into: &writer, to: session.jid.description)
+      error.writeReply(to: stanza, into: &writer, to: session.answered)
     }
   }
 

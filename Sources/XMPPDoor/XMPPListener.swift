@@ -66,6 +66,40 @@ public final class XMPPListener: Sendable {
     return channel.localAddress?.port ?? port
   }
 
+  /// Binds and serves components (XEP-0114). Returns the port that was bound.
+  @discardableResult
+  public func listenForComponents(host: String, port: Int) async throws -> Int {
+    let count = Counter()
+    let channel = try await ServerBootstrap(group: group)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.socketOption(.so_keepalive), value: 1)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      // Read when the last is done with.
+      .childChannelOption(.autoRead, value: false)
+      .childChannelOption(.maxMessagesPerRead, value: 1)
+      .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 * 1_024, high: 256 * 1_024))
+      .childChannelInitializer { [self] channel in
+        channel.eventLoop.makeCompletedFuture {
+          guard let wheel = wheels[ObjectIdentifier(channel.eventLoop)]?.wheel.value,
+            count.value.wrappingAdd(1, ordering: .relaxed).newValue <= DoorLimits.componentConnectionsMax
+          else {
+            count.value.wrappingSubtract(1, ordering: .relaxed)
+            throw ChannelError.ioOnClosedChannel
+          }
+          channel.closeFuture.whenComplete { _ in count.value.wrappingSubtract(1, ordering: .relaxed) }
+          try channel.pipeline.syncOperations.addHandler(
+            ComponentConnection(house: house, wheel: wheel, peer: channel.remoteAddress?.ipAddress ?? "unknown"))
+        }
+      }
+      .bind(host: host, port: port).get()
+    channels.withLock { $0.append(channel) }
+    return channel.localAddress?.port ?? port
+  }
+
+  private final class Counter: Sendable {
+    let value = Atomic<Int>(0)
+  }
+
   private func accept(_ channel: any Channel, directTLS: Bool) throws {
     let connection = try connect(
       on: channel.eventLoop, framing: .document, isSecured: directTLS,

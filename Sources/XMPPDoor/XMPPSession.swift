@@ -74,6 +74,24 @@ final class XMPPSession {
     handle.stands(self)
   }
 
+  /// Stands in for somebody of another server while what they have asked is answered: it is in no hub, has no stream, and
+  /// what it sends goes there.
+  init(house: House, wheel: LoopWheel, asker: JID, realm: RealmID, at link: ComponentLink) throws(JIDError) {
+    self.house = house
+    self.wheel = wheel
+    party = Party(remote: asker.bare, realm: realm)
+    // Who has no resource is asked for by what is done with it: blocks.
+    jid = try FullJID(local: asker.local, domain: asker.domain, resource: asker.resource ?? "-")
+    handle = SessionHandle(party: party, wheel: wheel)
+    management = ResumptionMachine()
+    self.asker = (asker, link)
+  }
+
+  /// Of another server: who asks, and the way back.
+  private var asker: (jid: JID, link: ComponentLink)?
+  /// Whom answers are for.
+  var answered: String { asker?.jid.description ?? jid.description }
+
   /// Takes over what a former session of the stream surrendered.
   init(house: House, wheel: LoopWheel, handle: SessionHandle, resuming state: SessionState) {
     self.house = house
@@ -106,7 +124,11 @@ final class XMPPSession {
   }
 
   /// Whether rooms of the user's realm live at this domain.
+  func isUploads(_ domain: String) -> Bool { house.options.uploads[party.address.domain] == domain }
   func isRooms(_ domain: String) -> Bool { parley.realm(rooms: domain)?.id == party.realm }
+
+  /// Whether users of another server, to which there may be a link, live at this domain.
+  func isRemote(_ domain: String) -> Bool { parley.remote(domain: domain, reachedFrom: party.realm) != nil }
 
   var parley: Parley { house.parley }
   var card: Card? { parley.hub.card(of: party.id) }
@@ -385,7 +407,7 @@ final class XMPPSession {
       }
       Outbound.presence(presence, to: self)
     case .stanza(let stanza): Outbound.relayed(stanza, form, to: self)
-    case .profile: break
+    case .profile, .shown: break
     case .occupant(let presence):
       RoomOutbound.presence(presence, form, to: self)
       if form == .roomOwn { rooms.told(presence) }
@@ -413,6 +435,7 @@ final class XMPPSession {
   /// `kept` says as what, nil: as its bytes.
   func send(counted: Bool = true, as kept: Sent? = nil, _ body: (inout ElementWriter) -> Void) {
     guard management.isEnabled, counted else {
+      if let asker { return asker.link.write(body) }
       connection?.write(body)
       return
     }
@@ -442,7 +465,10 @@ final class XMPPSession {
   }
 
   func flush() {
-    guard let connection else { return }
+    guard let connection else {
+      asker?.link.flush()
+      return
+    }
     if management.requestIsDue() { connection.write { StreamManagement.writeRequest(into: &$0) } }
     connection.flush()
   }

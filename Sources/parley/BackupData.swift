@@ -8,7 +8,8 @@ struct BackupData: AsyncParsableCommand {
     discussion: """
       The file is one consistent copy that needs no other file beside it, readable for its owner alone. The running \
       server writes it: the folder must be one that the server may write to. To restore it, stop the server and put \
-      it in the place of <data>/parley.db (docs/operations.md).
+      it in the place of <data>/parley.db (docs/operations.md). Files of users are not in it: copy <data>/blobs after it, \
+      in any way, while the server goes on.
 
       Examples:
         parley backup backup.db

@@ -99,7 +99,7 @@ import Testing
   @Test(arguments: [
     (#"{"type":"text"}"#, "text-missing"), (#"{"type":"text","text":""}"#, "text-missing"),
     (#"{"type":"telepathy","text":"x"}"#, "content-type-unknown"),
-    (#"{"type":"image","text":"x"}"#, "attachments-unsupported"),
+    (#"{"type":"image","text":"x"}"#, "attachments-missing"),
     (#"{"type":"system","text":"x"}"#, "content-type-reserved"),
     (#"{"type":"text","text":"a\u0000b"}"#, "character-not-allowed"),
     (#"{"type":"text","text":"a\uffffb"}"#, "character-not-allowed"),

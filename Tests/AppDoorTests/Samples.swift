@@ -47,6 +47,8 @@ enum Samples {
   static let marker = MarkerBody(dialogId: "d", userId: "romeo", delivered: "m2", read: "m1")
   static let contact = ContactBody(
     userId: "romeo", jid: "romeo@localhost", name: "R", groups: ["a", "b"], state: .mutual)
+  static let iceServer = IceServerBody(
+    urls: ["turn:relay:3478?transport=udp"], username: "1:romeo@localhost", credential: "c=", expiresAt: time)
   static let block = BlockBody(userId: "tybalt", jid: "tybalt@localhost")
   /// With the members of all types of dialogs.
   static let dialog: DialogBody = {
@@ -82,6 +84,12 @@ enum Samples {
       try Sample("Mention", MentionBody(userId: "romeo", begin: 0, end: 5)),
       try Sample("User", user), try Sample("Message", message), try Sample("Marker", marker),
       try Sample("Contact", contact), try Sample("Block", block), try Sample("Dialog", dialog),
+      try Sample(
+        "Attachment",
+        AttachmentBody(
+          id: "a", name: "r\u{f6}se.jpg", mediaType: "image/jpeg", size: 7, sha256: String(repeating: "a", count: 64),
+          width: 1, height: 2, durationMs: 3, url: "https://localhost/uploads/a/b", purpose: "message",
+          expiresAt: time, uploadUrl: "https://localhost/uploads/a/b?key=c")),
       try Sample("Member", member), try Sample("MemberPage", PageBody(items: [member], nextCursor: "n")),
       try Sample("Presence", presence), try Sample("Problem", problem), try Sample("Health", HealthBody()),
       try Sample(
@@ -100,13 +108,15 @@ enum Samples {
           server: "parley", version: "1", protocols: ["v1"], domain: "localhost", features: ["sync"],
           registration: true, webSocketUrl: "wss://localhost/v1/ws",
           limits: .init(
-            textCharacters: 1, messageBytes: 2, metadataBytes: 3, pageItems: 4, syncEvents: 5, syncWaitSeconds: 6))),
+            textCharacters: 1, messageBytes: 2, metadataBytes: 3, pageItems: 4, syncEvents: 5, syncWaitSeconds: 6,
+            attachmentBytes: 7))),
       try Sample("UserPage", PageBody(items: [user], nextCursor: "n")),
       try Sample("ContactPage", PageBody(items: [contact], nextCursor: "n")),
       try Sample("BlockPage", PageBody(items: [block, BlockBody(userId: nil, jid: "evil.example")], nextCursor: "n")),
       try Sample("MessagePage", PageBody(items: [message, message], nextCursor: "n")),
       try Sample(
         "DialogPage", DialogPageBody(items: [dialog], nextCursor: "n", cursor: "c", totalUnread: 2, totalMentions: 1)),
+      try Sample("IceServer", iceServer), try Sample("IceServerPage", PageBody(items: [iceServer])),
       try Sample(
         "SessionPage",
         PageBody(

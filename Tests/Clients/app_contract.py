@@ -327,6 +327,7 @@ def sessions(base, name, password):
     client.call("GET", "/v1/users/me", status=401, code="token-invalid")
     client.token = second["accessToken"]
     client.call("GET", "/v1/users/me")
+    check(client.call("GET", "/v1/ice-servers")["items"] == [], "there are STUN and TURN servers that nobody configured")
     listed = client.call("GET", "/v1/sessions")["items"]
     check([item["current"] for item in listed if item["id"] == "contract-1"] == [True], f"sessions are {listed}")
     # A refresh token that comes twice was stolen: the login ends.
@@ -440,10 +441,23 @@ def conversation(juliet, romeo, js, rs):
             ({"clientId": "b", "content": {"type": "text", "text": ""}}, 400, "text-missing"),
             ({"clientId": "b", "content": {"type": "text", "text": "x" * 10_001}}, 413, "text-too-long"),
             ({"clientId": "b", "content": {"type": "text", "text": "x"}, "metadata": {"m": "x" * 5_000}}, 413, "metadata-too-long"),
-            ({"clientId": "b", "content": {"type": "image", "text": "x"}}, 501, "attachments-unsupported"),
+            ({"clientId": "b", "content": {"type": "image", "text": "x"}}, 400, "attachments-missing"),
             ({"clientId": "b", "content": {"type": "system", "text": "x"}}, 403, "content-type-reserved")]:
         juliet.call("POST", path + "/messages", bad, status, code)
     juliet.call("POST", path + "/messages", data=b'{"clientId":"b","content":' + b" " * 66_000 + b"{}}", status=413, code="body-too-large")
+
+    # A file: a slot, its bytes to an address that is no operation, a message that brings it.
+    slot = juliet.call("POST", "/v1/attachments", {"name": "a.png", "mediaType": "image/png", "size": 3, "width": 1}, 201)
+    juliet.call("GET", "/v1/attachments/" + slot["id"], status=404, code="attachment-unknown")
+    juliet.call("POST", "/v1/attachments", {"name": "a", "mediaType": "a", "size": 3}, 400, "media-type-malformed")
+    place = urllib.parse.urlsplit(slot["uploadUrl"])
+    put = urllib.request.Request(f"{juliet.base}{place.path}?{place.query}", b"abc", {"Content-Type": "image/png"}, method="PUT")
+    with urllib.request.urlopen(put, context=INSECURE if juliet.base.startswith("https") else None) as answer:
+        check(answer.status == 201, f"the file was answered with {answer.status}")
+    file = juliet.call("GET", "/v1/attachments/" + slot["id"])
+    content = {"type": "image", "attachments": [file["id"]]}
+    sent = juliet.call("POST", path + "/messages", {"clientId": str(uuid.uuid4()), "content": content}, 201)["content"]
+    check(sent["attachments"] == [{name: file[name] for name in file if name not in ("purpose", "expiresAt")}], f"sent {sent}")
 
     # History by pages, both ways, newest first.
     everything = romeo.call("GET", path + "/messages?limit=100")["items"]

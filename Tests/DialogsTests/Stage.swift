@@ -16,13 +16,14 @@ final class Stage: Sendable {
   let parley: Parley
   let clock = HandClock()
 
-  init() throws {
+  /// - Parameter remotes: domains elsewhere, attached to localhost.
+  init(remotes: [String] = []) throws {
     var template = Array("/tmp/parley-dialogs-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw StageError.noFolder }
     folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }  // mkdtemp has just filled it
     store = TracingStore(try SQLiteStore(path: "\(folder)/parley.db"))
     parley = try Parley(
-      store: store, clock: clock, domains: ["localhost"],
+      store: store, clock: clock, domains: ["localhost"], remotes: remotes.map { ($0, "localhost") },
       logger: Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() })
   }
 
@@ -194,6 +195,8 @@ enum Heard: Equatable {
       switch signal {
       case .presence(let presence):
         self = .presence("\(presence.from.name)/\(presence.resource)", presence.availability)
+      case .shown(let presence, let to):
+        self = .presence("\(presence.from.name)/\(presence.resource) to \(to)", presence.availability)
       case .stanza: self = .relayed(form)
       case .profile(let party, _): self = .profileOf(party.name)
       case .closed(let reason): self = .closed(reason)

@@ -21,12 +21,14 @@ import Testing
   /// Settings that stand behind a `#` without a space, or with the two spaces of a group, become real; prose has
   /// one space.
   private func uncommented(_ text: String) -> String {
-    text.replacing("domains: []", with: "domains:").split(separator: "\n", omittingEmptySubsequences: false)
-      .map { line in
-        guard line.hasPrefix("#"), let next = line.dropFirst().first else { return line }
-        return next.isLetter || line.hasPrefix("#  ") ? line.dropFirst() : line
-      }
-      .joined(separator: "\n")
+    text.replacing("domains: []", with: "domains:").replacing("components: []", with: "components:").split(
+      separator: "\n", omittingEmptySubsequences: false
+    )
+    .map { line in
+      guard line.hasPrefix("#"), let next = line.dropFirst().first else { return line }
+      return next.isLetter || line.hasPrefix("#  ") ? line.dropFirst() : line
+    }
+    .joined(separator: "\n")
   }
 
   @Test func whatIsSetThereIsTheDefault() throws {
@@ -40,8 +42,9 @@ import Testing
   @Test func everyKeyIsThereAndNoOther() throws {
     let raw = read(uncommented(try reference()))
     #expect(raw.mistakes == [])
-    #expect(Set(raw.values.keys).union(["domains"]) == Set(Key.all.map(\.name)))
+    #expect(Set(raw.values.keys).union(["domains", "components"]) == Set(Key.all.map(\.name)))
     #expect(raw.domains.map { Set($0.fields.keys) } == [Set(Key.domainFields)])
+    #expect(raw.components.map { Set($0.fields.keys) } == [Set(Key.componentFields)])
   }
 
   @Test func theExampleOfAPublicServerLoads() throws {

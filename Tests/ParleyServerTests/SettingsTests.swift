@@ -1,4 +1,5 @@
 import Addresses
+import Dialogs
 import Foundation
 import Logging
 import Testing
@@ -40,7 +41,10 @@ import Testing
 
   @Test func defaultsAreThoseOfTheTable() throws {
     let settings = try load()
-    #expect(settings.domains == [Settings.Domain(name: "localhost", rooms: "conference.localhost", certificate: nil)])
+    #expect(
+      settings.domains == [
+        Settings.Domain(name: "localhost", rooms: "conference.localhost", uploads: "upload.localhost", certificate: nil)
+      ])
     #expect(settings.data == Files.absolute("data"))
     #expect(settings.xmpp == Settings.Endpoint(host: "::", port: 5222))
     #expect(settings.xmppTLS == Settings.Endpoint(host: "::", port: 5223))
@@ -125,6 +129,81 @@ import Testing
     #expect(try mistakes(yaml) == [expected])
   }
 
+  @Test func serversForCallsAndContactsAreListsOfURIs() throws {
+    let yaml = """
+      turn:
+        servers: ["stun:[2001:db8::1]", "turn:Relay.example.org:1?transport=tcp", turns:relay.example.org]
+        secret: prospero
+      contact.abuse: [mailto:abuse@example.org, xmpp:abuse@example.org]
+      """
+    let settings = try load(yaml, environment: ["PARLEY_CONTACT_STATUS": "https://status.example.org"])
+    #expect(
+      settings.services.all == [
+        ExternalService(kind: .stun, host: "2001:db8::1", port: 3478, transport: .udp),
+        ExternalService(kind: .turn, host: "relay.example.org", port: 1, transport: .tcp),
+        ExternalService(kind: .turns, host: "relay.example.org", port: 5349, transport: .tcp),
+      ])
+    #expect(
+      settings.contacts == [
+        "abuse": ["mailto:abuse@example.org", "xmpp:abuse@example.org"], "status": ["https://status.example.org"],
+      ])
+    #expect(settings.effective.first { $0.key == "turn.secret" }?.value == "********")
+  }
+
+  @Test(arguments: [
+    "turn:relay.example.org?transport=sctp", "stun:relay.example.org?transport=udp", "stun:", "relay.example.org",
+    "turn:relay.example.org:0", "stun:[relay]:1", "http://relay.example.org", "stun:a:b:1",
+  ])
+  func whatIsNoServerForCallsIsAMistake(_ uri: String) throws {
+    let lines = try mistakes(environment: ["PARLEY_TURN_SERVERS": uri, "PARLEY_TURN_SECRET": "s"])
+    #expect(lines.count == 1)
+    #expect(lines[0].contains("\(uri) is none of stun:HOST"))
+  }
+
+  @Test func aRelayWithoutSecretIsAMistake() throws {
+    let lines = try mistakes(environment: ["PARLEY_TURN_SERVERS": "turn:relay.example.org"])
+    #expect(lines.count == 1)
+    #expect(lines[0].contains("turn.secret is missing"))
+  }
+
+  @Test(arguments: ["abuse@example.org", "mailto:", ":x", "x y:z", "1a:b", "mailto:<a>"])
+  func whatIsNoURIIsNoContact(_ text: String) throws {
+    #expect(try mistakes(environment: ["PARLEY_CONTACT_ABUSE": text]).count == 1)
+  }
+
+  @Test func componentsBelongToTheDomainAboveThem() throws {
+    let yaml = """
+      domain: example.net
+      domains: [example.org]
+      components:
+        - {name: IRC.example.org, secret: a}
+        - name: gateway.example.com
+          secret: b
+      """
+    let settings = try load(yaml)
+    #expect(
+      settings.components == [
+        Settings.Component(name: "irc.example.org", secret: "a", home: "example.org"),
+        Settings.Component(name: "gateway.example.com", secret: "b", home: "example.net"),
+      ])
+    #expect(settings.component == Settings.Endpoint(host: "127.0.0.1", port: 5347))
+    #expect(settings.effective.first { $0.key == "components" }?.value == "IRC.example.org, gateway.example.com")
+    let written = try load(environment: ["PARLEY_COMPONENTS": "irc.localhost=a=b, sms.localhost=c"])
+    #expect(written.components.map(\.secret) == ["a=b", "c"])
+    #expect(try !load().component.isOn)
+  }
+
+  @Test func whatIsWrongWithComponentsIsToldWithoutTheirSecrets() throws {
+    let yaml = "components:\n  - {name: two words, secret: s1}\n  - {name: localhost, secret: s2}\n  - irc.localhost\n"
+    let lines = try mistakes(yaml)
+    #expect(
+      lines == [
+        "components.name = two words (FILE:2): a domain name is expected",
+        "components.name = localhost (FILE:3): the domain is already in use here",
+        "components.secret (FILE:4): irc.localhost needs a secret",
+      ])
+  }
+
   @Test func aFileThatIsNoYAMLTellsTheLine() throws {
     let lines = try mistakes("domain: localhost\nxmpp: [1, 2\n")
     #expect(lines.count == 1)
@@ -172,10 +251,12 @@ import Testing
     let domains = try load(yaml).domains
     #expect(
       domains == [
-        Settings.Domain(name: "one.example", rooms: "rooms.one.example", certificate: nil),
-        Settings.Domain(name: "two.example", rooms: "rooms.two.example", certificate: nil),
         Settings.Domain(
-          name: "three.example", rooms: "talk.three.example",
+          name: "one.example", rooms: "rooms.one.example", uploads: "upload.one.example", certificate: nil),
+        Settings.Domain(
+          name: "two.example", rooms: "rooms.two.example", uploads: "upload.two.example", certificate: nil),
+        Settings.Domain(
+          name: "three.example", rooms: "talk.three.example", uploads: "upload.three.example",
           certificate: Settings.CertificateFiles(chain: "/c/chain.pem", key: "/c/key.pem")),
       ])
     let replaced = try load(yaml, environment: ["PARLEY_DOMAINS": "four.example, five.example"]).domains

@@ -20,6 +20,7 @@ import Testing
       "0015-realm-vault": 9_915_238_856_820_489_390,
       "0010-node-people": 8_496_477_041_840_255_530,
       "0012-search": 1_459_117_924_822_249_256,
+      "0009-blobs": 4_013_992_290_090_895_275,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }

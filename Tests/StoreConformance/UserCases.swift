@@ -9,6 +9,28 @@ extension StoreConformance {
       }
       try equal(try scene.read { try $0.realms() }, [scene.realm, second])
     },
+    Case(name: "a remote realm has the ids of its home, and users whose addresses may have no localpart") { scene in
+      let (first, second) = try scene.write { writer in
+        (
+          try writer.insertRealm(remote: "irc.verona.example", home: scene.realm),
+          try writer.insertRealm(remote: "sms.verona.example", home: scene.realm)
+        )
+      }
+      try equal([first.id.isRemote, second.id.isRemote, scene.realm.id.isRemote], [true, true, false])
+      try equal(first.id == second.id, false)
+      try equal(Set(try scene.read { try $0.realms() }), [scene.realm, first, second])
+      try equal(Sealer(realm: first, purpose: .entry).seal(7), Sealer(realm: scene.realm, purpose: .entry).seal(7))
+      let gateway = try BareJID("irc.verona.example")
+      let user = try scene.write {
+        try $0.insertUser(gateway, in: first.id, profile: Profile(), createdAt: scene.time)
+      }
+      try scene.read { reader in
+        try equal(try reader.user(gateway), user)
+        try equal(try reader.party(user.id)?.address, gateway)
+        try equal(try reader.party(user.id)?.name, "irc.verona.example")
+        try equal(try reader.users(in: scene.realm.id, matching: nil, after: nil, limit: 100).contains(user), false)
+      }
+    },
     Case(name: "a user is found by address and by number") { scene in
       let profile = Profile(displayName: "Tybalt \u{1F431}", status: "", avatarHash: "ab", metadata: "{\"a\":1}")
       let tybalt = try scene.write {

@@ -111,6 +111,9 @@ struct ArchiveStub: StoreReader {
   func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog? { throw NotAsked() }
   func isInvited(_ user: UserID, by inviter: UserID, to room: DialogID) throws -> Bool { throw NotAsked() }
   func vault(_ room: DialogID, node: String, item: String) throws -> [UInt8]? { throw NotAsked() }
+  func blob(_ id: BlobID) throws -> Blob? { throw NotAsked() }
+  func blobUse(of owner: UserID, at time: Dialogs.Timestamp) throws -> BlobUse { throw NotAsked() }
+  func dueBlobs(at time: Dialogs.Timestamp, limit: Int) throws -> [BlobID] { throw NotAsked() }
   func grant(access hash: [UInt8]) throws -> Grant? { throw NotAsked() }
   func grant(refresh hash: [UInt8]) throws -> Grant? { throw NotAsked() }
   func grants(of user: UserID) throws -> [Grant] { throw NotAsked() }

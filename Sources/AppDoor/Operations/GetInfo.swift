@@ -18,12 +18,13 @@ enum GetInfo: ServedOperation {
     return .ok(
       InfoBody(
         server: "parley", version: settings.version, protocols: ["v1"], domain: call.realm.domain,
-        features: AppDoor.features + (settings.registration ? ["registration"] : []),
+        features: call.door.features + (settings.registration ? ["registration"] : []),
         registration: settings.registration,
         webSocketUrl: (address.hasSuffix("/") ? String(address.dropLast()) : address) + webSocketPath,
         limits: InfoBody.Bounds(
           textCharacters: Limits.textCharactersMax, messageBytes: Limits.appMessageBytesMax,
           metadataBytes: Limits.metadataBytesMax, pageItems: Limits.pageMax, syncEvents: Limits.feedPageMax,
-          syncWaitSeconds: AppLimits.syncWaitSecondsMax)))
+          syncWaitSeconds: AppLimits.syncWaitSecondsMax,
+          attachmentBytes: call.parley.blobs?.policy.bytesMax ?? 0)))
   }
 }

@@ -40,6 +40,7 @@ enum SendMessage: PostingOperation {
     digest.combine("\(content.kind.rawValue)")
     digest.combine(content.text)
     digest.combine(content.fields ?? "")
+    for attachment in content.attachments { digest.combine(attachment.blob?.description ?? "") }
     var reference: ReferenceDraft?
     if let id = input.replyTo {
       reference = ReferenceDraft(kind: .reply, target: .entry(try Checks.message(id, field: "replyTo")))

@@ -124,7 +124,7 @@ extension AppSession {
       tell(
         .ready,
         ReadyBody(
-          user: rendering.user(user), deviceId: arriving.caller.device, cursor: headCursor, features: AppDoor.features))
+          user: rendering.user(user), deviceId: arriving.caller.device, cursor: headCursor, features: door.features))
     }
     if isForeign { tell(.resync, ResyncBody(reason: .cursorUnknown, cursor: headCursor)) }
     go(session.follower.begin(), session)

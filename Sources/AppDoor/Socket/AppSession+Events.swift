@@ -184,6 +184,11 @@ extension AppSession {
     switch signal {
     case .presence(let presence):
       if presence.from.id == session.caller.user.id { return }
+      // Of somebody elsewhere the hub keeps nothing: what comes is what there is to tell.
+      if presence.from.realm.isRemote {
+        if isWritable { tell(.presenceUpdated, session.rendering.presence(presence)) }
+        return
+      }
       let seen = OpenSession.Seen(party: presence.from, isHidden: isHidden(presence), time: presence.time)
       // Where it waits the latest counts, and it is the hub that knows it.
       if isWritable { tellPresence(seen, session) } else { session.stalePresences[presence.from.id] = seen }
@@ -201,7 +206,7 @@ extension AppSession {
       tell(.userUpdated, UserUpdatedBody(user: session.rendering.user(party, profile)))
     // Who is in a room now is XMPP's question; an app asks for the members.
     // What the server says to everybody has no event: an app tells its users in its own way.
-    case .occupant, .notice, .node, .announcement: break
+    case .occupant, .notice, .node, .announcement, .shown: break
     case .closed(let reason): revoke(reason)
     }
   }

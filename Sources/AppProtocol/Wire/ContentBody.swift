@@ -1,9 +1,9 @@
 /// What a message says: a type, a text that any client can show, and whatever
 /// else the type has, beside them in the same object.
 public struct ContentBody: Codable, Hashable, Sendable, JSONWritable {
-  /// The types that a client may meet. Only the first five may be sent: those of
-  /// the second line need attachments, which come later; those of the third are
-  /// other clients' or the server's; of `deleted` ones nothing else is left.
+  /// The types that a client may meet. Those of the second line bring a file: sent, `attachments` is a list of ids, and
+  /// received, of `AttachmentBody`. Those of the third are other clients' or the server's and cannot be sent; of `deleted`
+  /// ones nothing else is left.
   public enum Kind: String, Codable, Sendable, CaseIterable {
     case text, location, contact, sticker, custom
     case image, video, audio, file

@@ -7,11 +7,14 @@ public struct InfoBody: Codable, Hashable, Sendable, JSONWritable {
     public var pageItems: Int
     public var syncEvents: Int
     public var syncWaitSeconds: Int
+    /// Of one file; 0: none are taken.
+    public var attachmentBytes: Int64
 
     public init(
       textCharacters: Int, messageBytes: Int, metadataBytes: Int, pageItems: Int, syncEvents: Int,
-      syncWaitSeconds: Int
+      syncWaitSeconds: Int, attachmentBytes: Int64
     ) {
+      self.attachmentBytes = attachmentBytes
       self.textCharacters = textCharacters
       self.messageBytes = messageBytes
       self.metadataBytes = metadataBytes
@@ -28,6 +31,7 @@ public struct InfoBody: Codable, Hashable, Sendable, JSONWritable {
       writer.member("pageItems", pageItems)
       writer.member("syncEvents", syncEvents)
       writer.member("syncWaitSeconds", syncWaitSeconds)
+      writer.member("attachmentBytes", attachmentBytes)
       writer.endObject()
     }
   }

@@ -19,6 +19,9 @@ public final class Hub: Sendable {
 
   private let shards: [Shard] = (0..<16).map { _ in Shard() }
 
+  /// Ways to other servers, by domain.
+  private let links = Mutex<[String: any LiveSession]>([:])
+
   init() {}
 
   private func shard(_ user: UserID) -> Shard { shards[Int(truncatingIfNeeded: user.number & 15)] }
@@ -29,6 +32,11 @@ public final class Hub: Sendable {
   // MARK: Reads
 
   public func attendances(of user: UserID) -> [Attendance] { online(user)?.attendances ?? [] }
+  /// Of a remote user: the link to their server, where there is one.
+  func attendances(of party: Party) -> [Attendance] {
+    guard party.realm.isRemote else { return attendances(of: party.id) }
+    return link(to: party.address).map { [Attendance(session: $0, door: .remote, resource: "")] } ?? []
+  }
   public func card(of user: UserID) -> Card? { online(user)?.card }
   /// The number of an online user by address; nil: not online.
   public func user(at address: BareJID) -> UserID? { shard(address).addresses.withLock { $0[address] } }
@@ -81,6 +89,15 @@ public final class Hub: Sendable {
     batch.send()
     return count
   }
+  // MARK: Links (see Links.swift)
+
+  func link(domain: String) -> (any LiveSession)? { links.withLock { $0[domain] } }
+
+  func withLinks<Result>(_ body: (inout [String: any LiveSession]) -> Result) -> Result {
+    links.withLock { body(&$0) }
+  }
+
+  func allOnline() -> [Online] { shards.flatMap { shard in shard.users.withLock { Array($0.values) } } }
 
   // MARK: Coming and going
 
@@ -213,6 +230,7 @@ public final class Hub: Sendable {
     for attendance in online.attendances where attendance.session !== session {
       if let presence = attendance.presence { batch.add(.signal(.presence(presence), .direct), to: session) }
     }
+    probe(online.card.remoteSubscriptions, for: session.party, card: online.card, into: &batch)
   }
 
   /// To everybody who may see it: subscribers' available sessions and the
@@ -230,9 +248,11 @@ public final class Hub: Sendable {
     for attendance in online.attendances where attendance.isAvailable {
       batch.add(.signal(.presence(presence), .direct), to: attendance.session)
     }
+    show(presence, to: card.remoteSubscribers, card: card, into: &batch)
   }
 
   private func directedEnd(_ presence: Presence, _ targets: [BareJID], card: Card, into batch: inout LaneBatch) {
+    show(presence, to: targets.filter { card.contacts[$0]?.subscription.from != true }, card: card, into: &batch)
     for address in targets {
       guard let user = user(at: address), let other = online(user) else { continue }
       // Subscribers have been told by the broadcast.
@@ -253,9 +273,13 @@ public final class Hub: Sendable {
         attendance.directed.append(address)
       }
     }
+    var batch = LaneBatch()
+    if user(at: address) == nil, let link = link(to: address) {
+      batch.add(.signal(.shown(presence, to: address), .direct), to: link)
+      return batch.send()
+    }
     guard let user = user(at: address), let other = online(user), !shuns(other.card, JID(session.party.address))
     else { return }
-    var batch = LaneBatch()
     for attendance in other.attendances {
       if let resource {
         if attendance.resource == resource {
@@ -270,8 +294,11 @@ public final class Hub: Sendable {
 
   /// All presences of `user` (or their end) to one other user: what a new
   /// subscription, its end, a block and an unblock cause.
-  func showPresence(of user: UserID, to viewer: UserID, available: Bool, time: Timestamp) {
-    guard let online = online(user), let other = self.online(viewer) else { return }
+  func showPresence(of user: UserID, to viewer: BareJID, available: Bool, time: Timestamp) {
+    guard let online = online(user) else { return }
+    let other = self.user(at: viewer).flatMap { self.online($0) }
+    let link = other == nil ? link(to: viewer) : nil
+    guard other != nil || link != nil else { return }
     var batch = LaneBatch()
     for attendance in online.attendances {
       guard let presence = attendance.presence else { continue }
@@ -279,7 +306,8 @@ public final class Hub: Sendable {
         available
         ? presence
         : Presence(from: presence.from, resource: presence.resource, availability: .offline, time: time)
-      for target in other.attendances where target.isAvailable {
+      if let link { batch.add(.signal(.shown(shown, to: viewer), .direct), to: link) }
+      for target in other?.attendances ?? [] where target.isAvailable {
         batch.add(.signal(.presence(shown), .direct), to: target.session)
       }
     }
@@ -315,6 +343,11 @@ public final class Hub: Sendable {
         }
       }
     case .user(let address, let resource):
+      if user(at: address) == nil, let link = link(to: address) {
+        batch.add(.signal(signal, .direct), to: link)
+        if case .stanza(let stanza) = signal { copy(stanza, session, into: &batch) }
+        return true
+      }
       let other = user(at: address).flatMap { online($0) }
       if let other, shuns(other.card, JID(party.address)) { return false }
       guard case .stanza(let stanza) = signal else {
@@ -331,13 +364,14 @@ public final class Hub: Sendable {
         else { return false }
         batch.add(.signal(signal, .direct), to: attendance.session)
         taken = true
+      case .presence:
+        for attendance in other?.attendances ?? [] where attendance.door == .xmpp {
+          guard resource.map({ $0 == attendance.resource }) ?? attendance.isAvailable else { continue }
+          batch.add(.signal(signal, .direct), to: attendance.session)
+          taken = true
+        }
       case .message(let type):
-        let kind: Routing.Kind =
-          switch type {
-          case .chat, .normal, .groupchat: .conversation
-          case .headline: .headline
-          case .error: .error
-          }
+        let kind = Routing.Kind(type)
         let copies = !stanza.isPrivate && kind == .conversation
         Routing.recipients(
           other?.attendances ?? [], resource: resource, kind: kind, copies: copies, except: session
@@ -345,15 +379,19 @@ public final class Hub: Sendable {
           batch.add(.signal(signal, form), to: receiver)
           taken = true
         }
-        if copies, address != party.address {
-          Routing.copies(attendances(of: party.id), copies: true, except: session) { receiver, form in
-            // An app session is not told what its own user is doing elsewhere.
-            if form == .carbonSent { batch.add(.signal(signal, form), to: receiver) }
-          }
-        }
+        if address != party.address { copy(stanza, session, into: &batch) }
       }
     }
     return taken
+  }
+
+  /// Of a message that is only passed on: for the author's other sessions.
+  private func copy(_ stanza: RelayedStanza, _ session: SessionID?, into batch: inout LaneBatch) {
+    guard case .message(let type) = stanza.name, !stanza.isPrivate, Routing.Kind(type) == .conversation else { return }
+    Routing.copies(attendances(of: stanza.from.id), copies: true, except: session) { receiver, form in
+      // An app session is not told what its own user is doing elsewhere.
+      if form == .carbonSent { batch.add(.signal(.stanza(stanza), form), to: receiver) }
+    }
   }
 
   /// Ends sessions of a user: all, or those a test picks.

@@ -42,7 +42,8 @@ public enum Form: UInt8, Sendable, Hashable {
 /// What the hub knows of a session: enough to decide who gets what without
 /// asking it. Changed only through `Hub.update`.
 public struct Attendance: Sendable {
-  public enum Door: UInt8, Sendable { case xmpp, app }
+  /// `remote`: the link to another server, which takes everything for its users.
+  public enum Door: UInt8, Sendable { case xmpp, app, remote }
   public let session: any LiveSession
   public let door: Door
   public let resource: String

@@ -12,8 +12,17 @@ enum Routing {
     case conversation
     /// headline: live only, no copies.
     case headline
-    /// error: the exact resource or nobody.
+    /// error, groupchat (which only a room that lives elsewhere passes on): the exact resource or nobody.
     case error
+
+    init(_ type: Envelope.MessageType) {
+      self =
+        switch type {
+        case .chat, .normal: .conversation
+        case .headline: .headline
+        case .groupchat, .error: .error
+        }
+    }
   }
 
   /// For the addressee's sessions. `direct` is false where only copies may be
@@ -23,6 +32,8 @@ enum Routing {
     _ take: (any LiveSession, Form) -> Void
   ) {
     var exact: SessionID?
+    // Another server knows its resources itself.
+    if let link = attendances.first, link.door == .remote { return take(link.session, .direct) }
     if let resource {
       exact = attendances.first { $0.door == .xmpp && $0.resource == resource }?.session.id
       if exact == nil && kind != .conversation { return followers(attendances, kind, author, take) }
@@ -43,6 +54,7 @@ enum Routing {
         } else if copies, attendance.carbons, kind == .conversation {
           take(attendance.session, .carbonReceived)
         }
+      case .remote: break
       }
     }
   }
@@ -66,6 +78,7 @@ enum Routing {
       case .app: take(attendance.session, .feed)
       case .xmpp:
         if copies, attendance.carbons, attendance.session.id != author { take(attendance.session, .carbonSent) }
+      case .remote: break
       }
     }
   }

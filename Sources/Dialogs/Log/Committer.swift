@@ -1,3 +1,4 @@
+import Addresses
 import Logging
 
 /// The single consumer of the inbox. Theory:
@@ -49,14 +50,17 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
   private var judge: Judge
   private var audiences = Audiences()
 
-  init(store: any Store, hub: Hub, clock: any Clock, realms: RealmTable, inbox: Inbox, logger: Logger) throws {
+  init(
+    store: any Store, hub: Hub, clock: any Clock, realms: RealmTable, blobs: Blobs?, inbox: Inbox, logger: Logger
+  ) throws {
     self.store = store
     self.hub = hub
     self.clock = clock
     self.logger = logger
     self.inbox = inbox
     let head = try store.read { try $0.head() }
-    judge = Judge(realms: realms, hub: hub, head: head.position, time: head.time)
+    judge = Judge(
+      realms: realms, hub: hub, blobs: blobs.map { ($0.policy, $0.store) }, head: head.position, time: head.time)
   }
 
   func commit(_ batch: ArraySlice<Post>, failures: Int = 0) {
@@ -152,7 +156,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
       spread(entry, message, to: peer, kind: .conversation, except: author, into: &lanes)
     case .marker(let marker):
       guard let peer = entry.peer else { return mark(entry, marker, into: &lanes) }
-      let shown = marker.told ? hub.attendances(of: peer.id) : []
+      let shown = marker.told ? hub.attendances(of: peer) : []
       if let stanza = marker.stanza, marker.told {
         spread(entry, stanza, to: peer, kind: .conversation, except: author, into: &lanes)
         return
@@ -162,6 +166,8 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         case .app: lanes.add(.entry(entry, .feed), to: attendance.session)
         case .xmpp:
           if marker.asked, attendance.isAvailable { lanes.add(.entry(entry, .direct), to: attendance.session) }
+        case .remote:
+          if marker.asked { lanes.add(.entry(entry, .direct), to: attendance.session) }
         }
       }
       for attendance in hub.attendances(of: entry.author.id) {
@@ -171,6 +177,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
           if marker.asked, attendance.carbons, attendance.session.id != author {
             lanes.add(.entry(entry, .carbonSent), to: attendance.session)
           }
+        case .remote: break
         }
       }
     case .contact, .blocks, .profile:
@@ -192,6 +199,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
           if attendance.isAvailable, invitation.isFor(attendance.interests) {
             lanes.add(.entry(entry, .direct), to: attendance.session)
           }
+        case .remote: break
         }
       }
     // Whoever is interested gets an event (`News.node`).
@@ -273,7 +281,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
     let copies = !message.traits.contains(.uncopied)
     let toSelf = entry.author.id == peer.id
     Routing.recipients(
-      hub.attendances(of: peer.id), resource: message.envelope.toResource, kind: kind,
+      hub.attendances(of: peer), resource: message.envelope.toResource, kind: kind,
       copies: copies && !toSelf, except: author
     ) { session, form in lanes.add(.entry(entry, form), to: session) }
     if !toSelf {
@@ -297,7 +305,7 @@ enum News {
   case arrived(Attendance, Card?)
   case signal(Signal, SessionID?, Party, SignalTarget)
   case card(UserID, @Sendable (Card) -> Card)
-  case presence(of: UserID, to: UserID, available: Bool)
+  case presence(of: UserID, to: BareJID, available: Bool)
   case closed(UserID, CloseReason)
   /// What is left to do, behind what others have posted by now. It goes with the
   /// process: whoever leaves something to a later post sees to it that nothing

@@ -4,7 +4,7 @@ public import Addresses
 public struct Contact: Hashable, Sendable {
   public let owner: UserID
   public let address: BareJID
-  /// The contact as a local user; nil for a foreign or unknown address.
+  /// The contact as a local user; nil for a remote, foreign or unknown address.
   public let peer: UserID?
   public var name: String?
   public var groups: [String]
@@ -81,6 +81,9 @@ public final class Card: Sendable {
   public let subscribers: [UserID]
   /// Local users whose presence this user sees (`to`, `both`).
   public let subscriptions: [UserID]
+  /// The same of those who are no local users: their server is told and asked, where there is a link to it.
+  public let remoteSubscribers: [BareJID]
+  public let remoteSubscriptions: [BareJID]
   /// The highest contact version, removals included: the roster's `ver`.
   public let rosterVersion: Position
   /// The roster as a door encodes it; filled once, dropped with the card.
@@ -93,13 +96,21 @@ public final class Card: Sendable {
     self.rosterVersion = rosterVersion
     var subscribers: [UserID] = []
     var subscriptions: [UserID] = []
+    var remoteSubscribers: [BareJID] = []
+    var remoteSubscriptions: [BareJID] = []
     for contact in contacts.values {
-      guard let peer = contact.peer else { continue }
+      guard let peer = contact.peer else {
+        if contact.subscription.from { remoteSubscribers.append(contact.address) }
+        if contact.subscription.to { remoteSubscriptions.append(contact.address) }
+        continue
+      }
       if contact.subscription.from { subscribers.append(peer) }
       if contact.subscription.to { subscriptions.append(peer) }
     }
     self.subscribers = subscribers
     self.subscriptions = subscriptions
+    self.remoteSubscribers = remoteSubscribers
+    self.remoteSubscriptions = remoteSubscriptions
   }
 
   public func blocks(_ jid: JID) -> Bool {

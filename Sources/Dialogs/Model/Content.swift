@@ -29,12 +29,17 @@ public struct Content: Hashable, Sendable {
   /// The kind's own fields as a JSON object, as the app wrote them; nil: none.
   public var fields: String?
   public var extras: [UInt8]
+  /// The files it brings. Apps are shown them where `kind` is that of a file.
+  public var attachments: [Attachment]
 
-  public init(kind: Kind, text: String = "", fields: String? = nil, extras: [UInt8] = []) {
+  public init(
+    kind: Kind, text: String = "", fields: String? = nil, extras: [UInt8] = [], attachments: [Attachment] = []
+  ) {
     self.kind = kind
     self.text = text
     self.fields = fields
     self.extras = extras
+    self.attachments = attachments
   }
 }
 

@@ -5,6 +5,9 @@
 public struct RealmID: Hashable, Sendable, Comparable {
   public let number: Int64
   public init(_ number: Int64) { self.number = number }
+  /// Its users live on another server, which is reached by a link of the hub. Below zero, so that whoever has a user
+  /// knows it without asking.
+  public var isRemote: Bool { number < 0 }
   public static func < (a: Self, b: Self) -> Bool { a.number < b.number }
 }
 

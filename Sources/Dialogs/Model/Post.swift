@@ -78,6 +78,8 @@ public enum Intent: Sendable {
   case archivePreferences(ArchivePreferences)
   /// What the author's clients keep for themselves, all or none of it.
   case keep([KeepsakeDraft])
+  /// Anything about the files the author keeps here.
+  case blob(BlobIntent)
   /// A session arrives: it is registered with the hub at one exact position.
   case attend(Attendance)
   /// A signal that rides behind its sender's posts, in order.

@@ -4,7 +4,9 @@ public import Addresses
 /// process.
 public enum Signal: Sendable {
   case presence(Presence)
-  /// A message or IQ that is only relayed.
+  /// A presence for somebody of a remote realm, who has no session here to say who they are.
+  case shown(Presence, to: BareJID)
+  /// A message, IQ or presence that is only relayed.
   case stanza(RelayedStanza)
   /// The user's profile as others may see it has changed.
   indirect case profile(Party, Profile)
@@ -77,6 +79,8 @@ public final class RelayedStanza: Sendable {
     case message(Envelope.MessageType)
     /// `get`, `set`, `result`, `error`.
     case iq(String)
+    /// `probe`, `error`, empty for an available one, and the four of `SubscriptionAct` on their way to another server.
+    case presence(String)
   }
   public let name: Name
   public let from: Party

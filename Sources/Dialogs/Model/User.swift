@@ -21,14 +21,15 @@ public struct Realm: Hashable, Sendable {
   }
 }
 
-/// A local user. `name` is the normalised localpart: the wire's `User.id`.
+/// A local user, or one of a remote realm with whom somebody here has talked. `name` is the wire's `User.id`: the
+/// normalised localpart, of a remote user the whole address.
 public struct User: Hashable, Sendable {
   public enum State: UInt8, Sendable { case active = 0, disabled = 1, deleted = 2 }
 
   public let id: UserID
   public let realm: RealmID
   public let address: BareJID
-  public var name: String { address.local ?? "" }
+  public var name: String { realm.isRemote ? address.description : address.local ?? "" }
   public var state: State
   public let createdAt: Timestamp
   public var profile: Profile
@@ -79,11 +80,19 @@ public struct Party: Hashable, Sendable {
   public let id: UserID
   public let realm: RealmID
   public let address: BareJID
-  public var name: String { address.local ?? "" }
+  public var name: String { realm.isRemote ? address.description : address.local ?? "" }
   public init(id: UserID, realm: RealmID, address: BareJID) {
     self.id = id
     self.realm = realm
     self.address = address
+  }
+
+  /// Somebody of a remote realm as they come: whether the store has them is not known. The number is no user's, and the
+  /// same for the same address as long as the process lives.
+  public init(remote address: BareJID, realm: RealmID) {
+    var hasher = Hasher()
+    hasher.combine(address)
+    self.init(id: UserID(-1 - Int64(hasher.finalize() & .max)), realm: realm, address: address)
   }
   public static func == (a: Party, b: Party) -> Bool { a.id == b.id }
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }

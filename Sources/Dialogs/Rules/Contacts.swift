@@ -28,6 +28,16 @@ public enum SubscriptionAct: UInt8, Hashable, Sendable, CaseIterable {
   case unsubscribe
   /// "You may not, or no longer, see mine."
   case unsubscribed
+
+  /// The `type` of the stanza.
+  public var name: String {
+    switch self {
+    case .subscribe: "subscribe"
+    case .subscribed: "subscribed"
+    case .unsubscribe: "unsubscribe"
+    case .unsubscribed: "unsubscribed"
+    }
+  }
 }
 
 /// The subscriptions between a user and a contact, as the user's server knows them: one of the nine states of RFC 6121 A.1,

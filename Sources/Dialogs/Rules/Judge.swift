@@ -14,6 +14,8 @@ import Addresses
 struct Judge {
   let realms: RealmTable
   let hub: Hub
+  /// nil: files are not taken.
+  let blobs: (policy: BlobPolicy, store: any BlobStore)?
   private(set) var head: Position
   private(set) var time: Timestamp
   private var news: [News] = []
@@ -63,9 +65,12 @@ struct Judge {
     func mark(of user: UserID) -> Mark { dialog.first.id == user ? first : second }
   }
 
-  init(realms: RealmTable, hub: Hub, head: Position, time: Timestamp) {
+  init(
+    realms: RealmTable, hub: Hub, blobs: (policy: BlobPolicy, store: any BlobStore)?, head: Position, time: Timestamp
+  ) {
     self.realms = realms
     self.hub = hub
+    self.blobs = blobs
     self.head = head
     self.time = time
     self.written = head
@@ -160,6 +165,7 @@ struct Judge {
     case .visit(let act): try visit(post, act, writer)
     case .archivePreferences(let preferences): try setArchivePreferences(post, preferences, writer)
     case .keep(let drafts): try keep(post, drafts, writer)
+    case .blob(let intent): try blob(post, intent, writer)
     case .attend(let attendance): try attend(post, attendance, writer)
     case .signal(let signal, let target):
       news.append(.signal(signal, session(of: post), post.author, target))
@@ -227,14 +233,34 @@ struct Judge {
     return found
   }
 
-  /// The active local user at `address` whom `author` may reach.
+  /// The active user at `address` whom `author` may reach. Somebody of a remote realm may be unknown so far: then
+  /// `known` makes a user of them, once what is to be written is accepted.
   mutating func reachable(_ address: BareJID, for author: Party, _ writer: any StoreWriter) throws -> Party {
-    guard realms.realm(domain: address.domain)?.id == author.realm else {
+    // Two remote users have their own servers to talk through.
+    guard let realm = realms.realm(domain: address.domain, reachedFrom: author.realm),
+      !(realm.id.isRemote && author.realm.isRemote)
+    else {
       throw Problem(
         .foreign, "domain-not-served", "\(address.domain) is not served here, and this server does not federate.")
     }
+    if realm.id.isRemote {
+      guard hub.link(to: address) != nil else {
+        throw Problem(.unreachable, "server-absent", "\(address.domain) is not connected. Try again later.")
+      }
+      return try user(address, writer)?.party ?? Party(remote: address, realm: realm.id)
+    }
     guard let user = try user(address, writer), user.state == .active else { throw Problem.unreachable }
     return user.party
+  }
+
+  /// A user with a number, also where nobody has talked with them before.
+  mutating func known(_ party: Party, _ writer: any StoreWriter) throws -> Party {
+    guard party.realm.isRemote, party.id.number < 0 else { return party }
+    if let known = try user(party.address, writer) { return known.party }
+    let user = try writer.insertUser(party.address, in: party.realm, profile: Profile(), createdAt: time)
+    let made = Party(id: user.id, realm: user.realm, address: user.address)
+    users[party.address] = CachedUser(party: made, state: user.state)
+    return made
   }
 
   mutating func blockList(of user: UserID, _ writer: any StoreWriter) throws -> [BlockPattern] {
@@ -387,8 +413,9 @@ struct Judge {
   }
 
   private mutating func openDialog(_ post: Post, _ address: BareJID, _ writer: any StoreWriter) throws {
-    let peer = try reachable(address, for: post.author, writer)
+    var peer = try reachable(address, for: post.author, writer)
     if try isBlocked(post.author, resource: nil, by: peer, writer) { throw Problem.unreachable }
+    peer = try known(peer, writer)
     let (state, isNew) = try dialog(of: post.author, and: peer, writer)
     var receipt = Receipt(position: head)
     if isNew {
@@ -397,7 +424,7 @@ struct Judge {
         position: position, time: time, dialog: state.dialog.id, author: post.author, place: .peer(peer),
         fact: .dialogOpened, id: realms.entryID(position, in: post.author.realm))
       var feeds = [FeedRow(user: post.author.id, traits: [])]
-      if peer.id != post.author.id { feeds.append(FeedRow(user: peer.id, traits: [.inbound])) }
+      if peer.id != post.author.id, !peer.realm.isRemote { feeds.append(FeedRow(user: peer.id, traits: [.inbound])) }
       try writer.insert(entry, feeds: feeds, key: nil)
       state.dialog.last = position
       touch(state)

@@ -3,30 +3,34 @@ import Addresses
 /// Messages and markers: what may be said, and what it changes.
 extension Judge {
   mutating func message(_ post: Post, _ draft: MessageDraft, _ writer: any StoreWriter) throws {
-    let author = post.author
-    let peer = try reachable(draft.to, for: author, writer)
+    var author = post.author
+    var peer = try reachable(draft.to, for: author, writer)
     try checkBlocks(author, resource: draft.envelope.fromResource, peer, writer)
+    try checkResource(draft.envelope, of: peer)
+    author = try known(author, writer)
+    peer = try known(peer, writer)
     let (state, _) = try dialog(of: author, and: peer, writer)
 
     if var receipt = try repeated(draft.key, by: author, in: state.dialog.id, writer) {
       receipt.dialog = state.dialog
       return settle(post, receipt)
     }
-    try checkResource(draft.envelope, of: peer)
     let isApp = draft.traits.contains(.fromApp)
-    let mentions = try Self.mentions(draft.mentions, of: draft.content, isApp: isApp) { address in
+    let (content, blobs) = try attached(draft.content, by: author, isApp: isApp, writer)
+    let mentions = try Self.mentions(draft.mentions, of: content, isApp: isApp) { address in
       guard let party = [author, peer].first(where: { JID($0.address) == address }) else { return nil }
       return (party, .address)
     }
     let found = try draft.reference.flatMap {
       try resolve(
-        $0, text: draft.content.text, mentions: mentions, id: draft.envelope.id, by: author, others: [peer],
+        $0, text: content.text, mentions: mentions, id: draft.envelope.id, by: author, others: [peer],
         in: state.dialog.id, realm: author.realm, mayModerate: false, isApp: isApp, writer)
     }
     let entry = try insertMessage(
-      from: author, at: .peer(peer), in: state, content: draft.content, envelope: draft.envelope, traits: draft.traits,
+      from: author, at: .peer(peer), in: state, content: content, envelope: draft.envelope, traits: draft.traits,
       key: draft.key, reference: found?.reference, mentions: mentions, writer)
-    if let found, let state = found.state { try writer.put(state, of: found.reference.target, in: entry.dialog) }
+    try refer(to: blobs, by: entry, writer)
+    if let found { try fold(found, in: entry.dialog, writer) }
     try count(mentions, of: entry, found?.reference, resource: draft.envelope.fromResource, writer)
     tell(.entry(entry, author: session(of: post)))
     var receipt = Receipt(position: head)
@@ -56,7 +60,7 @@ extension Judge {
   /// its author is told.
   private func checkResource(_ envelope: Envelope, of peer: Party) throws {
     guard envelope.type == .normal, let resource = envelope.toResource,
-      !hub.attendances(of: peer.id).contains(where: { $0.resource == resource })
+      !hub.attendances(of: peer).contains(where: { $0.resource == resource || $0.door == .remote })
     else { return }
     throw Problem.unreachable
   }
@@ -93,9 +97,11 @@ extension Judge {
     var row: FeedRow.Traits = []
     // What occupants whisper is no app's: this, and a dialog that no list has.
     if state.dialog.kind == .whispered || (!isShown && !changes) { row.insert(.unfollowed) }
-    var feeds = [FeedRow(user: author.id, traits: archived.author ? row.union(.archived) : row)]
+    // A feed is what clients here follow.
+    var feeds =
+      author.realm.isRemote ? [] : [FeedRow(user: author.id, traits: archived.author ? row.union(.archived) : row)]
     let peer = state.dialog.peer(of: author.id)
-    if peer.id != author.id {
+    if peer.id != author.id, !peer.realm.isRemote {
       row.insert(.inbound)
       if archived.peer { row.insert(.archived) }
       if traits.contains(.replayed) { row.insert(.replayed) }
@@ -108,12 +114,14 @@ extension Judge {
   // MARK: Markers
 
   mutating func marker(_ post: Post, _ draft: MarkerDraft, _ writer: any StoreWriter) throws {
-    let reader = post.author
-    let peer = try reachable(draft.with, for: reader, writer)
+    var reader = post.author
+    var peer = try reachable(draft.with, for: reader, writer)
     // What is read in private does not reach the other side.
     if !draft.isPrivate {
       try checkBlocks(reader, resource: draft.stanza?.envelope.fromResource, peer, writer)
     }
+    reader = try known(reader, writer)
+    peer = try known(peer, writer)
     let (state, _) = try dialog(of: reader, and: peer, writer)
     guard let target = try resolve(draft.target, by: peer, in: state, for: reader, writer),
       case .message(let message) = target.fact
@@ -171,8 +179,9 @@ extension Judge {
     if let stanza, stanza.traits.contains(.archived) {
       archived = try self.archived(stanza.envelope, by: reader, at: .peer(peer), writer)
     }
-    var feeds = [FeedRow(user: reader.id, traits: archived.author ? [.mark, .archived] : [.mark])]
-    if !draft.isPrivate, peer.id != reader.id {
+    var feeds =
+      reader.realm.isRemote ? [] : [FeedRow(user: reader.id, traits: archived.author ? [.mark, .archived] : [.mark])]
+    if !draft.isPrivate, peer.id != reader.id, !peer.realm.isRemote {
       feeds.append(FeedRow(user: peer.id, traits: archived.peer ? [.mark, .archived, .inbound] : [.mark, .inbound]))
     }
     try writer.insert(entry, feeds: feeds, key: nil)

@@ -125,6 +125,16 @@ extension Judge {
     return (reference, state)
   }
 
+  /// The target's new state, as `resolve` found it.
+  func fold(
+    _ found: (reference: Reference, state: MessageState?), in dialog: DialogID, _ writer: any StoreWriter
+  ) throws {
+    guard let state = found.state else { return }
+    // Before: the state of a tombstone forgets what corrected it.
+    if let target = found.reference.outcome { try releaseBlobs(of: target, state, writer) }
+    try writer.put(state, of: found.reference.target, in: dialog)
+  }
+
   private static func author(of target: Entry, _ message: Message) -> JID? {
     guard let room = target.room else { return JID(target.author.address) }
     return try? JID(

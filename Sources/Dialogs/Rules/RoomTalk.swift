@@ -67,6 +67,9 @@ extension Judge {
       return settle(post, receipt)
     }
     try speaker.checkVoice()
+    var draft = draft
+    let blobs: Set<BlobID>
+    (draft.content, blobs) = try attached(draft.content, by: author, isApp: !isXMPP, writer)
     let mentions = try mentions(
       of: draft, by: author, as: speaker.affiliation, isApp: !isXMPP, in: state, writer)
     let found = try draft.reference.flatMap {
@@ -88,7 +91,8 @@ extension Judge {
       if speaker.affiliation.isMember { try count(author, in: state, writer) }
     }
     let entry = try insert(.message(message), by: author, in: state, key: draft.key, writer)
-    if let found, let state = found.state { try writer.put(state, of: found.reference.target, in: entry.dialog) }
+    try refer(to: blobs, by: entry, writer)
+    if let found { try fold(found, in: entry.dialog, writer) }
     try count(mentions, of: entry, found?.reference, resource: draft.envelope.fromResource, writer)
     tell(.entry(entry, author: session(of: post)))
     var receipt = Receipt(position: head)
@@ -249,19 +253,21 @@ extension Judge {
     if let receipt = try repeated(draft.key, by: author.party, in: dialog.dialog.id, writer) {
       return settle(post, receipt)
     }
+    let (content, blobs) = try attached(draft.content, by: author.party, isApp: false, writer)
     let found = try draft.reference.flatMap {
       try resolve(
-        $0, text: draft.content.text, mentions: [], id: draft.envelope.id, by: author.party, others: [target.party],
+        $0, text: content.text, mentions: [], id: draft.envelope.id, by: author.party, others: [target.party],
         in: dialog.dialog.id, realm: room.realm, mayModerate: false, isApp: false, writer)
     }
     var envelope = draft.envelope
     envelope.toResource = target.nick
     let entry = try insertMessage(
       from: author.party, at: .whisper(to: target.party, in: room, nick: author.nick), in: dialog,
-      content: draft.content, envelope: envelope,
+      content: content, envelope: envelope,
       // Nobody's list says that it is unread, and who is not there is not told later.
       traits: draft.traits.subtracting([.counts, .replayed]), key: draft.key, reference: found?.reference, writer)
-    if let found, let state = found.state { try writer.put(state, of: found.reference.target, in: entry.dialog) }
+    try refer(to: blobs, by: entry, writer)
+    if let found { try fold(found, in: entry.dialog, writer) }
     let own = session(of: post)
     tell(
       .whispered(

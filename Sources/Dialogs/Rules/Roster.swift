@@ -28,7 +28,7 @@ extension Judge {
     }
     let before = contact.subscription
     try record(ContactChange(contact: contact, removed: true, push: true), of: owner, by: post, writer)
-    showPresence(of: owner, to: contact.peer, before: before.from, after: false)
+    showPresence(of: owner, to: contact.address, before: before.from, after: false)
     // RFC 6121 2.5.2: the contact is told what ended.
     for act in before.removalActs {
       try receive(act, from: owner, at: address, stanza: nil, post, writer)
@@ -92,8 +92,8 @@ extension Judge {
     try reviewSubscriptions(of: contact.address, with: owner, writer)
   }
 
-  private mutating func showPresence(of user: Party, to viewer: UserID?, before: Bool, after: Bool) {
-    guard let viewer, before != after else { return }
+  private mutating func showPresence(of user: Party, to viewer: BareJID, before: Bool, after: Bool) {
+    guard before != after else { return }
     tell(.presence(of: user.id, to: viewer, available: after))
   }
 
@@ -103,10 +103,19 @@ extension Judge {
     _ post: Post, _ act: SubscriptionAct, to address: BareJID, stanza: [UInt8]?, _ writer: any StoreWriter
   ) throws {
     if address == post.author.address { return settle(post) }
-    guard realms.realm(domain: address.domain)?.id == post.author.realm else {
+    guard let realm = realms.realm(domain: address.domain, reachedFrom: post.author.realm),
+      !(realm.id.isRemote && post.author.realm.isRemote)
+    else {
       throw Problem(
         .foreign, "domain-not-served", "\(address.domain) is not served here, and this server does not federate.")
     }
+    // The author's side of it is kept by their own server.
+    if post.author.realm.isRemote {
+      try receive(act, from: post.author, at: address, stanza: stanza, post, writer)
+      return settle(post)
+    }
+    // Nothing waits for a server that is not there; what ends a subscription ends it here all the same.
+    if realm.id.isRemote, act == .subscribe { _ = try reachable(address, for: post.author, writer) }
     try send(act, from: post.author, to: address, stanza: stanza, post, writer)
     settle(post)
   }
@@ -126,9 +135,9 @@ extension Judge {
     }
     // Presence ends before "unsubscribed" and begins behind "subscribed"
     // (RFC 6121 3.2.2, 3.1.5).
-    if before.from { showPresence(of: owner, to: contact.peer, before: true, after: outcome.state.from) }
+    if before.from { showPresence(of: owner, to: contact.address, before: true, after: outcome.state.from) }
     if outcome.route { try receive(act, from: owner, at: address, stanza: stanza, post, writer) }
-    if !before.from { showPresence(of: owner, to: contact.peer, before: false, after: outcome.state.from) }
+    if !before.from { showPresence(of: owner, to: contact.address, before: false, after: outcome.state.from) }
   }
 
   /// RFC 6121 Appendix A.3: what the act does to the roster of its addressee.
@@ -136,8 +145,15 @@ extension Judge {
     _ act: SubscriptionAct, from sender: Party, at address: BareJID, stanza: [UInt8]?, _ post: Post,
     _ writer: any StoreWriter
   ) throws {
+    guard let realm = realms.realm(domain: address.domain, reachedFrom: sender.realm) else { return }
+    if realm.id.isRemote {
+      let passed = RelayedStanza(
+        name: .presence(act.name), from: sender, fromResource: nil, to: address, toResource: nil, id: nil,
+        extras: stanza ?? [])
+      return tell(.signal(.stanza(passed), nil, sender, .user(address, resource: nil)))
+    }
     // An unknown user and one who blocks the sender look alike: silence.
-    guard realms.realm(domain: address.domain)?.id == sender.realm,
+    guard
       let user = try user(address, writer), user.state == .active,
       try !isBlocked(sender, resource: nil, by: user.party, writer)
     else { return }
@@ -156,13 +172,13 @@ extension Judge {
         ContactChange(
           contact: contact, push: outcome.push, act: outcome.route ? act : nil, stanza: outcome.route ? stanza : nil),
         of: owner, by: nil, writer)
-      if before.from { showPresence(of: owner, to: sender.id, before: true, after: outcome.state.from) }
+      if before.from { showPresence(of: owner, to: sender.address, before: true, after: outcome.state.from) }
     }
     if let reply = outcome.autoReply {
       try receive(reply, from: owner, at: sender.address, stanza: nil, post, writer)
       // The owner's presence goes to whom it was just approved for, also where
       // the approval had been given before.
-      if reply == .subscribed { showPresence(of: owner, to: sender.id, before: false, after: true) }
+      if reply == .subscribed { showPresence(of: owner, to: sender.address, before: false, after: true) }
     }
   }
 
@@ -214,7 +230,7 @@ extension Judge {
       contact.subscription = Subscription.both.listed
       contact.request = nil
       try record(ContactChange(contact: contact, push: true), of: one, by: post, writer)
-      showPresence(of: one, to: other.id, before: before.from, after: true)
+      showPresence(of: one, to: other.address, before: before.from, after: true)
     }
     settle(post)
   }
@@ -266,10 +282,9 @@ extension Judge {
   private mutating func presence(
     of owner: Party, toThoseIn pattern: BlockPattern, available: Bool, _ writer: any StoreWriter
   ) throws {
-    guard let contact = try writer.contact(of: owner.id, pattern.jid.bare), contact.subscription.from,
-      let peer = contact.peer
+    guard let contact = try writer.contact(of: owner.id, pattern.jid.bare), contact.subscription.from
     else { return }
-    tell(.presence(of: owner.id, to: peer, available: available))
+    tell(.presence(of: owner.id, to: contact.address, available: available))
   }
 }
 

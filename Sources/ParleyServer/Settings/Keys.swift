@@ -2,9 +2,15 @@
 public struct Key: Hashable, Sendable {
   /// What a value looks like.
   public enum Kind: String, Sendable {
-    case domain, domains, path, host, port, flag, url, addresses, users, seconds, count, level
+    case domain, domains, path, host, port, flag, url, addresses, users, seconds, days, bytes, count, level
     /// A domain with `{domain}` in it.
     case template
+    /// Anything.
+    case text
+    /// A list of name and secret.
+    case components
+    /// Several; in the environment with commas between.
+    case list
   }
 
   /// When a changed value counts.
@@ -76,6 +82,20 @@ extension Key {
   static let tlsKey = Key("tls.key", .path, nil, .reload, "The certificate's private key as PEM.")
   static let roomsDomain = Key(
     "rooms.domain", .template, "conference.{domain}", .restart, "The domain of group rooms.")
+  static let uploadsDomain = Key(
+    "uploads.domain", .template, "upload.{domain}", .restart,
+    "The domain of the upload service, for XMPP; it needs no record in the DNS.")
+  static let uploadsBytes = Key(
+    "uploads.bytes", .bytes, "104857600", .restart, "Bytes of one file; 0: no files are taken.")
+  static let uploadsUserBytes = Key(
+    "uploads.user_bytes", .bytes, "1073741824", .restart, "Bytes of all files of one user.")
+  static let uploadsUserDayBytes = Key(
+    "uploads.user_day_bytes", .bytes, "536870912", .restart, "Bytes that one user may upload within a day.")
+  static let uploadsDays = Key(
+    "uploads.days", .days, "365", .restart, "Days that files are kept; 0: for ever.")
+  static let uploadsEndWithMessages = Key(
+    "uploads.end_with_messages", .flag, "true", .restart,
+    "Whether a file goes when the last message with it is taken back.")
   static let registration = Key(
     "registration", .flag, "false", .restart, "Whether strangers may make accounts (in-band and POST /v1/users).")
   static let admins = Key(
@@ -83,6 +103,25 @@ extension Key {
     "Users who may look after the server with their XMPP client (XEP-0133): addresses with commas between, or a list.")
   static let resumeSeconds = Key(
     "resume.seconds", .seconds, "300", .restart, "How long a lost XMPP session may be resumed; 0: not at all.")
+  static let components = Key(
+    "components", .components, nil, .restart,
+    "Components (XEP-0114): a list of name and secret; in the environment name=secret with commas between.")
+  static let componentHost = Key(
+    "component.host", .host, "127.0.0.1", .restart, "Where components connect to, without TLS.")
+  static let componentPort = Key(
+    "component.port", .port, "5347", .restart, "Where components connect to; closed where there are none.")
+  static let turnServers = Key(
+    "turn.servers", .list, nil, .restart,
+    "STUN and TURN servers that clients are told of: URIs such as turn:relay.example.org:3478?transport=udp.")
+  static let turnSecret = Key(
+    "turn.secret", .text, nil, .restart, secret: true,
+    "Shared with the TURN servers: what coturn calls static-auth-secret.")
+  static let turnSeconds = Key(
+    "turn.seconds", .seconds, "86400", .restart, "How long the credentials for a TURN server count.")
+  /// The roles of XEP-0157.
+  static let contacts = ["abuse", "admin", "feedback", "sales", "security", "status", "support"].map { role in
+    Key("contact.\(role)", .list, nil, .restart, "URIs to reach the server's people at: \(role).")
+  }
   static let adminSocket = Key(
     "admin.socket", .path, nil, .restart, "The Unix socket of the admin commands; <data>/admin.sock by default.")
   static let logLevel = Key(
@@ -91,14 +130,19 @@ extension Key {
     "threads", .count, nil, .restart, "Threads for connections; by default one per core the process may use.")
 
   /// The order of the reference file.
-  public static let all: [Key] = [
-    domain, domains, data, xmppHost, xmppPort, xmppTLSPort, xmppPlaintext, httpHost, httpPort, httpURL,
-    httpAddresses, httpsHost, httpsPort, tlsCertificate, tlsKey, roomsDomain, registration, admins, resumeSeconds,
-    adminSocket, logLevel, threads,
-  ]
+  public static let all: [Key] =
+    [
+      domain, domains, data, xmppHost, xmppPort, xmppTLSPort, xmppPlaintext, httpHost, httpPort, httpURL,
+      httpAddresses, httpsHost, httpsPort, tlsCertificate, tlsKey, roomsDomain, uploadsDomain, uploadsBytes,
+      uploadsUserBytes, uploadsUserDayBytes, uploadsDays, uploadsEndWithMessages, registration, admins, resumeSeconds,
+      components, componentHost, componentPort, turnServers, turnSecret, turnSeconds,
+    ] + contacts + [adminSocket, logLevel, threads]
 
   /// The fields of one element of `domains`.
-  static let domainFields = ["name", "rooms", "certificate", "key"]
+  static let domainFields = ["name", "rooms", "uploads", "certificate", "key"]
+
+  /// The fields of one element of `components`.
+  static let componentFields = ["name", "secret"]
 
   static func named(_ name: String) -> Key? { all.first { $0.name == name } }
 }

@@ -5,7 +5,7 @@ struct RawSettings {
     var origin: Origin
   }
 
-  /// One element of `domains`: its fields by name.
+  /// One element of `domains` or `components`: its fields by name.
   struct DomainEntry: Hashable {
     var fields: [String: Value]
     var origin: Origin
@@ -13,6 +13,7 @@ struct RawSettings {
 
   private(set) var values: [String: Value] = [:]
   var domains: [DomainEntry] = []
+  var components: [DomainEntry] = []
   var mistakes: [Mistake] = []
 
   /// Empty text unsets: `PARLEY_TLS_KEY=` is how a container's settings say "none".
@@ -21,7 +22,13 @@ struct RawSettings {
       mistakes.append(Self.unknown(name, origin))
       return
     }
-    if key.kind == .domains {
+    if key.kind == .components {
+      components = text.split(separator: ",").map { part in
+        let halves = part.split(separator: "=", maxSplits: 1).map { Value(text: $0.trimmed, origin: origin) }
+        return DomainEntry(
+          fields: Dictionary(uniqueKeysWithValues: zip(Key.componentFields, halves)), origin: origin)
+      }
+    } else if key.kind == .domains {
       domains = text.split(separator: ",").map { part in
         let name = part.trimmed
         return DomainEntry(fields: ["name": Value(text: name, origin: origin)], origin: origin)

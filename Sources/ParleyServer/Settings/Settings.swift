@@ -1,4 +1,5 @@
 public import Addresses
+public import Dialogs
 public import Logging
 import NIOCore
 
@@ -11,6 +12,8 @@ public struct Settings: Hashable, Sendable {
     public let name: String
     /// The domain of its rooms.
     public let rooms: String
+    /// The domain of its upload service.
+    public let uploads: String
     /// nil: the server's own.
     public let certificate: CertificateFiles?
   }
@@ -19,6 +22,25 @@ public struct Settings: Hashable, Sendable {
   public struct CertificateFiles: Hashable, Sendable {
     public let chain: String
     public let key: String
+  }
+
+  /// What files are taken, and for how long.
+  public struct Uploads: Hashable, Sendable {
+    public let bytesMax: Int64
+    public let userBytesMax: Int64
+    public let userDayBytesMax: Int64
+    /// nil: for ever.
+    public let lifetime: Duration?
+    public let endWithMessages: Bool
+  }
+
+  /// A program beside the server that has users of its own (XEP-0114).
+  public struct Component: Hashable, Sendable {
+    /// In normal form.
+    public let name: String
+    public let secret: String
+    /// The domain whose users it belongs to: the longest of which `name` is a subdomain, else the first.
+    public let home: String
   }
 
   /// An address and a port to listen on; port 0: not at all.
@@ -48,11 +70,20 @@ public struct Settings: Hashable, Sendable {
   public let addresses: [String]
   /// nil: self-signed.
   public let certificate: CertificateFiles?
+  /// nil: no files are taken.
+  public let uploads: Uploads?
   public let allowsRegistration: Bool
   /// Who may look after the whole server in band.
   public let admins: Set<BareJID>
   /// How long a lost XMPP session may be resumed.
   public let resumeWindow: Duration
+  public let components: [Component]
+  /// Where components connect to.
+  public let component: Endpoint
+  /// STUN and TURN beside this server.
+  public let services: ExternalServices
+  /// Whom to write to about the server: URIs by role.
+  public let contacts: [String: [String]]
   /// The Unix socket of the admin commands, from the root.
   public let adminSocket: String
   public let logLevel: Logger.Level
@@ -119,8 +150,8 @@ extension Settings {
 
 /// Turns what was written into what is meant; gathers what cannot be.
 struct SettingsReader {
-  private let raw: RawSettings
-  private(set) var mistakes: [Mistake]
+  let raw: RawSettings
+  var mistakes: [Mistake]
   private var effective: [String: Settings.Effective] = [:]
 
   init(_ raw: RawSettings) {
@@ -140,8 +171,13 @@ struct SettingsReader {
     }
     let http = Settings.Endpoint(host: host(.httpHost), port: port(.httpPort))
     let https = Settings.Endpoint(host: host(.httpsHost), port: port(.httpsPort))
-    checkPorts([(.xmppPort, xmpp), (.xmppTLSPort, xmppTLS), (.httpPort, http), (.httpsPort, https)])
     let domains = readDomains()
+    let components = readComponents(domains)
+    let componentPort = port(.componentPort)
+    let component = Settings.Endpoint(host: host(.componentHost), port: components.isEmpty ? 0 : componentPort)
+    checkPorts([
+      (.xmppPort, xmpp), (.xmppTLSPort, xmppTLS), (.httpPort, http), (.httpsPort, https), (.componentPort, component),
+    ])
     let settings = Settings(
       domains: domains,
       data: data,
@@ -151,9 +187,13 @@ struct SettingsReader {
       isPublicURLDerived: raw.values[Key.httpURL.name] == nil,
       addresses: addresses(),
       certificate: certificateFiles(),
+      uploads: uploads(),
       allowsRegistration: flag(.registration),
       admins: addresses(.admins, among: domains),
       resumeWindow: .seconds(number(.resumeSeconds, 0...ServerLimits.resumeSecondsMax, "seconds")),
+      components: components, component: component,
+      services: externalServices(),
+      contacts: contacts(),
       adminSocket: adminSocket(data: data),
       logLevel: level(.logLevel),
       threads: threads(),
@@ -165,21 +205,21 @@ struct SettingsReader {
   // MARK: Single values
 
   /// The text of a key that has one, written or by default.
-  private mutating func text(_ key: Key) -> String {
+  mutating func text(_ key: Key) -> String {
     let value = raw.values[key.name]
     let text = value?.text ?? key.fallback ?? ""
     note(key, text, value?.origin ?? .standard)
     return text
   }
 
-  private mutating func note(_ key: Key, _ text: String, _ origin: Origin) {
+  mutating func note(_ key: Key, _ text: String, _ origin: Origin) {
     effective[key.name] = Settings.Effective(key: key.name, value: Self.shown(key, text), origin: origin.description)
   }
 
   /// What may be shown of a value.
   static func shown(_ key: Key, _ text: String) -> String { key.isSecret && !text.isEmpty ? "********" : text }
 
-  private mutating func mistake(_ key: Key, _ text: String) {
+  mutating func mistake(_ key: Key, _ text: String) {
     let value = raw.values[key.name]
     mistakes.append(
       Mistake(
@@ -187,7 +227,7 @@ struct SettingsReader {
         text))
   }
 
-  private mutating func number(_ key: Key, _ range: ClosedRange<Int>, _ what: String) -> Int {
+  mutating func number(_ key: Key, _ range: ClosedRange<Int>, _ what: String) -> Int {
     let written = text(key)
     guard let number = Int(written), range.contains(number) else {
       mistake(key, "\(what): a whole number from \(range.lowerBound) to \(range.upperBound) is expected")
@@ -259,6 +299,20 @@ struct SettingsReader {
       return count
     }
     return number(.threads, 1...ServerLimits.threadsMax, "threads")
+  }
+
+  private mutating func uploads() -> Settings.Uploads? {
+    let bytes = number(.uploadsBytes, 0...ServerLimits.uploadBytesMax, "bytes")
+    let userBytes = number(.uploadsUserBytes, 0...Int.max, "bytes")
+    let dayBytes = number(.uploadsUserDayBytes, 0...Int.max, "bytes")
+    let days = number(.uploadsDays, 0...ServerLimits.uploadDaysMax, "days")
+    let endWithMessages = flag(.uploadsEndWithMessages)
+    if bytes == 0 { return nil }
+    if userBytes < bytes { mistake(.uploadsUserBytes, "one file of uploads.bytes is larger") }
+    if dayBytes < bytes { mistake(.uploadsUserDayBytes, "one file of uploads.bytes is larger") }
+    return Settings.Uploads(
+      bytesMax: Int64(bytes), userBytesMax: Int64(userBytes), userDayBytesMax: Int64(dayBytes),
+      lifetime: days == 0 ? nil : .seconds(days * 86_400), endWithMessages: endWithMessages)
   }
 
   private mutating func adminSocket(data: String) -> String {
@@ -342,6 +396,7 @@ struct SettingsReader {
 
   private mutating func readDomains() -> [Settings.Domain] {
     let template = text(.roomsDomain)
+    let uploadsTemplate = text(.uploadsDomain)
     let firstName = text(.domain)
     var entries = raw.domains
     // The first domain may have an element of its own in the list, for its certificate.
@@ -376,9 +431,17 @@ struct SettingsReader {
         continue
       }
       let domain = Settings.Domain(
-        name: name, rooms: roomsDomain(of: name, entry, template, alone: entries.isEmpty),
+        name: name, rooms: subdomain(of: name, entry, "rooms", .roomsDomain, template, "conference"),
+        uploads: subdomain(of: name, entry, "uploads", .uploadsDomain, uploadsTemplate, "upload"),
         certificate: domainCertificate(entry))
-      let taken = domains.flatMap { [$0.name, $0.rooms] }
+      let taken = domains.flatMap { [$0.name, $0.rooms, $0.uploads] }
+      if !taken.contains(name), taken.contains(domain.uploads) || [name, domain.rooms].contains(domain.uploads) {
+        mistakes.append(
+          Mistake(
+            key: Key.uploadsDomain.name, value: domain.uploads,
+            origin: entry.fields["uploads"]?.origin ?? raw.values[Key.uploadsDomain.name]?.origin ?? .standard,
+            "the domain is already in use here"))
+      }
       if taken.contains(name) || taken.contains(domain.rooms) || domain.rooms == name {
         let isName = taken.contains(name)
         mistakes.append(
@@ -393,18 +456,20 @@ struct SettingsReader {
     return domains
   }
 
-  private mutating func roomsDomain(
-    of name: String, _ entry: RawSettings.DomainEntry, _ template: String, alone: Bool
+  /// A service's domain: written with the domain, or made from the template.
+  private mutating func subdomain(
+    of name: String, _ entry: RawSettings.DomainEntry, _ field: String, _ key: Key, _ template: String,
+    _ fallback: String
   ) -> String {
-    let written = entry.fields["rooms"]
+    let written = entry.fields[field]
     let text = written?.text ?? template.replacing("{domain}", with: name)
     if let domain = Host.domain(text) { return domain }
     mistakes.append(
       Mistake(
-        key: written == nil ? Key.roomsDomain.name : "domains.rooms", value: written?.text ?? template,
-        origin: written?.origin ?? raw.values[Key.roomsDomain.name]?.origin ?? .standard,
+        key: written == nil ? key.name : "domains.\(field)", value: written?.text ?? template,
+        origin: written?.origin ?? raw.values[key.name]?.origin ?? .standard,
         "a domain name is expected; {domain} stands for the domain"))
-    return "conference." + name
+    return "\(fallback).\(name)"
   }
 
   private mutating func domainCertificate(_ entry: RawSettings.DomainEntry) -> Settings.CertificateFiles? {

@@ -49,9 +49,16 @@ enum SettingsFile {
       }
       let name = prefix + part
       if name == Key.domains.name, let list = value.sequence {
-        readDomains(list, path: path, into: &settings)
-      } else if Key.named(name)?.kind == .users, let list = value.sequence {
-        settings.set(name, list.map { $0.scalar?.string ?? "" }.joined(separator: ","), origin)
+        settings.domains = readEntries(list, Key.domains, Key.domainFields, path: path, into: &settings)
+      } else if name == Key.components.name, let list = value.sequence {
+        settings.components = readEntries(list, Key.components, Key.componentFields, path: path, into: &settings)
+      } else if let kind = Key.named(name)?.kind, kind == .list || kind == .users, let list = value.sequence {
+        let texts = list.compactMap(\.scalar?.string)
+        if texts.count == list.count {
+          settings.set(name, texts.joined(separator: ", "), origin)
+        } else {
+          settings.mistakes.append(Mistake(key: name, origin: origin, "a list of plain texts is expected here"))
+        }
       } else if let inner = value.mapping {
         if Key.named(name) != nil {
           settings.mistakes.append(Mistake(key: name, origin: origin, "one value is expected here, not a map"))
@@ -68,8 +75,10 @@ enum SettingsFile {
     }
   }
 
-  private static func readDomains(_ list: Node.Sequence, path: String, into settings: inout RawSettings) {
-    settings.domains = []
+  private static func readEntries(
+    _ list: Node.Sequence, _ key: Key, _ fields: [String], path: String, into settings: inout RawSettings
+  ) -> [RawSettings.DomainEntry] {
+    var entries: [RawSettings.DomainEntry] = []
     for node in list {
       let origin = Origin.file(path, line: node.mark?.line)
       var entry = RawSettings.DomainEntry(fields: [:], origin: origin)
@@ -79,27 +88,28 @@ enum SettingsFile {
         for (keyNode, value) in mapping {
           let name = keyNode.scalar?.string ?? ""
           let origin = Origin.file(path, line: keyNode.mark?.line)
-          if !Key.domainFields.contains(name) {
-            let near = Nearest.name(to: name, among: Key.domainFields)
+          if !fields.contains(name) {
+            let near = Nearest.name(to: name, among: fields)
             settings.mistakes.append(
               Mistake(
-                key: "domains.\(name)", origin: origin, "there is no such key\(RawSettings.suggestion(near))"))
+                key: "\(key.name).\(name)", origin: origin, "there is no such key\(RawSettings.suggestion(near))"))
           } else if let scalar = value.scalar {
             if !isNull(value), !scalar.string.isEmpty {
               entry.fields[name] = RawSettings.Value(text: scalar.string, origin: origin)
             }
           } else {
             settings.mistakes.append(
-              Mistake(key: "domains.\(name)", origin: origin, "one value is expected here"))
+              Mistake(key: "\(key.name).\(name)", origin: origin, "one value is expected here"))
           }
         }
       } else {
         settings.mistakes.append(
-          Mistake(key: "domains", origin: origin, "a name or a map of \(Key.domainFields.joined(separator: ", "))"))
+          Mistake(key: key.name, origin: origin, "a name or a map of \(fields.joined(separator: ", "))"))
         continue
       }
-      settings.domains.append(entry)
+      entries.append(entry)
     }
+    return entries
   }
 
   private static func isNull(_ node: Node) -> Bool {

@@ -9,7 +9,7 @@ struct Migration: Sendable {
   let sql: String
 
   static let all: [Migration] = [
-    .log, .rooms, .states, .pep, .whispers, .mentions, .kicks, .clients, .nodePeople, .search, .realmVault,
+    .log, .rooms, .states, .pep, .whispers, .mentions, .kicks, .clients, .blobs, .nodePeople, .search, .realmVault,
   ]
 
   /// As the database's own record names it.

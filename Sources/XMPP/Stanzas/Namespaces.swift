@@ -88,6 +88,8 @@ public enum NS {
   public static let fallback: StaticString = "urn:xmpp:fallback:0"
   /// XEP-0484.
   public static let fast: StaticString = "urn:xmpp:fast:0"
+  /// XEP-0446.
+  public static let fileMetadata: StaticString = "urn:xmpp:file:metadata:0"
   /// XEP-0297.
   public static let forward: StaticString = "urn:xmpp:forward:0"
   /// RFC 7395 3.3.2.
@@ -238,6 +240,8 @@ public enum NS {
   public static let tls: StaticString = "urn:ietf:params:xml:ns:xmpp-tls"
   /// XEP-0363.
   public static let upload: StaticString = "urn:xmpp:http:upload:0"
+  /// XEP-0363 6.
+  public static let uploadPurpose: StaticString = "urn:xmpp:http:upload:purpose:0"
   /// XEP-0054.
   public static let vCard: StaticString = "vcard-temp"
   /// XEP-0292.

@@ -79,13 +79,23 @@ public struct StreamResponse: Sendable, Equatable {
   public var language: String
   /// Whether the client speaks XMPP 1.0: `version` is left out for others (RFC 6120 4.7.5 rule 4).
   public var isVersioned: Bool
+  /// The content namespace (RFC 6120 4.8.2).
+  public var content: StaticString
 
-  public init(from: String, to: String?, id: String, language: String, isVersioned: Bool) {
+  public init(
+    from: String, to: String?, id: String, language: String, isVersioned: Bool, content: StaticString = NS.client
+  ) {
     self.from = from
     self.to = to
     self.id = id
     self.language = language
     self.isVersioned = isVersioned
+    self.content = content
+  }
+
+  public static func == (a: Self, b: Self) -> Bool {
+    a.from == b.from && a.to == b.to && a.id == b.id && a.language == b.language && a.isVersioned == b.isVersioned
+      && String(describing: a.content) == String(describing: b.content)
   }
 
   /// Writes the header: for a document with its XML declaration and left open, for messages as `<open/>`.
@@ -101,8 +111,9 @@ public struct StreamResponse: Sendable, Equatable {
       writer.attribute("xml:lang", language)
       writer.close()
     case .document:
-      writer.raw(
-        "<?xml version='1.0'?><stream:stream xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'")
+      writer.raw("<?xml version='1.0'?><stream:stream xmlns='")
+      writer.raw(content)
+      writer.raw("' xmlns:stream='http://etherx.jabber.org/streams'")
       attribute(" from='", from, &writer)
       if let to { attribute(" to='", to, &writer) }
       attribute(" id='", id, &writer)

@@ -82,8 +82,11 @@ struct Disco: Feature {
       if node == "\(NS.commands)" { return AdHocCommands.items(turn) }
       throw StanzaError(.itemNotFound, "there is no such node")
     }
-    let rooms = turn.parley.realm(domain: turn.to?.domain ?? turn.party.address.domain)?.rooms
-    turn.reply { writeItems(rooms.map { [$0] } ?? [], into: &$0) }
+    let domain = turn.to?.domain ?? turn.party.address.domain
+    let realm = turn.parley.realm(domain: domain)
+    let services = [realm?.rooms, turn.session.house.options.uploads[domain]].compactMap { $0 }
+    let components = realm.map { turn.parley.remotes(of: $0.id).map(\.domain) } ?? []
+    turn.reply { writeItems(services + components, into: &$0) }
   }
 
   private static func itemsOfUser(_ turn: Turn, _ query: Element) throws(StanzaError) { itemsOfAccount(turn, query) }
@@ -145,6 +148,6 @@ extension FeatureTable {
       identities: (identities[target] ?? []).map {
         Capabilities.Identity(category: $0.category, type: $0.type, name: $0.name)
       },
-      features: (advertised[target] ?? []).filter { seen.insert($0).inserted })
+      features: (advertised[target] ?? []).filter { seen.insert($0).inserted }, forms: forms[target] ?? [])
   }
 }

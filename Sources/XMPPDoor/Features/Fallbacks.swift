@@ -5,7 +5,8 @@ import XMPP
 /// what answers what, so they are shown an answer without its quote; XMPP clients get
 /// it as it was sent.
 struct Fallbacks: Feature {
-  static let xep = XEP(428, "0.2.1", "Fallback Indication", note: "quotes of replies, which apps are not shown")
+  static let xep = XEP(
+    428, "0.2.1", "Fallback Indication", note: "quotes of replies and addresses of files, which apps are not shown")
 
   private static let fallback = Name("fallback", NS.fallback)
   private static let body = Name("body", NS.fallback)
@@ -14,8 +15,13 @@ struct Fallbacks: Feature {
 
   func register(in table: inout FeatureTable) {
     table.read(Self.fallback) { element, draft in
-      guard element.has("for", equalTo: NS.reply) else { return }
+      let isFile = element.has("for", equalTo: NS.sfs)
+      guard isFile || element.has("for", equalTo: NS.reply) else { return }
       for child in element.children where child.is(Self.body) && draft.fallbacks.count < Self.rangesMax {
+        if isFile, child["start"] == nil, child["end"] == nil {
+          draft.fallbacks.append(0..<Int.max)
+          continue
+        }
         // Without bounds it is the whole body, which then says nothing else.
         guard let start = child["start"].flatMap({ Int($0) }), let end = child["end"].flatMap({ Int($0) }),
           start >= 0, start < end
@@ -29,6 +35,19 @@ struct Fallbacks: Feature {
   static func write(for namespace: StaticString, into writer: inout ElementWriter) {
     writer.open(fallback)
     writer.attribute("for", namespace)
+    writer.close()
+  }
+
+  /// A part of the body does; nil: all of it, said with `<body/>` as XEP-0447 2.1 has it.
+  static func write(for namespace: StaticString, range: Range<Int>?, into writer: inout ElementWriter) {
+    writer.open(fallback)
+    writer.attribute("for", namespace)
+    writer.open(body)
+    if let range {
+      writer.attribute("start", range.lowerBound)
+      writer.attribute("end", range.upperBound)
+    }
+    writer.close()
     writer.close()
   }
 }

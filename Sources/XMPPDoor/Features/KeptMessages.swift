@@ -13,14 +13,12 @@ struct KeptMessages: Feature {
 
   /// XEPs whose messages are stored without a body and passed on.
   static let passedOn: [XEP] = [
-    XEP(66, "1.5", "Out of Band Data", note: "links in messages (3)"),
     XEP(353, "0.8.0", "Jingle Message Initiation"),
     XEP(373, "0.7.0", "OpenPGP for XMPP"),
     XEP(380, "0.4.0", "Explicit Message Encryption"),
     XEP(
       384, "0.9.1", "OMEMO Encryption",
       note: "messages, also in the namespace before 0.4; device lists and bundles are nodes of XEP-0163"),
-    XEP(447, "0.3.1", "Stateless file sharing"),
     XEP(482, "0.1.0", "Call Invites"),
   ]
 
@@ -28,8 +26,7 @@ struct KeptMessages: Feature {
     let kept: [Name] = [
       // RFC 6121 5.2.4.
       .subject,
-      Name("x", NS.oob),
-      Name("file-sharing", NS.sfs),
+      // Where a file is, told later (XEP-0447).
       Name("sources", NS.sfs),
     ]
     for name in kept { table.read(name) { _, draft in draft.isKept = true } }

@@ -53,6 +53,22 @@ struct StanzaIDs: Feature {
     return child.is(DisplayedElement.displayed)
   }
 
+  /// The same of what another server says: it has ids, delays and rooms of its own, and none of ours.
+  static func isForged(_ child: Element, domain: String, sender: String) -> Bool {
+    let attribute: StaticString
+    if child.is(.stanzaID) {
+      attribute = "by"
+    } else if child.is(.delay) {
+      attribute = "from"
+    } else {
+      return child.is(DisplayedElement.displayed)
+    }
+    return child.withAttribute(attribute) { bytes in
+      guard let jid = JID(parsing: bytes) else { return true }
+      return jid.domain != sender && isOurs(jid, domain)
+    } ?? child.is(.stanzaID)
+  }
+
   private static func isOurs(_ bytes: UnsafeRawBufferPointer, _ domain: String) -> Bool {
     guard let jid = JID(parsing: bytes) else { return true }
     return isOurs(jid, domain)

@@ -157,12 +157,11 @@ enum RoomInbound {
   private static func said(
     _ turn: Turn, _ draft: Draft, _ type: Envelope.MessageType, _ extras: [UInt8]
   ) -> RoomMessageDraft {
-    let text = draft.text
-    let kind: Content.Kind = draft.kind == .encrypted ? .encrypted : text.isEmpty ? .none : .text
+    let content = draft.content(extras, turn.parley.blobs?.policy.links)
     var traits: Message.Traits = draft.isTransient ? [.transient] : [.archived]
     if draft.isMarkable { traits.insert(.markable) }
     if draft.isUncopied { traits.insert(.uncopied) }
-    if kind != .none { traits.insert(.counts) }
+    if content.kind != .none { traits.insert(.counts) }
     var key: RepeatKey?
     if let id = draft.originID ?? turn.stanza.id, id.utf8.count <= StanzaIDs.idBytesMax {
       var digest = Digest64()
@@ -170,8 +169,7 @@ enum RoomInbound {
       key = RepeatKey(rule: .xmpp, id: id, bodyHash: digest.finish())
     }
     return RoomMessageDraft(
-      content: Content(kind: kind, text: text, extras: extras), envelope: envelope(turn, type), traits: traits,
-      key: key,
+      content: content, envelope: envelope(turn, type), traits: traits, key: key,
       reference: draft.reference, mentions: draft.textMentions)
   }
 

@@ -37,6 +37,10 @@ struct Draft {
   var answer: AuthorizationForm?
   /// What the sender's clients have displayed of this chat (XEP-0490 5.1).
   var displayed: Displayed?
+  /// Files with what is known of them (XEP-0447).
+  var files: [Attachment] = []
+  /// An address beside the message (XEP-0066).
+  var address: String?
   /// XEP-0359.
   var originID: String?
   /// The number of children that no reader and no rule above accounts for.
@@ -44,6 +48,11 @@ struct Draft {
 }
 
 extension Draft {
+  /// It says something; what does not may still be a marker.
+  var isSaid: Bool { body != nil || isKept || kind == .encrypted }
+  /// It goes into the log; all else is passed on.
+  var isPosted: Bool { (isSaid || marker != nil) && !isUnstored }
+
   /// What an app shows: the body without its fallbacks. One that is all fallback is
   /// shown whole, so that nothing said is lost where it stands in for nothing.
   var text: String {
@@ -51,6 +60,35 @@ extension Draft {
     var text = ""
     for (place, character) in body.unicodeScalars.enumerated()
     where !fallbacks.contains(where: { $0.contains(place) }) { text.unicodeScalars.append(character) }
-    return text.allSatisfy(\.isWhitespace) ? body : text
+    if !text.allSatisfy(\.isWhitespace) { return text }
+    return files.isEmpty ? body : ""
+  }
+
+  /// What is said, with the files that it brings: those that it names as files, or the one that its whole body is the
+  /// address of.
+  func content(_ extras: [UInt8], _ links: BlobLinks?) -> Content {
+    var content = Content(kind: kind, text: text, extras: extras, attachments: files)
+    if kind == .encrypted { return content }
+    if files.isEmpty {
+      let said = content.text.trimmingPrefix(while: \.isWhitespace)
+      let isOurs = links?.id(in: said) != nil && FileSharing.isUsable(String(said))
+      if !said.isEmpty, address.map({ $0 == said }) ?? isOurs {
+        content.attachments = [Attachment(blob: nil, url: String(said))]
+        content.text = ""
+      } else if let address, links?.id(in: address) != nil {
+        // It says more: a text that names a file.
+        content.attachments = [Attachment(blob: nil, url: address)]
+        content.kind = .text
+      }
+    }
+    // Some name the file and do not say that the body is there for others.
+    if files.contains(where: { $0.url == content.text }) { content.text = "" }
+    for index in content.attachments.indices {
+      content.attachments[index].blob = links?.id(in: content.attachments[index].url)
+    }
+    if content.kind == .none {
+      content.kind = !content.attachments.isEmpty ? .file : content.text.isEmpty ? .none : .text
+    }
+    return content
   }
 }

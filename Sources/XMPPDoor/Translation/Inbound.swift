@@ -16,7 +16,7 @@ enum Inbound {
     // RFC 6121 8.1: without an address it is for the account itself.
     let to = turn.to ?? JID(session.party.address)
     let type = stanza.messageType
-    guard to.local != nil || session.isRooms(to.domain) else {
+    guard to.local != nil || session.isRooms(to.domain) || session.isRemote(to.domain) else {
       session.management.handledUnlessPost()
       if type == .error { return }
       throw elsewhere(to, session)
@@ -27,14 +27,7 @@ enum Inbound {
       if type == .error { return }
       throw elsewhere(to, session)
     }
-    var draft = Draft()
-    for child in stanza.element.children {
-      if child.is(.body) {
-        if draft.body == nil || child.language == nil { draft.body = child.text }
-      } else {
-        try session.house.table.read(child, into: &draft)
-      }
-    }
+    let draft = try draft(of: stanza, session.house.table)
     if let answer = draft.answer, type != .error, to == JID(session.party.address) {
       session.management.handledUnlessPost()
       return PEP.answer(turn, answer)
@@ -45,6 +38,8 @@ enum Inbound {
       return relay(turn, to, draft)
     case .groupchat:
       session.management.handledUnlessPost()
+      // A room that lives elsewhere, and is none of ours.
+      if session.isRemote(to.domain) { return relay(turn, to, draft) }
       throw StanzaError(.serviceUnavailable, "there is no room at this address")
     case .headline:
       session.management.handledUnlessPost()
@@ -53,36 +48,50 @@ enum Inbound {
     }
     // Behind the message, whatever becomes of it.
     defer { DisplayedSync.assist(draft, in: to, turn) }
-    let isSaid = draft.body != nil || draft.isKept || draft.kind == .encrypted
-    guard (isSaid || draft.marker != nil) && !draft.isUnstored else {
+    guard draft.isPosted else {
       session.management.handledUnlessPost()
       return relay(turn, to, draft)
     }
+    let intent = post(
+      stanza, draft, from: session.jid.resource, to: to, extras: extras(of: stanza, session), session.parley)
+    session.post(intent, numbered: true) { result in
+      if case .failure(let problem) = result { turn.fail(problem) }
+    }
+  }
 
+  /// What the children of a message make of it.
+  static func draft(of stanza: Stanza, _ table: FeatureTable) throws(StanzaError) -> Draft {
+    var draft = Draft()
+    for child in stanza.element.children {
+      if child.is(.body) {
+        if draft.body == nil || child.language == nil { draft.body = child.text }
+      } else {
+        try table.read(child, into: &draft)
+      }
+    }
+    return draft
+  }
+
+  /// A message or marker of type chat or normal that is to be an entry.
+  static func post(
+    _ stanza: Stanza, _ draft: Draft, from resource: String?, to: JID, extras: [UInt8], _ parley: Parley
+  ) -> Intent {
     let id = stanza.id
     let envelope = Envelope(
-      type: type == .chat ? .chat : .normal, fromResource: session.jid.resource, toResource: to.resource, id: id,
+      type: stanza.messageType == .chat ? .chat : .normal, fromResource: resource, toResource: to.resource, id: id,
       language: stanza.language)
-    let extras = extras(of: stanza, session)
     var traits: Message.Traits = draft.isTransient ? [.transient] : [.archived]
     if draft.isUncopied { traits.insert(.uncopied) }
     if draft.isMarkable { traits.insert(.markable) }
     if draft.wantsReceipt { traits.insert(.receipted) }
-    let text = draft.text
-    let kind: Content.Kind = draft.kind == .encrypted ? .encrypted : text.isEmpty ? .none : .text
-    if kind != .none { traits.formUnion([.counts, .replayed]) }
-    let content = Content(kind: kind, text: text, extras: extras)
+    let content = draft.content(extras, parley.blobs?.policy.links)
+    if content.kind != .none { traits.formUnion([.counts, .replayed]) }
 
-    if let marker = draft.marker, !isSaid {
+    if let marker = draft.marker, !draft.isSaid {
       if marker.kind == .delivered { traits.remove(.archived) }
-      return session.post(
-        .marker(
-          MarkerDraft(
-            with: to.bare, kind: marker.kind, target: .stanza(marker.id), stanza: (content, envelope, traits))),
-        numbered: true
-      ) { result in
-        if case .failure(let problem) = result { turn.fail(problem) }
-      }
+      return .marker(
+        MarkerDraft(
+          with: to.bare, kind: marker.kind, target: .stanza(marker.id), stanza: (content, envelope, traits)))
     }
 
     var key: RepeatKey?
@@ -91,15 +100,10 @@ enum Inbound {
       extras.withUnsafeBytes { digest.combine($0) }
       key = RepeatKey(rule: .xmpp, id: id, bodyHash: digest.finish())
     }
-    session.post(
-      .message(
-        MessageDraft(
-          to: to.bare, content: content, envelope: envelope, traits: traits, key: key, reference: draft.reference,
-          mentions: draft.textMentions)),
-      numbered: true
-    ) { result in
-      if case .failure(let problem) = result { turn.fail(problem) }
-    }
+    return .message(
+      MessageDraft(
+        to: to.bare, content: content, envelope: envelope, traits: traits, key: key, reference: draft.reference,
+        mentions: draft.textMentions))
   }
 
   /// The children as they will be written again, without what only a server
@@ -118,14 +122,7 @@ enum Inbound {
   private static func relay(_ turn: Turn, _ to: JID, _ draft: Draft) {
     let session = turn.session
     let stanza = turn.stanza
-    let type: Envelope.MessageType =
-      switch stanza.messageType {
-      case .normal: .normal
-      case .chat: .chat
-      case .groupchat: .groupchat
-      case .headline: .headline
-      case .error: .error
-      }
+    let type = Envelope.MessageType(stanza.messageType)
     if type != .error, let card = session.card, !card.blocks.isEmpty, card.blocks(to) {
       return turn.fail(Problem(.blocked, "you-block-this-user", "You have blocked this user."))
     }
@@ -133,7 +130,9 @@ enum Inbound {
       name: .message(type), from: session.party, fromResource: session.jid.resource, to: to.bare,
       toResource: to.resource, id: stanza.id, language: stanza.language, extras: extras(of: stanza, session),
       typing: draft.typing, isPrivate: draft.isUncopied)
-    signal(turn, .stanza(relayed), to, bounces: draft.body != nil && type != .error && type != .headline)
+    signal(
+      turn, .stanza(relayed), to,
+      bounces: (draft.body != nil && type != .error && type != .headline) || type == .groupchat)
   }
 
   /// Behind the session's own posts, so that nothing overtakes what was said
@@ -149,7 +148,7 @@ enum Inbound {
 
   /// Another realm is another server, also where this process serves it.
   private static func isElsewhere(_ to: JID, _ session: XMPPSession) -> Bool {
-    to.domain != session.party.address.domain
+    to.domain != session.party.address.domain && !session.isRemote(to.domain)
   }
 
   private static func elsewhere(_ to: JID, _ session: XMPPSession) -> StanzaError {
@@ -206,7 +205,7 @@ enum Inbound {
         case .unsubscribe: .unsubscribe
         default: .unsubscribed
         }
-      guard to.local != nil else { throw elsewhere(to, session) }
+      guard to.local != nil || session.isRemote(to.domain) else { throw elsewhere(to, session) }
       var writer = session.wheel.takeWriter()
       writer.children(of: stanza.element)
       let extras = Array(writer.buffer.readableBytesView)
@@ -286,9 +285,13 @@ enum Inbound {
       } else if session.isRooms(to.domain) {
         if !to.isBare { return try RoomInbound.iq(turn, to, type) }
         target = to.local == nil ? .rooms : .room
+      } else if to.isDomain, session.isUploads(to.domain) {
+        target = .uploads
       } else if isElsewhere(to, session) {
         if !type.isRequest { return }
         throw elsewhere(to, session)
+      } else if session.isRemote(to.domain) {
+        return try relay(turn, to, type)
       } else if to.isBare {
         try checkBlocks(session, to, type)
         target = .user
@@ -321,7 +324,7 @@ enum Inbound {
     if !type.isRequest, let card = session.card, !card.blocks.isEmpty, card.blocks(to) { return }
     try checkBlocks(session, to, type)
     // XEP-0012 4: only to those who may see the addressee's presence.
-    if type == .get, let payload = stanza.payload,
+    if type == .get, let payload = stanza.payload, !session.isRemote(to.domain),
       !LastActivity.mayPass(payload, from: session.party, at: session.jid, to: to.bare, session.parley.hub)
     {
       throw StanzaError(.forbidden)

@@ -41,12 +41,7 @@ enum Outbound {
   /// The stanza as it would be sent again.
   static func bytes(of entry: Entry, _ form: Form, for session: XMPPSession) -> [UInt8] {
     if entry.room != nil { return RoomOutbound.bytes(of: entry, for: session) }
-    let message: Message
-    switch entry.fact {
-    case .message(let said): message = said
-    case .marker(let marker): message = marker.stanza ?? rendered(marker, of: entry)
-    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node: return []
-    }
+    guard let message = message(of: entry) else { return [] }
     var writer = StreamFraming.writer()
     write(entry, message, form, delayed: true, for: session, into: &writer)
     return Array(writer.buffer.readableBytesView)
@@ -76,6 +71,15 @@ enum Outbound {
         of: entry, message, to: addressee, withStanzaID: true, isDelayed: delayed, viewer: session.party,
         into: &writer)
       Carbons.close(into: &writer)
+    }
+  }
+
+  /// What an entry is between users; nil: nothing that is said to anybody.
+  static func message(of entry: Entry) -> Message? {
+    switch entry.fact {
+    case .message(let message): message
+    case .marker(let marker): marker.stanza ?? rendered(marker, of: entry)
+    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node: nil
     }
   }
 
@@ -163,7 +167,9 @@ enum Outbound {
 
   /// What an app's message says, and what it says about an earlier one.
   static func content(of message: Message, inRoom: Bool, into writer: inout ElementWriter) {
-    if !message.content.text.isEmpty || message.content.kind != .none {
+    if message.content.kind.isFile, let attachment = message.content.attachments.first {
+      FileSharing.write(attachment, caption: message.content.text, into: &writer)
+    } else if !message.content.text.isEmpty || message.content.kind != .none {
       writer.open(.body)
       writer.text(message.content.text)
       writer.close()
@@ -212,16 +218,19 @@ enum Outbound {
   // MARK: Presence
 
   static func presence(_ presence: Presence, to session: XMPPSession) {
-    session.send { writer in
-      writer.open(.presence)
-      writer.attribute("from", address(presence.from, presence.resource))
-      // RFC 6121 8.5.2.1.2: as it was addressed, and a broadcast to the bare address.
-      writer.attribute("to", address(session.party, presence.toResource))
-      if !presence.isAvailable { writer.attribute("type", "unavailable" as StaticString) }
-      if let id = presence.id { writer.attribute("id", id) }
-      if presence.extras.isEmpty { rendered(presence, into: &writer) } else { writer.raw(presence.extras) }
-      writer.close()
-    }
+    session.send { write(presence, to: session.party.address, into: &$0) }
+  }
+
+  static func write(_ presence: Presence, to: BareJID, into writer: inout ElementWriter) {
+    writer.open(.presence)
+    // Without a resource: of all there were (their server is gone).
+    writer.attribute("from", address(presence.from, presence.resource.isEmpty ? nil : presence.resource))
+    // RFC 6121 8.5.2.1.2: as it was addressed, and a broadcast to the bare address.
+    writer.attribute("to", address(to, presence.toResource))
+    if !presence.isAvailable { writer.attribute("type", "unavailable" as StaticString) }
+    if let id = presence.id { writer.attribute("id", id) }
+    if presence.extras.isEmpty { rendered(presence, into: &writer) } else { writer.raw(presence.extras) }
+    writer.close()
   }
 
   private static func rendered(_ presence: Presence, into writer: inout ElementWriter) {
@@ -245,7 +254,7 @@ enum Outbound {
     }
     // What XMPP wrote comes with its own; this is an app's session, which the
     // server speaks for.
-    if presence.isAvailable { EntityCapabilities.writeSession(into: &writer) }
+    if presence.isAvailable, !presence.from.realm.isRemote { EntityCapabilities.writeSession(into: &writer) }
   }
 
   static func subscription(_ act: SubscriptionAct, from contact: BareJID, stanza: [UInt8]?, to session: XMPPSession) {
@@ -286,6 +295,10 @@ enum Outbound {
     }
   }
 
+  static func write(_ stanza: RelayedStanza, into writer: inout ElementWriter) {
+    write(stanza, to: addressee(of: stanza), into: &writer)
+  }
+
   private static func addressee(of stanza: RelayedStanza) -> String {
     stanza.toResource.map { "\(stanza.to.description)/\($0)" } ?? stanza.to.description
   }
@@ -300,6 +313,9 @@ enum Outbound {
     case .iq(let type):
       writer.open(.iq)
       writer.attribute("type", type)
+    case .presence(let type):
+      writer.open(.presence)
+      if !type.isEmpty { writer.attribute("type", type) }
     }
     writer.attribute("from", address(stanza.room?.address ?? stanza.from.address, stanza.fromResource))
     writer.attribute("to", to)

@@ -1,0 +1,45 @@
+import AppProtocol
+import Dialogs
+
+/// What is known of a file whose bytes are here. Whoever knows the id may ask: it is as much as the URL.
+enum GetAttachment: ServedOperation {
+  typealias Input = AttachmentInput
+  typealias Output = AttachmentBody
+  static let name = "attachment.get"
+  static let method = Method.get
+  static let path = "/v1/attachments/{attachmentId}"
+
+  static func perform(_ input: AttachmentInput, _ call: Call) async throws(Problem) -> Outcome<AttachmentBody> {
+    let caller = try call.user().user
+    guard let blobs = call.parley.blobs, let id = BlobID(input.attachmentId), let blob = try await call.parley.blob(id),
+      blob.realm == caller.realm
+    else {
+      throw Problem(
+        .missing, "attachment-unknown", "There is no such attachment, or its file has not come yet.",
+        field: "attachmentId")
+    }
+    return .ok(call.rendering.attachment(blob, blobs.policy.links))
+  }
+}
+
+extension Rendering {
+  func attachment(_ blob: Blob, _ links: BlobLinks) -> AttachmentBody {
+    AttachmentBody(
+      id: blob.id.description, name: blob.name, mediaType: blob.mediaType, size: blob.size,
+      sha256: blob.sha256.map(Self.hex), width: blob.shape.width, height: blob.shape.height,
+      durationMs: blob.shape.milliseconds, url: links.url(of: blob), purpose: "\(blob.purpose)",
+      expiresAt: blob.expiresAt.map { WireTime($0) })
+  }
+
+  /// What a message says of a file.
+  func attachment(_ attachment: Attachment) -> AttachmentBody {
+    AttachmentBody(
+      id: attachment.blob?.description, name: attachment.name, mediaType: attachment.mediaType, size: attachment.size,
+      sha256: attachment.sha256.map(Self.hex), width: attachment.shape.width, height: attachment.shape.height,
+      durationMs: attachment.shape.milliseconds, url: attachment.url)
+  }
+
+  private static func hex(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}

@@ -1,0 +1,25 @@
+import AppProtocol
+import Dialogs
+
+/// The STUN and TURN servers that the caller's calls may use.
+enum ListIceServers: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = PageBody<IceServerBody>
+  static let name = "iceServer.list"
+  static let method = Method.get
+  static let path = "/v1/ice-servers"
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+    let user = try call.user().user
+    let services = call.parley.services
+    let now = call.parley.clock.now
+    return .ok(
+      PageBody(
+        items: services.all.map { service in
+          let credentials = services.credentials(for: user, at: service, now: now)
+          return IceServerBody(
+            urls: [service.uri], username: credentials?.username, credential: credentials?.password,
+            expiresAt: credentials.map { WireTime($0.expires) })
+        }))
+  }
+}

@@ -1,0 +1,91 @@
+public import Addresses
+
+/// Other servers. Theory:
+///
+/// Beside the sessions of local users the hub knows links: a live session that stands for all users of one domain
+/// elsewhere, today a component (XEP-0114). What is for such a user is delivered to the link, in the order of the log like
+/// everything else; what they say comes from it as posts of a remote author and as signals. Their roster, their presence and
+/// their blocks are kept by their own server: here is only the side of the local user.
+extension Hub {
+  func link(to address: BareJID) -> (any LiveSession)? { link(domain: address.domain) }
+
+  /// Opens the way to the users of a domain. False: there is one already, and it stays.
+  public func attach(_ link: any LiveSession, domain: String) -> Bool {
+    withLinks { links in
+      if links[domain] != nil { return false }
+      links[domain] = link
+      return true
+    }
+  }
+
+  /// The way is gone: whoever sees the presence of somebody there is told that they are offline.
+  public func detach(_ link: any LiveSession, domain: String, time: Timestamp) {
+    let wasThere = withLinks { links in
+      guard links[domain] === link else { return false }
+      links[domain] = nil
+      return true
+    }
+    guard wasThere else { return }
+    var batch = LaneBatch()
+    for online in allOnline() {
+      for address in online.card.remoteSubscriptions where address.domain == domain {
+        let gone = Presence(
+          from: Party(remote: address, realm: link.party.realm), resource: "", availability: .offline, time: time)
+        for attendance in online.attendances where attendance.isAvailable {
+          batch.add(.signal(.presence(gone), .direct), to: attendance.session)
+        }
+      }
+    }
+    batch.send()
+  }
+
+  // MARK: To other servers
+
+  func show(_ presence: Presence, to viewers: [BareJID], card: Card, into batch: inout LaneBatch) {
+    for viewer in viewers {
+      guard let link = link(to: viewer), card.blocks.isEmpty || !card.blocks(JID(viewer)) else { continue }
+      batch.add(.signal(.shown(presence, to: viewer), .direct), to: link)
+    }
+  }
+
+  /// RFC 6121 4.3: their server says what they have announced.
+  func probe(_ contacts: [BareJID], for party: Party, card: Card, into batch: inout LaneBatch) {
+    for contact in contacts {
+      guard let link = link(to: contact), card.blocks.isEmpty || !card.blocks(JID(contact)) else { continue }
+      let probe = RelayedStanza(
+        name: .presence("probe"), from: party, fromResource: nil, to: contact, toResource: nil, id: nil, extras: [])
+      batch.add(.signal(.stanza(probe), .direct), to: link)
+    }
+  }
+
+  // MARK: From other servers
+
+  /// What somebody of a remote realm announces to a local user: to their available resources, or to the one that is
+  /// named. An app is told of contacts only.
+  public func present(_ presence: Presence, to address: BareJID) {
+    guard let user = user(at: address), let online = online(user) else { return }
+    let from = presence.from.address
+    let full = presence.resource.isEmpty ? JID(from) : (try? JID("\(from)/\(presence.resource)")) ?? JID(from)
+    if !online.card.blocks.isEmpty, online.card.blocks(full) { return }
+    let isContact = online.card.contacts[from]?.subscription.to == true
+    var batch = LaneBatch()
+    for attendance in online.attendances {
+      let isMeant =
+        switch attendance.door {
+        case .app: isContact && presence.toResource == nil
+        case .xmpp: presence.toResource.map { $0 == attendance.resource } ?? attendance.isAvailable
+        case .remote: false
+        }
+      if isMeant { batch.add(.signal(.presence(presence), .direct), to: attendance.session) }
+    }
+    batch.send()
+  }
+
+  /// RFC 6121 4.3.2: a server asks on behalf of a user of its own; answered where the subscription allows it.
+  public func answerProbe(from address: BareJID, to: BareJID, time: Timestamp) {
+    guard let user = user(at: to), let card = card(of: user), card.contacts[address]?.subscription.from == true,
+      !card.blocks(JID(address))
+    else { return }
+    showPresence(of: user, to: address, available: true, time: time)
+  }
+}

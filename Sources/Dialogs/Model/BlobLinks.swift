@@ -1,0 +1,85 @@
+import Glibc
+
+/// Where blobs are found by those who only know addresses: `<base>/uploads/<id>/<name>`.
+public struct BlobLinks: Hashable, Sendable {
+  /// The first part of the path.
+  public static let path = "/uploads/"
+
+  /// Up to the id, with a slash at its end.
+  public let prefix: String
+
+  /// - Parameter base: the server's public URL, without a slash at its end.
+  public init(base: String) { prefix = base + Self.path }
+
+  /// Whether everything between reader and server is encrypted, which XEP-0363 5 demands.
+  public var isSecure: Bool { prefix.hasPrefix("https://") }
+
+  public func url(of blob: Blob) -> String { prefix + blob.id.description + "/" + Self.encoded(blob.name) }
+
+  /// nil: it names none of ours.
+  public func id(in url: some StringProtocol) -> BlobID? {
+    guard url.hasPrefix(prefix) else { return nil }
+    let rest = url.utf8.dropFirst(prefix.utf8.count)
+    guard rest.count > 32, rest[rest.index(rest.startIndex, offsetBy: 32)] == UInt8(ascii: "/") else { return nil }
+    return BlobID(String(decoding: rest.prefix(32), as: UTF8.self))
+  }
+
+  /// Those that a text names, each once, the first `limit`.
+  public func ids(in text: String, limit: Int) -> [BlobID] {
+    var text = text
+    var prefix = prefix
+    var found: [BlobID] = []
+    text.withUTF8 { text in
+      prefix.withUTF8 { prefix in
+        guard let whole = text.baseAddress, let wanted = prefix.baseAddress else { return }
+        var place = 0
+        // Every message is looked through: by the C library, from one possible beginning to the next.
+        while found.count < limit, text.count - place >= prefix.count + 32,
+          let hit = memchr(whole + place, Int32(prefix[0]), text.count - place - prefix.count - 31)
+        {
+          place = UnsafeRawPointer(hit) - UnsafeRawPointer(whole) + 1
+          guard memcmp(hit, wanted, prefix.count) == 0 else { continue }
+          place += prefix.count - 1
+          let id = BlobID(String(decoding: text[place..<place + 32], as: UTF8.self))
+          if let id, !found.contains(id) { found.append(id) }
+        }
+      }
+    }
+    return found
+  }
+
+  /// One segment of a path (RFC 3986 3.3): everything but the unreserved characters is percent-encoded.
+  public static func encoded(_ name: String) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var out: [UInt8] = []
+    for byte in name.utf8 {
+      switch byte {
+      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: out.append(byte)
+      default: out += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: out, as: UTF8.self)
+  }
+
+  /// What a blob is called: the last part of what its owner calls it, so that it is one part of a path everywhere, and
+  /// no longer than file systems take; its ending stays (XEP-0363 5).
+  static func name(_ text: String) -> String {
+    let last = text.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
+    let scalars = last.unicodeScalars.filter { scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false
+      default: true
+      }
+    }
+    var name = String(String.UnicodeScalarView(scalars))
+    if name.allSatisfy({ $0 == "." || $0.isWhitespace }) { return "file" }
+    if name.utf8.count > Limits.blobNameBytesMax {
+      let dot = name.lastIndex(of: ".") ?? name.endIndex
+      let ending = name[dot...].utf8.count <= Limits.blobNameBytesMax / 4 ? String(name[dot...]) : ""
+      name = String(name[..<dot])
+      while name.utf8.count + ending.utf8.count > Limits.blobNameBytesMax { name.removeLast() }
+      name += ending
+    }
+    return name
+  }
+}

@@ -1,0 +1,142 @@
+import Addresses
+
+/// Who may keep how much here, and what messages make of it.
+extension Judge {
+  mutating func blob(_ post: Post, _ intent: BlobIntent, _ writer: any StoreWriter) throws {
+    guard let (policy, store) = blobs else {
+      throw Problem(.unsupported, "uploads-off", "This server takes no files.")
+    }
+    var receipt = Receipt(position: head)
+    switch intent {
+    case .request(let draft):
+      receipt.value = try slot(draft, for: post.author, policy, room: store.room, writer)
+    case .stored(let id, let hash, let mediaType):
+      try checkOwner(post.author, writer)
+      guard var blob = try writer.blob(id), blob.owner == post.author.id else { throw Problem.blobUnknown }
+      guard blob.state == .awaited else { throw Problem.blobTaken }
+      blob.state = .stored
+      blob.sha256 = hash
+      blob.mediaType = mediaType
+      try writer.put(blob)
+      receipt.value = blob
+    case .swept(let ids):
+      for id in ids {
+        guard var blob = try writer.blob(id) else { continue }
+        // What was asked for today still counts for the day of whoever asked.
+        if blob.state == .stored, time < blob.createdAt + Limits.blobDay {
+          blob.state = .gone
+          try writer.put(blob)
+        } else {
+          try writer.removeBlob(id)
+        }
+      }
+    }
+    settle(post, receipt)
+  }
+
+  private func checkOwner(_ author: Party, _ writer: any StoreWriter) throws {
+    guard try writer.user(author.id)?.state == .active else {
+      throw Problem(.forbidden, "account-disabled", "This account is disabled.")
+    }
+  }
+
+  private func slot(
+    _ draft: BlobDraft, for author: Party, _ policy: BlobPolicy, room: Int64, _ writer: any StoreWriter
+  ) throws -> Blob {
+    try checkOwner(author, writer)
+    guard draft.size > 0 else {
+      throw Problem(.malformed, "size-malformed", "A file has at least one byte.", field: "size")
+    }
+    let bytesMax =
+      draft.purpose == .profile ? min(policy.bytesMax, Limits.profileBlobBytesMax) : policy.bytesMax
+    guard draft.size <= bytesMax else {
+      throw Problem(.tooLarge, "blob-too-large", "A file has at most \(bytesMax) bytes.", field: "size")
+    }
+    let use = try writer.blobUse(of: author.id, at: time)
+    if use.awaited >= Limits.slotsPerUserMax {
+      throw Problem(
+        .tooFast, "slots-too-many", "\(use.awaited) slots wait to be filled. Fill them first.",
+        retryAfter: Int(Limits.slotTime.components.seconds))
+    }
+    if use.recentBytes + draft.size > policy.userDayBytesMax, let oldest = use.oldestRecent {
+      let free = (oldest + Limits.blobDay).milliseconds - time.milliseconds
+      throw Problem(
+        .tooFast, "blob-day-quota", "At most \(policy.userDayBytesMax) bytes of files are taken of one user a day.",
+        retryAfter: max(1, Int((free + 999) / 1_000)))
+    }
+    if use.count >= Limits.blobsPerUserMax || use.bytes + draft.size > policy.userBytesMax {
+      throw Problem(
+        .overloaded, "blob-quota", "At most \(policy.userBytesMax) bytes of files are kept for one user.")
+    }
+    if draft.size > room { throw Problem.blobsFull }
+    var expires = draft.purpose == .profile ? nil : policy.lifetime.map { time + $0 }
+    if draft.purpose == .ephemeral {
+      guard let before = draft.expiresBefore, time < before else {
+        throw Problem(.malformed, "expiry-malformed", "This file would be over before it is here.")
+      }
+      expires = min(before, expires ?? before)
+    }
+    let blob = Blob(
+      id: .random(), realm: author.realm, owner: author.id, name: BlobLinks.name(draft.name),
+      mediaType: draft.mediaType.flatMap { MediaType.essence($0) }, size: draft.size, purpose: draft.purpose,
+      createdAt: time, expiresAt: expires, shape: draft.shape)
+    try writer.put(blob)
+    return blob
+  }
+
+  // MARK: Messages
+
+  /// What a message brings, as it is kept, and the blobs it refers to: those it brings and those its text names. What
+  /// the app names must be there; what XMPP names is a link like any other where it is not.
+  func attached(
+    _ content: Content, by author: Party, isApp: Bool, _ writer: any StoreWriter
+  ) throws -> (content: Content, blobs: Set<BlobID>) {
+    let policy = blobs?.policy
+    var content = content
+    var found: Set<BlobID> = []
+    for (index, attachment) in content.attachments.enumerated() {
+      var attachment = attachment
+      if let id = attachment.blob {
+        if let policy, let blob = try writer.blob(id), blob.realm == author.realm, blob.isReadable(at: time) {
+          found.insert(id)
+          attachment.url = isApp ? policy.links.url(of: blob) : attachment.url
+          attachment.name = blob.name
+          attachment.mediaType = blob.mediaType
+          attachment.size = blob.size
+          attachment.sha256 = blob.sha256
+          attachment.shape.width = attachment.shape.width ?? blob.shape.width
+          attachment.shape.height = attachment.shape.height ?? blob.shape.height
+          attachment.shape.milliseconds = attachment.shape.milliseconds ?? blob.shape.milliseconds
+        } else if isApp {
+          throw Problem(
+            .missing, "attachment-unknown", "There is no such attachment, or its file has not come yet.",
+            field: "content.attachments")
+        } else {
+          attachment.blob = nil
+        }
+      }
+      content.attachments[index] = attachment
+    }
+    if !isApp, content.kind.isFile, let first = content.attachments.first {
+      content.kind = Content.Kind(mediaType: first.mediaType ?? MediaType.of(name: first.name ?? first.url))
+    }
+    if let policy, !content.text.isEmpty {
+      for id in policy.links.ids(in: content.text, limit: Limits.attachmentsMax) where try writer.blob(id) != nil {
+        found.insert(id)
+      }
+    }
+    return (content, found)
+  }
+
+  func refer(to blobs: Set<BlobID>, by entry: Entry, _ writer: any StoreWriter) throws {
+    for id in blobs { try writer.insertBlobReference(to: id, by: entry.position) }
+  }
+
+  /// A message was taken back: what its author has brought with it goes with it, where nothing else refers to it. What
+  /// somebody else has brought does not: else whoever learnt of a file could remove it by a message of their own.
+  func releaseBlobs(of target: Entry, _ state: MessageState, _ writer: any StoreWriter) throws {
+    guard state.retraction != nil else { return }
+    try writer.releaseBlobs(
+      of: target.position, by: target.author.id, ending: blobs?.policy.endsWithMessages == true ? time : nil)
+  }
+}

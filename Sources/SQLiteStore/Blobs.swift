@@ -1,0 +1,170 @@
+import Dialogs
+
+/// Files that users keep here: what is known of them.
+extension Reader {
+  func blob(_ id: BlobID) throws -> Blob? {
+    try connection(.blob).bind(1, Self.bytes(id)).first { try Self.blob($0, id) }
+  }
+
+  private static func blob(_ row: Prepared, _ id: BlobID) throws(StoreFailure) -> Blob {
+    guard let purpose = Blob.Purpose(rawValue: UInt8(clamping: row.int(5))),
+      let state = Blob.State(rawValue: UInt8(clamping: row.int(6)))
+    else { throw StoreFailure.corrupt("a file is of an unknown kind") }
+    return Blob(
+      id: id, realm: RealmID(row.int(0)), owner: UserID(row.int(1)), name: row.text(2), mediaType: row.textOrNil(3),
+      size: row.int(4), purpose: purpose, state: state, createdAt: Timestamp(milliseconds: row.int(7)),
+      expiresAt: row.intOrNil(8).map { Timestamp(milliseconds: $0) }, sha256: row.bytesOrNil(9),
+      shape: Blob.Shape(
+        width: row.intOrNil(10).map { Int($0) }, height: row.intOrNil(11).map { Int($0) },
+        milliseconds: row.intOrNil(12).map { Int($0) }))
+  }
+
+  func blobUse(of owner: UserID, at time: Timestamp) throws -> BlobUse {
+    let recent = Self.before(time, Limits.blobDay)
+    let slots = Self.before(time, Limits.slotTime)
+    let use = try connection(.blobUse).bind(1, owner.number).bind(2, time.milliseconds).bind(3, recent).bind(4, slots)
+      .first {
+        BlobUse(
+          count: Int($0.int(0)), bytes: $0.int(1), awaited: Int($0.int(2)), recentBytes: $0.int(3),
+          oldestRecent: $0.intOrNil(4).map { Timestamp(milliseconds: $0) })
+      }
+    return use ?? BlobUse(count: 0, bytes: 0, awaited: 0, recentBytes: 0, oldestRecent: nil)
+  }
+
+  func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID] {
+    try connection(.dueBlobs).bind(1, time.milliseconds).bind(2, Self.before(time, Limits.slotTime))
+      .bind(3, Self.before(time, Limits.blobDay)).bind(4, bound(limit)).all { try Self.id($0.bytes(0)) }
+  }
+
+  private static func before(_ time: Timestamp, _ span: Duration) -> Int64 {
+    time.milliseconds - span.components.seconds * 1_000
+  }
+
+  static func bytes(_ id: BlobID) -> [UInt8] {
+    [id.value.high, id.value.low].flatMap { word in
+      stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
+    }
+  }
+
+  static func id(_ bytes: [UInt8]) throws(StoreFailure) -> BlobID {
+    guard bytes.count == 16 else { throw StoreFailure.corrupt("a file has no id") }
+    func word(_ from: Int) -> UInt64 { bytes[from..<from + 8].reduce(0) { $0 << 8 | UInt64($1) } }
+    return BlobID(PublicID(high: word(0), low: word(8)))
+  }
+}
+
+extension Writer {
+  func put(_ blob: Blob) throws {
+    try connection(.putBlob).bind(1, Self.bytes(blob.id)).bind(2, blob.realm.number).bind(3, blob.owner.number)
+      .bind(4, blob.name).bind(5, blob.mediaType).bind(6, blob.size).bind(7, Int64(blob.purpose.rawValue))
+      .bind(8, Int64(blob.state.rawValue)).bind(9, blob.createdAt.milliseconds)
+      .bind(10, blob.expiresAt?.milliseconds).bind(11, blob.sha256).bind(12, blob.shape.width.map { Int64($0) })
+      .bind(13, blob.shape.height.map { Int64($0) }).bind(14, blob.shape.milliseconds.map { Int64($0) }).run()
+  }
+
+  func removeBlob(_ id: BlobID) throws {
+    try connection(.deleteBlob).bind(1, Self.bytes(id)).run()
+    try connection(.deleteReferencesToBlob).bind(1, Self.bytes(id)).run()
+  }
+
+  func insertBlobReference(to id: BlobID, by position: Position) throws {
+    try connection(.insertBlobReference).bind(1, position.number).bind(2, Self.bytes(id)).run()
+  }
+
+  func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws {
+    let messages = try connection(.correctionsOf).bind(1, position.number).all { $0.int(0) } + [position.number]
+    var named: Set<[UInt8]> = []
+    for message in messages {
+      named.formUnion(try connection(.blobsNamedBy).bind(1, message).all { $0.bytes(0) })
+      try connection(.deleteBlobReferencesOf).bind(1, message).run()
+    }
+    guard let ending else { return }
+    for id in named {
+      try connection(.endBlob).bind(1, id).bind(2, owner.number).bind(3, ending.milliseconds).run()
+    }
+  }
+}
+
+extension FactCoding {
+  /// nil: none.
+  static func encode(_ attachments: [Attachment]) -> [UInt8]? {
+    if attachments.isEmpty { return nil }
+    var out = ByteWriter()
+    out.write(version)
+    out.write(attachments) {
+      $0.write($1.blob) { $0.write(Reader.bytes($1)) }
+      $0.write($1.url)
+      $0.write($1.name) { $0.write($1) }
+      $0.write($1.mediaType) { $0.write($1) }
+      $0.write($1.size) { $0.write($1) }
+      $0.write($1.sha256) { $0.write($1) }
+      $0.write($1.shape.width) { $0.write(Int64($1)) }
+      $0.write($1.shape.height) { $0.write(Int64($1)) }
+      $0.write($1.shape.milliseconds) { $0.write(Int64($1)) }
+    }
+    return out.bytes
+  }
+
+  /// nil: none.
+  static func decode(attachments bytes: [UInt8]?) throws(StoreFailure) -> [Attachment] {
+    guard let bytes else { return [] }
+    var from = ByteReader(bytes)
+    guard try from.int() == version else { throw damaged }
+    return try from.list { from throws(StoreFailure) in
+      Attachment(
+        blob: try from.optional { from throws(StoreFailure) in try Reader.id(try from.array()) },
+        url: try from.text(), name: try from.optional(text), mediaType: try from.optional(text),
+        size: try from.optional { from throws(StoreFailure) in try from.int() },
+        sha256: try from.optional { from throws(StoreFailure) in try from.array() },
+        shape: Blob.Shape(
+          width: try from.optional(number), height: try from.optional(number), milliseconds: try from.optional(number)))
+    }
+  }
+
+  private static func number(_ from: inout ByteReader) throws(StoreFailure) -> Int { Int(clamping: try from.int()) }
+}
+
+extension Query {
+  private static let columns = """
+    realm, owner, name, media_type, size, purpose, state, created, expires, sha256, width, height, duration
+    """
+  fileprivate static let blob = Query("SELECT \(columns) FROM blobs WHERE id = ?1")
+  fileprivate static let putBlob = Query(
+    """
+    INSERT OR REPLACE INTO blobs (id, \(columns))
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+    """)
+  fileprivate static let deleteBlob = Query("DELETE FROM blobs WHERE id = ?1")
+  /// A slot that nobody has filled in time counts for nothing.
+  fileprivate static let blobUse = Query(
+    """
+    SELECT coalesce(sum(isHere), 0), coalesce(sum(isHere * size), 0), coalesce(sum(state = 0), 0),
+      coalesce(sum((created > ?3) * size), 0), min(iif(created > ?3, created, NULL))
+    FROM (
+      SELECT state, created, size, state <> 2 AND (state = 0 OR expires IS NULL OR expires > ?2) AS isHere
+      FROM blobs WHERE owner = ?1 AND (state <> 0 OR created > ?4))
+    """)
+  fileprivate static let dueBlobs = Query(
+    """
+    SELECT id FROM blobs WHERE state = 1 AND expires IS NOT NULL AND expires <= ?1
+    UNION ALL SELECT id FROM blobs WHERE state <> 1 AND state = 0 AND created <= ?2
+    UNION ALL SELECT id FROM blobs WHERE state <> 1 AND state = 2 AND created <= ?3
+    LIMIT ?4
+    """)
+  fileprivate static let insertBlobReference = Query(
+    "INSERT OR IGNORE INTO blob_references (position, blob) VALUES (?1, ?2)")
+  fileprivate static let blobsNamedBy = Query("SELECT blob FROM blob_references WHERE position = ?1")
+  fileprivate static let deleteBlobReferencesOf = Query("DELETE FROM blob_references WHERE position = ?1")
+  fileprivate static let deleteReferencesToBlob = Query("DELETE FROM blob_references WHERE blob = ?1")
+  fileprivate static let correctionsOf = Query("SELECT position FROM corrections WHERE target = ?1")
+  fileprivate static let endBlob = Query(
+    """
+    UPDATE blobs SET expires = ?3 WHERE id = ?1 AND owner = ?2 AND state = 1 AND (expires IS NULL OR expires > ?3)
+      AND NOT EXISTS (SELECT 1 FROM blob_references r WHERE r.blob = ?1)
+    """)
+  /// `Blob.State.awaited`, `Blob.Purpose.profile`: over since ever.
+  static let endBlobsOfUser = Query(
+    """
+    UPDATE blobs SET expires = 0, state = 1 WHERE owner = ?1 AND state <> 2 AND (state = 0 OR purpose = 1)
+    """)
+}

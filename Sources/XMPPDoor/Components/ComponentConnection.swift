@@ -1,0 +1,311 @@
+import Addresses
+import Dialogs
+import Logging
+import NIOCore
+import XMLStream
+import XMPP
+
+/// A component's TCP connection (XEP-0114): bytes in and out, and the stream machine. No TLS: it stands on this machine, or
+/// beside it on a network that is trusted.
+///
+/// Reading pauses while as many posts are in flight as may be, while the component does not take what it is sent, and for
+/// the rest of a slice of time in which it has sent as much as it may: TCP then pushes back.
+final class ComponentConnection: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  let house: House
+  let wheel: LoopWheel
+  private let peer: String
+  private var context: ChannelHandlerContext?
+  private var machine: ComponentMachine
+  private var reader: ElementReader? = ElementReader(limits: .unauthenticated)
+  private var writer: ElementWriter?
+  private(set) var link: ComponentLink?
+  private var isOver = false
+
+  private var backlog = ByteBuffer()
+  private var isProcessing = false
+  private var wantsRead = false
+  /// Posts whose outcome is awaited, in order, with what they came as.
+  private var inFlight: [Stanza] = []
+  private var inFlightHead = 0
+  /// What is to be done behind so many settled posts.
+  private var waiting: [(after: Int, run: () -> Void)] = []
+  private var postedCount = 0
+  private var settledCount = 0
+  /// Posts that found the inbox full.
+  private var unsent: [Post] = []
+  private var sliceCount = 0
+  private var isSliceOver = false
+  private var deadline: Scheduled<Void>?
+
+  init(house: House, wheel: LoopWheel, peer: String) {
+    self.house = house
+    self.wheel = wheel
+    self.peer = peer
+    machine = ComponentMachine(secrets: house.options.components)
+  }
+
+  // MARK: The channel's events
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    wheel.add(component: self)
+    let me = NIOLoopBound(self, eventLoop: wheel.loop)
+    deadline = wheel.loop.scheduleTask(in: DoorLimits.negotiation) {
+      if me.value.link == nil { me.value.fail(StreamError(.connectionTimeout)) }
+    }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { over() }
+
+  func channelActive(context: ChannelHandlerContext) {
+    context.fireChannelActive()
+    readOn()
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    over()
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    house.logger.debug("a component's connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
+    context.close(promise: nil)
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    flush()
+    goOn()
+    context.fireChannelWritabilityChanged()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    var bytes = unwrapInboundIn(data)
+    if isPaused || backlog.readableBytes > 0 {
+      backlog.writeBuffer(&bytes)
+    } else {
+      process(&bytes)
+      if bytes.readableBytes > 0 { backlog.writeBuffer(&bytes) }
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    flush()
+    readOn()
+    context.fireChannelReadComplete()
+  }
+
+  private var isPaused: Bool {
+    inFlight.count - inFlightHead >= DoorLimits.postsInFlightMax || waiting.count >= DoorLimits.waitingTurnsMax
+      || !unsent.isEmpty || isSliceOver
+      || context?.channel.isWritable == false
+  }
+
+  /// The channel reads only when it is asked to.
+  private func readOn() {
+    if isOver { return }
+    if isPaused { wantsRead = true } else { context?.read() }
+  }
+
+  /// What held it up may be over.
+  private func goOn() {
+    guard !isPaused, !isProcessing, !isOver else { return }
+    if backlog.readableBytes > 0 {
+      var bytes = backlog
+      backlog = ByteBuffer()
+      process(&bytes)
+      if bytes.readableBytes > 0 { backlog.writeBuffer(&bytes) }
+      flush()
+    }
+    if wantsRead, !isPaused {
+      wantsRead = false
+      context?.read()
+    }
+  }
+
+  private func process(_ bytes: inout ByteBuffer) {
+    isProcessing = true
+    defer { isProcessing = false }
+    while bytes.readableBytes > 0, !isPaused, !isOver, machine.phase != .closed {
+      guard var reader = reader.take() else { preconditionFailure("a reader is in use while it is taken") }
+      let read = bytes.withUnsafeReadableBytes { raw in reader.feed(raw) { event in handle(event) } }
+      bytes.moveReaderIndex(forwardBy: read)
+      if link != nil { reader.limits = .authenticated }
+      self.reader = consume reader
+    }
+    if isOver || machine.phase == .closed { bytes.clear() }
+  }
+
+  private func handle(_ event: consuming ReaderEvent) -> ReaderVerdict {
+    let before = machine.phase
+    switch event {
+    case .opened(let header): perform(machine.opened(header, id: House.randomID()))
+    case .element(let element): perform(machine.received(element))
+    case .closed: perform(machine.closed())
+    case .whitespace: break
+    case .violation(let violation): perform(machine.violated(violation, id: House.randomID()))
+    }
+    return machine.phase == before && !isPaused && !isOver ? .proceed : .stop
+  }
+
+  private func perform(_ output: ComponentMachine.Output) {
+    switch output {
+    case .nothing: break
+    case .open(let response): write { response.write(framing: .document, into: &$0) }
+    case .attach(let domain): attach(domain)
+    case .stanza(let stanza):
+      count()
+      guard let link else { return }
+      ComponentInbound.received(stanza, from: link, self)
+    case .unaddressed(let stanza):
+      count()
+      guard stanza.mayBeAnswered, let domain = machine.domain else { return }
+      let error = StanzaError(.badRequest, "a stanza of a component needs 'from' and 'to'")
+      write { error.writeReply(to: stanza, into: &$0, from: link?.home.domain, to: domain) }
+    case .refuse(let response, let error):
+      house.logger.warning(
+        "a component's stream was ended",
+        metadata: ["peer": "\(peer)", "component": "\(machine.domain ?? "")", "error": "\(error.condition)"])
+      write { writer in
+        response?.write(framing: .document, into: &writer)
+        error.write(into: &writer)
+        StreamFraming.document.writeClose(into: &writer)
+      }
+      close()
+    case .finish:
+      write { StreamFraming.document.writeClose(into: &$0) }
+      close()
+    }
+  }
+
+  private func attach(_ domain: String) {
+    guard let realm = house.parley.remote(domain: domain), let address = BareJID(parsing: domain),
+      let home = house.parley.realms.first(where: { $0.id == house.parley.home(of: realm.id) })
+    else { return perform(machine.fail(StreamError(.hostUnknown), id: "")) }
+    let link = ComponentLink(domain: address, realm: realm.id, home: home, self)
+    guard house.parley.hub.attach(link, domain: domain) else {
+      return perform(machine.fail(StreamError(.conflict, "the component is connected already"), id: ""))
+    }
+    self.link = link
+    machine.accepted()
+    deadline?.cancel()
+    house.logger.info("component connected", metadata: ["component": "\(domain)", "peer": "\(peer)"])
+    write { $0.raw("<handshake/>") }
+  }
+
+  /// A component that sends more than a server full of users would is held up until the slice is over.
+  private func count() {
+    if sliceCount == 0 {
+      let me = NIOLoopBound(self, eventLoop: wheel.loop)
+      wheel.loop.scheduleTask(in: DoorLimits.componentSlice) {
+        me.value.sliceCount = 0
+        me.value.isSliceOver = false
+        me.value.goOn()
+      }
+    }
+    sliceCount += 1
+    if sliceCount >= DoorLimits.componentStanzasPerSlice { isSliceOver = true }
+  }
+
+  // MARK: Posts
+
+  /// Queues a post of somebody of the component; refused, `stanza` is answered with the error.
+  func post(_ intent: Intent, by author: Party, for stanza: Stanza) {
+    guard let link else { return }
+    inFlight.append(stanza)
+    postedCount += 1
+    let post = Post(author: author, intent: intent, completion: .session(link, token: 1))
+    if !unsent.isEmpty || !house.parley.submit(post) {
+      unsent.append(post)
+      if unsent.count == 1 { submitWhenRoom() }
+    }
+  }
+
+  /// Runs once all posts so far are done: nothing overtakes what was said before it.
+  func afterPosts(_ run: @escaping () -> Void) {
+    if settledCount == postedCount { return run() }
+    waiting.append((postedCount, run))
+  }
+
+  private func submitWhenRoom() {
+    let me = NIOLoopBound(self, eventLoop: wheel.loop)
+    let loop = wheel.loop
+    house.parley.whenRoom { loop.execute { me.value.submitUnsent() } }
+  }
+
+  private func submitUnsent() {
+    while let post = unsent.first {
+      guard house.parley.submit(post) else { return submitWhenRoom() }
+      unsent.removeFirst()
+    }
+    goOn()
+  }
+
+  /// Outcomes come in the order of the posts.
+  func settled(_ result: Result<Receipt, Problem>) {
+    guard inFlightHead < inFlight.count else { return }
+    let stanza = inFlight[inFlightHead]
+    inFlightHead += 1
+    if inFlightHead == inFlight.count {
+      inFlight.removeAll(keepingCapacity: true)
+      inFlightHead = 0
+    }
+    settledCount += 1
+    if case .failure(let problem) = result { refuse(stanza, StanzaError(problem)) }
+    while let next = waiting.first, next.after <= settledCount {
+      waiting.removeFirst()
+      next.run()
+    }
+    goOn()
+  }
+
+  func refuse(_ stanza: Stanza, _ error: StanzaError) {
+    guard stanza.mayBeAnswered else { return }
+    write { error.writeReply(to: stanza, into: &$0) }
+  }
+
+  // MARK: Writing
+
+  func write(_ body: (inout ElementWriter) -> Void) {
+    guard !isOver else { return }
+    var writer = writer.take() ?? wheel.takeWriter()
+    body(&writer)
+    self.writer = writer
+  }
+
+  func flush() {
+    guard let context, let writer = writer.take() else { return }
+    guard context.channel.isWritable else {
+      let count = writer.buffer.readableBytes
+      self.writer = consume writer
+      // It takes nothing: what its users were told since is lost to them, as it would be with the connection.
+      if count > DoorLimits.componentUnreadBytesMax { context.close(mode: .all, promise: nil) }
+      return
+    }
+    if writer.buffer.readableBytes > 0 { context.writeAndFlush(wrapOutboundOut(writer.buffer), promise: nil) }
+    wheel.give(writer)
+  }
+
+  func fail(_ error: StreamError) { perform(machine.fail(error, id: House.randomID())) }
+
+  private func close() {
+    flush()
+    context?.close(mode: .all, promise: nil)
+  }
+
+  private func over() {
+    guard !isOver else { return }
+    isOver = true
+    deadline?.cancel()
+    wheel.remove(component: self)
+    context = nil
+    if let link, let domain = machine.domain {
+      house.logger.info("component gone", metadata: ["component": "\(domain)"])
+      house.parley.hub.detach(link, domain: domain, time: house.parley.clock.now)
+    }
+    link = nil
+    waiting = []
+  }
+}

@@ -1,0 +1,207 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// A stanza of a component -> a post, a signal, or an answer: the table of `Inbound`, seen from another server. The
+/// machine has seen to it that 'from' is of the component's domain.
+enum ComponentInbound {
+  static func received(_ stanza: Stanza, from link: ComponentLink, _ connection: ComponentConnection) {
+    do throws(StanzaError) {
+      try stanza.validate()
+      guard let from = try stanza.from(), let to = try stanza.to() else { return }
+      let arrival = Arrival(stanza: stanza, from: from, to: to, link: link, connection: connection)
+      guard to.domain == link.home.domain else {
+        return arrival.behindPosts { () throws(StanzaError) in try elsewhere(arrival) }
+      }
+      switch stanza.kind {
+      case .message: try message(arrival)
+      case .presence: presence(arrival)
+      case .iq: arrival.behindPosts { () throws(StanzaError) in try iq(arrival) }
+      }
+    } catch {
+      connection.refuse(stanza, error)
+    }
+  }
+
+  private struct Arrival {
+    let stanza: Stanza
+    let from: JID
+    let to: JID
+    let link: ComponentLink
+    let connection: ComponentConnection
+    var parley: Parley { connection.house.parley }
+    var sender: Party { Party(remote: from.bare, realm: link.party.realm) }
+
+    func relayed(_ name: RelayedStanza.Name, typing: Bool? = nil) -> RelayedStanza {
+      RelayedStanza(
+        name: name, from: sender, fromResource: from.resource, to: to.bare, toResource: to.resource, id: stanza.id,
+        language: stanza.language, extras: extras, typing: typing)
+    }
+
+    /// The children without what only this server may say.
+    var extras: [UInt8] {
+      var writer = connection.wheel.takeWriter()
+      writer.children(of: stanza.element) {
+        StanzaIDs.isForged($0, domain: link.home.domain, sender: link.party.address.domain)
+      }
+      let bytes = Array(writer.buffer.readableBytesView)
+      connection.wheel.give(writer)
+      return bytes
+    }
+
+    /// What is no post keeps its place behind those that are.
+    func behindPosts(_ body: @escaping () throws(StanzaError) -> Void) {
+      connection.afterPosts {
+        do throws(StanzaError) { try body() } catch { connection.refuse(stanza, error) }
+      }
+    }
+
+    func pass(_ relayed: RelayedStanza) -> Bool {
+      parley.hub.signal(
+        .stanza(relayed), from: nil, party: relayed.from, to: .user(to.bare, resource: to.resource))
+    }
+  }
+
+  /// Components of one server reach each other through it.
+  private static func elsewhere(_ arrival: Arrival) throws(StanzaError) {
+    let stanza = arrival.stanza
+    guard arrival.parley.remote(domain: arrival.to.domain, reachedFrom: arrival.link.home.id) != nil else {
+      throw StanzaError(.remoteServerNotFound, "this server does not federate, and its rooms are for its own users")
+    }
+    let name: RelayedStanza.Name
+    switch stanza.kind {
+    case .message: name = .message(Envelope.MessageType(stanza.messageType))
+    case .iq: name = .iq(stanza.element["type"] ?? "")
+    case .presence: name = .presence(stanza.element["type"] ?? "")
+    }
+    if !arrival.pass(arrival.relayed(name)) { throw StanzaError(.serviceUnavailable) }
+  }
+
+  private static func message(_ arrival: Arrival) throws(StanzaError) {
+    let stanza = arrival.stanza
+    guard arrival.to.local != nil else { throw StanzaError(.serviceUnavailable) }
+    let draft = try Inbound.draft(of: stanza, arrival.connection.house.table)
+    let type = stanza.messageType
+    if type == .chat || type == .normal, draft.isPosted {
+      return arrival.connection.post(
+        Inbound.post(stanza, draft, from: arrival.from.resource, to: arrival.to, extras: arrival.extras, arrival.connection.house.parley),
+        by: arrival.sender, for: stanza)
+    }
+    // RFC 6121 8.5.2.1.1, 8.5.3.2.1: a message that nobody takes bounces; headlines, errors and chat states do not.
+    arrival.behindPosts { () throws(StanzaError) in
+      let taken = arrival.pass(arrival.relayed(.message(Envelope.MessageType(type)), typing: draft.typing))
+      if !taken, type != .error, type != .headline, draft.body != nil { throw StanzaError(.serviceUnavailable) }
+    }
+  }
+
+  private static func presence(_ arrival: Arrival) {
+    guard let type = arrival.stanza.presenceType, arrival.to.local != nil else { return }
+    switch type {
+    case .available, .unavailable:
+      arrival.behindPosts {
+        arrival.parley.hub.present(announced(arrival, isAvailable: type == .available), to: arrival.to.bare)
+      }
+    case .subscribe: subscription(.subscribe, arrival)
+    case .subscribed: subscription(.subscribed, arrival)
+    case .unsubscribe: subscription(.unsubscribe, arrival)
+    case .unsubscribed: subscription(.unsubscribed, arrival)
+    case .probe:
+      arrival.behindPosts {
+        arrival.parley.hub.answerProbe(
+          from: arrival.from.bare, to: arrival.to.bare, time: arrival.parley.clock.now)
+      }
+    case .error: arrival.behindPosts { _ = arrival.pass(arrival.relayed(.presence("error"))) }
+    }
+  }
+
+  private static func subscription(_ act: SubscriptionAct, _ arrival: Arrival) {
+    let extras = arrival.extras
+    arrival.connection.post(
+      .subscription(act, to: arrival.to.bare, stanza: extras.isEmpty ? nil : extras), by: arrival.sender,
+      for: arrival.stanza)
+  }
+
+  /// What an app shows of it; clients get it as it came.
+  private static func announced(_ arrival: Arrival, isAvailable: Bool) -> Presence {
+    let element = arrival.stanza.element
+    let availability: Presence.Availability =
+      switch isAvailable ? element.first(.show)?.text : nil {
+      case _ where !isAvailable: .offline
+      case "chat": .chat
+      case "away": .away
+      case "xa": .extendedAway
+      case "dnd": .doNotDisturb
+      default: .online
+      }
+    return Presence(
+      from: arrival.sender, resource: arrival.from.resource ?? "", availability: availability,
+      status: element.first(.status)?.text, priority: element.first(.priority).flatMap { Int8($0.text) } ?? 0,
+      id: arrival.stanza.id, toResource: arrival.to.resource, extras: arrival.extras, time: arrival.parley.clock.now)
+  }
+
+  // MARK: IQs
+
+  /// What the server tells anybody of itself. All else is its own users' business.
+  private static let told: [Name] = [
+    .discoInfo, .discoItems, .ping, EntityTime.time, LastActivity.query, SoftwareVersion.query,
+  ]
+
+  private static func iq(_ arrival: Arrival) throws(StanzaError) {
+    let stanza = arrival.stanza
+    guard let type = stanza.iqType else { return }
+    let target: FeatureTable.Target
+    if arrival.to.local == nil {
+      target = .server
+      guard
+        !type.isRequest || (type == .get && stanza.payload.map { payload in told.contains { payload.is($0) } } == true)
+      else { throw StanzaError(.serviceUnavailable) }
+    } else if arrival.to.isBare {
+      target = .user
+    } else {
+      target = .session
+      if !isApp(arrival) {
+        let viewer = arrival.sender
+        if type == .get, let payload = stanza.payload, payload.is(LastActivity.query),
+          arrival.parley.hub.user(at: arrival.to.bare).flatMap({ arrival.parley.hub.card(of: $0) })?
+            .contacts[viewer.address]?.subscription.from != true
+        {
+          throw StanzaError(.forbidden)
+        }
+        let taken = arrival.pass(arrival.relayed(.iq(String(describing: type.text))))
+        if !taken, type.isRequest { throw StanzaError(.serviceUnavailable) }
+        return
+      }
+    }
+    guard type.isRequest else { return }
+    guard let payload = stanza.payload,
+      let handler = arrival.connection.house.table.iqHandler(payload, isSet: type == .set, target: target),
+      let session = try? XMPPSession(
+        house: arrival.connection.house, wheel: arrival.connection.wheel, asker: arrival.from,
+        realm: arrival.link.party.realm, at: arrival.link)
+    else { throw StanzaError(.serviceUnavailable) }
+    try handler(Turn(session: session, stanza: stanza, to: arrival.to), payload)
+  }
+
+  /// An app's session speaks no XMPP: the server answers for it.
+  private static func isApp(_ arrival: Arrival) -> Bool {
+    guard let user = arrival.parley.hub.user(at: arrival.to.bare) else { return false }
+    return arrival.parley.hub.attendances(of: user).contains {
+      $0.door == .app && $0.resource == arrival.to.resource
+    }
+  }
+}
+
+extension Envelope.MessageType {
+  init(_ type: MessageType) {
+    self =
+      switch type {
+      case .normal: .normal
+      case .chat: .chat
+      case .groupchat: .groupchat
+      case .headline: .headline
+      case .error: .error
+      }
+  }
+}

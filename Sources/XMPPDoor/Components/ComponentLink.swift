@@ -1,0 +1,57 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// A component as the hub knows it: one live session for all users of its domain. What is for them goes out as it was
+/// said, in the order of the log.
+final class ComponentLink: LiveSession {
+  let id = SessionID(.random(in: .min ... .max))
+  let party: Party
+  /// Whose users it reaches.
+  let home: Realm
+  let lane: Lane
+  private let connection: NIOLoopBound<Held>
+
+  /// Given up with the connection.
+  final class Held {
+    weak var connection: ComponentConnection?
+    init(_ connection: ComponentConnection) { self.connection = connection }
+  }
+
+  /// On the connection's loop.
+  init(domain: BareJID, realm: RealmID, home: Realm, _ connection: ComponentConnection) {
+    party = Party(remote: domain, realm: realm)
+    self.home = home
+    lane = connection.wheel.lane
+    self.connection = NIOLoopBound(Held(connection), eventLoop: connection.wheel.loop)
+  }
+
+  func receive(_ delivery: Delivery) {
+    guard let connection = connection.value.connection else { return }
+    switch delivery {
+    case .entry(let entry, _):
+      guard let message = Outbound.message(of: entry) else { return }
+      connection.write {
+        Outbound.writeStanza(
+          of: entry, message, to: Outbound.address(entry.addressee, message.envelope.toResource), withStanzaID: false,
+          isDelayed: false, viewer: entry.author, into: &$0)
+      }
+    case .signal(let signal, _):
+      switch signal {
+      case .shown(let presence, let to): connection.write { Outbound.write(presence, to: to, into: &$0) }
+      case .stanza(let stanza): connection.write { Outbound.write(stanza, into: &$0) }
+      case .closed: connection.fail(StreamError(.systemShutdown))
+      case .presence, .profile, .occupant, .notice, .node, .announcement: break
+      }
+    case .outcome(_, let result): connection.settled(result)
+    }
+  }
+
+  func batchEnded() { flush() }
+
+  /// On the loop: answers of the server itself.
+  func write(_ body: (inout ElementWriter) -> Void) { connection.value.connection?.write(body) }
+  func flush() { connection.value.connection?.flush() }
+}

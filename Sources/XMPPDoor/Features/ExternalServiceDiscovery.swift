@@ -1,0 +1,71 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0215: which STUN and TURN servers a call may use, each with credentials
+/// that count for a while. Only the server's own users are told.
+struct ExternalServiceDiscovery: Feature {
+  static let xep = XEP(215, "1.0.0", "External Service Discovery", note: "no pushes (3.3: MAY)")
+  private static let services = Name("services", NS.externalServices)
+  private static let credentials = Name("credentials", NS.externalServices)
+  private static let service = Name("service", NS.externalServices)
+
+  func register(in table: inout FeatureTable) {
+    table.iq(.get, Self.services, to: [.server, .account], Self.list)
+    table.iq(.get, Self.credentials, to: [.server, .account], Self.credentials)
+  }
+
+  /// Asking is answered where there is nothing to tell, too; offered is what there is.
+  static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: House.Options) {
+    if !parley.services.all.isEmpty { table.advertise("\(NS.externalServices)", on: [.server]) }
+  }
+
+  /// 3.1, 3.2: all services, or those of one type.
+  private static func list(_ turn: Turn, _ query: Element) {
+    let type = query["type"]
+    turn.reply { writer in
+      writer.open(services)
+      writer.attribute("type", type)
+      for service in turn.parley.services.all where type == nil || service.kind.rawValue == type {
+        write(service, for: turn, isWhole: true, into: &writer)
+      }
+      writer.close()
+    }
+  }
+
+  /// 3.4: the credentials of the service that is named.
+  private static func credentials(_ turn: Turn, _ query: Element) throws(StanzaError) {
+    guard let wanted = query.first(service), let host = wanted["host"], let type = wanted["type"] else {
+      throw StanzaError(.badRequest, "<credentials/> names the 'host' and 'type' of a <service/>")
+    }
+    let port = wanted["port"]
+    let found = turn.parley.services.all.filter {
+      $0.kind.isRelay && $0.kind.rawValue == type && $0.host == host && (port == nil || String($0.port) == port)
+    }
+    if found.isEmpty { throw StanzaError(.itemNotFound, "there is no such service that wants credentials") }
+    turn.reply { writer in
+      writer.open(credentials)
+      for service in found { write(service, for: turn, isWhole: false, into: &writer) }
+      writer.close()
+    }
+  }
+
+  private static func write(
+    _ found: ExternalService, for turn: Turn, isWhole: Bool, into writer: inout ElementWriter
+  ) {
+    writer.open(service)
+    writer.attribute("type", found.kind.rawValue)
+    writer.attribute("host", found.host)
+    writer.attribute("port", found.port)
+    writer.attribute("transport", found.transport.rawValue)
+    if let credentials = turn.parley.services.credentials(
+      for: turn.party, at: found, now: turn.parley.clock.now)
+    {
+      if isWhole { writer.attribute("restricted", "true" as StaticString) }
+      writer.attribute("expires", XMPP.Timestamp(milliseconds: credentials.expires.milliseconds).description)
+      writer.attribute("username", credentials.username)
+      writer.attribute("password", credentials.password)
+    }
+    writer.close()
+  }
+}

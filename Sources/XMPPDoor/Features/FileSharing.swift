@@ -1,0 +1,103 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0447: what a file in a message is, and where. With the elements of XEP-0446 (what is known of it) and XEP-0300
+/// (its hash).
+struct FileSharing: Feature {
+  static let xep = XEP(447, "0.3.1", "Stateless file sharing", note: "files at one address; others are passed on")
+
+  private static let sharing = Name("file-sharing", NS.sfs)
+  private static let sources = Name("sources", NS.sfs)
+  private static let urlData = Name("url-data", "http://jabber.org/protocol/url-data")
+  private static let file = Name("file", NS.fileMetadata)
+  private static let hash = Name("hash", NS.hashes)
+
+  func register(in table: inout FeatureTable) {
+    table.read(Self.sharing) { element, draft in
+      draft.isKept = true
+      guard draft.files.count < Dialogs.Limits.attachmentsMax, let file = Self.read(element) else { return }
+      draft.files.append(file)
+    }
+  }
+
+  /// nil: there is no address yet, or none that an app could open.
+  private static func read(_ element: Element) -> Attachment? {
+    guard let source = element.first(sources)?.children.first(where: { $0.is(urlData) }),
+      let url = source["target"], isUsable(url)
+    else { return nil }
+    var attachment = Attachment(blob: nil, url: url)
+    for child in element.first(file)?.children ?? element.children where child.namespace == "\(NS.fileMetadata)" {
+      let text = child.text
+      guard text.utf8.count <= Dialogs.Limits.blobNameBytesMax else { continue }
+      switch child.local {
+      case "media-type": attachment.mediaType = MediaType.essence(text)
+      case "name": attachment.name = text
+      case "size": attachment.size = Int64(text).flatMap { $0 >= 0 ? $0 : nil }
+      case "width": attachment.shape.width = number(text)
+      case "height": attachment.shape.height = number(text)
+      case "length": attachment.shape.milliseconds = number(text)
+      default: break
+      }
+    }
+    for child in element.first(file)?.children ?? element.children
+    where child.is(hash) && child.has("algo", equalTo: "sha-256") {
+      attachment.sha256 = Base64.decode(Array(child.text.utf8)).flatMap { $0.count == 32 ? $0 : nil }
+    }
+    return attachment
+  }
+
+  private static func number(_ text: String) -> Int? {
+    Int(text).flatMap { (0...Int(Int32.max)).contains($0) ? $0 : nil }
+  }
+
+  /// An address that an app may open. What is encrypted for its readers alone is no file to anybody else.
+  static func isUsable(_ url: String) -> Bool {
+    url.utf8.count <= Dialogs.Limits.attachmentURLBytesMax && (url.hasPrefix("https://") || url.hasPrefix("http://"))
+      && !url.contains { $0.isWhitespace }
+  }
+
+  // MARK: What an app's file is to XMPP
+
+  /// The body says what the app's text says, then the address, which those who know the rest do not show (2.1).
+  static func write(_ attachment: Attachment, caption: String, into writer: inout ElementWriter) {
+    let lead = caption.isEmpty ? "" : caption + "\n"
+    writer.open(.body)
+    writer.text(lead + attachment.url)
+    writer.close()
+    OutOfBand.write(attachment.url, into: &writer)
+    writer.open(sharing)
+    let isShown = attachment.mediaType.map { !$0.hasPrefix("application/") } ?? false
+    writer.attribute("disposition", isShown ? "inline" : "attachment" as StaticString)
+    writer.open(file)
+    element("media-type", attachment.mediaType, into: &writer)
+    element("name", attachment.name, into: &writer)
+    element("size", attachment.size.map { "\($0)" }, into: &writer)
+    element("width", attachment.shape.width.map { "\($0)" }, into: &writer)
+    element("height", attachment.shape.height.map { "\($0)" }, into: &writer)
+    element("length", attachment.shape.milliseconds.map { "\($0)" }, into: &writer)
+    if let sha256 = attachment.sha256 {
+      writer.open(hash)
+      writer.attribute("algo", "sha-256" as StaticString)
+      writer.text(Base64.string(sha256))
+      writer.close()
+    }
+    writer.close()
+    writer.open(sources)
+    writer.open(urlData)
+    writer.attribute("target", attachment.url)
+    writer.close()
+    writer.close()
+    writer.close()
+    let start = lead.unicodeScalars.count
+    Fallbacks.write(
+      for: NS.sfs, range: start == 0 ? nil : start..<start + attachment.url.unicodeScalars.count, into: &writer)
+  }
+
+  private static func element(_ local: StaticString, _ text: String?, into writer: inout ElementWriter) {
+    guard let text else { return }
+    writer.open(local)
+    writer.text(text)
+    writer.close()
+  }
+}

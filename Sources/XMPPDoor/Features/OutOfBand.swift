@@ -1,0 +1,27 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0066 3: the address beside a message. Where it is all that the body says, clients mean a file.
+struct OutOfBand: Feature {
+  static let xep = XEP(66, "1.5", "Out of Band Data", note: "in messages")
+
+  private static let url = Name("url", NS.oob)
+  private static let x = Name("x", NS.oob)
+
+  func register(in table: inout FeatureTable) {
+    table.read(Self.x) { element, draft in
+      draft.isKept = true
+      guard draft.address == nil, let url = element.first(Self.url)?.text, FileSharing.isUsable(url) else { return }
+      draft.address = url
+    }
+  }
+
+  static func write(_ url: String, into writer: inout ElementWriter) {
+    writer.open(x)
+    writer.open("url")
+    writer.text(url)
+    writer.close()
+    writer.close()
+  }
+}

@@ -1,0 +1,110 @@
+import Addresses
+import Dialogs
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import ParleyServer
+
+@Suite struct ByteRangeTests {
+  @Test(
+    arguments: [
+      (nil, ByteRange.whole), ("bytes=0-0", .part(0...0)), ("bytes=0-", .part(0...99)), ("bytes=-1", .part(99...99)),
+      ("bytes=-500", .part(0...99)), ("bytes=90-500", .part(90...99)), ("Bytes = 5-6", .part(5...6)),
+      ("bytes=100-", .none), ("bytes=100-200", .none), ("bytes=-0", .none),
+      ("bytes=99999999999999999999-", .none), ("bytes=0-99999999999999999999", .part(0...99)),
+      // What is no single range is ignored.
+      ("bytes=6-5", .whole), ("bytes=0-1,5-6", .whole), ("bytes=", .whole), ("bytes=-", .whole), ("bytes=a-b", .whole),
+      ("bytes=--5", .whole), ("lines=0-5", .whole), ("0-5", .whole), ("bytes=+1-2", .whole),
+    ] as [(String?, ByteRange)])
+  func read(_ field: String?, _ range: ByteRange) { #expect(ByteRange(field, size: 100) == range) }
+
+  @Test(
+    arguments: [
+      (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+      (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (4_107_542_399, "Sun, 28 Feb 2100 23:59:59 GMT"),
+      (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"), (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
+    ] as [(Int64, String)])
+  func dates(_ seconds: Int64, _ text: String) { #expect(HTTPDate.text(seconds: seconds) == text) }
+}
+
+@Suite struct BlobFolderTests {
+  private let id = BlobID.random()
+
+  private func isThere(_ folder: BlobFolder) throws -> Bool { try folder.open(id) != nil }
+
+  @Test func whatIsFinishedIsThereAndNothingElse() throws {
+    try withScratchFolder { (scratch: String) throws -> Void in
+      let folder = try BlobFolder(scratch + "/blobs")
+      #expect(try !isThere(folder))
+      let writer = try folder.begin(id, size: 6)
+      try writer.append([1, 2, 3])
+      #expect(try !isThere(folder))
+      try writer.append([4, 5, 6])
+      try writer.finish()
+      writer.cancel()
+      let reader = try #require(try folder.open(id))
+      #expect(try reader.read(at: 0, count: 9) == [1, 2, 3, 4, 5, 6])
+      #expect(try reader.read(at: 4, count: 1) == [5])
+      #expect(try reader.read(at: 6, count: 1) == [])
+      try folder.remove(id)
+      try folder.remove(id)
+      // Who reads it reads it to its end.
+      #expect(try reader.read(at: 2, count: 2) == [3, 4])
+      #expect(try !isThere(folder))
+    }
+  }
+
+  @Test func whatWasCancelledOrLeftIsSwept() throws {
+    try withScratchFolder { (scratch: String) throws -> Void in
+      let path = scratch + "/blobs"
+      let folder = try BlobFolder(path)
+      func half() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path + "/new") }
+      let cancelled = try folder.begin(id, size: 3)
+      try cancelled.append([1])
+      #expect(try half().count == 1)
+      cancelled.cancel()
+      #expect(try half().isEmpty)
+      #expect(throws: BlobFailure.self) { try cancelled.append([1]) }
+      #expect(throws: BlobFailure.self) { try cancelled.finish() }
+      // As a killed process leaves it.
+      #expect(FileManager.default.createFile(atPath: path + "/new/" + id.description, contents: Data([1, 2])))
+      _ = try BlobFolder(path)
+      #expect(try half().isEmpty)
+      #expect(try !isThere(folder))
+    }
+  }
+}
+
+@Suite struct SafetyTests {
+  private func blob(_ name: String, _ type: String?) -> Blob {
+    Blob(
+      id: .random(), realm: RealmID(1), owner: UserID(1), name: name, mediaType: type, size: 1, purpose: .message,
+      state: .stored, createdAt: Timestamp(milliseconds: 0), expiresAt: nil)
+  }
+
+  @Test(
+    arguments: [
+      ("image/png", "image/png", "inline"), ("video/mp4", "video/mp4", "inline"), ("audio/ogg", "audio/ogg", "inline"),
+      ("text/plain", "text/plain; charset=utf-8", "inline"), ("application/pdf", "application/pdf", "attachment"),
+      (nil, "application/octet-stream", "attachment"), ("text/html", "application/octet-stream", "attachment"),
+      ("image/svg+xml", "application/octet-stream", "attachment"),
+      ("text/xml", "application/octet-stream", "attachment"),
+      ("application/xhtml+xml", "application/octet-stream", "attachment"),
+      ("application/javascript", "application/octet-stream", "attachment"),
+      ("text/css", "application/octet-stream", "attachment"),
+      ("application/wasm", "application/octet-stream", "attachment"),
+    ] as [(String?, String, String)])
+  func onlyWhatCannotActIsShown(_ type: String?, _ served: String, _ disposition: String) {
+    let headers = UploadSite.safety(of: blob("a.b", type))
+    #expect(headers[.contentType] == served)
+    #expect(headers[.contentDisposition]?.hasPrefix(disposition + ";") == true)
+    #expect(headers[.xContentTypeOptions] == "nosniff")
+    #expect(headers[.contentSecurityPolicy]?.contains("sandbox") == true)
+  }
+
+  @Test func aNameCannotLeaveItsHeader() {
+    let field = UploadSite.safety(of: blob("a\"; x=\\ü%.png", "image/png"))[.contentDisposition]
+    #expect(field == "inline; filename=\"a_; x=___.png\"; filename*=UTF-8''a%22%3B%20x%3D%5C%C3%BC%25.png")
+  }
+}

@@ -1,0 +1,127 @@
+import Addresses
+import Dialogs
+
+/// Files that users keep here: what is known of them, and what refers to them.
+extension StoreConformance {
+  private static func blob(
+    _ number: UInt64, of owner: Party, size: Int64 = 10, purpose: Blob.Purpose = .message,
+    state: Blob.State = .stored, createdAt: Timestamp, expiresAt: Timestamp? = nil
+  ) -> Blob {
+    Blob(
+      id: BlobID(PublicID(high: 0x8000_0000_0000_00ff, low: number)), realm: owner.realm, owner: owner.id,
+      name: "file", mediaType: "text/plain", size: size, purpose: purpose, state: state, createdAt: createdAt,
+      expiresAt: expiresAt)
+  }
+
+  static let blobs: [Case] = [
+    Case(name: "a file is kept whole and replaced") { scene in
+      var blob = Blob(
+        id: BlobID(PublicID(high: .max, low: 1)), realm: scene.realm.id, owner: scene.romeo.id, name: "tr\u{e8}s.jpg",
+        mediaType: nil, size: 1 << 40, purpose: .ephemeral, createdAt: scene.time,
+        expiresAt: scene.time + .seconds(9), shape: Blob.Shape(width: 1, height: 0, milliseconds: 3))
+      try scene.write { try $0.put(blob) }
+      try scene.reopen()
+      try equal(try scene.read { try $0.blob(blob.id) }, blob)
+      try equal(try scene.read { try $0.blob(BlobID(PublicID(high: .max, low: 2))) }, nil)
+      blob.state = .stored
+      blob.mediaType = "image/jpeg"
+      blob.sha256 = [UInt8](0..<32)
+      blob.expiresAt = nil
+      blob.shape = Blob.Shape()
+      try scene.write { try $0.put(blob) }
+      try equal(try scene.read { try $0.blob(blob.id) }, blob)
+      try scene.write { try $0.removeBlob(blob.id) }
+      try equal(try scene.read { try $0.blob(blob.id) }, nil)
+    },
+    Case(name: "what somebody has here, and what is due") { scene in
+      let now = scene.time
+      func ago(_ seconds: Int64) -> Timestamp { Timestamp(milliseconds: now.milliseconds - seconds * 1_000) }
+      let (day, slot) = (Limits.blobDay.components.seconds, Limits.slotTime.components.seconds)
+      let kept = blob(1, of: scene.romeo, size: 1, createdAt: ago(day + 1))
+      let over = blob(2, of: scene.romeo, size: 2, createdAt: ago(5), expiresAt: now)
+      let later = blob(3, of: scene.romeo, size: 4, createdAt: ago(4), expiresAt: now + .milliseconds(1))
+      let awaited = blob(4, of: scene.romeo, size: 8, state: .awaited, createdAt: ago(slot - 1))
+      let missed = blob(5, of: scene.romeo, size: 16, state: .awaited, createdAt: ago(slot))
+      let gone = blob(6, of: scene.romeo, size: 32, state: .gone, createdAt: ago(day - 1))
+      let forgotten = blob(7, of: scene.romeo, size: 64, state: .gone, createdAt: ago(day))
+      let other = blob(8, of: scene.juliet, size: 128, createdAt: now)
+      try scene.write { writer in
+        for blob in [kept, over, later, awaited, missed, gone, forgotten, other] { try writer.put(blob) }
+      }
+      try scene.read { reader in
+        try equal(
+          try reader.blobUse(of: scene.romeo.id, at: now),
+          BlobUse(count: 3, bytes: 1 + 4 + 8, awaited: 1, recentBytes: 2 + 4 + 8 + 32, oldestRecent: gone.createdAt))
+        try equal(
+          try reader.blobUse(of: scene.nurse.id, at: now),
+          BlobUse(count: 0, bytes: 0, awaited: 0, recentBytes: 0, oldestRecent: nil))
+        try equal(Set(try reader.dueBlobs(at: now, limit: 9)), [over.id, missed.id, forgotten.id])
+        try equal(try reader.dueBlobs(at: now, limit: 2).count, 2)
+      }
+    },
+    Case(name: "a file is over when nothing refers to it any more, and only for its owner") { scene in
+      let (mine, theirs) = try scene.write { writer in
+        let mine = blob(1, of: scene.romeo, createdAt: scene.time)
+        let theirs = blob(2, of: scene.juliet, createdAt: scene.time)
+        for blob in [mine, theirs] { try writer.put(blob) }
+        for number: Int64 in [101, 102] {
+          try writer.insertBlobReference(to: mine.id, by: Position(number))
+          // Twice is once.
+          try writer.insertBlobReference(to: mine.id, by: Position(number))
+        }
+        try writer.insertBlobReference(to: theirs.id, by: Position(101))
+        return (mine, theirs)
+      }
+      func end(_ blob: Blob) throws -> Timestamp? { try scene.read { try $0.blob(blob.id)?.expiresAt } }
+      try scene.write { try $0.releaseBlobs(of: Position(101), by: scene.romeo.id, ending: scene.time) }
+      try equal(try end(mine), nil, "another message refers to it")
+      try equal(try end(theirs), nil, "somebody else's")
+      try scene.write { try $0.releaseBlobs(of: Position(102), by: scene.romeo.id, ending: nil) }
+      try equal(try end(mine), nil, "it stays")
+      try scene.write { writer in
+        try writer.insertBlobReference(to: mine.id, by: Position(103))
+        try writer.releaseBlobs(of: Position(103), by: scene.romeo.id, ending: scene.time)
+      }
+      try equal(try end(mine), scene.time, "over")
+    },
+    Case(name: "what a message brings comes back as it was said, and goes with it") { scene in
+      let files = [
+        Attachment(
+          blob: BlobID(PublicID(high: 1, low: .max)), url: "https://files.example/1", name: "secret-name",
+          mediaType: "image/png", size: 7, sha256: [UInt8](repeating: 255, count: 32),
+          shape: Blob.Shape(width: 1, height: 2, milliseconds: 3)),
+        Attachment(blob: nil, url: "https://elsewhere.example/2"),
+      ]
+      let said = try scene.write {
+        try scene.say(
+          Content(kind: .image, attachments: files), Envelope(), by: scene.romeo, to: scene.juliet, $0)
+      }
+      try scene.reopen()
+      func found() throws -> [Attachment]? {
+        let entry = try scene.read { try $0.entry(said.position, in: said.dialog) }
+        guard case .message(let message)? = entry?.fact else {
+          return nil
+        }
+        return message.content.attachments
+      }
+      try equal(try found(), files)
+      let state = MessageState(
+        version: Position(77), revision: 1,
+        retraction: .init(by: scene.romeo, at: scene.time, id: nil, reason: nil, isModeration: false))
+      try scene.write { try $0.put(state, of: said.position, in: said.dialog) }
+      try equal(try found(), [])
+    },
+    Case(name: "who is deleted leaves what they said, and no profile") { scene in
+      let (said, picture, slot) = try scene.write { writer in
+        let said = blob(1, of: scene.romeo, createdAt: scene.time)
+        let picture = blob(2, of: scene.romeo, purpose: .profile, createdAt: scene.time)
+        let slot = blob(3, of: scene.romeo, state: .awaited, createdAt: scene.time)
+        for blob in [said, picture, slot] { try writer.put(blob) }
+        try writer.erasePersonal(scene.romeo.id)
+        return (said, picture, slot)
+      }
+      try equal(try scene.read { try $0.blob(said.id) }, said)
+      try equal(Set(try scene.read { try $0.dueBlobs(at: scene.time, limit: 9) }), [picture.id, slot.id])
+    },
+  ]
+}
