@@ -42,7 +42,7 @@ import Testing
       switch kind {
       case .published: return "\(name) +"
       case .retracted: return "\(name) -"
-      case .purged, .deleted, .configured: return "\(name)"
+      case .purged, .deleted, .configured, .subscription, .requested: return "\(name)"
       }
     }
   }

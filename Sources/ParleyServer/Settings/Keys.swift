@@ -99,7 +99,7 @@ extension Key {
   static let registration = Key(
     "registration", .flag, "false", .restart, "Whether strangers may make accounts (in-band and POST /v1/users).")
   static let admins = Key(
-    "admins", .users, "", .restart,
+    "admins", .users, nil, .restart,
     "Users who may look after the server with their XMPP client (XEP-0133): addresses with commas between, or a list.")
   static let resumeSeconds = Key(
     "resume.seconds", .seconds, "300", .restart, "How long a lost XMPP session may be resumed; 0: not at all.")
