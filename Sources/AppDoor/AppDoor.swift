@@ -35,7 +35,6 @@ public final class AppDoor: Sendable {
   struct Limiters: Sendable {
     let messages: RateLimiter<UserID>
     let others: RateLimiter<UserID>
-    let registrations: RateLimiter<String>
     let anonymous: RateLimiter<String>
   }
 
@@ -67,9 +66,6 @@ public final class AppDoor: Sendable {
       messages: RateLimiter(
         rates.messages, code: "messages-too-fast", text: "You send messages too fast. Wait a little."),
       others: RateLimiter(rates.others, code: "requests-too-fast", text: "You ask too often. Wait a little."),
-      registrations: RateLimiter(
-        rates.registrations, code: "registrations-too-fast",
-        text: "Too many new accounts from your address. Wait a little."),
       anonymous: RateLimiter(
         rates.anonymous, code: "requests-too-fast", text: "Too many requests from your address. Wait a little."))
   }

@@ -58,14 +58,12 @@ enum AppLimits {
 }
 
 /// How often a client may do what. A bucket holds `burst` and gains `perSecond`. Failed
-/// logins are counted by the core (`LoginFailures`).
+/// logins and new accounts are counted by the core (`LoginFailures`, `AccountPace`).
 public struct AppRates: Sendable {
   /// Messages sent, per user.
   public var messages = Rate(burst: 1_000, perSecond: 200)
   /// Every other request and command, per user.
   public var others = Rate(burst: 1_000, perSecond: 200)
-  /// New accounts, per client address: each costs key derivation and a name for ever.
-  public var registrations = Rate(burst: 100, perSecond: 1)
   /// Requests without a caller, per client address.
   public var anonymous = Rate(burst: 2_000, perSecond: 500)
 

@@ -11,16 +11,26 @@ import Synchronization
 extension Parley {
   // MARK: Accounts
 
-  public func register(_ address: BareJID, password: String, displayName: String?) async throws(Problem) -> User {
-    let results = await importUsers([NewUser(address: address, password: password, displayName: displayName)])
-    return try results[0].get()
+  /// Makes an account.
+  ///
+  /// - Parameter invite: what lets it in: used up by it, in the same transaction. Its inviter is a contact when this returns.
+  /// - Throws: `.conflict` where the name is or was somebody's, or is reserved; `.missing` where the invitation is used up.
+  public func register(
+    _ address: BareJID, password: String, displayName: String?, invite: Invite? = nil
+  ) async throws(Problem) -> User {
+    let row = NewUser(address: address, password: password, displayName: displayName, invite: invite)
+    let user = try await importUsers([row])[0].get()
+    if let invite { await meet(invite, user) }
+    return user
   }
 
   public struct NewUser: Sendable {
     public let address: BareJID
     public let password: String
     public let displayName: String?
-    public init(address: BareJID, password: String, displayName: String?) {
+    let invite: Invite?
+    public init(address: BareJID, password: String, displayName: String?, invite: Invite? = nil) {
+      self.invite = invite
       self.address = address
       self.password = password
       self.displayName = displayName
@@ -74,10 +84,14 @@ extension Parley {
       return .failure(
         Problem(.tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name"))
     }
+    if let obstacle = try obstacle(to: row.address, row.invite, in: realm.id, now: now, writer) {
+      return .failure(obstacle)
+    }
     do {
       let user = try writer.insertUser(
         row.address, in: realm.id, profile: Profile(displayName: row.displayName), createdAt: now)
       try writer.setCredentials(keys, for: user.id)
+      if let invite = row.invite { try writer.setUsed(invite.id) }
       return .success(user)
     } catch is StoreConflict {
       return .failure(
@@ -103,7 +117,11 @@ extension Parley {
 
   /// Ends all sessions and, unless `keepGrants`, all logins of the user: those of apps, and the tokens of XMPP clients.
   /// Whoever changes a password mostly fears that somebody else has got in. App passwords end in any case.
-  public func setPassword(of user: UserID, _ password: String, keepGrants: Bool = false) async throws(Problem) {
+  ///
+  /// - Parameter session: of who asks, which goes on.
+  public func setPassword(
+    of user: UserID, _ password: String, keepGrants: Bool = false, except session: SessionID? = nil
+  ) async throws(Problem) {
     let keys = try await derive { Self.keys(for: [password], iterations: Limits.scramIterations)[0] }.get()
     try await work { writer in
       try writer.setCredentials(keys, for: user)
@@ -113,13 +131,15 @@ extension Parley {
     }
     if !keepGrants {
       accounts.forget(user: user)
-      hub.close(user, .revoked)
+      hub.close(user, .revoked) { $0.session.id != session }
     }
   }
 
   /// Disabling and deleting end all sessions and logins. A deleted user's name is
   /// never given out again; what they wrote stays in others' dialogs.
-  public func setState(of id: UserID, _ state: User.State) async throws(Problem) {
+  ///
+  /// - Parameter session: of who asks, which the door ends when it has told them.
+  public func setState(of id: UserID, _ state: User.State, except session: SessionID? = nil) async throws(Problem) {
     // Who is deleted can do nothing any more, not even leave.
     if state == .deleted, let user = try await read({ try $0.user(id) }), user.state != .deleted {
       try await leaveRooms(user)
@@ -141,7 +161,7 @@ extension Parley {
     }
     if state != .active {
       accounts.forget(user: id)
-      hub.close(id, .revoked)
+      hub.close(id, .revoked) { $0.session.id != session }
     }
     if state == .deleted { try await removeFromRosters(gone) }
   }

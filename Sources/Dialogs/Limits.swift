@@ -169,6 +169,23 @@ public enum Limits {
   /// People and their marks, over all rooms that are cached.
   public static let cachedMembersMax = 200_000
 
+  // Pushes (XEP-0357).
+  /// Of one user, about one per device; the one that was asked for longest ago goes.
+  public static let pushRegistrationsMax = 16
+  /// Bytes of publish options; larger is refused with `policy-violation`.
+  public static let pushOptionsBytesMax = 4_096
+  /// Between two publications for one user; what comes meanwhile is one publication.
+  public static let pushInterval: Duration = .seconds(1)
+  /// Messages that one publication stands for; the next stands for the rest.
+  public static let pushesOwedMax = 100
+  /// Users whose services are told at the same time; the others wait their turn.
+  public static let pushesAtOnceMax = 256
+  /// Publications in a row that are not taken before a registration goes: with the waits below about a day.
+  public static let pushFailuresMax = 16
+  /// Before a publication that was not taken is tried again, doubled each time up to the second.
+  public static let pushRetry: Duration = .seconds(5)
+  public static let pushRetryMax: Duration = .seconds(21_600)
+
   // Pages.
   public static let pageDefault = 50
   public static let pageMax = 100
@@ -205,4 +222,38 @@ public enum Limits {
   /// Of one user: each costs every SCRAM login of theirs two hashes. The next is
   /// refused with `too-many-app-passwords`.
   public static let appPasswordsPerUserMax = 32
+
+  // Accounts, over any door. At a rate's bound: `tooFast`.
+  /// New accounts, per network: each costs key derivation and a name for ever.
+  public static let registrationRate = Rate(burst: 100, perSecond: 1)
+  /// Looks at invitations, per network: nobody guesses their tokens; what is bounded is the reading.
+  public static let inviteRate = Rate(burst: 200, perSecond: 10)
+  /// A person's own, in band: each costs key derivation.
+  public static let passwordChangeRate = Rate(burst: 10, perSecond: 1.0 / 60)
+  /// Of one user in band: each looks at every user of the realm.
+  public static let searchRate = Rate(burst: 20, perSecond: 1)
+  public static let searchResultsMax = 50
+
+  // Invitations.
+  /// Long enough for whoever reads their mail once a week (XEP-0379 4).
+  public static let inviteLifetime: Duration = .seconds(7 * 86_400)
+  /// How long an invitation that has ended still serves who was let in by it before (XEP-0445 3.2), and keeps its name: longer than
+  /// any stream takes to be negotiated.
+  public static let inviteGrace: Duration = .seconds(3_600)
+  /// Of one user within a lifetime, used ones included; the next is refused with `tooFast`.
+  public static let invitesPerUserMax = 50
+  /// Of a realm's operators, likewise.
+  public static let invitesOfOperatorsMax = 10_000
+  /// Of a realm that are listed; the rest shows when these are gone.
+  public static let invitesListed = 20_000
+
+  // Reports. At a bound the block stands and the report is left out.
+  public static let reportsPerDayMax = 20
+  public static let reportDay: Duration = .seconds(86_400)
+  /// Of a realm, not yet dismissed.
+  public static let reportsMax = 10_000
+  /// Characters of what a reporter writes, and of each message that is copied; longer is cut.
+  public static let reportCharactersMax = 4_096
+  /// Messages that one report names; further ones are left out.
+  public static let reportMessagesMax = 20
 }

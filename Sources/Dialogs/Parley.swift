@@ -15,10 +15,15 @@ public final class Parley: Sendable {
   let logger: Logger
   let accounts: AccountCache
   let standing: StandingMessages
+  /// Who has push registrations.
+  public let pushes: PushBook
   /// Who may look after the whole server in band (XEP-0133).
   public let admins: Set<BareJID>
+  /// Whether every user may invite others (XEP-0401), not admins alone.
+  public let invitations: Bool
   let loginFailures = LoginFailures()
   let tokenSecret: TokenSecret
+  let accountPace = AccountPace()
   private let inbox: Inbox
   private let committer: Committer
   private let readers: Workers
@@ -26,14 +31,14 @@ public final class Parley: Sendable {
 
   /// Opens the log and creates realms that are new. `domains`: the first is the
   /// default; at least one. `rooms`: where the rooms of a domain live. `remotes`: domains of others that are reached by a
-  /// link (`Hub.attach`), each with the one of `domains` to whose users it belongs for ever. `admins`: see there.
-  /// `blobs`: where files are kept, and how; nil: nowhere. `threads`: so many at a time read the store, and so many derive
-  /// keys. `tokenSecret`: what tokens of XMPP clients are made with; without one they end with the process.
+  /// link (`Hub.attach`), each with the one of `domains` to whose users it belongs for ever. `admins`, `invitations`: see
+  /// there. `blobs`: where files are kept, and how; nil: nowhere. `threads`: so many at a time read the store, and so many
+  /// derive keys. `tokenSecret`: what tokens of XMPP clients are made with; without one they end with the process.
   public init(
     store: any Store, clock: any Clock, domains: [String],
     rooms: (String) -> String = { "conference.\($0)" }, remotes: [(domain: String, home: String)] = [],
-    admins: Set<BareJID> = [], blobs: (policy: BlobPolicy, store: any BlobStore)? = nil, threads: Int = 2,
-    tokenSecret: TokenSecret = .random(), services: ExternalServices = .none, logger: Logger
+    admins: Set<BareJID> = [], invitations: Bool = false, blobs: (policy: BlobPolicy, store: any BlobStore)? = nil,
+    threads: Int = 2, tokenSecret: TokenSecret = .random(), services: ExternalServices = .none, logger: Logger
   ) throws {
     precondition(!domains.isEmpty, "a server without a domain")
     var realms = try store.read { try $0.realms() }
@@ -76,6 +81,7 @@ public final class Parley: Sendable {
     standing = try StandingMessages(served, store)
     self.admins = admins
     self.tokenSecret = tokenSecret
+    self.invitations = invitations
     readers = Workers(label: "parley.reader", count: min(max(2, threads), Limits.readersMax))
     derivers = Workers(label: "parley.deriver", count: max(1, threads))
     self.blobs = blobs.map { policy, files in
@@ -83,8 +89,10 @@ public final class Parley: Sendable {
         policy: policy, store: files, secret: realmTable.all.first?.key ?? [],
         threads: min(max(2, threads), Limits.blobThreadsMax))
     }
+    pushes = try store.read { PushBook(try $0.pushRegistrations(), owed: try $0.usersOwedPushes()) }
     let desk = try Desk(
-      store: store, hub: hub, clock: clock, realms: realmTable, blobs: self.blobs, inbox: inbox, logger: logger)
+      store: store, hub: hub, pushes: pushes, clock: clock, realms: realmTable, blobs: self.blobs, inbox: inbox,
+      logger: logger)
     committer = Committer(inbox: inbox, desk: desk)
   }
 

@@ -162,6 +162,13 @@ public protocol StoreReader {
   /// Stored ones that are over at `time`, awaited ones that were asked for more than `Limits.slotTime` before, and those
   /// that are gone and no longer of this day.
   func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID]
+  // Pushes
+  /// Everybody's.
+  func pushRegistrations() throws -> [PushRegistration]
+  func pushRegistrations(of user: UserID) throws -> [PushRegistration]
+  func usersOwedPushes() throws -> [UserID]
+  /// The newest, ascending.
+  func pushesOwed(to user: UserID, limit: Int) throws -> [OwedPush]
 
   // Logins and streams
   func grant(access hash: [UInt8]) throws -> Grant?
@@ -178,6 +185,20 @@ public protocol StoreReader {
   /// The highest inbound number committed for this stream; nil: unknown stream.
   func handled(_ stream: StreamNonce) throws -> UInt32?
   func suspended() throws -> [SuspendedSession]
+
+  // Invitations and reports
+  func invite(token hash: [UInt8]) throws -> Invite?
+  /// The unused one that keeps this localpart and ends behind `time`.
+  func invite(reserving name: String, in realm: RealmID, after time: Timestamp) throws -> Invite?
+  /// Used ones included; `inviter` nil: those of operators.
+  func inviteCount(by inviter: UserID?, in realm: RealmID) throws -> Int
+  /// The oldest first.
+  func invites(in realm: RealmID, limit: Int) throws -> [Invite]
+  func report(_ id: Int64) throws -> Report?
+  /// The newest first.
+  func reports(in realm: RealmID, limit: Int) throws -> [Report]
+  /// Those made at `time` or later; `reporter` nil: by anybody.
+  func reportCount(by reporter: UserID?, in realm: RealmID, since time: Timestamp) throws -> Int
 }
 
 /// All of it inside the one transaction of a batch.
@@ -268,7 +289,7 @@ public protocol StoreWriter: StoreReader {
   /// `owner` and has no other reference is over at `ending`; nil: it stays.
   func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws
 
-  /// Contacts, blocks, credentials, grants, vault and nodes of a deleted user, and
+  /// Contacts, blocks, credentials, grants, vault, nodes, invitations and push registrations of a deleted user, and
   /// what they were to nodes of others. Their files of purpose `profile` and those
   /// that have not come are over; what they brought into dialogs stays as what they said does.
   func erasePersonal(_ user: UserID) throws
@@ -277,6 +298,13 @@ public protocol StoreWriter: StoreReader {
   /// Keeps a tombstone with this version for roster versioning.
   func remove(_ contact: Contact, version: Position) throws
   func setBlocks(_ patterns: [BlockPattern], of owner: UserID) throws
+
+  /// Inserts or replaces; user, service and node name it.
+  func put(_ registration: PushRegistration) throws
+  func removePushRegistration(_ registration: PushRegistration) throws
+  /// Nothing where it is owed already.
+  func owePush(_ push: OwedPush, to user: UserID) throws
+  func removePushesOwed(to user: UserID, through position: Position) throws
 
   func put(_ grant: Grant) throws
   func removeGrant(_ id: Int64, of user: UserID) throws
@@ -295,6 +323,19 @@ public protocol StoreWriter: StoreReader {
   func setHandled(_ stream: StreamNonce, _ number: UInt32, at time: Timestamp) throws
   func removeStreams(before time: Timestamp) throws
   func setSuspended(_ sessions: [SuspendedSession]) throws
+
+  // Invitations and reports
+  /// Returns it with its number.
+  func insert(_ invite: Invite) throws -> Invite
+  func setUsed(_ invite: Int64) throws
+  /// False: there is none, or it is used.
+  func removeInvite(_ id: Int64) throws -> Bool
+  /// Those that ended before `time`.
+  func removeInvites(before time: Timestamp) throws
+  /// Returns it with its number.
+  func insert(_ report: Report) throws -> Report
+  /// False: there is none.
+  func removeReport(_ id: Int64) throws -> Bool
 }
 
 extension StoreReader {

@@ -13,6 +13,8 @@ struct XMPPService: Service {
   private let settings: Settings
   private let parley: Parley
   private let listener: XMPPListener
+  /// Tells push services what users are not there to see.
+  let pusher: Pusher
   private let readiness: Readiness
   private let logger: Logger
 
@@ -26,18 +28,24 @@ struct XMPPService: Service {
     self.logger = logger
     let options = House.Options(
       domains: settings.domains.map(\.name), allowsPlaintext: settings.allowsPlaintext,
+      allowsRegistration: settings.allowsRegistration,
       resumptionSeconds: UInt32(clamping: settings.resumeWindow.components.seconds), version: Version.number,
-      commands: HouseCommands.all(AdminContext(parley: parley, startedAt: parley.clock.now)),
+      commands: HouseCommands.all(
+        AdminContext(parley: parley, startedAt: parley.clock.now, publicURL: settings.pages)),
       // XEP-0363 5: both addresses of a slot are HTTPS, or there is no slot.
       uploads: parley.blobs?.policy.links.isSecure == true
         ? Dictionary(uniqueKeysWithValues: settings.domains.map { ($0.name, $0.uploads) }) : [:],
       contacts: settings.contacts,
-      components: Dictionary(settings.components.map { ($0.name, $0.secret) }, uniquingKeysWith: { first, _ in first }))
+      components: Dictionary(settings.components.map { ($0.name, $0.secret) }, uniquingKeysWith: { first, _ in first }),
+      pushContent: settings.pushContent,
+      pushResumptionSeconds: UInt32(clamping: settings.pushResumeWindow.components.seconds))
     // XEP-0368 5: ALPN.
     let exporters = TLSExporters()
     let context = try certificates.context(protocols: ["xmpp-client"], keyLog: exporters.log)
+    let house = House(parley: parley, options: options, logger: logger)
+    pusher = Pusher(parley: parley, route: PushPublisher(house: house))
     listener = try await XMPPListener(
-      house: House(parley: parley, options: options, logger: logger), group: loops, tls: { context },
+      house: house, group: loops, tls: { context },
       exporters: exporters)
   }
 

@@ -38,7 +38,8 @@ public enum Server {
     let readiness = Readiness()
     let xmpp = try await XMPPService(settings, core.parley, certificates, loops, readiness, logger)
     let app = HTTPPorts.app(settings, core.parley, loops, logger)
-    let sites = [app.site, xmpp.site, UploadSite(parley: core.parley).site]
+    let invites = InvitePage(parley: core.parley, logger: logger)
+    let sites = [app.site, xmpp.site, UploadSite(parley: core.parley).site, invites.site]
     let http = try HTTPPorts.services(settings, sites: sites, certificates, loops, readiness, logger)
     let admin = AdminService(
       settings: settings, parley: core.parley, loops: loops, readiness: readiness, logger: logger)
@@ -51,8 +52,7 @@ public enum Server {
     let services: [any Service] =
       [
         CoreService(core: core, logger: logger), BlobSweeper(parley: core.parley, logger: logger), reload, admin,
-        greeter,
-        xmpp,
+        greeter, PushService(pusher: xmpp.pusher), xmpp,
       ] + http
     var configuration = ServiceGroupConfiguration(
       services: services.map {

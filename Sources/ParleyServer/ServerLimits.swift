@@ -21,6 +21,8 @@ public enum ServerLimits {
   public static let turnServersMax = 20
   /// Contact addresses of one role. They stand in every answer to disco#info; more are a mistake in the configuration.
   public static let contactAddressesMax = 10
+  /// The same of a client that a push can wake: a week, after which the archive serves it better.
+  public static let pushResumeSecondsMax = 604_800
   /// `sun_path` has 108 bytes, the last of which ends the string (unix(7)).
   public static let socketPathBytesMax = 107
 
@@ -33,6 +35,8 @@ public enum ServerLimits {
   static let commandAccountsMax = 100
   /// Rows of an answer of XEP-0133: a client shows them all at once.
   static let commandRowsMax = 1_000
+  /// Bytes of a form on a page: the longest name and password fit percent-encoded. Above it: 413.
+  static let formBytesMax = 8_192
   /// Connections to the admin socket at once: commands are short. The next one waits in the kernel's queue.
   public static let adminConnectionsMax = 64
   /// How long a command waits for a folder that another command holds, and for an answer to begin.

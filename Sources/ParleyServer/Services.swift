@@ -70,6 +70,15 @@ struct CoreService: Service {
   }
 }
 
+/// Tells push services what users are owed. A service that is not there yet is tried again.
+struct PushService: Service {
+  let pusher: Pusher
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown { await pusher.run() }
+  }
+}
+
 struct AdminService: Service {
   let settings: Settings
   let parley: Parley
@@ -78,7 +87,7 @@ struct AdminService: Service {
   let logger: Logger
 
   func run() async throws {
-    let context = AdminContext(parley: parley, startedAt: parley.clock.now)
+    let context = AdminContext(parley: parley, startedAt: parley.clock.now, publicURL: settings.pages)
     let socket = try await AdminSocket.listen(at: settings.adminSocket, group: loops, context: context, logger: logger)
     readiness.arrive()
     try? await gracefulShutdown()

@@ -28,10 +28,10 @@ extension Reader {
     let found = try statement.bind(1, user.number).bind(2, query.after.number).bind(3, query.before.number)
       .bind(4, limit + 1).bind(5, query.unreadOnly ? 1 : 0)
       .all { row -> Conversation? in
-        page.total = row.int(21)
-        page.unreadConversations = row.int(22)
-        page.unread = row.int(23)
-        return row.isNull(24) ? nil : try conversation(row, of: user)
+        page.total = row.int(Self.behind + 0)
+        page.unreadConversations = row.int(Self.behind + 1)
+        page.unread = row.int(Self.behind + 2)
+        return row.isNull(Self.behind + 3) ? nil : try conversation(row, of: user)
       }
     page.conversations = found.compactMap { $0 }
     page.complete = Int64(page.conversations.count) <= limit
@@ -40,23 +40,25 @@ extension Reader {
     return page
   }
 
-  /// Behind the columns of a payload.
+  /// The first column behind those of a payload.
+  private static let behind = Int32(payloadColumns.split(separator: ",").count)
+
   private func conversation(_ row: Prepared, of user: UserID) throws -> Conversation {
-    let (last, activity) = (Position(row.int(29)), Position(row.int(30)))
-    let dialog = DialogID(row.int(24))
-    let isRoom = row.int(25) == Self.roomKind
+    let (last, activity) = (Position(row.int(Self.behind + 8)), Position(row.int(Self.behind + 9)))
+    let dialog = DialogID(row.int(Self.behind + 3))
+    let isRoom = row.int(Self.behind + 4) == Self.roomKind
     let chat: BareJID
     let realm: RealmID
     if isRoom {
       let room = try known(dialog)
       (chat, realm) = (room.address, room.realm)
     } else {
-      let peer = try known(UserID(row.int(26) == user.number ? row.int(27) : row.int(26)))
+      let peer = try known(UserID(row.int(Self.behind + 5) == user.number ? row.int(Self.behind + 6) : row.int(Self.behind + 5)))
       (chat, realm) = (peer.address, peer.realm)
     }
     let seal = try seal(realm)
     return Conversation(
-      chat: chat, room: isRoom ? dialog : nil, unread: row.int(28), last: last, lastID: seal.seal(last.number),
+      chat: chat, room: isRoom ? dialog : nil, unread: row.int(Self.behind + 7), last: last, lastID: seal.seal(last.number),
       activity: activity, activityID: seal.seal(activity.number), message: row.isNull(0) ? nil : try entry(row))
   }
 }
@@ -78,7 +80,7 @@ extension Query {
       (SELECT e.position FROM entries e WHERE e.dialog = l.dialog AND \(flags) ORDER BY e.position DESC LIMIT 1)
       """
     }
-    let none = Array(repeating: "NULL", count: 21).joined(separator: ", ")
+    let none = Array(repeating: "NULL", count: Reader.payloadColumns.split(separator: ",").count).joined(separator: ", ")
     return Query(
       """
       WITH listed AS (

@@ -139,6 +139,7 @@ extension Writer {
       .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys,
       .deleteAllItems,
       .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
+      .deleteInvitesOfUser, .deletePushRegistrations, .deletePushesOwed,
       // The marks last: the rooms are found by them.
       .endMemberships, .deleteRoomMarks,
     ] {

@@ -162,4 +162,20 @@ enum DoorLimits {
   /// Senders whose presence or chat state waits for an inactive client (XEP-0352): a
   /// roster and a large room. With more all of it is told.
   static let heldSendersMax = 1_000
+
+  // Registration in band.
+  /// From being let in to register to a bound resource, since a person types meanwhile; then `connection-timeout`.
+  static let registration: TimeAmount = .minutes(5)
+  /// Tokens and names tried on one stream; then `not-acceptable`.
+  static let registrationTriesMax = 10
+  /// Octets of a report's reason, a URN (XEP-0377); longer is `not-acceptable`.
+  static let reportReasonBytesMax = 256
+  // Pushes (XEP-0357).
+  /// How long a push service has to answer; then the publication counts as not taken.
+  static let pushAnswer: Duration = .seconds(30)
+  /// How long a client that asked for pushes may leave what it was sent unacknowledged (XEP-0198): then it counts as gone,
+  /// though its connection stands, and is woken. Looked at every few seconds.
+  static let deafness: TimeAmount = .seconds(15)
+  /// Of a text; the rest is cut off. Notifications show some lines, and the services of devices take 4 kB of everything.
+  static let pushBodyCharactersMax = 500
 }

@@ -18,10 +18,13 @@ enum Features {
     Announcements.self,
     ContactAddresses.self,
     ExternalServiceDiscovery.self,
+    InBandRegistration.self,
+    UserSearch.self,
     // The user's own
     ClientAccess.self,
     Roster.self,
     Blocking.self,
+    Reporting.self,
     VCard.self,
     AvatarHash.self,
     UserAvatar.self,
@@ -34,6 +37,7 @@ enum Features {
     ConversationInbox.self,
     Carbons.self,
     ClientState.self,
+    PushNotifications.self,
     // What the user publishes
     PEP.self,
     Bookmarks.self,
@@ -88,14 +92,21 @@ enum Features {
   }
 
   /// What a stream offers beside TLS, SASL and binding.
-  static func streamFeatures(_ table: FeatureTable, _ authentication: AuthenticationPolicy) -> [StreamFeature] {
+  ///
+  /// - Parameter registers: whether strangers may make accounts.
+  static func streamFeatures(
+    _ table: FeatureTable, _ authentication: AuthenticationPolicy, registers: Bool = false
+  ) -> [StreamFeature] {
+    let needsTLS = !authentication.allowsUnsecured
+    let registration: [StreamFeature] = registers ? [.registration(needsTLS: needsTLS)] : []
     // Silence is asked about first, then ends the connection (XEP-0478 3.1).
     let idle = Int(DoorLimits.silence.nanoseconds / 1_000_000_000)
     let inline = [
       StreamFeature.inlineBind(table.inlineFeatures + ["\(NS.streamManagement)"]), Element(.streamManagement),
     ]
     let offers = StreamFeature.authentication(authentication, inline: inline)
-    return StreamFeature.offeringTokens(offers, authentication) + [
+    return StreamFeature.offeringTokens(offers, authentication) + registration + [
+      .invitedRegistration(needsTLS: needsTLS),
       .streamManagement,
       .rosterVersioning,
       .preApproval,
@@ -138,12 +149,16 @@ enum Features {
     XEP(297, "1.0", "Stanza Forwarding", note: "in carbons and archive results"),
     XEP(300, "1.0.0", "Use of Cryptographic Hash Functions in XMPP", note: "SHA-256, of files"),
     XEP(368, "1.1.0", "SRV records for XMPP over TLS", note: "direct TLS; the records are the operator's"),
+    XEP(
+      379, "0.3.3", "Pre-Authenticated Roster Subscription", note: "tokens that the server made; others are passed on"),
     XEP(386, "1.1.0", "Bind 2", note: "with stream management, carbons and client state"),
     XEP(388, "1.0.4", "Extensible SASL Profile", note: "tasks: XEP-0480"),
+    XEP(401, "0.6.0", "Ad-hoc Account Invitation Generation"),
     XEP(426, "0.3.0", "Character counting in message bodies", note: "code points"),
     XEP(
       440, "1.0.0", "SASL Channel-Binding Type Capability",
       note: "tls-exporter, over TLS 1.3 with XEP-0388; not tls-server-end-point"),
+    XEP(445, "0.2.0", "Pre-Authenticated In-Band Registration"),
     XEP(446, "0.2.0", "File metadata element", note: "in XEP-0447"),
     XEP(474, "0.5.0", "SASL SCRAM Downgrade Protection"),
     XEP(478, "0.2.0", "Stream Limits Advertisement"),
@@ -159,8 +174,6 @@ enum Features {
 
   /// What compliant servers have and this one does not yet.
   static let pending: [XEP] = [
-    XEP(77, "", "In-Band Registration"),
     XEP(220, "", "Server Dialback", note: "no federation"),
-    XEP(357, "", "Push Notifications"),
   ]
 }

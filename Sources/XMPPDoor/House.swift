@@ -12,6 +12,8 @@ public final class House: Sendable {
     public var domains: [String]
     /// Authentication without TLS; only ever set for loopback listeners.
     public var allowsPlaintext: Bool
+    /// Whether strangers may make accounts (XEP-0077).
+    public var allowsRegistration: Bool
     /// How long a broken session waits to be resumed, in seconds; 0: never.
     public var resumptionSeconds: UInt32
     /// Shown by XEP-0092.
@@ -24,14 +26,22 @@ public final class House: Sendable {
     public var contacts: [String: [String]]
     /// Secrets of components by domain (XEP-0114). All of them are remote domains of the core.
     public var components: [String: String]
+    /// How much pushes say.
+    public var pushContent: PushContent
+    /// How long a session waits that has asked for pushes, in seconds; never less than `resumptionSeconds`.
+    public var pushResumptionSeconds: UInt32
 
     public init(
-      domains: [String], allowsPlaintext: Bool = false, resumptionSeconds: UInt32 = 300, version: String,
-      commands: [AdHocCommand] = [], uploads: [String: String] = [:], contacts: [String: [String]] = [:],
-      components: [String: String] = [:]
+      domains: [String], allowsPlaintext: Bool = false, allowsRegistration: Bool = false,
+      resumptionSeconds: UInt32 = 300, version: String, commands: [AdHocCommand] = [], uploads: [String: String] = [:],
+      contacts: [String: [String]] = [:], components: [String: String] = [:], pushContent: PushContent = .none,
+      pushResumptionSeconds: UInt32 = 0
     ) {
+      self.pushContent = pushContent
+      self.pushResumptionSeconds = pushResumptionSeconds
       self.commands = commands
       self.uploads = uploads
+      self.allowsRegistration = allowsRegistration
       self.domains = domains
       self.allowsPlaintext = allowsPlaintext
       self.resumptionSeconds = resumptionSeconds
@@ -52,6 +62,7 @@ public final class House: Sendable {
   let binding = BindPolicy(resourcesMax: Dialogs.Limits.sessionsPerUserMax)
   let suspended = SuspendedSessions()
   let capabilities = ClientCapabilities()
+  let pushAnswers = PushAnswers()
   let memberLists = EncodedMemberLists()
 
   public init(parley: Parley, options: Options, logger: Logger) {
@@ -70,7 +81,9 @@ public final class House: Sendable {
     streams = StreamPolicy(
       domains: Set(options.domains), defaultDomain: options.domains.first,
       tls: options.allowsPlaintext ? .optional : .required, authentication: authentication,
-      features: Features.streamFeatures(table, authentication))
+      features: Features.streamFeatures(table, authentication, registers: options.allowsRegistration),
+      // Whoever has an invitation may, always.
+      allowsRegistration: true)
   }
 
   /// A random id for streams, resources and resumptions: 128 bits.

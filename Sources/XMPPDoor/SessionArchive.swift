@@ -149,6 +149,7 @@ enum SessionArchive {
     let session = XMPPSession(house: house, wheel: wheel, handle: handle, resuming: state)
     var attendance = Attendance(session: handle, door: .xmpp, resource: jid.resource)
     attendance.presence = presence
+    attendance.isConnected = false
     attendance.carbons = kept.carbons
     attendance.wantsRoster = kept.wantsRoster
     attendance.wantsBlocks = kept.wantsBlocks

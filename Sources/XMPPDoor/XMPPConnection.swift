@@ -52,6 +52,9 @@ final class XMPPConnection {
   private var isProcessing = false
   private var restart = Restart.no
   var isOver = false
+  /// Before anybody is authenticated (`Registration.swift`).
+  var registration: RegistrationMachine
+  var isRegistering = false
   private var hasCounted = false
   /// The transport takes more. It says when that changes; asking it costs more than
   /// all else that is done for one of a thousand occupants.
@@ -91,6 +94,7 @@ final class XMPPConnection {
     self.onAuthenticated = onAuthenticated
     machine = StreamMachine(policy: house.streams, isSecured: isSecured)
     binder = BindMachine(policy: house.binding)
+    registration = RegistrationMachine(isOpen: house.options.allowsRegistration)
     reader = framing == .document ? ElementReader(limits: .unauthenticated) : nil
     heard = .now()
     deadline = .now() + DoorLimits.negotiation
@@ -318,7 +322,7 @@ final class XMPPConnection {
     case .management(let element): manage(element)
     case .managementFailed(let condition):
       write { StreamManagement.writeFailed(condition, into: &$0) }
-    case .stanza(let stanza): session?.received(stanza)
+    case .stanza(let stanza): if let session { session.received(stanza) } else { register(stanza) }
     case .element(let element):
       guard let session, house.table.received(element, session) else { return perform(machine.notUnderstood(element)) }
     case .close:

@@ -49,6 +49,10 @@ final class XMPPSession {
   private var suspendedAt: NIODeadline?
   /// Since when a connected client that owes acknowledgements has given none.
   private var owesSince: NIODeadline?
+  /// Since when a client that push services can wake leaves a request for acknowledgement unanswered, and whether that has
+  /// been too long.
+  private var deafSince: NIODeadline?
+  private var isDeaf = false
   private(set) var isEnded = false
 
   private var intake = Intake()
@@ -381,7 +385,10 @@ final class XMPPSession {
 
   /// Nobody looks at the client (XEP-0352).
   var isInactive = false {
-    didSet { if !isInactive { releaseHeld() } }
+    didSet {
+      if !isInactive { releaseHeld() }
+      if isInactive != oldValue { parley.hub.update(handle) { [isInactive] in $0.isInactive = isInactive } }
+    }
   }
   private var held = HeldSignals()
 
@@ -589,7 +596,7 @@ final class XMPPSession {
   /// question, or to our ping, which stood behind messages (a client without
   /// stream management confirms in no other way).
   func answered(_ stanza: Stanza) {
-    guard let id = stanza.id else { return }
+    guard let id = stanza.id, !house.pushAnswers.answered(stanza, from: JID(jid)) else { return }
     if let index = questions.firstIndex(where: { $0.id == id }) {
       return questions.remove(at: index).answered(self, stanza)
     }
@@ -638,8 +645,9 @@ final class XMPPSession {
   }
 
   func tick(_ now: NIODeadline) {
-    if let suspendedAt, now >= suspendedAt + .seconds(Int64(management.resumptionSeconds)) { return end() }
+    if let suspendedAt, now >= suspendedAt + .seconds(resumptionSeconds) { return end() }
     if let connection {
+      listen(now, connection)
       if !management.isEnabled, intake.isOwed { ping() }
       if owes(DoorLimits.unacknowledgedMax) {
         let since = owesSince ?? now
@@ -650,6 +658,42 @@ final class XMPPSession {
       }
     }
     postConfirmation()
+  }
+
+  // MARK: Pushes
+
+  /// Nobody is at the other end any more: what was said and not confirmed is for the push services.
+  private func lost() {
+    parley.hub.update(handle) { $0.isConnected = false }
+    oweMissed()
+  }
+
+  private func oweMissed() {
+    guard parley.pushes.has(party.id) else { return }
+    parley.submitSurely(Post(author: party, intent: .push(.missed(after: intake.confirmed)), completion: .none))
+  }
+
+  /// A device that sleeps keeps its connection for hours; that it does not acknowledge is how one learns so.
+  private func listen(_ now: NIODeadline, _ connection: XMPPConnection) {
+    guard management.isEnabled, management.outbound.count > 0, parley.pushes.has(party.id, resource: jid.resource)
+    else { return }
+    if let deafSince {
+      if !isDeaf, now >= deafSince + DoorLimits.deafness {
+        isDeaf = true
+        lost()
+      }
+    } else {
+      deafSince = now
+      connection.write { StreamManagement.writeRequest(into: &$0) }
+      connection.flush()
+    }
+  }
+
+  private func heard() {
+    deafSince = nil
+    guard isDeaf else { return }
+    isDeaf = false
+    parley.hub.update(handle) { $0.isConnected = true }
   }
 
   // MARK: Stream management
@@ -673,6 +717,7 @@ final class XMPPSession {
       }
       if case .tooHigh(let error) = outcome { return error }
       owesSince = nil
+      heard()
       confirmed(last)
       if !isUnread, !owes(DoorLimits.unacknowledgedMax / 2) { resumeReading() }
     }
@@ -736,6 +781,7 @@ final class XMPPSession {
   func suspend() {
     suspendedAt = .now()
     wheel.add(suspended: self)
+    lost()
     unsent.isEmpty ? () : submitUnsent()
   }
 
@@ -767,9 +813,16 @@ final class XMPPSession {
       management: SessionState.Management(snapshot: snapshot, handled: management.inbound.durable))
   }
 
+  /// Whose device can be woken may be away for longer.
+  private var resumptionSeconds: Int64 {
+    let usual = Int64(management.resumptionSeconds)
+    guard parley.pushes.has(party.id, resource: jid.resource) else { return usual }
+    return max(usual, Int64(house.options.pushResumptionSeconds))
+  }
+
   /// Seconds until a suspended session ends; from now for a connected one.
   var resumptionSecondsLeft: Int64 {
-    let all = Int64(management.resumptionSeconds)
+    let all = resumptionSeconds
     guard let suspendedAt else { return all }
     return max(0, all - (NIODeadline.now() - suspendedAt).nanoseconds / 1_000_000_000)
   }
@@ -796,6 +849,7 @@ final class XMPPSession {
     if let nonce { house.suspended.remove(nonce, handle) }
     wheel.remove(suspended: self)
     parley.hub.depart(handle, time: parley.clock.now)
+    oweMissed()
     parley.leave(party, session: handle.id)
     presence = nil
     handle.ended()

@@ -375,6 +375,11 @@ def helps(checks, book, prepared):
                       parley roster add alice@localhost bob@localhost --mutual
                       parley dialog create team --owner alice@localhost --member bob@localhost
                       parley dialog create garden --owner alice@localhost""")
+    # Numbers that stand in the documents.
+    with contextlib.closing(sqlite3.connect(prepared.work / "data/parley.db")) as database, database:
+        database.execute("INSERT INTO invites VALUES (7, 1, 1, x'00', NULL, NULL, 0, 4102444800000, 0)")
+        database.executemany(
+            "INSERT INTO reports VALUES (?, 1, 1, 'spam@localhost', 'urn:xmpp:reporting:spam', '', 0, 0)", [(3,), (4,)])
     (prepared.folder / "etc/parley/parley.yaml").write_text("domain: example.org\n")
     with Machine(domains="example.org") as server:
         shutil.copytree(prepared.work / "data", server.work / "data")

@@ -44,7 +44,10 @@ import Testing
     ]
     for bytes in whole {
       #expect(size(bytes) != nil)
-      for count in 0..<bytes.count { #expect(size(Array(bytes.prefix(count))) == nil) }
+      for count in 0..<bytes.count {
+        let cut = size(Array(bytes.prefix(count)))
+        #expect(cut == nil || cut == size(bytes))
+      }
       for index in bytes.indices {
         for value in [0x00, 0x7F, 0xFF] as [UInt8] {
           var changed = bytes

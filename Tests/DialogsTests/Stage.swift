@@ -17,13 +17,14 @@ final class Stage: Sendable {
   let clock = HandClock()
 
   /// - Parameter remotes: domains elsewhere, attached to localhost.
-  init(remotes: [String] = []) throws {
+  init(remotes: [String] = [], admins: Set<BareJID> = [], invitations: Bool = false) throws {
     var template = Array("/tmp/parley-dialogs-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw StageError.noFolder }
     folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }  // mkdtemp has just filled it
     store = TracingStore(try SQLiteStore(path: "\(folder)/parley.db"))
     parley = try Parley(
-      store: store, clock: clock, domains: ["localhost"], remotes: remotes.map { ($0, "localhost") },
+      store: store, clock: clock, domains: ["localhost"], remotes: remotes.map { ($0, "localhost") }, admins: admins,
+      invitations: invitations,
       logger: Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() })
   }
 

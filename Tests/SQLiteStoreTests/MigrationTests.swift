@@ -21,6 +21,8 @@ import Testing
       "0010-node-people": 8_496_477_041_840_255_530,
       "0012-search": 1_459_117_924_822_249_256,
       "0009-blobs": 4_013_992_290_090_895_275,
+      "0016-invites": 5_186_451_678_076_863_112,
+      "0017-pushes": 5_992_363_226_449_904_034,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }

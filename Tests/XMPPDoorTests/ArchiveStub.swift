@@ -36,6 +36,17 @@ struct ArchiveStub: StoreReader {
   func room(at address: BareJID) throws -> Room? { nil }
 
   func realms() throws -> [Realm] { throw NotAsked() }
+  func invite(token hash: [UInt8]) throws -> Invite? { throw NotAsked() }
+  func invite(reserving name: String, in realm: RealmID, after time: Dialogs.Timestamp) throws -> Invite? {
+    throw NotAsked()
+  }
+  func inviteCount(by inviter: UserID?, in realm: RealmID) throws -> Int { throw NotAsked() }
+  func invites(in realm: RealmID, limit: Int) throws -> [Invite] { throw NotAsked() }
+  func report(_ id: Int64) throws -> Report? { throw NotAsked() }
+  func reports(in realm: RealmID, limit: Int) throws -> [Report] { throw NotAsked() }
+  func reportCount(by reporter: UserID?, in realm: RealmID, since time: Dialogs.Timestamp) throws -> Int {
+    throw NotAsked()
+  }
   func vault(_ realm: RealmID, item: String) throws -> [UInt8]? { throw NotAsked() }
   func user(_ id: UserID) throws -> User? { throw NotAsked() }
   func party(_ id: UserID) throws -> Party? { throw NotAsked() }
@@ -114,6 +125,10 @@ struct ArchiveStub: StoreReader {
   func blob(_ id: BlobID) throws -> Blob? { throw NotAsked() }
   func blobUse(of owner: UserID, at time: Dialogs.Timestamp) throws -> BlobUse { throw NotAsked() }
   func dueBlobs(at time: Dialogs.Timestamp, limit: Int) throws -> [BlobID] { throw NotAsked() }
+  func pushRegistrations() throws -> [PushRegistration] { throw NotAsked() }
+  func pushRegistrations(of user: UserID) throws -> [PushRegistration] { throw NotAsked() }
+  func usersOwedPushes() throws -> [UserID] { throw NotAsked() }
+  func pushesOwed(to user: UserID, limit: Int) throws -> [OwedPush] { throw NotAsked() }
   func grant(access hash: [UInt8]) throws -> Grant? { throw NotAsked() }
   func grant(refresh hash: [UInt8]) throws -> Grant? { throw NotAsked() }
   func grants(of user: UserID) throws -> [Grant] { throw NotAsked() }

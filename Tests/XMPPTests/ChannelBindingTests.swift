@@ -52,7 +52,7 @@ import XMLStream
   @Test func theHashIsOfSortedLists() {
     for mechanism in SCRAMMechanism.allCases {
       let one = SASLOffer(mechanisms: ["PLAIN", "SCRAM-SHA-1", "Z", "a"], channelBindings: [])
-      #expect(one.digest(mechanism) == mechanism.hash(bytes("PLAIN\u{1E}SCRAM-SHA-1\u{1E}Z\u{1E}a")))
+      #expect(one.digest(mechanism) == mechanism.hash(bytes("OAUTHBEARER\u{1E}PLAIN\u{1E}SCRAM-SHA-1\u{1E}Z\u{1E}a")))
       let other = SASLOffer(mechanisms: ["a", "Z", "SCRAM-SHA-1", "PLAIN"], channelBindings: ["b", "B"])
       #expect(other.digest(mechanism) == mechanism.hash(bytes("PLAIN\u{1E}SCRAM-SHA-1\u{1E}Z\u{1E}a\u{1F}B\u{1E}b")))
     }
@@ -69,7 +69,7 @@ import XMLStream
         == .needCredentials(username: "juliet", mechanism: mechanism, attempt: 1))
     let output = machine.credentialsFound(.found(exchange.credentials, .active), attempt: 1, nonce: "server")
     let names = [
-      "PLAIN", "SCRAM-SHA-1", "SCRAM-SHA-1-PLUS", "SCRAM-SHA-256", "SCRAM-SHA-256-PLUS", "SCRAM-SHA-512",
+      "OAUTHBEARER", "PLAIN", "SCRAM-SHA-1", "SCRAM-SHA-1-PLUS", "SCRAM-SHA-256", "SCRAM-SHA-256-PLUS", "SCRAM-SHA-512",
       "SCRAM-SHA-512-PLUS",
     ]
     let hash = mechanism.hash(bytes(names.joined(separator: "\u{1E}") + "\u{1F}tls-exporter"))

@@ -21,7 +21,7 @@ enum Register: ServedOperation {
       throw Problem(.malformed, "username-malformed", "username cannot be used: \(error).", field: "username")
     }
     if let name = input.name { try Checks.text(name, field: "name") }
-    try call.door.limiters.registrations.take(call.address, now: call.parley.clock.now)
+    try call.parley.pace(.registration(network: call.address))
     let user = try await call.parley.register(address, password: input.password, displayName: input.name)
     return .created(call.rendering.user(user))
   }

@@ -51,6 +51,10 @@ public struct Attendance: Sendable {
   public var isUnseen = false
   /// nil before initial presence; never an unavailable one.
   public var presence: Presence?
+  /// There is a client at the other end: not suspended (XEP-0198), and not silent.
+  public var isConnected = true
+  /// Its client says that nobody looks at it (XEP-0352).
+  public var isInactive = false
   /// Carbons are enabled (XEP-0280). Not meaningful for app sessions.
   public var carbons = false
   /// Has fetched the roster: gets pushes (RFC 6121 2.1.6).

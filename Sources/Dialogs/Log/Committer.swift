@@ -44,6 +44,7 @@ final class Committer: Sendable {
 final class Desk: @unchecked Sendable {  // its only caller is the work of the one `CommitterThread`
   private let store: any Store
   private let hub: Hub
+  private let pushes: PushBook
   private let clock: any Clock
   private let logger: Logger
   private let inbox: Inbox
@@ -51,16 +52,19 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
   private var audiences = Audiences()
 
   init(
-    store: any Store, hub: Hub, clock: any Clock, realms: RealmTable, blobs: Blobs?, inbox: Inbox, logger: Logger
+    store: any Store, hub: Hub, pushes: PushBook, clock: any Clock, realms: RealmTable, blobs: Blobs?, inbox: Inbox,
+    logger: Logger
   ) throws {
     self.store = store
     self.hub = hub
+    self.pushes = pushes
     self.clock = clock
     self.logger = logger
     self.inbox = inbox
     let head = try store.read { try $0.head() }
     judge = Judge(
-      realms: realms, hub: hub, blobs: blobs.map { ($0.policy, $0.store) }, head: head.position, time: head.time)
+      realms: realms, hub: hub, blobs: blobs.map { ($0.policy, $0.store) }, pushes: pushes, head: head.position,
+      time: head.time)
   }
 
   func commit(_ batch: ArraySlice<Post>, failures: Int = 0) {
@@ -139,6 +143,8 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         audiences.follow(room, by: session, seesAddresses: seesAddresses)
       case .vacated(let session): audiences.forget(session)
       case .later(let post): inbox.appendSurely(post)
+      case .pushing(let user, let resources): pushes.set(user, resources)
+      case .owed(let user): pushes.ring(user)
       case .closed(let user, let reason):
         for attendance in hub.attendances(of: user) {
           lanes.add(.signal(.closed(reason), .direct), to: attendance.session)
@@ -311,6 +317,10 @@ enum News {
   /// process: whoever leaves something to a later post sees to it that nothing
   /// depends on it.
   case later(Post)
+  /// The user's push registrations are of these sessions now.
+  case pushing(UserID, Set<String>)
+  /// The user's push services are to be told something.
+  case owed(UserID)
   case room(RoomNews)
   /// `card`: the owner's, where they were not online.
   case node(NodeEvent, Card?)

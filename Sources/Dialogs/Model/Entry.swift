@@ -159,6 +159,8 @@ public struct Message: Sendable {
     public static let fromApp = Traits(rawValue: 64)
     /// Deleted once delivered (XEP-0334 `<no-permanent-store/>`).
     public static let transient = Traits(rawValue: 128)
+    /// Somebody calls (XEP-0353): nothing to show, and urgent.
+    public static let rings = Traits(rawValue: 256)
   }
 
   public init(

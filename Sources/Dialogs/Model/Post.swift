@@ -60,9 +60,12 @@ public enum Intent: Sendable {
   /// of the other direction, in one step.
   case befriend(BareJID, name: String?)
   /// An operator's roster entry; `mutual` sets both sides to `both`, without
-  /// asking either.
-  case link(BareJID, name: String?, groups: [String], mutual: Bool)
-  case block([BlockPattern])
+  /// asking either; nil leaves a name and groups as they are.
+  case link(BareJID, name: String?, groups: [String]?, mutual: Bool)
+  /// A subscription request with the hash of an invitation's token (XEP-0379).
+  case redeem(token: [UInt8], from: BareJID, stanza: [UInt8]?)
+  /// `Receipt.value`: the reports that are kept.
+  case block([BlockPattern], reports: [ReportDraft] = [])
   /// An empty list unblocks all (XEP-0191 3.5).
   case unblock([BlockPattern])
   case profile(ProfileDraft)
@@ -80,6 +83,8 @@ public enum Intent: Sendable {
   case keep([KeepsakeDraft])
   /// Anything about the files the author keeps here.
   case blob(BlobIntent)
+  /// Anything about the author's push registrations.
+  case push(PushIntent)
   /// A session arrives: it is registered with the hub at one exact position.
   case attend(Attendance)
   /// A signal that rides behind its sender's posts, in order.

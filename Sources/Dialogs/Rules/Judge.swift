@@ -16,6 +16,7 @@ struct Judge {
   let hub: Hub
   /// nil: files are not taken.
   let blobs: (policy: BlobPolicy, store: any BlobStore)?
+  let pushes: PushBook
   private(set) var head: Position
   private(set) var time: Timestamp
   private var news: [News] = []
@@ -66,11 +67,13 @@ struct Judge {
   }
 
   init(
-    realms: RealmTable, hub: Hub, blobs: (policy: BlobPolicy, store: any BlobStore)?, head: Position, time: Timestamp
+    realms: RealmTable, hub: Hub, blobs: (policy: BlobPolicy, store: any BlobStore)?, pushes: PushBook, head: Position,
+    time: Timestamp
   ) {
     self.realms = realms
     self.hub = hub
     self.blobs = blobs
+    self.pushes = pushes
     self.head = head
     self.time = time
     self.written = head
@@ -156,7 +159,9 @@ struct Judge {
     case .befriend(let address, let name): try befriend(post, address, name: name, writer)
     case .link(let address, let name, let groups, let mutual):
       try link(post, address, name: name, groups: groups, mutual: mutual, writer)
-    case .block(let patterns): try block(post, patterns, writer)
+    case .redeem(let token, let address, let stanza):
+      try redeem(post, token, from: address, stanza: stanza, writer)
+    case .block(let patterns, let reports): try block(post, patterns, reports, writer)
     case .unblock(let patterns): try unblock(post, patterns, writer)
     case .profile(let draft): try profile(post, draft, writer)
     case .openDialog(let address): try openDialog(post, address, writer)
@@ -166,6 +171,7 @@ struct Judge {
     case .archivePreferences(let preferences): try setArchivePreferences(post, preferences, writer)
     case .keep(let drafts): try keep(post, drafts, writer)
     case .blob(let intent): try blob(post, intent, writer)
+    case .push(let intent): try push(post, intent, writer)
     case .attend(let attendance): try attend(post, attendance, writer)
     case .signal(let signal, let target):
       news.append(.signal(signal, session(of: post), post.author, target))

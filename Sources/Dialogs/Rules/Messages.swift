@@ -108,6 +108,7 @@ extension Judge {
       feeds.append(FeedRow(user: peer.id, traits: row))
     }
     try writer.insert(entry, feeds: feeds, key: key)
+    try owe(entry, writer)
     return entry
   }
 

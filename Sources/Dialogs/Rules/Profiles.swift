@@ -280,14 +280,14 @@ extension Judge {
     }
   }
 
-  /// Without an entry, so at no position. What is in the node already stays.
-  private func lay(
+  /// At a position without an entry. What is in the node already stays.
+  private mutating func lay(
     _ content: NodeContent, as id: String, in view: ProfileNode, _ owner: Party, _ writer: any StoreWriter
   ) throws {
     if try writer.node(view.rawValue, of: owner.id) != nil { return }
     var node = Self.mirrored(view, owner, time)
     (node.itemCount, node.byteCount) = (1, content.byteCount)
     try writer.put(node)
-    try writer.put(NodeItem(id: id, content: content, position: .zero, time: time), in: node.name, of: owner.id)
+    try writer.put(NodeItem(id: id, content: content, position: nextPosition(), time: time), in: node.name, of: owner.id)
   }
 }

@@ -94,6 +94,7 @@ extension Judge {
     try refer(to: blobs, by: entry, writer)
     if let found { try fold(found, in: entry.dialog, writer) }
     try count(mentions, of: entry, found?.reference, resource: draft.envelope.fromResource, writer)
+    try owe(entry, writer)
     tell(.entry(entry, author: session(of: post)))
     var receipt = Receipt(position: head)
     receipt.entry = entry

@@ -203,9 +203,9 @@ extension Judge {
   }
 
   mutating func link(
-    _ post: Post, _ address: BareJID, name: String?, groups: [String], mutual: Bool, _ writer: any StoreWriter
+    _ post: Post, _ address: BareJID, name: String?, groups: [String]?, mutual: Bool, _ writer: any StoreWriter
   ) throws {
-    try checkItem(name: name, groups: groups)
+    try checkItem(name: name, groups: groups ?? [])
     if address == post.author.address {
       throw Problem(.forbidden, "contact-self", "A user cannot be their own contact.", field: "contact")
     }
@@ -213,7 +213,7 @@ extension Judge {
     guard mutual else {
       var contact = try writer.contact(of: owner.id, address) ?? item(of: owner, address, creating: false, writer)
       contact.name = name
-      contact.groups = groups
+      contact.groups = groups ?? contact.groups
       contact.subscription = contact.subscription.listed
       try record(ContactChange(contact: contact, push: true), of: owner, by: post, writer)
       return settle(post)
@@ -237,22 +237,20 @@ extension Judge {
 
   // MARK: Blocks (XEP-0191)
 
-  mutating func block(_ post: Post, _ patterns: [BlockPattern], _ writer: any StoreWriter) throws {
+  mutating func block(_ patterns: [BlockPattern], of owner: Party, _ writer: any StoreWriter) throws {
     if patterns.isEmpty {
       throw Problem(.malformed, "nothing-to-block", "Name at least one address to block.", field: "item")
     }
-    let owner = post.author
     let before = try blockList(of: owner.id, writer)
     var seen = Set(before)
     let added = patterns.filter { seen.insert($0).inserted }
-    if added.isEmpty { return settle(post) }
+    if added.isEmpty { return }
     if before.count + added.count > Limits.blocksMax {
       throw Problem(.tooLarge, "block-list-full", "A block list has at most \(Limits.blocksMax) items.")
     }
     // XEP-0191 3.3: who is blocked sees the user go, before the block bites.
     for pattern in added { try presence(of: owner, toThoseIn: pattern, available: false, writer) }
     try recordBlocks(before + added, BlockChange(act: .block, patterns: added), of: owner, writer)
-    settle(post)
   }
 
   mutating func unblock(_ post: Post, _ patterns: [BlockPattern], _ writer: any StoreWriter) throws {

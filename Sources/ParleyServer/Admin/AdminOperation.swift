@@ -21,10 +21,13 @@ extension AdminOperation {
 package struct AdminContext: Sendable {
   package let parley: Parley
   package let startedAt: Timestamp
+  /// Where people's browsers find this server, without a slash at its end; nil: nowhere.
+  package let publicURL: String?
 
-  package init(parley: Parley, startedAt: Timestamp) {
+  package init(parley: Parley, startedAt: Timestamp, publicURL: String? = nil) {
     self.parley = parley
     self.startedAt = startedAt
+    self.publicURL = publicURL
   }
 }
 
@@ -37,6 +40,8 @@ enum AdminOperations {
     ListDialogs.self, ShowDialog.self, CreateDialog.self, ListDialogMembers.self, AddDialogMember.self,
     SetDialogRole.self, RemoveDialogMember.self, DeleteDialog.self,
     EndSessions.self, Announce.self, SetMessageOfTheDay.self, ShowMessageOfTheDay.self,
+    CreateInvite.self, ListInvites.self, RevokeInvite.self,
+    ListReports.self, ShowReport.self, DismissReport.self,
     Backup.self,
   ]
 

@@ -204,5 +204,4 @@ extension HTTPFields {
 extension HTTPField.Name {
   // Constant names, made of token characters only.
   fileprivate static let crossOriginResourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy")!
-  fileprivate static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
 }

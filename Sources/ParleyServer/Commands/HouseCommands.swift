@@ -17,6 +17,8 @@ enum HouseCommands {
       .list(.active, context), .list(.idle, context),
       // 4.23 to 4.26
       .announce(context), .setMessageOfTheDay(context), .editMessageOfTheDay(context), .deleteMessageOfTheDay(context),
+      // XEP-0401
+      .invite(context), .createAccount(context),
     ]
   }
 }

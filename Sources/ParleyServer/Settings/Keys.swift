@@ -2,7 +2,7 @@
 public struct Key: Hashable, Sendable {
   /// What a value looks like.
   public enum Kind: String, Sendable {
-    case domain, domains, path, host, port, flag, url, addresses, users, seconds, days, bytes, count, level
+    case domain, domains, path, host, port, flag, url, addresses, users, seconds, days, bytes, count, level, choice
     /// A domain with `{domain}` in it.
     case template
     /// Anything.
@@ -98,6 +98,9 @@ extension Key {
     "Whether a file goes when the last message with it is taken back.")
   static let registration = Key(
     "registration", .flag, "false", .restart, "Whether strangers may make accounts (in-band and POST /v1/users).")
+  static let invitations = Key(
+    "invitations", .flag, "false", .restart,
+    "Whether every user may invite others to an account here (XEP-0401); admins always may.")
   static let admins = Key(
     "admins", .users, nil, .restart,
     "Users who may look after the server with their XMPP client (XEP-0133): addresses with commas between, or a list.")
@@ -122,6 +125,12 @@ extension Key {
   static let contacts = ["abuse", "admin", "feedback", "sales", "security", "status", "support"].map { role in
     Key("contact.\(role)", .list, nil, .restart, "URIs to reach the server's people at: \(role).")
   }
+  static let pushContent = Key(
+    "push.content", .choice, "none", .restart,
+    "What pushes say of a message: none (that there is one), sender (and from whom) or body (and its text).")
+  static let pushResumeSeconds = Key(
+    "push.resume_seconds", .seconds, "259200", .restart,
+    "How long a lost XMPP session may be resumed whose client can be woken by a push; never less than resume.seconds.")
   static let adminSocket = Key(
     "admin.socket", .path, nil, .restart, "The Unix socket of the admin commands; <data>/admin.sock by default.")
   static let logLevel = Key(
@@ -134,8 +143,9 @@ extension Key {
     [
       domain, domains, data, xmppHost, xmppPort, xmppTLSPort, xmppPlaintext, httpHost, httpPort, httpURL,
       httpAddresses, httpsHost, httpsPort, tlsCertificate, tlsKey, roomsDomain, uploadsDomain, uploadsBytes,
-      uploadsUserBytes, uploadsUserDayBytes, uploadsDays, uploadsEndWithMessages, registration, admins, resumeSeconds,
-      components, componentHost, componentPort, turnServers, turnSecret, turnSeconds,
+      uploadsUserBytes, uploadsUserDayBytes, uploadsDays, uploadsEndWithMessages, registration, invitations, admins,
+      resumeSeconds, pushContent, pushResumeSeconds, components, componentHost, componentPort, turnServers, turnSecret,
+      turnSeconds,
     ] + contacts + [adminSocket, logLevel, threads]
 
   /// The fields of one element of `domains`.

@@ -2,6 +2,7 @@ public import Addresses
 public import Dialogs
 public import Logging
 import NIOCore
+public import XMPPDoor
 
 /// The configuration as the server uses it: read once, checked as a whole. Nothing else reads the environment,
 /// the file or the command line.
@@ -73,6 +74,8 @@ public struct Settings: Hashable, Sendable {
   /// nil: no files are taken.
   public let uploads: Uploads?
   public let allowsRegistration: Bool
+  /// Whether every user may invite others.
+  public let allowsInvitations: Bool
   /// Who may look after the whole server in band.
   public let admins: Set<BareJID>
   /// How long a lost XMPP session may be resumed.
@@ -84,6 +87,10 @@ public struct Settings: Hashable, Sendable {
   public let services: ExternalServices
   /// Whom to write to about the server: URIs by role.
   public let contacts: [String: [String]]
+  /// How much pushes say.
+  public let pushContent: PushContent
+  /// The same where a push can wake the client.
+  public let pushResumeWindow: Duration
   /// The Unix socket of the admin commands, from the root.
   public let adminSocket: String
   public let logLevel: Logger.Level
@@ -106,6 +113,9 @@ public struct Settings: Hashable, Sendable {
   public let effective: [Effective]
   /// The file that was read; nil: none.
   public let file: String?
+
+  /// Where people's browsers find pages; nil: no HTTP port is open.
+  var pages: String? { https.isOn || http.isOn ? publicURL : nil }
 }
 
 /// What the command line says of the configuration.
@@ -189,11 +199,14 @@ struct SettingsReader {
       certificate: certificateFiles(),
       uploads: uploads(),
       allowsRegistration: flag(.registration),
+      allowsInvitations: flag(.invitations),
       admins: addresses(.admins, among: domains),
       resumeWindow: .seconds(number(.resumeSeconds, 0...ServerLimits.resumeSecondsMax, "seconds")),
       components: components, component: component,
       services: externalServices(),
       contacts: contacts(),
+      pushContent: pushContent(),
+      pushResumeWindow: .seconds(number(.pushResumeSeconds, 0...ServerLimits.pushResumeSecondsMax, "seconds")),
       adminSocket: adminSocket(data: data),
       logLevel: level(.logLevel),
       threads: threads(),
@@ -261,6 +274,14 @@ struct SettingsReader {
       return .info
     }
     return level
+  }
+
+  private mutating func pushContent() -> PushContent {
+    guard let content = PushContent(rawValue: text(.pushContent).lowercased()) else {
+      mistake(.pushContent, "one of \(PushContent.allCases.map(\.rawValue).joined(separator: ", ")) is expected")
+      return .none
+    }
+    return content
   }
 
   private mutating func host(_ key: Key) -> String {

@@ -79,6 +79,7 @@ extension Name {
   public static let httpBody = Name("body", NS.httpBind)
   public static let originID = Name("origin-id", NS.stanzaID)
   public static let ping = Name("ping", NS.ping)
+  public static let preauth = Name("preauth", NS.parting)
   public static let register = Name("query", NS.register)
   public static let resultSet = Name("set", NS.resultSet)
   public static let roster = Name("query", NS.roster)

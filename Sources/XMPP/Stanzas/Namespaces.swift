@@ -104,6 +104,8 @@ public enum NS {
   public static let httpBind: StaticString = "http://jabber.org/protocol/httpbind"
   /// XEP-0319.
   public static let idle: StaticString = "urn:xmpp:idle:1"
+  /// XEP-0445: the stream feature.
+  public static let ibrToken: StaticString = "urn:xmpp:ibr-token:0"
   /// XEP-0430.
   public static let inbox: StaticString = "urn:xmpp:inbox:1"
   /// XEP-0166.

@@ -156,6 +156,11 @@ extension StreamFeature {
       Element(Name("register", NS.registerFeature)), needs: needsTLS ? .secured : [], forbids: .authenticated)
   }
 
+  /// In-band registration with an invitation (XEP-0445 3), before authentication.
+  public static func invitedRegistration(needsTLS: Bool) -> StreamFeature {
+    StreamFeature(Element(Name("register", NS.ibrToken)), needs: needsTLS ? .secured : [], forbids: .authenticated)
+  }
+
   /// The limits of a stream (XEP-0478 2).
   ///
   /// - Parameters:

@@ -44,7 +44,7 @@ public struct StreamPolicy: Sendable {
   public var features: [StreamFeature]
   /// The language of the texts we send.
   public var language: String
-  /// Whether registration requests (XEP-0077) are let through before authentication.
+  /// Whether registration requests (XEP-0077, XEP-0445) are let through before authentication.
   public var allowsRegistration: Bool
 
   /// - Parameter features: besides STARTTLS, the mechanisms, resource binding and the session request.
@@ -561,7 +561,8 @@ public struct StreamMachine: Sendable {
   }
 
   private func isRegistration(_ stanza: Stanza) -> Bool {
-    stanza.kind == .iq && stanza.iqType?.isRequest == true && stanza.payload?.is(.register) == true
+    stanza.kind == .iq && stanza.iqType?.isRequest == true
+      && (stanza.payload?.is(.register) == true || stanza.payload?.is(.preauth) == true)
       && (policy.tls != .required || conditions.contains(.secured))
   }
 

@@ -174,7 +174,10 @@ enum ComponentInbound {
         return
       }
     }
-    guard type.isRequest else { return }
+    guard type.isRequest else {
+      _ = arrival.connection.house.pushAnswers.answered(stanza, from: arrival.from)
+      return
+    }
     guard let payload = stanza.payload,
       let handler = arrival.connection.house.table.iqHandler(payload, isSet: type == .set, target: target),
       let session = try? XMPPSession(

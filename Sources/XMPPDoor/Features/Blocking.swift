@@ -27,7 +27,14 @@ struct Blocking: Feature {
       let patterns = try Self.patterns(payload)
       // 3.3.
       if patterns.isEmpty { throw StanzaError(.badRequest, "name at least one address to block") }
-      turn.postAndReply(.block(patterns))
+      turn.post(.block(patterns, reports: try Self.reports(payload))) { result in
+        switch result {
+        case .success(let receipt):
+          Reporting.log(receipt.value as? [Report] ?? [], by: turn)
+          turn.reply()
+        case .failure(let problem): turn.fail(problem)
+        }
+      }
     }
     // No item: all of them (3.5).
     table.iq(.set, Self.unblock, to: [.account]) { (turn, payload) throws(StanzaError) in
@@ -44,6 +51,16 @@ struct Blocking: Feature {
       }
     }
     return patterns
+  }
+
+  private static func reports(_ payload: Element) throws(StanzaError) -> [ReportDraft] {
+    var reports: [ReportDraft] = []
+    for child in payload.children where child.is(item) {
+      if let report = try Reporting.draft(in: child, of: BlockPattern(try child.requiredJID("jid"))) {
+        reports.append(report)
+      }
+    }
+    return reports
   }
 
   // MARK: Push

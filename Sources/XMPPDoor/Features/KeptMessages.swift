@@ -30,7 +30,11 @@ struct KeptMessages: Feature {
       Name("sources", NS.sfs),
     ]
     for name in kept { table.read(name) { _, draft in draft.isKept = true } }
-    for local: StaticString in ["propose", "ringing", "proceed", "accept", "reject", "retract", "finish"] {
+    table.read(Name("propose", NS.jingleMessage)) { _, draft in
+      draft.isKept = true
+      draft.rings = true
+    }
+    for local: StaticString in ["ringing", "proceed", "accept", "reject", "retract", "finish"] {
       table.read(Name(local, NS.jingleMessage)) { _, draft in draft.isKept = true }
     }
     for local: StaticString in ["invite", "retract", "accept", "reject", "left"] {

@@ -19,6 +19,8 @@ struct Draft {
   var isUnstored = false
   /// Not in the archive and gone when delivered (`<no-permanent-store/>`).
   var isTransient = false
+  /// Somebody calls (XEP-0353 `<propose/>`).
+  var rings = false
   /// No carbons (`<private/>`, `<no-copy/>`).
   var isUncopied = false
   /// XEP-0184 `<request/>`.

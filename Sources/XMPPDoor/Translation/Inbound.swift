@@ -84,6 +84,7 @@ enum Inbound {
     if draft.isUncopied { traits.insert(.uncopied) }
     if draft.isMarkable { traits.insert(.markable) }
     if draft.wantsReceipt { traits.insert(.receipted) }
+    if draft.rings { traits.insert(.rings) }
     let content = draft.content(extras, parley.blobs?.policy.links)
     if content.kind != .none { traits.formUnion([.counts, .replayed]) }
 
@@ -210,7 +211,10 @@ enum Inbound {
       writer.children(of: stanza.element)
       let extras = Array(writer.buffer.readableBytesView)
       session.wheel.give(writer)
-      turn.post(.subscription(act, to: to.bare, stanza: extras.isEmpty ? nil : extras))
+      let kept = extras.isEmpty ? nil : extras
+      turn.post(
+        act == .subscribe
+          ? request(stanza, to: to.bare, extras: kept) : .subscription(act, to: to.bare, stanza: kept))
     case .probe:
       // Servers probe, clients need not (RFC 6121 4.3); answered all the same
       // where the subscription allows it.

@@ -1,0 +1,70 @@
+import Addresses
+
+/// What users report of whom they block (XEP-0377): for operators to look at, and to put away.
+extension Parley {
+  /// Those of a realm, the newest first.
+  public func reports(in realm: RealmID) async throws(Problem) -> [Report] {
+    try await read { try $0.reports(in: realm, limit: Limits.reportsMax) }
+  }
+
+  /// - Throws: `.missing`.
+  public func report(_ id: Int64) async throws(Problem) -> Report {
+    guard let found = try await read({ try $0.report(id) }) else { throw Self.unknownReport(id) }
+    return found
+  }
+
+  /// Puts a report away, with the copies of messages in it.
+  ///
+  /// - Throws: `.missing`.
+  public func dismissReport(_ id: Int64) async throws(Problem) {
+    guard try await work({ try $0.removeReport(id) }) else { throw Self.unknownReport(id) }
+  }
+
+  private static func unknownReport(_ id: Int64) -> Problem {
+    Problem(.missing, "report-unknown", "There is no report \(id).")
+  }
+}
+
+extension Judge {
+  /// Blocks, and keeps what is reported with it, in one transaction. A report too many is left out: the block stands all the
+  /// same (XEP-0377 4).
+  mutating func block(
+    _ post: Post, _ patterns: [BlockPattern], _ reports: [ReportDraft], _ writer: any StoreWriter
+  ) throws {
+    let owner = post.author
+    try block(patterns, of: owner, writer)
+    if reports.isEmpty { return settle(post) }
+    var kept: [Report] = []
+    let dayAgo = time + (.zero - Limits.reportDay)
+    var (mine, all) = try (
+      writer.reportCount(by: owner.id, in: owner.realm, since: dayAgo),
+      writer.reportCount(by: nil, in: owner.realm, since: Timestamp(milliseconds: 0))
+    )
+    for draft in reports where mine < Limits.reportsPerDayMax && all < Limits.reportsMax {
+      let report = Report(
+        realm: owner.realm, reporter: owner.id, reported: draft.reported.jid.description, reason: draft.reason,
+        text: String(draft.text.prefix(Limits.reportCharactersMax)), consent: draft.consent,
+        messages: try draft.messages.prefix(Limits.reportMessagesMax).map {
+          Report.Message(id: $0, text: try said($0, by: draft.reported, to: owner, writer))
+        }, createdAt: time)
+      kept.append(try writer.insert(report))
+      (mine, all) = (mine + 1, all + 1)
+    }
+    var receipt = Receipt(position: head)
+    receipt.value = kept
+    settle(post, receipt)
+  }
+
+  /// What the reported said to the reporter in private, which is in the reporter's own archive.
+  private mutating func said(
+    _ id: String, by reported: BlockPattern, to owner: Party, _ writer: any StoreWriter
+  ) throws -> String? {
+    guard let position = PublicID(id).flatMap({ realms.position(of: $0, in: owner.realm) }),
+      let author = try user(reported.jid.bare, writer)?.party,
+      let dialog = try writer.dialog(between: owner.id, and: author.id),
+      let entry = try writer.entry(position, in: dialog.id), entry.author.id == author.id,
+      case .message(let message) = entry.fact, message.content.kind == .text
+    else { return nil }
+    return String(message.content.text.prefix(Limits.reportCharactersMax))
+  }
+}

@@ -1,0 +1,43 @@
+import Addresses
+import Dialogs
+
+/// What goes to whoever is invited: the token in two links. Told once, by whoever made the invitation.
+package struct InviteLinks: Codable, Hashable, Sendable {
+  package let id: Int64
+  /// XEP-0401 4.1.2 and 4.2.2.
+  package let uri: String
+  /// The landing page; nil: no HTTP port is open.
+  package let page: String?
+  package let expires: String
+
+  init(_ new: Parley.NewInvite, in context: AdminContext) async throws(Problem) {
+    guard let open = try await context.parley.invite(token: new.token) else {
+      throw Problem(.missing, "invitation-unknown", "The invitation was taken back.")
+    }
+    id = new.invite.id
+    uri = Self.uri(open, token: new.token)
+    page = context.publicURL.map { "\($0)/invite/\(new.token)" }
+    expires = Moment.text(new.invite.expires)
+  }
+
+  static func uri(_ open: Parley.OpenInvite, token: String) -> String {
+    if open.invite.kind == .contact, let inviter = open.inviter {
+      return "xmpp:\(escaped("\(inviter.address)"))?roster;preauth=\(token)" + (open.makesAccount ? ";ibr=y" : "")
+    }
+    let name = open.invite.name.map { escaped($0) + "@" } ?? ""
+    return "xmpp:\(name)\(escaped(open.realm.domain))?register;preauth=\(token)"
+  }
+
+  /// RFC 5122 2.2: what is not unreserved, and is not the @, is percent-encoded.
+  private static func escaped(_ text: String) -> String {
+    var result = ""
+    for byte in text.utf8 {
+      switch byte {
+      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e, 0x40:
+        result.unicodeScalars.append(.init(byte))
+      default: result += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16).uppercased()
+      }
+    }
+    return result
+  }
+}

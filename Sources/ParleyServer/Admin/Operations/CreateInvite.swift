@@ -1,0 +1,34 @@
+import Addresses
+package import Dialogs
+
+/// Invites somebody to an account.
+package enum CreateInvite: AdminOperation {
+  package static let name = "invites.create"
+
+  package struct Input: Codable, Sendable {
+    /// nil: the first.
+    let domain: String?
+    /// The account's localpart; nil: the guest's choice.
+    let name: String?
+    /// The user whose contact the guest becomes.
+    let contact: String?
+    package init(domain: String?, name: String?, contact: String?) {
+      self.domain = domain
+      self.name = name
+      self.contact = contact
+    }
+  }
+
+  package typealias Output = InviteLinks
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> InviteLinks {
+    var contact: Party?
+    if let jid = input.contact { contact = try await context.user(jid).party }
+    let realm = try context.realm(input.domain ?? contact?.address.domain)
+    if let contact, contact.realm != realm.id {
+      throw Problem(.malformed, "domains-differ", "\(contact.address) is of another domain.", field: "contact")
+    }
+    let draft = InviteDraft(realm: realm.id, kind: .account, inviter: contact, name: input.name)
+    return try await InviteLinks(try await context.parley.makeInvite(draft, by: nil), in: context)
+  }
+}

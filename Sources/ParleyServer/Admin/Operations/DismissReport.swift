@@ -1,0 +1,18 @@
+package import Dialogs
+
+/// Puts a report away for good.
+package enum DismissReport: AdminOperation {
+  package static let name = "reports.dismiss"
+
+  package struct Input: Codable, Sendable {
+    let id: Int64
+    package init(id: Int64) { self.id = id }
+  }
+
+  package typealias Output = Nothing
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+    try await context.parley.dismissReport(input.id)
+    return Nothing()
+  }
+}

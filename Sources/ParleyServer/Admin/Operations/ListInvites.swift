@@ -1,0 +1,38 @@
+import Addresses
+package import Dialogs
+
+/// The open invitations of a domain. Their tokens are not known.
+package enum ListInvites: AdminOperation {
+  package static let name = "invites.list"
+
+  package struct Input: Codable, Sendable {
+    /// nil: the first.
+    let domain: String?
+    package init(domain: String?) { self.domain = domain }
+  }
+
+  package struct Row: Codable, Hashable, Sendable {
+    package let id: Int64
+    /// `account` or `contact`.
+    package let kind: String
+    package let name: String?
+    /// nil: an operator.
+    package let inviter: String?
+    package let createdAt: String
+    package let expires: String
+  }
+
+  package typealias Output = [Row]
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> [Row] {
+    let invites = try await context.parley.invites(in: try context.realm(input.domain).id)
+    return try await context.parley.read { reader in
+      try invites.map { invite in
+        Row(
+          id: invite.id, kind: invite.kind == .account ? "account" : "contact", name: invite.name,
+          inviter: try invite.inviter.flatMap { try reader.party($0)?.address.description },
+          createdAt: Moment.text(invite.createdAt), expires: Moment.text(invite.expires))
+      }
+    }
+  }
+}

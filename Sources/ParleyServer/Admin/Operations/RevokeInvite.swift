@@ -1,0 +1,18 @@
+package import Dialogs
+
+/// Takes an invitation back.
+package enum RevokeInvite: AdminOperation {
+  package static let name = "invites.revoke"
+
+  package struct Input: Codable, Sendable {
+    let id: Int64
+    package init(id: Int64) { self.id = id }
+  }
+
+  package typealias Output = Nothing
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+    try await context.parley.revokeInvite(input.id)
+    return Nothing()
+  }
+}

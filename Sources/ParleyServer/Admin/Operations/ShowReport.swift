@@ -1,0 +1,33 @@
+package import Dialogs
+
+/// One report, with what it quotes and what the reporter allows.
+package enum ShowReport: AdminOperation {
+  package static let name = "reports.show"
+
+  package struct Input: Codable, Sendable {
+    let id: Int64
+    package init(id: Int64) { self.id = id }
+  }
+
+  package struct Message: Codable, Hashable, Sendable {
+    package let id: String
+    /// nil: not theirs to read, or encrypted.
+    package let text: String?
+  }
+
+  package struct Output: Codable, Hashable, Sendable {
+    package let report: ReportRow
+    /// May be told to the server it came from, to those who keep lists (XEP-0377 3).
+    package let mayTellOrigin: Bool
+    package let mayTellThirdParties: Bool
+    package let messages: [Message]
+  }
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let report = try await context.parley.report(input.id)
+    return Output(
+      report: try await context.parley.read { try ReportRow(report, $0) },
+      mayTellOrigin: report.consent.contains(.origin), mayTellThirdParties: report.consent.contains(.thirdParty),
+      messages: report.messages.map { Message(id: $0.id, text: $0.text) })
+  }
+}

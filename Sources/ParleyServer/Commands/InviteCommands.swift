@@ -1,0 +1,50 @@
+import Dialogs
+import XMPP
+import XMPPDoor
+
+/// XEP-0401: links for people who are not here yet.
+extension AdHocCommand {
+  /// 4.1: a contact, with an account where they have none.
+  static func invite(_ context: AdminContext) -> AdHocCommand {
+    AdHocCommand(
+      node: inviteNamespace + "#invite", title: "Invite user", audience: context.parley.invitations ? .users : .admins
+    ) { (_, party) throws(Problem) in
+      try await invite(InviteDraft(realm: party.realm, kind: .contact, inviter: party), party, context)
+    }
+  }
+
+  /// 4.2: an account.
+  static func createAccount(_ context: AdminContext) -> AdHocCommand {
+    AdHocCommand(
+      node: inviteNamespace + "#create-account", title: "Create account", audience: .admins,
+      form: { _ in
+        DataForm(
+          .form, title: "Create account",
+          instructions: ["The username stays free for the guest to choose where it is left empty."],
+          fields: [
+            DataForm.Field("username", .textSingle, label: "Username"),
+            DataForm.Field("roster-subscription", false, label: "Becomes your contact"),
+          ])
+      },
+      perform: { (form, party) throws(Problem) in
+        let name = form.value("username").flatMap { $0.isEmpty ? nil : $0 }
+        let isContact = ["1", "true"].contains(form.value("roster-subscription"))
+        return try await invite(
+          InviteDraft(realm: party.realm, kind: .account, inviter: isContact ? party : nil, name: name), party, context)
+      })
+  }
+
+  private static func invite(
+    _ draft: InviteDraft, _ party: Party, _ context: AdminContext
+  ) async throws(Problem) -> Outcome {
+    let links = try await InviteLinks(try await context.parley.makeInvite(draft, by: party), in: context)
+    return .result(
+      DataForm(
+        .result, formType: inviteNamespace + "#invitation",
+        fields: [DataForm.Field("uri", .textSingle, links.uri, label: "Invitation")]
+          + (links.page.map { [DataForm.Field("landing-url", .textSingle, $0, label: "Page")] } ?? [])
+          + [DataForm.Field("expire", .textSingle, links.expires, label: "Good until")]))
+  }
+
+  private static let inviteNamespace = "urn:xmpp:invite"
+}

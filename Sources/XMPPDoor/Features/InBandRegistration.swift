@@ -1,0 +1,114 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0077 for who has an account: what is on file, another password, the end of the account. What comes before a login is
+/// `RegistrationMachine`'s.
+struct InBandRegistration: Feature {
+  static let xep = XEP(
+    77, "2.4", "In-Band Registration", note: "username and password; no forms, no numbers of XEP-0086 in errors")
+
+  private static let username = Name("username", NS.register)
+  private static let password = Name("password", NS.register)
+  private static let remove = Name("remove", NS.register)
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.register)")
+    table.iq(.get, .register, to: [.server, .account]) { (turn, _) throws(StanzaError) in
+      try Self.check(turn)
+      turn.reply { writer in
+        writer.open(.register)
+        writer.open("registered")
+        writer.close()
+        writer.open("instructions")
+        writer.text("You have an account here. A new password takes the place of the old one.")
+        writer.close()
+        writer.open("username")
+        writer.text(turn.party.name)
+        writer.close()
+        writer.open("password")
+        writer.close()
+        writer.close()
+      }
+    }
+    table.iq(.set, .register, to: [.server, .account]) { (turn, query) throws(StanzaError) in
+      try Self.check(turn)
+      switch try Change(query, of: turn.party.address) {
+      case .remove: Self.remove(turn)
+      case .password(let password): try Self.setPassword(password, turn)
+      }
+    }
+  }
+
+  /// Another domain of this server is another server.
+  private static func check(_ turn: Turn) throws(StanzaError) {
+    if let to = turn.to, to.domain != turn.party.address.domain { throw StanzaError(.registrationRequired) }
+  }
+
+  enum Change: Equatable {
+    case remove
+    case password(String)
+
+    /// - Throws: what the tables of 3.2 and 3.3 say.
+    init(_ query: Element, of owner: BareJID) throws(StanzaError) {
+      if query.first(InBandRegistration.remove) != nil {
+        var children = query.children.makeIterator()
+        _ = children.next()
+        guard children.next() == nil else { throw StanzaError(.badRequest, "<remove/> stands alone") }
+        self = .remove
+        return
+      }
+      guard let name = query.first(InBandRegistration.username)?.text, !name.isEmpty else {
+        throw StanzaError(.badRequest, "the username is missing")
+      }
+      // A password must not become empty (3.3).
+      guard let password = query.first(InBandRegistration.password)?.text, !password.isEmpty else {
+        throw StanzaError(.badRequest, "the password is missing or empty")
+      }
+      let isOwn = BareJID(parsing: name) == owner || (try? BareJID(local: name, domain: owner.domain)) == owner
+      guard isOwn else { throw StanzaError(.notAllowed, "this is not your account") }
+      self = .password(password)
+    }
+  }
+
+  private static func setPassword(_ password: String, _ turn: Turn) throws(StanzaError) {
+    let (parley, user, session) = (turn.parley, turn.party.id, turn.session.handle.id)
+    do throws(Problem) { try parley.pace(.passwordChange(user)) } catch { throw StanzaError(error) }
+    turn.await { () throws(Problem) in
+      try await parley.setPassword(of: user, password, except: session)
+    } then: { result in
+      switch result {
+      case .success: turn.reply()
+      case .failure(let problem): turn.fail(problem)
+      }
+    }
+  }
+
+  /// 3.2: the result, then the end of the stream.
+  private static func remove(_ turn: Turn) {
+    let (parley, user, session) = (turn.parley, turn.party.id, turn.session.handle.id)
+    turn.await { () throws(Problem) in
+      try await parley.setState(of: user, .deleted, except: session)
+    } then: { result in
+      switch result {
+      case .success:
+        turn.reply()
+        parley.hub.close(user, .revoked)
+      case .failure(let problem): turn.fail(problem)
+      }
+    }
+  }
+}
+
+/// XEP-0401 and XEP-0445: invitations are commands of the house and tokens of streams; XEP-0379 is read where subscription
+/// requests are. Nothing of them is advertised on the server itself.
+extension Inbound {
+  /// The post for a subscription request.
+  static func request(_ stanza: Stanza, to address: BareJID, extras: [UInt8]?) -> Intent {
+    guard let token = stanza.element.first(.preauth)?["token"], !token.isEmpty else {
+      return .subscription(.subscribe, to: address, stanza: extras)
+    }
+    return .redeem(token: Parley.hash(ofToken: token), from: address, stanza: extras)
+  }
+}

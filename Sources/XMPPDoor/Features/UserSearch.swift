@@ -1,0 +1,108 @@
+import Addresses
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0055: the users of the server's domain, by the name they log in with and the name they show. The server knows no other
+/// names of theirs: whichever field a client fills in is looked for in these.
+struct UserSearch: Feature {
+  static let xep = XEP(55, "1.3", "Jabber Search", note: "names only; at most 50 results")
+
+  private static let query = Name("query", NS.search)
+  private static let fields = ["nick", "first", "last", "email"]
+
+  func register(in table: inout FeatureTable) {
+    table.advertise("\(NS.search)", on: [.server])
+    table.iq(.get, Self.query, to: [.server]) { turn, _ in
+      turn.reply { writer in
+        writer.open(Self.query)
+        writer.open("instructions")
+        writer.text("Fill in one field or more. A name is found by how it begins, a shown name by any part of it.")
+        writer.close()
+        for field: StaticString in ["first", "last", "nick", "email"] {
+          writer.open(field)
+          writer.close()
+        }
+        DataForm(
+          .form, formType: "\(NS.search)", title: "User search",
+          instructions: ["Fill in one field or more."],
+          fields: [
+            .init("nick", .textSingle, label: "Name"), .init("first", .textSingle, label: "Given name"),
+            .init("last", .textSingle, label: "Family name"), .init("email", .textSingle, label: "Address"),
+          ]
+        ).write(into: &writer)
+        writer.close()
+      }
+    }
+    table.iq(.set, Self.query, to: [.server]) { (turn, payload) throws(StanzaError) in
+      guard let domain = turn.to?.domain, domain == turn.party.address.domain else {
+        throw StanzaError(.serviceUnavailable)
+      }
+      let form = try payload.payload(DataForm.self)
+      let terms = try Self.terms(payload, form, domain: domain)
+      do throws(Problem) { try turn.parley.pace(.search(turn.party.id)) } catch { throw StanzaError(error) }
+      let realm = turn.party.realm
+      turn.fetch {
+        try Self.find(terms, in: realm, $0)
+      } reply: { users in
+        turn.reply { Self.write(users, asForm: form != nil, into: &$0) }
+      }
+    }
+  }
+
+  /// What is looked for: all of it must be found. `*` stands for any rest, as many clients add it.
+  static func terms(_ payload: Element, _ form: DataForm?, domain: String) throws(StanzaError) -> [String] {
+    var terms: [String] = []
+    var isAsked = false
+    for field in fields {
+      let written = form.map { $0.value(field) } ?? payload.children.first { $0.local == field }?.text
+      guard var text = written, !text.isEmpty else { continue }
+      isAsked = true
+      if field == "email", text.hasSuffix("@\(domain)") { text.removeLast(domain.utf8.count + 1) }
+      while text.hasSuffix("*") { text.removeLast() }
+      if !text.isEmpty { terms.append(text) }
+    }
+    if !isAsked { throw StanzaError(.notAcceptable, "fill in one field or more") }
+    return terms
+  }
+
+  /// The app's search, page by page, without those who cannot be reached.
+  static func find(_ terms: [String], in realm: RealmID, _ reader: any StoreReader) throws -> [User] {
+    let page = Dialogs.Limits.pageMax
+    let users = try reader.users(in: realm, matching: terms.first, after: nil, limit: page)
+    let rest = terms.dropFirst().map { $0.lowercased() }
+    let found = users.filter { user in
+      user.state == .active
+        && rest.allSatisfy { user.name.hasPrefix($0) || (user.profile.displayName?.lowercased().contains($0) ?? false) }
+    }
+    return Array(found.prefix(Dialogs.Limits.searchResultsMax))
+  }
+
+  static func write(_ users: [User], asForm: Bool, into writer: inout ElementWriter) {
+    writer.open(query)
+    if asForm {
+      DataForm(
+        .result, fields: [.init("FORM_TYPE", .hidden, "\(NS.search)")],
+        reported: [.init("jid", .jidSingle, label: "Address"), .init("nick", .textSingle, label: "Name")],
+        items: users.map { user in
+          [.init("jid", nil, "\(user.address)"), .init("nick", nil, user.profile.displayName ?? user.name)]
+        }
+      ).write(into: &writer)
+    } else {
+      for user in users {
+        writer.open("item")
+        writer.attribute("jid", user.address.description)
+        let fields: [(StaticString, String)] = [
+          ("first", user.profile.displayName ?? ""), ("last", ""), ("nick", user.name), ("email", ""),
+        ]
+        for (field, value) in fields {
+          writer.open(field)
+          writer.text(value)
+          writer.close()
+        }
+        writer.close()
+      }
+    }
+    writer.close()
+  }
+}

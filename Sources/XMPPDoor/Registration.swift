@@ -1,0 +1,108 @@
+import Addresses
+import Dialogs
+import Logging
+import NIOCore
+import XMLStream
+import XMPP
+
+/// Accounts that are made before anybody is authenticated: what `RegistrationMachine` says is carried out here.
+extension XMPPConnection {
+  func register(_ stanza: Stanza) {
+    perform(registration.received(stanza, domain: machine.domain), stanza)
+  }
+
+  private func perform(_ output: RegistrationMachine.Output, _ stanza: Stanza) {
+    // Whoever is let in types a name and a password meanwhile.
+    if registration.isLetIn, !isRegistering {
+      isRegistering = true
+      deadline = .now() + DoorLimits.registration
+    }
+    switch output {
+    case .done: write { Self.reply(to: stanza, into: &$0) { _ in } }
+    case .fields(let name):
+      write { writer in
+        Self.reply(to: stanza, into: &writer) { writer in
+          writer.open(.register)
+          writer.open("instructions")
+          writer.text("Choose a username and a password for \(machine.domain ?? "this server").")
+          writer.close()
+          writer.open("username")
+          if let name { writer.text(name) }
+          writer.close()
+          writer.open("password")
+          writer.close()
+          writer.close()
+        }
+      }
+    case .refuse(let error): write { error.writeReply(to: stanza, into: &$0) }
+    case .find(let token): find(token, stanza)
+    case .register(let name, let password, let invite): register(name, password, invite, stanza)
+    }
+  }
+
+  private static func reply(
+    to stanza: Stanza, into writer: inout ElementWriter, _ content: (inout ElementWriter) -> Void
+  ) {
+    stanza.openReply(type: IQType.result.text, into: &writer)
+    content(&writer)
+    writer.close()
+  }
+
+  private func find(_ token: String, _ stanza: Stanza) {
+    let (parley, peer, domain) = (house.parley, peer, machine.domain)
+    later { () throws(Problem) in
+      try parley.pace(.invite(network: peer))
+      return try await parley.invite(token: token)
+    } then: { (connection, result: Result<Parley.OpenInvite?, Problem>) in
+      switch result {
+      case .failure(let problem): connection.perform(.refuse(StanzaError(problem)), stanza)
+      case .success(let open):
+        let isGood = open.map { $0.state == .open && $0.makesAccount && $0.realm.domain == domain } ?? false
+        connection.perform(connection.registration.found(isGood ? open?.invite : nil), stanza)
+      }
+    }
+  }
+
+  private func register(_ name: String, _ password: String, _ invite: Invite?, _ stanza: Stanza) {
+    guard let domain = machine.domain else { return closeConnection() }
+    let (parley, peer) = (house.parley, peer)
+    later { () throws(Problem) in
+      let address: BareJID
+      do { address = try BareJID(local: name, domain: domain) } catch {
+        throw Problem(.malformed, "username-malformed", "This username cannot be used: \(error).", field: "username")
+      }
+      try parley.pace(.registration(network: peer))
+      return try await parley.register(address, password: password, displayName: nil, invite: invite)
+    } then: { (connection, result: Result<User, Problem>) in
+      var problem: Problem?
+      if case .failure(let found) = result { problem = found }
+      if case .success(let user) = result {
+        connection.house.logger.info(
+          "registered",
+          metadata: ["user": "\(user.address)", "peer": "\(connection.peer)", "invited": "\(invite != nil)"])
+      }
+      connection.perform(connection.registration.registered(problem), stanza)
+    }
+  }
+
+  /// Does what takes its time while the stream waits.
+  private func later<Value: Sendable>(
+    _ body: @escaping @Sendable () async throws(Problem) -> Value,
+    then: @escaping (XMPPConnection, Result<Value, Problem>) -> Void
+  ) {
+    pause(.machine)
+    let me = NIOLoopBound((connection: self, then: then), eventLoop: loop)
+    let loop = loop
+    Task {
+      let result: Result<Value, Problem>
+      do throws(Problem) { result = .success(try await body()) } catch { result = .failure(error) }
+      loop.execute {
+        let (connection, then) = me.value
+        guard !connection.isOver else { return }
+        then(connection, result)
+        connection.unpause(.machine)
+        connection.flush()
+      }
+    }
+  }
+}

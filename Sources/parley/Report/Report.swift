@@ -1,0 +1,13 @@
+import ArgumentParser
+
+struct Report: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Reports: what users say of whom they block.",
+    discussion: """
+      Examples:
+        parley report list
+        parley report show 3
+        parley report dismiss 4
+      """,
+    subcommands: [ReportList.self, ReportShow.self, ReportDismiss.self])
+}

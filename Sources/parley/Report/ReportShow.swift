@@ -1,0 +1,36 @@
+import ArgumentParser
+import ParleyServer
+
+struct ReportShow: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show",
+    abstract: "Shows a report with the messages that it quotes.",
+    discussion: """
+      Example:
+        parley report show 3
+      """)
+
+  @Argument(help: "The report's number, as in the list.") var id: Int64
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var options: ConfigurationOptions
+
+  func run() async throws {
+    try await options.withAdministration { administration, _ in
+      let shown = try await administration.call(ShowReport.self, ShowReport.Input(id: id))
+      var table = TextTable("Report", String(shown.report.id))
+      table.add(["of", shown.report.reported])
+      table.add(["by", shown.report.reporter])
+      table.add(["reason", shown.report.reason])
+      table.add(["text", shown.report.text])
+      table.add(["made", shown.report.createdAt])
+      table.add(["may be told", Self.consent(shown)])
+      for message in shown.messages { table.add(["message \(message.id)", message.text ?? "(not readable)"]) }
+      try output.print(shown, String(table.text().dropLast()))
+    }
+  }
+
+  private static func consent(_ shown: ShowReport.Output) -> String {
+    let whom = (shown.mayTellOrigin ? ["its server"] : []) + (shown.mayTellThirdParties ? ["third parties"] : [])
+    return whom.isEmpty ? "nobody" : whom.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,252 @@
+import Addresses
+import Dialogs
+import Testing
+
+/// Invitations: who makes them, what they open, and that they open it once.
+@Suite struct InviteTests {
+  private func code(_ body: () async throws -> Void) async -> String? {
+    do { try await body() } catch { return (error as? Problem)?.code }
+    return nil
+  }
+
+  private func contact(_ stage: Stage, _ owner: UserID, _ address: BareJID) async throws -> Subscription.WireState? {
+    try await stage.parley.read { try $0.contact(of: owner, address)?.subscription.wireState }
+  }
+
+  @Test func usersInviteTheirOwnContactsWhereTheyMayAndAdminsAlways() async throws {
+    let admin = try BareJID("admin@localhost")
+    for isOn in [false, true] {
+      let stage = try Stage(admins: [admin], invitations: isOn)
+      let (romeo, paris, boss) = (
+        try await stage.user("romeo"), try await stage.user("paris"), try await stage.user("admin")
+      )
+      let own = InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo)
+      #expect(await code { _ = try await stage.parley.makeInvite(own, by: romeo) } == (isOn ? nil : "invitations-off"))
+      // Not for somebody else, not to an account of a name.
+      #expect(await code { _ = try await stage.parley.makeInvite(own, by: paris) } == "invitations-off")
+      let account = InviteDraft(realm: romeo.realm, kind: .account, name: "mercutio")
+      #expect(await code { _ = try await stage.parley.makeInvite(account, by: romeo) } == "invitations-off")
+      #expect(await code { _ = try await stage.parley.makeInvite(account, by: boss) } == nil)
+    }
+  }
+
+  @Test func anAccountComesOfItOnceAndTheInviterIsItsContact() async throws {
+    let stage = try Stage(invitations: true)
+    let romeo = try await stage.user("romeo")
+    let new = try await stage.parley.makeInvite(
+      InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo), by: romeo)
+    #expect(new.token.utf8.count == 24)
+    let open = try #require(try await stage.parley.invite(token: new.token))
+    #expect(open.state == .open && open.makesAccount && open.inviter?.id == romeo.id)
+    #expect(try await stage.parley.invite(token: new.token + "x") == nil)
+
+    // A name that is taken does not use it up.
+    let taken = await code {
+      _ = try await stage.parley.register(romeo.address, password: "x", displayName: nil, invite: open.invite)
+    }
+    #expect(taken == "name-taken")
+    #expect(try await stage.parley.invite(token: new.token)?.state == .open)
+
+    let juliet = try await stage.parley.register(
+      try BareJID("juliet@localhost"), password: "x", displayName: nil, invite: open.invite)
+    #expect(try await contact(stage, romeo.id, juliet.address) == .mutual)
+    #expect(try await contact(stage, juliet.id, romeo.address) == .mutual)
+    #expect(try await stage.parley.invite(token: new.token)?.state == .used)
+    let again = await code {
+      _ = try await stage.parley.register(
+        try BareJID("paris@localhost"), password: "x", displayName: nil, invite: open.invite)
+    }
+    #expect(again == "invitation-unknown")
+    #expect(try await stage.parley.read { try $0.user(try BareJID("paris@localhost")) } == nil)
+  }
+
+  @Test func ofManyAtOnceOneGetsIn() async throws {
+    let stage = try Stage()
+    let realm = stage.parley.realms[0].id
+    let invite = try await stage.parley.makeInvite(InviteDraft(realm: realm, kind: .account), by: nil).invite
+    let made = await withTaskGroup(of: Bool.self) { group in
+      for number in 0..<8 {
+        group.addTask {
+          await code {
+            _ = try await stage.parley.register(
+              try BareJID("guest\(number)@localhost"), password: "x", displayName: nil, invite: invite)
+          } == nil
+        }
+      }
+      return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+    #expect(made == 1)
+    #expect(try await stage.parley.read { try $0.userCount(in: realm) } == 1)
+  }
+
+  @Test func aNameIsReservedUntilTheInvitationIsOver() async throws {
+    let stage = try Stage()
+    let realm = stage.parley.realms[0].id
+    let juliet = try BareJID("juliet@localhost")
+    let new = try await stage.parley.makeInvite(
+      InviteDraft(realm: realm, kind: .account, name: "Juliet"), by: nil)
+    #expect(new.invite.name == "juliet")
+    let other = try await stage.parley.makeInvite(InviteDraft(realm: realm, kind: .account), by: nil).invite
+    #expect(await code { _ = try await stage.parley.register(juliet, password: "x", displayName: nil) } == "name-taken")
+    #expect(
+      await code { _ = try await stage.parley.register(juliet, password: "x", displayName: nil, invite: other) }
+        == "name-taken")
+    #expect(
+      await code {
+        _ = try await stage.parley.makeInvite(InviteDraft(realm: realm, kind: .account, name: "juliet"), by: nil)
+      } == "name-taken")
+    #expect(
+      await code {
+        let paris = try BareJID("paris@localhost")
+        _ = try await stage.parley.register(paris, password: "x", displayName: nil, invite: new.invite)
+      } == "name-fixed")
+
+    // Who was let in before the end may still finish; others find it expired. Then the name is free.
+    stage.clock.set(new.invite.expires.milliseconds)
+    #expect(try await stage.parley.invite(token: new.token)?.state == .expired)
+    #expect(await code { _ = try await stage.parley.register(juliet, password: "x", displayName: nil) } == "name-taken")
+    stage.clock.set(new.invite.expires.milliseconds + 3_600_001)
+    #expect(await code { _ = try await stage.parley.register(juliet, password: "x", displayName: nil) } == nil)
+  }
+
+  @Test func anExpiredInvitationServesWhoWasLetIn() async throws {
+    let stage = try Stage()
+    let realm = stage.parley.realms[0].id
+    let new = try await stage.parley.makeInvite(
+      InviteDraft(realm: realm, kind: .account, name: "juliet"), by: nil)
+    stage.clock.set(new.invite.expires.milliseconds + 60_000)
+    let user = try await stage.parley.register(
+      try BareJID("juliet@localhost"), password: "x", displayName: nil, invite: new.invite)
+    #expect(user.name == "juliet")
+  }
+
+  @Test func aUserHasSoManyAndThenNoMore() async throws {
+    let stage = try Stage(invitations: true)
+    let romeo = try await stage.user("romeo")
+    let draft = InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo)
+    for _ in 0..<Limits.invitesPerUserMax { _ = try await stage.parley.makeInvite(draft, by: romeo) }
+    #expect(await code { _ = try await stage.parley.makeInvite(draft, by: romeo) } == "too-many-invitations")
+    let first = try #require(try await stage.parley.invites(in: romeo.realm).first)
+    try await stage.parley.revokeInvite(first.id)
+    #expect(await code { try await stage.parley.revokeInvite(first.id) } == "invitation-unknown")
+    #expect(await code { _ = try await stage.parley.makeInvite(draft, by: romeo) } == nil)
+    stage.clock.set(stage.clock.now.milliseconds + 7 * 86_400_000 + 3_600_001)
+    #expect(await code { _ = try await stage.parley.makeInvite(draft, by: romeo) } == nil)
+    #expect(try await stage.parley.read { try $0.inviteCount(by: romeo.id, in: romeo.realm) } == 1)
+  }
+
+  @Test func whoIsGoneInvitesNobody() async throws {
+    let stage = try Stage(invitations: true)
+    let romeo = try await stage.user("romeo")
+    let new = try await stage.parley.makeInvite(
+      InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo), by: romeo)
+    try await stage.parley.setState(of: romeo.id, .disabled)
+    #expect(try await stage.parley.invite(token: new.token) == nil)
+    #expect(
+      await code {
+        let paris = try BareJID("paris@localhost")
+        _ = try await stage.parley.register(paris, password: "x", displayName: nil, invite: new.invite)
+      } == "invitation-unknown")
+    try await stage.parley.setState(of: romeo.id, .active)
+    #expect(try await stage.parley.invite(token: new.token)?.state == .open)
+    try await stage.parley.setState(of: romeo.id, .deleted)
+    #expect(try await stage.parley.read { try $0.inviteCount(by: romeo.id, in: romeo.realm) } == 0)
+  }
+
+  // MARK: XEP-0379
+
+  @Test func aTokenMakesContactsOnceAndKeepsGroups() async throws {
+    let stage = try Stage(invitations: true)
+    let (romeo, juliet, paris) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris")
+    )
+    let new = try await stage.parley.makeInvite(
+      InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo), by: romeo)
+    func redeem(_ guest: Party, _ token: String, _ address: BareJID = romeo.address) async throws {
+      try await stage.parley.post(
+        .redeem(token: Parley.hash(ofToken: token), from: address, stanza: nil), by: guest)
+    }
+    try await stage.parley.post(.contact(address: romeo.address, name: "R", groups: ["Verona"]), by: juliet)
+    // A token that is none, and one of somebody else's: requests like others.
+    try await redeem(juliet, "nonsense")
+    #expect(try await contact(stage, romeo.id, juliet.address) == .pendingIn)
+    try await redeem(juliet, new.token, paris.address)
+    #expect(try await contact(stage, paris.id, juliet.address) == .pendingIn)
+    #expect(try await stage.parley.invite(token: new.token)?.state == .open)
+
+    try await redeem(juliet, new.token)
+    #expect(try await contact(stage, romeo.id, juliet.address) == .mutual)
+    let item = try #require(try await stage.parley.read { try $0.contact(of: juliet.id, romeo.address) })
+    #expect(item.subscription.wireState == .mutual && item.name == "R" && item.groups == ["Verona"])
+    #expect(try await stage.parley.invite(token: new.token)?.state == .used)
+    try await redeem(paris, new.token)
+    #expect(try await contact(stage, romeo.id, paris.address) == .pendingIn)
+  }
+
+  @Test func whoIsBlockedDoesNotGetInByAToken() async throws {
+    let stage = try Stage(invitations: true)
+    let (romeo, paris) = (try await stage.user("romeo"), try await stage.user("paris"))
+    let new = try await stage.parley.makeInvite(
+      InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo), by: romeo)
+    try await stage.parley.post(.block([BlockPattern(JID(paris.address))]), by: romeo)
+    try await stage.parley.post(
+      .redeem(token: Parley.hash(ofToken: new.token), from: romeo.address, stanza: nil), by: paris)
+    #expect(try await contact(stage, romeo.id, paris.address) == nil)
+    #expect(try await stage.parley.invite(token: new.token)?.state == .open)
+  }
+
+  // MARK: Passwords and the end
+
+  @Test func whoAsksGoesOnWhenTheirPasswordChanges() async throws {
+    let stage = try Stage()
+    let romeo = try await stage.user("romeo")
+    let (here, there) = (try await stage.session(romeo, "a"), try await stage.session(romeo, "b"))
+    _ = (here.taken(), there.taken())
+    try await stage.parley.setPassword(of: romeo.id, "new", except: here.id)
+    #expect(!here.taken().contains(.closed(.revoked)))
+    #expect(there.taken().contains(.closed(.revoked)))
+  }
+}
+
+/// XEP-0377.
+@Suite struct ReportTests {
+  private func draft(_ reported: Party, messages: [String] = []) -> ReportDraft {
+    ReportDraft(
+      reported: BlockPattern(JID(reported.address)), reason: "urn:xmpp:reporting:spam", text: "No!", messages: messages)
+  }
+
+  @Test func aReportComesWithItsBlockAndQuotesWhatWasSaidToTheReporter() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, paris) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("paris")
+    )
+    _ = try await stage.say("Buy my daggers", from: paris, to: juliet)
+    let mine = try #require(try await stage.parley.read { try $0.feed(of: juliet.id, after: .zero, limit: 10) }.last)
+    _ = try await stage.say("A secret", from: paris, to: romeo)
+    let theirs = try #require(try await stage.parley.read { try $0.feed(of: romeo.id, after: .zero, limit: 10) }.last)
+    let report = draft(paris, messages: ["\(mine.id)", "\(theirs.id)", "nonsense"])
+    let receipt = try await stage.parley.post(.block([report.reported], reports: [report]), by: juliet)
+    let kept = try #require((receipt.value as? [Report])?.first)
+    #expect(kept.messages.map(\.text) == ["Buy my daggers", nil, nil])
+    #expect(try await stage.parley.read { try $0.blocks(of: juliet.id) } == [report.reported])
+    #expect(try await stage.parley.reports(in: juliet.realm) == [kept])
+    try await stage.parley.dismissReport(kept.id)
+    #expect(try await stage.parley.reports(in: juliet.realm) == [])
+  }
+
+  @Test func aReportTooManyIsLeftOutAndTheBlockStands() async throws {
+    let stage = try Stage()
+    let (juliet, paris) = (try await stage.user("juliet"), try await stage.user("paris"))
+    let report = draft(paris)
+    let many = [ReportDraft](repeating: report, count: Limits.reportsPerDayMax + 1)
+    try await stage.parley.post(.block([report.reported], reports: many), by: juliet)
+    #expect(try await stage.parley.reports(in: juliet.realm).count == Limits.reportsPerDayMax)
+    try await stage.parley.post(.unblock([]), by: juliet)
+    let receipt = try await stage.parley.post(.block([report.reported], reports: [report]), by: juliet)
+    #expect((receipt.value as? [Report]) == [])
+    #expect(try await stage.parley.read { try $0.blocks(of: juliet.id) } == [report.reported])
+    stage.clock.set(stage.clock.now.milliseconds + 86_400_001)
+    try await stage.parley.post(.block([report.reported], reports: [report]), by: juliet)
+    #expect(try await stage.parley.reports(in: juliet.realm).count == Limits.reportsPerDayMax + 1)
+  }
+}

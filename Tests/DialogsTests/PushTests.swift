@@ -1,0 +1,281 @@
+import Addresses
+import Synchronization
+import Testing
+
+@testable import Dialogs
+
+/// Who is woken for what (XEP-0357), and that nothing of it is lost or told twice.
+@Suite struct PushTests {
+  // MARK: The rule
+
+  struct Row: Sendable, CustomStringConvertible {
+    let name: String
+    var traits: Message.Traits = [.counts, .archived]
+    var reader = Pushes.Reader(alerts: .always)
+    let isDue: Bool
+    var description: String { name }
+
+    init(
+      _ name: String, _ isDue: Bool, traits: Message.Traits = [.counts, .archived],
+      _ change: (inout Pushes.Reader) -> Void = { _ in }
+    ) {
+      (self.name, self.isDue, self.traits) = (name, isDue, traits)
+      change(&reader)
+    }
+  }
+
+  @Test(arguments: [
+    Row("a message", true), Row("a call", true, traits: [.archived, .rings]),
+    Row("a receipt, a marker, a chat state, a reaction", false, traits: [.archived]),
+    Row("nothing at all", false, traits: []),
+    Row("what one wrote oneself", false) { $0.isAuthor = true },
+    Row("of whom one has blocked", false) { $0.isShunned = true },
+    Row("somebody looks", false) { $0.isAttended = true },
+    Row("a call, somebody looks", false, traits: [.rings]) { $0.isAttended = true },
+    Row("a room, nobody mentioned", false) { $0.alerts = .onMention },
+    Row("a room, a mention", true) {
+      $0.alerts = .onMention
+      $0.isMentioned = true
+    },
+    Row("muted", false) { $0.alerts = .never },
+    Row("muted, a mention", false) {
+      $0.alerts = .never
+      $0.isMentioned = true
+    },
+  ])
+  func whatIsWorthAPush(row: Row) {
+    let message = Message(
+      sequence: 1, content: Content(kind: .text, text: "x"), envelope: Envelope(), traits: row.traits)
+    #expect(Pushes.isDue(message, row.reader) == row.isDue)
+  }
+
+  @Test(arguments: [Presence.Availability.online, .chat, .doNotDisturb, .away, .extendedAway])
+  func whoIsThere(availability: Presence.Availability) async throws {
+    let stage = try Stage()
+    let juliet = try await stage.user("juliet")
+    let session = RecordingSession(juliet)
+    var attendance = Attendance(session: session, door: .xmpp, resource: "r")
+    #expect(!Pushes.isAttended([]) && !Pushes.isAttended([attendance]))
+    attendance.presence = Presence(
+      from: juliet, resource: "r", availability: availability, priority: 0, time: stage.clock.now)
+    let looks = availability != .away && availability != .extendedAway
+    #expect(Pushes.isAttended([attendance]) == looks)
+    var other = attendance
+    other.isConnected = false
+    #expect(!Pushes.isAttended([other]))
+    other = attendance
+    other.isInactive = true
+    #expect(!Pushes.isAttended([other]))
+    #expect(Pushes.isAttended([other, attendance]) == looks)
+    other = attendance
+    other.presence = Presence(
+      from: juliet, resource: "r", availability: availability, priority: -1, time: stage.clock.now)
+    #expect(!Pushes.isAttended([other]))
+    #expect(Pushes.isAttended([Attendance(session: session, door: .app, resource: "a")]))
+  }
+
+  // MARK: Registrations
+
+  private let service = JID(parsing: "bot@localhost/push")!  // a constant
+
+  private func enable(_ node: String, _ service: JID? = nil, options: [UInt8]? = nil) -> Intent {
+    .push(.enable(service: service ?? self.service, node: node, options: options, resource: "phone"))
+  }
+
+  private func registrations(_ user: Party, _ stage: Stage) async throws -> [PushRegistration] {
+    try await stage.parley.read { try $0.pushRegistrations(of: user.id) }
+  }
+
+  private func owed(_ user: Party, _ stage: Stage) async throws -> [Position] {
+    try await stage.parley.read { try $0.pushesOwed(to: user.id, limit: 1_000).map(\.position) }
+  }
+
+  @Test func theSameNodeIsReplacedAndTheOldestGoes() async throws {
+    let stage = try Stage()
+    let juliet = try await stage.user("juliet")
+    for node in ["a", "b", "a"] { try await stage.parley.post(enable(node, options: Array(node.utf8)), by: juliet) }
+    #expect(try await registrations(juliet, stage).map(\.node) == ["a", "b"])
+    #expect(stage.parley.pushes.has(juliet.id, resource: "phone"))
+    for number in 0..<Limits.pushRegistrationsMax - 1 { try await stage.parley.post(enable("n\(number)"), by: juliet) }
+    let nodes = try await registrations(juliet, stage).map(\.node)
+    #expect(nodes.count == Limits.pushRegistrationsMax)
+    #expect(nodes.contains("a") && !nodes.contains("b"))
+    let other = try JID("bot@localhost/other")
+    try await stage.parley.post(enable("a", other), by: juliet)
+    try await stage.parley.post(.push(.disable(service: other, node: "b")), by: juliet)
+    #expect(try await registrations(juliet, stage).contains { $0.service == other })
+    try await stage.parley.post(.push(.disable(service: other, node: "a")), by: juliet)
+    #expect(try await !registrations(juliet, stage).contains { $0.service == other })
+    try await stage.parley.post(.push(.disable(service: service, node: nil)), by: juliet)
+    #expect(try await registrations(juliet, stage) == [])
+    #expect(!stage.parley.pushes.has(juliet.id))
+  }
+
+  @Test func optionsAreBounded() async throws {
+    let stage = try Stage()
+    let juliet = try await stage.user("juliet")
+    await #expect(throws: Problem.self) {
+      try await stage.parley.post(
+        enable("a", options: [UInt8](repeating: 32, count: Limits.pushOptionsBytesMax + 1)), by: juliet)
+    }
+    #expect(try await registrations(juliet, stage) == [])
+  }
+
+  // MARK: What is owed
+
+  @Test func onlyWhoIsAwayAndHasAskedIsOwed() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    _ = try await stage.say("before", from: romeo, to: juliet)
+    #expect(try await owed(juliet, stage) == [])
+    try await stage.parley.post(enable("a"), by: juliet)
+    let away = try await stage.say("away", from: romeo, to: juliet)
+    let session = try await stage.session(juliet, "desk")
+    _ = try await stage.say("there", from: romeo, to: juliet)
+    // One's own, said elsewhere.
+    _ = try await stage.say("own", from: juliet, to: romeo)
+    stage.parley.hub.update(session) { $0.isConnected = false }
+    let lost = try await stage.say("lost", from: romeo, to: juliet)
+    stage.parley.hub.update(session) {
+      $0.isConnected = true
+      $0.isInactive = true
+    }
+    let unseen = try await stage.say("unseen", from: romeo, to: juliet)
+    #expect(try await owed(juliet, stage) == [away, lost, unseen].map(\.position))
+    #expect(try await owed(romeo, stage) == [])
+  }
+
+  @Test func whatWasSaidToWhoWasGoneAlreadyIsOwedOnce() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    try await stage.parley.post(enable("a"), by: juliet)
+    let session = try await stage.session(juliet, "phone")
+    let first = try await stage.say("first", from: romeo, to: juliet)
+    let second = try await stage.say("second", from: romeo, to: juliet)
+    #expect(try await owed(juliet, stage) == [])
+    stage.parley.hub.update(session) { $0.isConnected = false }
+    // The client had confirmed the first.
+    for _ in 0..<2 { try await stage.parley.post(.push(.missed(after: first.position)), by: juliet) }
+    #expect(try await owed(juliet, stage) == [second.position])
+    try await stage.parley.post(
+      .push(.settled(service: service, node: "a", upTo: second.position, .taken)), by: juliet)
+    try await stage.parley.post(.push(.missed(after: .zero)), by: juliet)
+    #expect(try await owed(juliet, stage) == [])
+  }
+
+  @Test func inARoomOnlyWhoIsMentionedIsOwed() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, nurse) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
+    )
+    for user in [juliet, nurse] { try await stage.parley.post(enable("a"), by: user) }
+    let room = try await stage.room(by: romeo, with: [(juliet, .member), (nurse, .member)])
+    let draft = RoomMessageDraft(
+      content: Content(kind: .text, text: "Juliet!"), envelope: Envelope(type: .groupchat),
+      traits: [.counts, .archived, .fromApp], key: nil,
+      mentions: [MentionDraft(address: JID(juliet.address), begin: nil, end: nil)])
+    let said = try await stage.parley.post(.room(.say(.dialog(room.dialog), draft)), by: romeo)
+    #expect(try await owed(juliet, stage) == [said.position])
+    #expect(try await owed(nurse, stage) == [])
+    try await stage.parley.post(.block([BlockPattern(JID(romeo.address))]), by: juliet)
+    _ = try await stage.parley.post(.room(.say(.dialog(room.dialog), draft)), by: romeo)
+    #expect(try await owed(juliet, stage) == [said.position])
+  }
+
+  // MARK: Publishing
+
+  /// A service that answers as it is told, and tells what it got.
+  final class Service: PushRoute {
+    private let state: Mutex<[PushOutcome]>
+    let got: AsyncStream<String>
+    private let tell: AsyncStream<String>.Continuation
+
+    /// The last outcome is for all that follow.
+    init(_ outcomes: [PushOutcome]) {
+      state = Mutex(outcomes)
+      (got, tell) = AsyncStream.makeStream()
+    }
+
+    func publish(_ summary: PushSummary, to registration: PushRegistration, of user: Party) async -> PushOutcome {
+      guard case .message(let message) = summary.last.fact else { return .refused }
+      let outcome = state.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+      tell.yield("\(registration.node) \(summary.count) \(message.content.text) \(outcome)")
+      return outcome
+    }
+  }
+
+  @Test func whatWasOwedBeforeIsToldAtTheStartTogether() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    try await stage.parley.post(enable("a"), by: juliet)
+    for text in ["one", "two", "three"] { _ = try await stage.say(text, from: romeo, to: juliet) }
+    let service = Service([.taken])
+    let pusher = Pusher(parley: stage.parley, route: service, pause: { _ in })
+    let running = Task { await pusher.run() }
+    var got = service.got.makeAsyncIterator()
+    #expect(await got.next() == "a 3 three taken")
+    running.cancel()
+    await running.value
+  }
+
+  @Test func whatIsTakenIsNotToldAgainAndWhatIsNotIs() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    try await stage.parley.post(enable("a"), by: juliet)
+    _ = try await stage.say("one", from: romeo, to: juliet)
+    let service = Service([.failed, .failed, .taken])
+    let pusher = Pusher(parley: stage.parley, route: service, pause: { _ in })
+    let running = Task { await pusher.run() }
+    var got = service.got.makeAsyncIterator()
+    for outcome in ["failed", "failed", "taken"] { #expect(await got.next() == "a 1 one \(outcome)") }
+    _ = try await stage.say("two", from: romeo, to: juliet)
+    #expect(try #require(await got.next()).hasSuffix("two taken"))
+    running.cancel()
+    await running.value
+  }
+
+  @Test func whoRefusesIsDisabledAtOnceAndWhoFailsInTheEnd() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, nurse) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
+    )
+    for user in [juliet, nurse] {
+      try await stage.parley.post(enable("a"), by: user)
+      _ = try await stage.say("one", from: romeo, to: user)
+    }
+    try await stage.parley.post(.push(.settled(service: service, node: "a", upTo: .end, .refused)), by: juliet)
+    #expect(try await registrations(juliet, stage) == [])
+    #expect(try await owed(juliet, stage) == [])
+    for _ in 1..<Limits.pushFailuresMax {
+      try await stage.parley.post(.push(.settled(service: service, node: "a", upTo: .end, .failed)), by: nurse)
+    }
+    #expect(try await registrations(nurse, stage).map(\.failures) == [Limits.pushFailuresMax - 1])
+    #expect(try await owed(nurse, stage).count == 1)
+    try await stage.parley.post(.push(.settled(service: service, node: "a", upTo: .end, .failed)), by: nurse)
+    #expect(try await registrations(nurse, stage) == [])
+    #expect(!stage.parley.pushes.has(nurse.id))
+  }
+
+  @Test func aRefusalOfBeforeItWasAskedForAnewDisablesNothing() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    try await stage.parley.post(enable("a"), by: juliet)
+    let said = try await stage.say("one", from: romeo, to: juliet).position
+    try await stage.parley.post(enable("a"), by: juliet)
+    for outcome in [PushOutcome.refused, .failed] {
+      try await stage.parley.post(.push(.settled(service: service, node: "a", upTo: said, outcome)), by: juliet)
+    }
+    #expect(try await registrations(juliet, stage).map(\.failures) == [0])
+    #expect(try await owed(juliet, stage) == [said])
+    try await stage.parley.post(.push(.settled(service: service, node: "a", upTo: said, .taken)), by: juliet)
+    #expect(try await owed(juliet, stage) == [])
+  }
+
+  @Test func patienceGrowsToItsBound() {
+    #expect(Pusher.patience(after: 1) == .seconds(5))
+    #expect(Pusher.patience(after: 2) == .seconds(10))
+    #expect(Pusher.patience(after: 100) == Limits.pushRetryMax)
+    let day = (1..<Limits.pushFailuresMax).reduce(Duration.zero) { $0 + Pusher.patience(after: $1) }
+    #expect(day > .seconds(20 * 3_600) && day < .seconds(40 * 3_600))
+  }
+}

@@ -1,0 +1,141 @@
+import Addresses
+import Dialogs
+import Testing
+import XMLStream
+import XMPP
+
+@testable import XMPPDoor
+
+/// XEP-0077 before a login, XEP-0445; and what a user's own requests say.
+@Suite struct RegistrationTests {
+  private func iq(_ type: String, _ payload: String, to: String = "localhost") throws -> Stanza {
+    try #require(Stanza(try stanza("<iq xmlns='jabber:client' type='\(type)' id='r' to='\(to)'>\(payload)</iq>")))
+  }
+  private func query(_ content: String) -> String { "<query xmlns='jabber:iq:register'>\(content)</query>" }
+  private func condition(_ output: RegistrationMachine.Output) -> StanzaError.Condition? {
+    if case .refuse(let error) = output { error.condition } else { nil }
+  }
+  private let invite = Invite(
+    id: 1, realm: RealmID(1), kind: .account, token: [1], inviter: nil, name: "juliet", createdAt: someTime,
+    expires: someTime)
+
+  @Test func strangersRegisterWhereTheyMay() throws {
+    var machine = RegistrationMachine(isOpen: true)
+    #expect(machine.received(try iq("get", query("")), domain: "localhost") == .fields(name: nil))
+    let set = try iq("set", query("<username>bill</username><password>Calliope</password>"))
+    #expect(machine.received(set, domain: "localhost") == .register(name: "bill", password: "Calliope", invite: nil))
+    let taken = machine.registered(Problem(.conflict, "name-taken", "taken"))
+    #expect(condition(taken) == .conflict)
+    #expect(condition(machine.registered(Problem(.malformed, "password-refused", ""))) == .notAcceptable)
+    #expect(machine.registered(nil) == .done)
+    // 3.1.1: one account of a stream.
+    #expect(condition(machine.received(set, domain: "localhost")) == .notAcceptable)
+    #expect(condition(machine.received(try iq("get", query("")), domain: "localhost")) == .notAcceptable)
+  }
+
+  @Test func elsewhereOnlyATokenLetsIn() throws {
+    var machine = RegistrationMachine(isOpen: false)
+    #expect(condition(machine.received(try iq("get", query("")), domain: "localhost")) == .serviceUnavailable)
+    let set = try iq("set", query("<username>juliet</username><password>x</password>"))
+    #expect(condition(machine.received(set, domain: "localhost")) == .serviceUnavailable)
+    let preauth = try iq("set", "<preauth xmlns='urn:xmpp:pars:0' token='TOKEN'/>")
+    #expect(machine.received(preauth, domain: "localhost") == .find(token: "TOKEN"))
+    #expect(condition(machine.found(nil)) == .itemNotFound)
+    #expect(condition(machine.received(set, domain: "localhost")) == .serviceUnavailable)
+    #expect(machine.received(preauth, domain: "localhost") == .find(token: "TOKEN"))
+    #expect(machine.found(invite) == .done)
+    #expect(machine.received(try iq("get", query("")), domain: "localhost") == .fields(name: "juliet"))
+    #expect(machine.received(set, domain: "localhost") == .register(name: "juliet", password: "x", invite: invite))
+  }
+
+  @Test(arguments: [
+    ("get", "<preauth xmlns='urn:xmpp:pars:0' token='T'/>", StanzaError.Condition.badRequest),
+    ("set", "<preauth xmlns='urn:xmpp:pars:0'/>", .badRequest),
+    ("set", "<query xmlns='jabber:iq:register'/>", .notAcceptable),
+    ("set", "<query xmlns='jabber:iq:register'><username>a</username></query>", .notAcceptable),
+    ("set", "<query xmlns='jabber:iq:register'><username>a</username><password/></query>", .notAcceptable),
+    ("set", "<query xmlns='jabber:iq:register'><username/><password>a</password></query>", .notAcceptable),
+    ("set", "<query xmlns='jabber:iq:register'><remove/></query>", .unexpectedRequest),
+  ])
+  func whatIsMissing(_ type: String, _ payload: String, _ expected: StanzaError.Condition) throws {
+    var machine = RegistrationMachine(isOpen: true)
+    #expect(condition(machine.received(try iq(type, payload), domain: "localhost")) == expected)
+  }
+
+  @Test func anotherAddressIsNotServed() throws {
+    var machine = RegistrationMachine(isOpen: true)
+    for to in ["elsewhere.example", "romeo@localhost"] {
+      let request = try iq("get", query(""), to: to)
+      #expect(condition(machine.received(request, domain: "localhost")) == .serviceUnavailable)
+    }
+  }
+
+  @Test func triesAreCounted() throws {
+    var machine = RegistrationMachine(isOpen: true)
+    let set = try iq("set", query("<username>bill</username><password>x</password>"))
+    for _ in 0..<DoorLimits.registrationTriesMax {
+      #expect(machine.received(set, domain: "localhost") == .register(name: "bill", password: "x", invite: nil))
+      _ = machine.registered(Problem(.conflict, "name-taken", ""))
+    }
+    #expect(condition(machine.received(set, domain: "localhost")) == .notAcceptable)
+  }
+
+  // MARK: After a login
+
+  private func change(_ content: String) throws -> Result<InBandRegistration.Change, StanzaError> {
+    let query = try stanza(query(content))
+    let owner = try bare("bill@shakespeare.lit")
+    do throws(StanzaError) { return .success(try InBandRegistration.Change(query, of: owner)) } catch {
+      return .failure(error)
+    }
+  }
+
+  @Test func whatAUserChanges() throws {
+    #expect(try change("<remove/>").get() == .remove)
+    for name in ["bill", "Bill", "bill@shakespeare.lit"] {
+      #expect(try change("<username>\(name)</username><password>n</password>").get() == .password("n"))
+    }
+    for (content, expected) in [
+      ("<remove/><username>bill</username>", StanzaError.Condition.badRequest), ("", .badRequest),
+      ("<password>n</password>", .badRequest), ("<username>bill</username>", .badRequest),
+      ("<username>bill</username><password/>", .badRequest),
+      ("<username>romeo</username><password>n</password>", .notAllowed),
+    ] {
+      guard case .failure(let error) = try change(content) else {
+        Issue.record("\(content) was accepted")
+        continue
+      }
+      #expect(error.condition == expected, "\(content)")
+    }
+  }
+
+  @Test func whatASearchLooksFor() throws {
+    func terms(_ content: String) throws(StanzaError) -> [String] {
+      guard let query = try? stanza("<query xmlns='jabber:iq:search'>\(content)</query>") else { return ["unreadable"] }
+      return try UserSearch.terms(query, nil, domain: "localhost")
+    }
+    #expect(try terms("<nick>Jul*</nick><last>Capulet</last>") == ["Jul", "Capulet"])
+    #expect(try terms("<email>juliet@localhost</email><nick/>") == ["juliet"])
+    #expect(try terms("<nick>*</nick>") == [])
+    #expect(throws: StanzaError.self) { try terms("<nick/>") }
+  }
+
+  @Test func whatAReportSays() throws {
+    let item = try stanza(
+      """
+      <item xmlns='urn:xmpp:blocking' jid='romeo@example.net'>\
+      <report xmlns='urn:xmpp:reporting:1' reason='urn:xmpp:reporting:spam'>\
+      <stanza-id xmlns='urn:xmpp:sid:0' by='juliet@example.com' id='1'/><text>Never came</text><third-party/></report></item>
+      """)
+    let romeo = BlockPattern(try JID("romeo@example.net"))
+    #expect(
+      try Reporting.draft(in: item, of: romeo)
+        == ReportDraft(
+          reported: romeo, reason: "urn:xmpp:reporting:spam", text: "Never came", consent: [.thirdParty],
+          messages: ["1"]))
+    let bare = try stanza("<item xmlns='urn:xmpp:blocking' jid='romeo@example.net'/>")
+    #expect(try Reporting.draft(in: bare, of: romeo) == nil)
+    let wrong = try stanza("<item xmlns='urn:xmpp:blocking'><report xmlns='urn:xmpp:reporting:1'/></item>")
+    #expect(throws: StanzaError.self) { try Reporting.draft(in: wrong, of: romeo) }
+  }
+}
