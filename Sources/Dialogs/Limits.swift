@@ -186,6 +186,9 @@ public enum Limits {
   public static let pushRetry: Duration = .seconds(5)
   public static let pushRetryMax: Duration = .seconds(21_600)
 
+  /// Messages put into the index of searches in one piece: ten milliseconds of the committer.
+  static let indexedAtOnce = 1_000
+
   // Pages.
   public static let pageDefault = 50
   public static let pageMax = 100

@@ -67,7 +67,6 @@ public final class SQLiteStore: Store {
       Double(options.busyTimeout.components.seconds) + Double(options.busyTimeout.components.attoseconds) / 1e18
     configuration.busyMode = .timeout(patience)
     configuration.prepareDatabase { database in
-      if !database.configuration.readonly { database.add(function: SearchText.function) }
       let cache = database.configuration.readonly ? options.readerCacheBytes : options.writerCacheBytes
       // A negative size is in KiB. No mapping: mapped pages would count as the
       // process's memory once per connection.

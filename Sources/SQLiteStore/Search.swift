@@ -1,8 +1,8 @@
 import Dialogs
 
-/// The index of what messages say (XEP-0431): written in the transaction that says it, so that a
-/// reader finds what it has been told. Measured: ten microseconds of CPU per message in batches of
-/// a thousand, fifteen to thirty in batches of a hundred, three hundred for a message alone.
+/// The index of what messages say (XEP-0431). Writing it costs ten microseconds of CPU per message in batches of a
+/// thousand, as much as all else that is done for a message, and many times that for a message alone. So it is not
+/// written where messages are: whoever searches has it brought up to the end of the log first, a thousand at a time.
 ///
 /// A row per message that is shown and has a text, under its position, which is the order of
 /// every answer. What is indexed is what an app shows now: after the last edit, nothing of
@@ -10,18 +10,20 @@ import Dialogs
 /// both users (`u12`) and the dialog (`d7`), of a whisper both users and the room it was
 /// whispered in (`w7`), of what is said in a room the room (`d7`).
 extension Writer {
-  func index(_ entry: Entry) throws {
-    guard case .message(let message) = entry.fact, message.sequence > 0, !message.content.text.isEmpty,
-      message.content.kind.isSearched
-    else { return }
-    let scope =
-      switch entry.place {
-      case .peer(let peer): "u\(entry.author.id.number) u\(peer.id.number) d\(entry.dialog.number)"
-      case .whisper(let peer, let room, _): "u\(entry.author.id.number) u\(peer.id.number) w\(room.dialog.number)"
-      case .room: "d\(entry.dialog.number)"
-      }
-    try index(entry.position, scope: scope, text: message.content.text)
+  func indexMessages(limit: Int) throws -> Bool {
+    let after = try indexedUpTo()
+    let rows = try connection(.unindexed).bind(1, after).bind(2, Int64(limit)).all {
+      (position: $0.int(0), scope: $0.text(1), text: $0.text(2))
+    }
+    for row in rows { try index(Position(row.position), scope: row.scope, text: row.text) }
+    let isFull = rows.count == limit
+    // What is committed behind the head comes at a later position.
+    let end = isFull ? rows.last?.position ?? after : try head().position.number
+    try connection(.setIndexed).bind(1, end).run()
+    return isFull
   }
+
+  private func indexedUpTo() throws -> Int64 { try connection(.indexedUpTo).first { $0.int(0) } ?? 0 }
 
   private func index(_ position: Position, scope: String, text: String) throws {
     let tokens = try searchText().tokens(of: text)
@@ -30,6 +32,8 @@ extension Writer {
 
   /// The message now says something else; nil: nothing any more. Before its state or payload is written.
   func reindex(_ position: Position, to text: String?) throws {
+    // What is not there yet is indexed as it then is.
+    if try position.number > indexedUpTo() { return }
     let found = try connection(.indexed).bind(1, position.number).first { (scope: $0.text(0), text: $0.text(1)) }
     guard let found, found.text != text else { return }
     try connection(.deleteSearch).bind(1, position.number).bind(2, found.scope)
@@ -42,25 +46,23 @@ extension Reader {
   func searchText() throws -> SearchText { SearchText(salt: try salt()) }
 }
 
-extension Content.Kind {
-  fileprivate var isSearched: Bool {
-    switch self {
-    case .none, .encrypted: false
-    case .text, .custom, .location, .contact, .sticker, .image, .video, .audio, .file, .system, .call: true
-    }
-  }
-}
-
 extension Query {
   fileprivate static let insertSearch = Query("INSERT INTO search (rowid, scope, text) VALUES (?1, ?2, ?3)")
   /// The engine keeps no texts, and must be told what it is to forget.
   fileprivate static let deleteSearch = Query(
     "INSERT INTO search (search, rowid, scope, text) VALUES ('delete', ?1, ?2, ?3)")
+  fileprivate static let indexedUpTo = Query("SELECT position FROM search_progress")
+  fileprivate static let setIndexed = Query("UPDATE search_progress SET position = ?1")
+  fileprivate static let unindexed = Query(
+    """
+    SELECT p.position, \(SearchSchema.scope), \(SearchSchema.text) FROM \(SearchSchema.source) AND p.position > ?1
+    ORDER BY p.position LIMIT ?2
+    """)
   fileprivate static let indexed = Query(
     "SELECT \(SearchSchema.scope), \(SearchSchema.text) FROM \(SearchSchema.source) AND p.position = ?1")
 }
 
-/// What the index is made from; the migration that fills it says the same.
+/// What the index is made from.
 enum SearchSchema {
   static let scope = """
     CASE WHEN p.peer = 0 THEN 'd' || p.dialog

@@ -79,14 +79,6 @@ struct SearchText {
     if let begun = start { body(scalars[begun...]) }
   }
 
-  /// `search_tokens(text, salt)`: for the migration that fills the index.
-  static let function = DatabaseFunction("search_tokens", argumentCount: 2, pure: true) { values in
-    guard let text = String.fromDatabaseValue(values[0]), let salt = Int64.fromDatabaseValue(values[1]) else {
-      return nil
-    }
-    return SearchText(salt: Self.salted(salt)).tokens(of: text)
-  }
-
   /// As `Reader.salt()`, from which it is read.
   static func salted(_ salt: Int64) -> Digest64 {
     var digest = Digest64()

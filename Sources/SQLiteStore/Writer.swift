@@ -8,7 +8,6 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
 
   func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws {
     try insertPayload(entry, key)
-    try index(entry)
     switch entry.fact {
     case .message(let message):
       try insertEntry(entry, feeds, isShown: message.sequence > 0, counts: message.traits.contains(.counts))

@@ -7,6 +7,7 @@ extension StoreConformance {
     var query = ArchiveQuery(limit: 100)
     query.text = text
     change(&query)
+    while try scene.write({ try $0.indexMessages(limit: 2) }) {}
     return try scene.read { try $0.archive(of: (party ?? scene.romeo).id, query) }.entries
   }
 

@@ -82,12 +82,14 @@ struct Archive: Feature {
     // Who reads the archive needs no offline messages (6.1.1).
     turn.session.readsArchive = true
     let user = turn.party
-    turn.fetch {
-      try request.page(of: user, $0)
-    } reply: { (page) throws(StanzaError) in
-      // 4.1.3, 4.3.2.
-      guard let page else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
-      send(page, for: request, to: turn)
+    turn.whenIndexed(request.text != nil) {
+      turn.fetch {
+        try request.page(of: user, $0)
+      } reply: { (page) throws(StanzaError) in
+        // 4.1.3, 4.3.2.
+        guard let page else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
+        send(page, for: request, to: turn)
+      }
     }
   }
 
@@ -191,23 +193,25 @@ struct Archive: Feature {
     let request = try ArchiveRequest(query) { parley.position(of: $0, in: realm) }
     if request.with != nil { throw StanzaError(.featureNotImplemented, "a room's archive is not filtered by person") }
     ofRoom(turn) { (room, occupancy, after) in
-      turn.fetch {
-        try request.page(of: room.id, after: after, $0)
-      } reply: { (page) throws(StanzaError) in
-        guard let page else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
-        let showsAddress =
-          room.settings.showsAddresses || occupancy.role == .moderator || occupancy.affiliation >= .admin
-        let (session, to, queryID) = (turn.session, turn.jid.description, request.queryID)
-        for entry in request.isFlipped ? page.entries.reversed() : page.entries {
-          session.send { writer in
-            write(from: room.address, to: to, into: &writer) {
-              writeResult(entry, queryID: queryID, into: &$0) {
-                RoomOutbound.forwarded(entry, withAddress: showsAddress, parley, into: &$0)
+      turn.whenIndexed(request.text != nil) {
+        turn.fetch {
+          try request.page(of: room.id, after: after, $0)
+        } reply: { (page) throws(StanzaError) in
+          guard let page else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
+          let showsAddress =
+            room.settings.showsAddresses || occupancy.role == .moderator || occupancy.affiliation >= .admin
+          let (session, to, queryID) = (turn.session, turn.jid.description, request.queryID)
+          for entry in request.isFlipped ? page.entries.reversed() : page.entries {
+            session.send { writer in
+              write(from: room.address, to: to, into: &writer) {
+                writeResult(entry, queryID: queryID, into: &$0) {
+                  RoomOutbound.forwarded(entry, withAddress: showsAddress, parley, into: &$0)
+                }
               }
             }
           }
+          writeEnd(of: page, turn)
         }
-        writeEnd(of: page, turn)
       }
     }
   }

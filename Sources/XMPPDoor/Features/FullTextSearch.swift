@@ -23,3 +23,19 @@ struct FullTextSearch: Feature {
     return value.allSatisfy(\.isWhitespace) ? nil : value
   }
 }
+
+extension Turn {
+  /// The index is brought up to date when somebody searches, and not before.
+  func whenIndexed(_ isSearch: Bool, _ then: @escaping () -> Void) {
+    guard isSearch else { return then() }
+    let parley = parley
+    self.await { () throws(Problem) in
+      try await parley.indexMessages()
+    } then: { [self] result in
+      switch result {
+      case .success: then()
+      case .failure(let problem): fail(problem)
+      }
+    }
+  }
+}
