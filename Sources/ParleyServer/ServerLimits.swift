@@ -1,3 +1,5 @@
+import NIOCore
+
 /// Every bound of this target: its number, why, and what happens at it.
 public enum ServerLimits {
   /// Bytes of a configuration file. A larger one is no configuration file; it is refused.
@@ -64,6 +66,9 @@ public enum ServerLimits {
   public static let uploadBytesMax = 1 << 40
   /// Days that files may be kept: a century; for longer there is 0.
   public static let uploadDaysMax = 36_500
+  /// How long the compliance check waits for one connection's answers; an answer longer than this is not read on.
+  static let probeWait: TimeAmount = .seconds(10)
+  static let probeBytesMax = 65_536
 
   /// How often the certificates' files are looked at.
   public static let certificatePollInterval: Duration = .seconds(30)

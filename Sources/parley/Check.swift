@@ -7,9 +7,13 @@ struct Check: AsyncParsableCommand {
     discussion: """
       Every mistake is told in one go, with its key, its value and where it was written. Certificates are read, too.
 
+      With --compliance the running server is asked, over its ports and as a user, for what the compliance suites of 2023
+      (XEP-0479) want of an advanced server. Exit status 1: it has not all of it.
+
       Examples:
         parley check
         parley check --config /etc/parley/parley.yaml --print
+        parley check --compliance
         PARLEY_XMPP_PORT=15222 parley check --print --json
       """)
 
@@ -17,9 +21,12 @@ struct Check: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
   @Flag(name: .customLong("print"), help: "Prints the value of every key and where it comes from; secrets are masked.")
   var prints = false
+  @Flag(name: .long, help: "Asks the running server what it has of the compliance suites.")
+  var compliance = false
 
   func run() async throws {
     let settings = try options.settings()
+    if compliance { return try await compare(settings) }
     let wrong = Certificates.check(settings)
     guard wrong.isEmpty else { throw Refusal(lines: wrong, .usage) }
     if prints {
@@ -31,5 +38,15 @@ struct Check: AsyncParsableCommand {
         ["file": settings.file],
         "The configuration is good" + (settings.file.map { " (\($0))." } ?? " (no file; environment and defaults)."))
     }
+  }
+
+  private func compare(_ settings: Settings) async throws {
+    let rows = try await Compliance.rows(settings)
+    var table = TextTable("Suite", "Level", "Feature", "By", "")
+    for row in rows {
+      table.add([row.category, row.level, row.feature, row.specifications, row.isMet ? "yes" : "NO: \(row.remedy ?? "")"])
+    }
+    try output.print(rows, String(table.text().dropLast()))
+    if rows.contains(where: { !$0.isMet }) { throw ExitCode(1) }
   }
 }

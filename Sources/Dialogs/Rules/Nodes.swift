@@ -45,6 +45,8 @@ extension Judge {
       node = try newNode(draft.node, of: owner, draft.conditions, writer)
     }
     if let item = draft.item {
+      // Whole: what becomes the profile's alone must fit it before anything is written.
+      try Self.check(item, in: node.name)
       try check(item, of: owner, writer)
       try put(item.stored, in: &node, of: owner, writer)
       try follow(node.name, item.content, by: post, writer)

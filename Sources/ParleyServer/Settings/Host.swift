@@ -25,6 +25,15 @@ enum Host {
     return "0.0.0.0"
   }
 
+  /// Where a listener bound to this is reached from the same machine.
+  static func reached(_ text: String) -> String {
+    switch bound(text) {
+    case "::": "::1"
+    case "0.0.0.0": "127.0.0.1"
+    case let address: address
+    }
+  }
+
   /// A domainpart in normal form (RFC 7622 3.2), or nil.
   static func domain(_ text: String) -> String? {
     guard let address = BareJID(parsing: text), address.local == nil else { return nil }
