@@ -53,12 +53,14 @@ extension Reader {
       let room = try known(dialog)
       (chat, realm) = (room.address, room.realm)
     } else {
-      let peer = try known(UserID(row.int(Self.behind + 5) == user.number ? row.int(Self.behind + 6) : row.int(Self.behind + 5)))
+      let peer = try known(
+        UserID(row.int(Self.behind + 5) == user.number ? row.int(Self.behind + 6) : row.int(Self.behind + 5)))
       (chat, realm) = (peer.address, peer.realm)
     }
     let seal = try seal(realm)
     return Conversation(
-      chat: chat, room: isRoom ? dialog : nil, unread: row.int(Self.behind + 7), last: last, lastID: seal.seal(last.number),
+      chat: chat, room: isRoom ? dialog : nil, unread: row.int(Self.behind + 7), last: last,
+      lastID: seal.seal(last.number),
       activity: activity, activityID: seal.seal(activity.number), message: row.isNull(0) ? nil : try entry(row))
   }
 }
@@ -80,7 +82,8 @@ extension Query {
       (SELECT e.position FROM entries e WHERE e.dialog = l.dialog AND \(flags) ORDER BY e.position DESC LIMIT 1)
       """
     }
-    let none = Array(repeating: "NULL", count: Reader.payloadColumns.split(separator: ",").count).joined(separator: ", ")
+    let none = Array(repeating: "NULL", count: Reader.payloadColumns.split(separator: ",").count).joined(
+      separator: ", ")
     return Query(
       """
       WITH listed AS (

@@ -166,7 +166,9 @@ enum Features {
     XEP(
       484, "0.2.0", "Fast Authentication Streamlining Tokens",
       note: "with HT-SHA-256-NONE and -EXPR; not in TLS early data"),
-    XEP(0, "", "RFC 7628: OAUTHBEARER", note: "with the access tokens of the app protocol"),
+    XEP(
+      0, "", "RFC 7628: OAUTHBEARER",
+      note: "with the access tokens of the app protocol; offered in XEP-0388 only, taken in SASL of RFC 6120 too"),
     XEP(
       487, "0.1.0", "Host Meta 2: One Method To Rule Them All",
       note: "where `http.addresses` is set; no keys, no ECH"),
@@ -174,6 +176,6 @@ enum Features {
 
   /// What compliant servers have and this one does not yet.
   static let pending: [XEP] = [
-    XEP(220, "", "Server Dialback", note: "no federation"),
+    XEP(220, "", "Server Dialback", note: "no federation")
   ]
 }

@@ -58,6 +58,8 @@ public final class House: Sendable {
   let commands: AdHocCommandList
   let started: Dialogs.Timestamp
   let streams: StreamPolicy
+  /// Of WebSocket and BOSH.
+  let webStreams: StreamPolicy
   let resumption: ResumptionPolicy
   let binding = BindPolicy(resourcesMax: Dialogs.Limits.sessionsPerUserMax)
   let suspended = SuspendedSessions()
@@ -75,15 +77,20 @@ public final class House: Sendable {
     commands = AdHocCommandList(options.commands)
     resumption = ResumptionPolicy(
       allowsResumption: options.resumptionSeconds > 0, secondsMax: options.resumptionSeconds)
-    let authentication = AuthenticationPolicy(
+    var authentication = AuthenticationPolicy(
       allowsUnsecured: options.allowsPlaintext, allowsUnsecuredPlain: options.allowsPlaintext,
       decoy: SCRAMDecoy(secret: parley.decoySecret, iterations: Dialogs.Limits.scramIterations))
-    streams = StreamPolicy(
-      domains: Set(options.domains), defaultDomain: options.domains.first,
-      tls: options.allowsPlaintext ? .optional : .required, authentication: authentication,
-      features: Features.streamFeatures(table, authentication, registers: options.allowsRegistration),
-      // Whoever has an invitation may, always.
-      allowsRegistration: true)
+    func policy(_ authentication: AuthenticationPolicy) -> StreamPolicy {
+      StreamPolicy(
+        domains: Set(options.domains), defaultDomain: options.domains.first,
+        tls: options.allowsPlaintext ? .optional : .required, authentication: authentication,
+        features: Features.streamFeatures(table, authentication, registers: options.allowsRegistration),
+        // Whoever has an invitation may, always.
+        allowsRegistration: true)
+    }
+    streams = policy(authentication)
+    authentication.offersBearer = false
+    webStreams = policy(authentication)
   }
 
   /// A random id for streams, resources and resumptions: 128 bits.

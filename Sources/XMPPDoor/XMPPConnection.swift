@@ -92,7 +92,7 @@ final class XMPPConnection {
     self.framing = framing
     self.peer = peer
     self.onAuthenticated = onAuthenticated
-    machine = StreamMachine(policy: house.streams, isSecured: isSecured)
+    machine = StreamMachine(policy: framing == .document ? house.streams : house.webStreams, isSecured: isSecured)
     binder = BindMachine(policy: house.binding)
     registration = RegistrationMachine(isOpen: house.options.allowsRegistration)
     reader = framing == .document ? ElementReader(limits: .unauthenticated) : nil
@@ -578,7 +578,6 @@ final class XMPPConnection {
     session?.connectionLost()
   }
 }
-
 
 extension SCRAMMechanism {
   /// The hash of its keys.

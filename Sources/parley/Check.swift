@@ -44,7 +44,9 @@ struct Check: AsyncParsableCommand {
     let rows = try await Compliance.rows(settings)
     var table = TextTable("Suite", "Level", "Feature", "By", "")
     for row in rows {
-      table.add([row.category, row.level, row.feature, row.specifications, row.isMet ? "yes" : "NO: \(row.remedy ?? "")"])
+      table.add([
+        row.category, row.level, row.feature, row.specifications, row.isMet ? "yes" : "NO: \(row.remedy ?? "")",
+      ])
     }
     try output.print(rows, String(table.text().dropLast()))
     if rows.contains(where: { !$0.isMet }) { throw ExitCode(1) }

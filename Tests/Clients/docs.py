@@ -36,6 +36,8 @@ NOT_RUN = {
     ("docs/operations.md", "journalctl -u parley"): "wants systemd as the first process",
     ("docs/operations.md", "ss -ltnp"): "tells of this machine, nothing of Parley",
     ("docs/operations.md", "_xmpp-client._tcp.example.org."): "lines of a DNS zone",
+    ("docs/operations.md", "admins: "): "a part of a configuration; the play `commands` has one like it",
+    ("docs/operations.md", "components:"): "a part of a configuration; the test `components` has one like it",
     ("docs/operations.md", "2026-01-31T12:00:00.000Z info"): "a line of the log",
     ("docs/app-protocol.md", "POST /v1/users"): "a table of requests; the test `contract` makes all of them",
     ("docs/guides/add-a-xep.md", "cast:"): "a play; `swift test --filter PlayTests` runs plays",
@@ -408,6 +410,11 @@ def examples(prepared, server, text):
     for example in (line.strip() for line in found.group(1).splitlines()):
         if "parley health" in example:
             output = server.shell(example)
+        elif "--compliance" in example:
+            # What it asks for is there: a component, and an address for files.
+            whole = dict(components="gateway.localhost=prospero", component__port=free_port(), http__url="https://localhost")
+            with Machine(**whole) as machine, machine.serving("parley serve --no-demo"):
+                output = machine.shell(example)
         else:
             with Machine(domains="example.org") as machine:
                 shutil.copy(prepared.folder / "etc/parley/parley.yaml", machine.folder / "etc/parley")

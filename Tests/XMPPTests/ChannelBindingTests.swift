@@ -149,7 +149,7 @@ import XMLStream
     let salt = SCRAMTests.exchanges[0].salt
     let hash = SCRAMMechanism.sha1.hash(
       bytes(
-        "OAUTHBEARER\u{1E}PLAIN\u{1E}SCRAM-SHA-1\u{1E}SCRAM-SHA-256\u{1E}SCRAM-SHA-512\u{1F}tls-exporter"))
+        "PLAIN\u{1E}SCRAM-SHA-1\u{1E}SCRAM-SHA-256\u{1E}SCRAM-SHA-512\u{1F}tls-exporter"))
     #expect(
       machine.credentialsFound(.found(SCRAMTests.exchanges[0].credentials, .active), attempt: 1, nonce: "X")
         == .challenge(bytes("r=abcX,s=\(salt),i=4096,h=\(Base64.string(hash))")))

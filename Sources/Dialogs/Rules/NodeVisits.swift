@@ -161,7 +161,9 @@ extension Judge {
       throw Problem(.malformed, "affiliation-of-owner", "The owner of a node stays its owner.")
     }
     // Which rooms somebody is in, and what they have read, is theirs to know.
-    if node.name == Bookmark.node || node.name == Displayed.node, changes.values.contains(where: { $0 != nil && $0 != .outcast }) {
+    if node.name == Bookmark.node || node.name == Displayed.node,
+      changes.values.contains(where: { $0 != nil && $0 != .outcast })
+    {
       throw Problem(.malformed, "option-invalid", "This node is its owner's alone.")
     }
     var people = try writer.people(of: name, of: owner.id)

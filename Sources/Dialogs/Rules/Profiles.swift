@@ -288,6 +288,7 @@ extension Judge {
     var node = Self.mirrored(view, owner, time)
     (node.itemCount, node.byteCount) = (1, content.byteCount)
     try writer.put(node)
-    try writer.put(NodeItem(id: id, content: content, position: nextPosition(), time: time), in: node.name, of: owner.id)
+    try writer.put(
+      NodeItem(id: id, content: content, position: nextPosition(), time: time), in: node.name, of: owner.id)
   }
 }

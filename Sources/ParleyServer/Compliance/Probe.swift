@@ -150,7 +150,8 @@ struct Probe {
 
   private func askComponents(_ facts: inout ProbeFacts) async {
     guard !settings.components.isEmpty, settings.component.isOn,
-      let stream = try? await ProbeStream.connect(to: settings.component, tls: false, domain: "parley-check.invalid", group: group)
+      let stream = try? await ProbeStream.connect(
+        to: settings.component, tls: false, domain: "parley-check.invalid", group: group)
     else { return }
     // A domain nobody has is refused in the protocol's own form (XEP-0114 3): that is an answer.
     if let answer = try? await stream.open(namespace: NS.component), answer.namespace == "\(NS.streams)" {

@@ -66,7 +66,8 @@ enum ComplianceSuites {
     row("IM", "Group chat", "core", "XEP-0045, XEP-0249") { $0.rooms.contains("\(NS.muc)") },
     row("IM", "Advanced group chat", "advanced", "XEP-0048, XEP-0313, XEP-0402, XEP-0410") {
       $0.answered.contains("\(NS.privateStorage)") && $0.room.contains("\(NS.mam)")
-        && $0.account.contains("\(NS.bookmarksCompatibility)") && $0.room.contains("http://jabber.org/protocol/muc#self-ping-optimization")
+        && $0.account.contains("\(NS.bookmarksCompatibility)")
+        && $0.room.contains("http://jabber.org/protocol/muc#self-ping-optimization")
     },
     row("IM", "Persistent storage of private data via PubSub", "advanced", "XEP-0223") { facts in
       ["publish-options", "persistent-items", "access-whitelist"].allSatisfy { feature in

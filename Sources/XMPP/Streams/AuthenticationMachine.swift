@@ -84,6 +84,10 @@ public struct AuthenticationPolicy: Sendable, Equatable {
   /// Attempts of one stream; the next closes it. At least `XMPPLimits.authenticationAttemptsMax` to be kind to clients.
   public var attemptsMax: Int
   public var decoy: SCRAMDecoy
+  /// Whether OAUTHBEARER is offered, in the extensible profile. Strophe.js takes every mechanism that is named anywhere for
+  /// one of the core's profile, this one before any other, with the password for a token, and tries nothing behind a failure:
+  /// where web clients come it is taken and not offered.
+  public var offersBearer = true
 
   public init(
     mechanisms: [SASLMechanism] = SASLMechanism.all,
@@ -104,10 +108,19 @@ public struct AuthenticationPolicy: Sendable, Equatable {
   /// TLS 1.2, try one of these, and fall back to PLAIN when that is refused.
   public func offer(_ profile: SASLProfile, in conditions: StreamConditions) -> [SASLMechanism] {
     let isBindable = profile == .extensible && conditions.isSuperset(of: [.secured, .bindable])
-    let mechanisms = isBindable ? mechanisms : mechanisms.filter { !$0.isBound }
+    var mechanisms = isBindable ? mechanisms : mechanisms.filter { !$0.isBound }
+    if profile == .core || !offersBearer { mechanisms.removeAll { $0 == .oauthBearer } }
     guard !conditions.contains(.secured) else { return mechanisms }
     guard allowsUnsecured else { return [] }
     return mechanisms.filter { !$0.isReadable || allowsUnsecuredPlain }
+  }
+
+  /// Whether a client may begin with it: also where it is known and, for others' sake, not offered.
+  func accepts(_ mechanism: SASLMechanism, _ profile: SASLProfile, in conditions: StreamConditions) -> Bool {
+    guard mechanism == .oauthBearer else { return offer(profile, in: conditions).contains(mechanism) }
+    var offering = self
+    offering.offersBearer = true
+    return offering.offer(.extensible, in: conditions).contains(mechanism)
   }
 
   /// The mechanisms for tokens to offer (XEP-0484 3.1).
@@ -453,7 +466,7 @@ public struct AuthenticationMachine: Sendable {
     guard let mechanism = policy.mechanisms.first(where: { String(describing: $0.name) == name }) else {
       return fail(.invalidMechanism)
     }
-    guard offered.contains(mechanism) else {
+    guard policy.accepts(mechanism, profile, in: conditions) else {
       return fail(isSecured || mechanism.isBound ? .invalidMechanism : .encryptionRequired)
     }
     guard let initial else { return fail(.incorrectEncoding) }

@@ -86,7 +86,9 @@ enum ComponentInbound {
     let type = stanza.messageType
     if type == .chat || type == .normal, draft.isPosted {
       return arrival.connection.post(
-        Inbound.post(stanza, draft, from: arrival.from.resource, to: arrival.to, extras: arrival.extras, arrival.connection.house.parley),
+        Inbound.post(
+          stanza, draft, from: arrival.from.resource, to: arrival.to, extras: arrival.extras,
+          arrival.connection.house.parley),
         by: arrival.sender, for: stanza)
     }
     // RFC 6121 8.5.2.1.1, 8.5.3.2.1: a message that nobody takes bounces; headlines, errors and chat states do not.
