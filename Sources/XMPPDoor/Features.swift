@@ -176,6 +176,11 @@ enum Features {
 
   /// What compliant servers have and this one does not yet.
   static let pending: [XEP] = [
-    XEP(220, "", "Server Dialback", note: "no federation")
+    XEP(175, "", "Best Practices for Use of SASL ANONYMOUS"),
+    XEP(220, "", "Server Dialback", note: "no federation"),
+    XEP(355, "", "Namespace Delegation"),
+    XEP(356, "", "Privileged Entity"),
+    XEP(469, "", "Bookmark Pinning", note: "kept in bookmarks; the app's dialogs know nothing of it"),
+    XEP(492, "", "Chat notification settings", note: "kept in bookmarks; pushes and apps know nothing of them"),
   ]
 }
