@@ -36,7 +36,6 @@ NOT_RUN = {
     ("docs/operations.md", "journalctl -u parley"): "wants systemd as the first process",
     ("docs/operations.md", "ss -ltnp"): "tells of this machine, nothing of Parley",
     ("docs/operations.md", "_xmpp-client._tcp.example.org."): "lines of a DNS zone",
-    ("docs/operations.md", "admins: "): "a part of a configuration; the play `commands` has one like it",
     ("docs/operations.md", "components:"): "a part of a configuration; the test `components` has one like it",
     ("docs/operations.md", "2026-01-31T12:00:00.000Z info"): "a line of the log",
     ("docs/app-protocol.md", "POST /v1/users"): "a table of requests; the test `contract` makes all of them",
