@@ -18,7 +18,7 @@ public struct BlobLinks: Hashable, Sendable {
 
   /// nil: it names none of ours.
   public func id(in url: some StringProtocol) -> BlobID? {
-    guard url.hasPrefix(prefix) else { return nil }
+    guard url.utf8.starts(with: prefix.utf8) else { return nil }
     let rest = url.utf8.dropFirst(prefix.utf8.count)
     guard rest.count > 32, rest[rest.index(rest.startIndex, offsetBy: 32)] == UInt8(ascii: "/") else { return nil }
     return BlobID(String(decoding: rest.prefix(32), as: UTF8.self))

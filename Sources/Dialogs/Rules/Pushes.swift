@@ -62,18 +62,16 @@ extension Judge {
 
   /// Puts down who is to be woken for an entry that has just been inserted.
   mutating func owe(_ entry: Entry, _ writer: any StoreWriter) throws {
-    guard case .message(let message) = entry.fact else { return }
     switch entry.place {
-    case .peer(let reader), .whisper(let reader, _, _): try owe(entry, message, to: reader, writer)
+    case .peer(let reader), .whisper(let reader, _, _): try owe(entry, to: reader, writer)
     case .room:
-      for reader in Set(entry.mentions.map(\.party)) { try owe(entry, message, to: reader, writer) }
+      if entry.mentions.isEmpty { return }
+      for reader in Set(entry.mentions.map(\.party)) { try owe(entry, to: reader, writer) }
     }
   }
 
-  private mutating func owe(
-    _ entry: Entry, _ message: Message, to user: Party, _ writer: any StoreWriter
-  ) throws {
-    guard pushes.has(user.id) else { return }
+  private mutating func owe(_ entry: Entry, to user: Party, _ writer: any StoreWriter) throws {
+    guard pushes.has(user.id), case .message(let message) = entry.fact else { return }
     var reader = Pushes.Reader(alerts: alerts(of: user, at: entry.place))
     reader.isAuthor = entry.author == user
     reader.isMentioned = entry.mentions.contains { $0.party == user }

@@ -72,7 +72,8 @@ extension Draft {
     var content = Content(kind: kind, text: text, extras: extras, attachments: files)
     if kind == .encrypted { return content }
     if files.isEmpty {
-      let said = content.text.trimmingPrefix(while: \.isWhitespace)
+      // In bytes: every message comes by here.
+      let said = Substring(content.text.utf8.drop { $0 == 0x20 || (0x09...0x0D).contains($0) })
       let isOurs = links?.id(in: said) != nil && FileSharing.isUsable(String(said))
       if !said.isEmpty, address.map({ $0 == said }) ?? isOurs {
         content.attachments = [Attachment(blob: nil, url: String(said))]
