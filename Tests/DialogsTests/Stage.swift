@@ -1,13 +1,10 @@
 import Addresses
 import Dialogs
+import Foundation
 import Logging
 import SQLiteStore
 import Synchronization
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 /// A core over a real store in a folder of its own, with hand-cranked lanes.
 final class Stage: Sendable {
@@ -18,9 +15,9 @@ final class Stage: Sendable {
 
   /// - Parameter remotes: domains elsewhere, attached to localhost.
   init(remotes: [String] = [], admins: Set<BareJID> = [], invitations: Bool = false) throws {
-    var template = Array("/tmp/parley-dialogs-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else { throw StageError.noFolder }
-    folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }  // mkdtemp has just filled it
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent("parley-dialogs-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    folder = url.path
     store = TracingStore(try SQLiteStore(path: "\(folder)/parley.db"))
     parley = try Parley(
       store: store, clock: clock, domains: ["localhost"], remotes: remotes.map { ($0, "localhost") }, admins: admins,
@@ -30,8 +27,7 @@ final class Stage: Sendable {
 
   deinit {
     try? store.close()
-    for name in ["parley.db", "parley.db-wal", "parley.db-shm"] { unlink("\(folder)/\(name)") }
-    rmdir(folder)
+    try? FileManager.default.removeItem(atPath: folder)
   }
 
   /// An account without credentials: no derivation, no time lost.
@@ -77,7 +73,7 @@ final class Stage: Sendable {
   }
 }
 
-enum StageError: Error { case noFolder, full }
+enum StageError: Error { case full }
 
 final class HandClock: Dialogs.Clock {
   private let time = Mutex(Timestamp(milliseconds: 1_700_000_000_000))
