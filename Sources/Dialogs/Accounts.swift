@@ -115,24 +115,22 @@ extension Parley {
     }
   }
 
-  /// Ends all sessions and, unless `keepGrants`, all logins of the user: those of apps, and the tokens of XMPP clients.
-  /// Whoever changes a password mostly fears that somebody else has got in. App passwords end in any case.
+  /// Ends all sessions and all logins of the user: those of apps, the tokens of XMPP clients, app passwords. Whoever changes
+  /// a password mostly fears that somebody else has got in.
   ///
   /// - Parameter session: of who asks, which goes on.
   public func setPassword(
-    of user: UserID, _ password: String, keepGrants: Bool = false, except session: SessionID? = nil
+    of user: UserID, _ password: String, except session: SessionID? = nil
   ) async throws(Problem) {
     let keys = try await derive { Self.keys(for: [password], iterations: Limits.scramIterations)[0] }.get()
     try await work { writer in
       try writer.setCredentials(keys, for: user)
       // Their keys have the salts of the password that goes.
       try writer.removeAppPasswords(of: user)
-      if !keepGrants { try Self.removeLogins(of: user, writer) }
+      try Self.removeLogins(of: user, writer)
     }
-    if !keepGrants {
-      accounts.forget(user: user)
-      hub.close(user, .revoked) { $0.session.id != session }
-    }
+    accounts.forget(user: user)
+    hub.close(user, .revoked) { $0.session.id != session }
   }
 
   /// Disabling and deleting end all sessions and logins. A deleted user's name is
@@ -222,6 +220,11 @@ extension Parley {
   /// Verifies a password. `.unauthenticated` says nothing about whether the user
   /// exists.
   public func verify(_ attempt: LoginAttempt, password: String) async throws(Problem) -> User {
+    try await prove(attempt, password: password).user
+  }
+
+  /// - Returns: the user, and the keys that the password fits.
+  private func prove(_ attempt: LoginAttempt, password: String) async throws(Problem) -> (user: User, keys: SCRAMKeys) {
     let login = try admit(attempt)
     var outcome = LoginOutcome.void
     defer { settle(login, outcome) }
@@ -230,12 +233,15 @@ extension Parley {
     let matches = await derive { keys.verifies(password: password) }
     guard matches, let user else {
       outcome = .wrong
-      throw Problem(.unauthenticated, "wrong-credentials", "The user name or the password is wrong.")
+      throw Self.wrongCredentials
     }
     try Self.checkActive(user)
     outcome = .right
-    return user
+    return (user, keys)
   }
+
+  private static let wrongCredentials = Problem(
+    .unauthenticated, "wrong-credentials", "The user name or the password is wrong.")
 
   /// The keys to verify a plain password with: of an account that has others only, these.
   public func verifier(_ keys: [SCRAMKeys], of address: BareJID) -> SCRAMKeys {
@@ -298,8 +304,16 @@ extension Parley {
     public let device: String
   }
 
-  /// A new login. `device` nil: a new device id is made.
-  public func logIn(_ user: User, device: String?, client: String?) async throws(Problem) -> Login {
+  /// A new login by the account's password. `device` nil: a new device id is made.
+  public func logIn(
+    _ attempt: LoginAttempt, password: String, device: String?, client: String?
+  ) async throws(Problem) -> Login {
+    let (user, keys) = try await prove(attempt, password: password)
+    return try await logIn(user, proved: keys, device: device, client: client)
+  }
+
+  /// - Parameter proved: what the login rests on; nil: on nothing that could have ended since.
+  func logIn(_ user: User, proved: SCRAMKeys? = nil, device: String?, client: String?) async throws(Problem) -> Login {
     if let device {
       guard (1...64).contains(device.utf8.count), device.utf8.allSatisfy({ Self.isDeviceByte($0) }) else {
         throw Problem(
@@ -315,6 +329,10 @@ extension Parley {
       id: 0, user: user.id, device: device, access: access.hash, accessExpires: now + Limits.accessLifetime,
       refresh: refresh.hash, previousRefresh: nil, createdAt: now, usedAt: now, client: client)
     let (stored, gone): (Grant, Set<Int64>) = try await work { writer in
+      // In order with the log: whoever changes a password or locks a user out has nobody slip in behind.
+      guard let user = try writer.user(user.id) else { throw Problem.unreachable }
+      try Self.checkActive(user)
+      if let proved, try !writer.credentials(of: user.id).contains(proved) { throw Self.wrongCredentials }
       let before = try writer.grants(of: user.id)
       // One login per device; at the bound the one longest unused goes.
       var gone = Set(before.filter { $0.device == device }.map(\.id))
@@ -378,6 +396,7 @@ extension Parley {
     let hash = Token.hash(accessToken)
     let now = clock.now
     if let caller = accounts.caller(hash, now: now) { return caller }
+    let endings = accounts.endings
     guard let (grant, user) = try await read({ try Self.bearer(hash, $0) }), user.state == .active else {
       throw Problem(.unauthenticated, "token-invalid", "The access token is not valid; log in again.")
     }
@@ -386,7 +405,7 @@ extension Parley {
     }
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     let caller = Caller(user: party, grant: grant.id, device: grant.device)
-    accounts.remember(hash, caller, until: grant.accessExpires)
+    accounts.remember(hash, caller, until: grant.accessExpires, since: endings)
     return caller
   }
 
@@ -451,8 +470,12 @@ final class AccountCache: Sendable {
   private struct State {
     var callers: [[UInt8]: Known] = [:]
     var tokens: [UserID: [[UInt8]]] = [:]
+    var endings: UInt64 = 0
   }
   private let state = Mutex(State())
+
+  /// How often logins have ended, of whomever.
+  var endings: UInt64 { state.withLock { $0.endings } }
 
   func caller(_ hash: [UInt8], now: Timestamp) -> Parley.Caller? {
     state.withLock { state in
@@ -461,9 +484,12 @@ final class AccountCache: Sendable {
     }
   }
 
-  func remember(_ hash: [UInt8], _ caller: Parley.Caller, until: Timestamp) {
+  /// - Parameter endings: before the store was asked. Where a login has ended since, it may be this one: its token must not
+  ///   live on here.
+  func remember(_ hash: [UInt8], _ caller: Parley.Caller, until: Timestamp, since endings: UInt64) {
     state.withLock { state in
-      if state.callers.count >= Limits.cachedUsersMax { state = State() }
+      guard state.endings == endings else { return }
+      if state.callers.count >= Limits.cachedUsersMax { (state.callers, state.tokens) = ([:], [:]) }
       if state.callers.updateValue(Known(caller: caller, until: until), forKey: hash) == nil {
         state.tokens[caller.user.id, default: []].append(hash)
       }
@@ -472,6 +498,7 @@ final class AccountCache: Sendable {
 
   func forget(user: UserID) {
     state.withLock { state in
+      state.endings += 1
       for hash in state.tokens.removeValue(forKey: user) ?? [] { state.callers[hash] = nil }
     }
   }

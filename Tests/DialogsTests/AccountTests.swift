@@ -1,6 +1,7 @@
 import Addresses
-import Dialogs
 import Testing
+
+@testable import Dialogs
 
 /// Passwords and tokens.
 @Suite struct AccountTests {
@@ -56,6 +57,37 @@ import Testing
     } catch {
       #expect(error.code == "token-expired")
     }
+  }
+
+  @Test func aTokenThatEndsWhileItIsLookedUpIsNotGoodFromMemory() async throws {
+    let stage = try Stage()
+    let user = try await stage.parley.register(try BareJID("juliet@localhost"), password: "x", displayName: nil)
+    let login = try await stage.parley.logIn(user, device: "phone", client: nil)
+    stage.store.afterNextRead { blocking { try await stage.parley.logOut(grant: login.grant.id, of: user.id) } }
+    // The answer to this one may be either.
+    _ = try? await stage.parley.caller(accessToken: login.accessToken)
+    await #expect(throws: Problem.self) { try await stage.parley.caller(accessToken: login.accessToken) }
+  }
+
+  /// Between the password and the login.
+  @Test(arguments: [true, false]) func whoIsShutOutWhileLoggingInStaysOut(isPassword: Bool) async throws {
+    let stage = try Stage()
+    let juliet = try BareJID("juliet@localhost")
+    let user = try await stage.parley.register(juliet, password: "x", displayName: nil)
+    stage.store.afterNextRead {
+      blocking {
+        if isPassword {
+          try await stage.parley.setPassword(of: user.id, "y")
+        } else {
+          try await stage.parley.setState(of: user.id, .disabled)
+        }
+      }
+    }
+    let attempt = LoginAttempt(of: juliet, from: "192.0.2.1", device: nil)
+    await #expect(throws: Problem.self) {
+      try await stage.parley.logIn(attempt, password: "x", device: nil, client: nil)
+    }
+    #expect(try await stage.parley.grants(of: user.id) == [])
   }
 
   @Test func loggingOutEndsTheDevicesSession() async throws {

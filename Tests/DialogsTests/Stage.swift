@@ -217,16 +217,30 @@ enum Heard: Equatable {
 final class TracingStore: Store {
   private let inner: SQLiteStore
   private let state = Mutex(
-    (failures: 0, failWhen: nil as (@Sendable (any StoreWriter) throws -> Bool)?, writing: false, commits: 0))
+    (passing: 0, failures: 0, writing: false, commits: 0, afterRead: nil as (@Sendable () -> Void)?))
 
   init(_ inner: SQLiteStore) { self.inner = inner }
 
   var isWriting: Bool { state.withLock { $0.writing } }
   var commits: Int { state.withLock { $0.commits } }
   /// The next so many commits fail after their body has run: nothing of them remains.
-  func failNext(_ count: Int) { state.withLock { $0.failures = count } }
+  ///
+  /// - Parameter passing: so many succeed before.
+  func failNext(_ count: Int, after passing: Int = 0) {
+    state.withLock { ($0.failures, $0.passing) = (count, passing) }
+  }
+  /// What happens between the next read and whatever is made of it.
+  func afterNextRead(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.afterRead = body } }
 
-  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try inner.read(body) }
+  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    let result = try inner.read(body)
+    let afterRead = state.withLock { state in
+      defer { state.afterRead = nil }
+      return state.afterRead
+    }
+    afterRead?()
+    return result
+  }
 
   func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result {
     state.withLock { $0.writing = true }
@@ -235,6 +249,10 @@ final class TracingStore: Store {
       let result = try body(writer)
       let fails = state.withLock { state in
         guard state.failures > 0 else { return false }
+        if state.passing > 0 {
+          state.passing -= 1
+          return false
+        }
         state.failures -= 1
         return true
       }
@@ -247,6 +265,16 @@ final class TracingStore: Store {
 
   func copy(to path: String) throws { try inner.copy(to: path) }
   func close() throws { try inner.close() }
+}
+
+/// Runs something to its end, on a thread that may block.
+func blocking(_ body: @escaping @Sendable () async throws -> Void) {
+  let done = DispatchSemaphore(value: 0)
+  Task {
+    do { try await body() } catch { Issue.record(error) }
+    done.signal()
+  }
+  done.wait()
 }
 
 extension Parley {

@@ -43,8 +43,8 @@ enum LogIn: ServedOperation {
       }
       // The device's id is no secret (others see it in the resource): whoever names it is not known by it.
       let attempt = LoginAttempt(of: address, from: call.address, device: nil)
-      let user = try await call.parley.verify(attempt, password: password)
-      return try await call.parley.logIn(user, device: input.deviceId, client: input.client)
+      return try await call.parley.logIn(
+        attempt, password: password, device: input.deviceId, client: input.client)
     case "refresh":
       guard let token = input.refreshToken else { throw missing("refreshToken") }
       do throws(Problem) {
