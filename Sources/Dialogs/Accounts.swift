@@ -136,32 +136,40 @@ extension Parley {
   /// Disabling and deleting end all sessions and logins. A deleted user's name is
   /// never given out again; what they wrote stays in others' dialogs.
   ///
+  /// Deleting takes many posts: the user is disabled by the first, and deleted, with all that is theirs, by the last. Where it
+  /// breaks off between, a disabled user is left, who can be deleted again.
+  ///
   /// - Parameter session: of who asks, which the door ends when it has told them.
   public func setState(of id: UserID, _ state: User.State, except session: SessionID? = nil) async throws(Problem) {
-    // Who is deleted can do nothing any more, not even leave.
-    if state == .deleted, let user = try await read({ try $0.user(id) }), user.state != .deleted {
-      try await leaveRooms(user)
-    }
-    let now = clock.now
-    let gone: User = try await work { writer in
+    let user: User = try await work { writer in
       guard var user = try writer.user(id), user.state != .deleted else {
         throw Problem(.missing, "user-unknown", "There is no such user.", field: "jid")
       }
-      user.state = state
-      if state == .deleted {
-        user.profile = Profile()
-        user.lastSeenAt = now
-      }
+      user.state = state == .active ? .active : .disabled
       try writer.update(user)
       // App passwords stay with the password: neither lets anybody in.
       if state != .active { try Self.removeLogins(of: id, writer) }
       return user
     }
-    if state != .active {
-      accounts.forget(user: id)
-      hub.close(id, .revoked) { $0.session.id != session }
+    if state == .active { return }
+    accounts.forget(user: id)
+    hub.close(id, .revoked) { $0.session.id != session }
+    if state == .deleted { try await delete(user) }
+  }
+
+  private func delete(_ user: User) async throws(Problem) {
+    try await leaveRooms(user)
+    try await leaveRosters(user)
+    let now = clock.now
+    try await work { writer in
+      guard var user = try writer.user(user.id) else { return }
+      user.state = .deleted
+      user.profile = Profile()
+      user.lastSeenAt = now
+      try writer.update(user)
+      try writer.erasePersonal(user.id)
     }
-    if state == .deleted { try await removeFromRosters(gone) }
+    pushes.set(user.id, [])
   }
 
   private static func removeLogins(of user: UserID, _ writer: any StoreWriter) throws {
@@ -176,7 +184,7 @@ extension Parley {
   }
 
   /// A deleted user leaves the rosters of others, who are told.
-  private func removeFromRosters(_ user: User) async throws(Problem) {
+  private func leaveRosters(_ user: User) async throws(Problem) {
     let contacts = try await read { try $0.contacts(of: user.id) }
     for contact in contacts {
       guard let peer = contact.peer, let other = try await read({ try $0.party(peer) }) else { continue }
@@ -186,7 +194,6 @@ extension Parley {
         // The other side had no item.
       }
     }
-    try await work { try $0.erasePersonal(user.id) }
   }
 
   /// A deleted user is nowhere a member. A room whose only owner goes belongs to

@@ -33,6 +33,33 @@ import Testing
     }
   }
 
+  /// As after a crash at any moment, for what fails is not written.
+  @Test(arguments: 0..<9) func whereverADeletionBreaksOffTheNextOneEndsIt(commits: Int) async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    try await stage.parley.post(.link(juliet.address, name: nil, groups: nil, mutual: true), by: romeo)
+    try await stage.parley.post(
+      .push(.enable(service: try JID("push.localhost"), node: "a", options: nil, resource: "r")), by: romeo)
+    stage.store.failNext(1, after: commits)
+    try? await stage.parley.setState(of: romeo.id, .deleted)
+    stage.store.failNext(0)
+    do {
+      try await stage.parley.setState(of: romeo.id, .deleted)
+    } catch {
+      #expect(error.code == "user-unknown")
+    }
+    try await stage.parley.read { (reader) throws in
+      #expect(try reader.user(romeo.id)?.state == .deleted)
+      #expect(try reader.contacts(of: romeo.id) == [])
+      #expect(try reader.contact(of: juliet.id, romeo.address)?.subscription.isInRoster != true)
+      #expect(try reader.member(romeo.id, of: room.dialog)?.affiliation.isMember != true)
+      #expect(try reader.member(juliet.id, of: room.dialog)?.affiliation == .owner)
+      #expect(try reader.pushRegistrations(of: romeo.id) == [])
+    }
+    #expect(!stage.parley.pushes.has(romeo.id))
+  }
+
   @Test func aRefreshTokenWorksOnceAndItsReuseEndsTheLogin() async throws {
     let stage = try Stage()
     let user = try await stage.parley.register(try BareJID("juliet@localhost"), password: "x", displayName: nil)
