@@ -200,8 +200,11 @@ extension Parley {
     let user = session.party.id
     work(on: lane) { [self] writer -> Accessor? in
       guard let accessor = try accessors(of: user, writer).first(where: { $0.id == id }) else { return nil }
-      let own = hub.attendances(of: user).first { $0.session === session }
-      if case .appPassword? = own?.access?.source, let own, !accessor.owns(own) {
+      // Of a session that is gone nobody knows any more what it may do.
+      guard let own = hub.attendances(of: user).first(where: { $0.session === session }) else {
+        throw Problem(.unauthenticated, "access-revoked", "The login was revoked meanwhile.")
+      }
+      if case .appPassword? = own.access?.source, !accessor.owns(own) {
         throw Problem(.forbidden, "access-limited", "An app password does not manage the access of others.")
       }
       switch accessor.kind {

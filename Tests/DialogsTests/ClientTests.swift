@@ -240,4 +240,24 @@ import Testing
     await #expect(throws: Problem.self) { try await stage.parley.caller(accessToken: login.accessToken) }
     #expect(byPassword.taken() == [])
   }
+
+  /// Not even when its session goes before its wish is looked at.
+  @Test(arguments: [true, false]) func anAppPasswordEndsNobodyElsesAccess(isThere: Bool) async throws {
+    let stage = try Stage()
+    let user = try await stage.parley.register(try #require(Self.address), password: "x", displayName: nil)
+    let party = Party(id: user.id, realm: user.realm, address: user.address)
+    let (password, _) = try await stage.parley.makeAppPassword(for: user.id, name: "one")
+    _ = try await Self.issue(stage, user.id)
+    let session = try await stage.session(party, "r")
+    stage.parley.hub.update(session) { $0.access = Access(.appPassword(password.id), since: stage.clock.now) }
+    let list = try await stage.parley.read { try stage.parley.accessors(of: user.id, $0) }
+    let other = try #require(list.first { if case .client = $0.kind { true } else { false } })
+    if !isThere { stage.parley.hub.depart(session, time: stage.clock.now) }
+    let lane = Lane { $0() }
+    let result = await withCheckedContinuation { continuation in
+      stage.parley.revoke(other.id, by: session, on: lane) { continuation.resume(returning: $0) }
+    }
+    #expect(throws: Problem.self) { try result.get() }
+    #expect(try await stage.parley.read { try $0.clients(of: user.id) }.count == 1)
+  }
 }
