@@ -1,6 +1,8 @@
 import Addresses
-import Dialogs
+import Dispatch
 import Testing
+
+@testable import Dialogs
 
 /// Who is told what: routing, presence, blocks, markers, unread.
 @Suite struct LiveTests {
@@ -150,6 +152,30 @@ import Testing
     let new = try await stage.session(juliet, "phone")
     #expect(old.taken() == [.closed(.replaced)])
     #expect(stage.parley.hub.attendances(of: juliet.id).map(\.session.id) == [new.id])
+  }
+
+  /// The last session goes on one thread while another comes on the committer's: who is there is found by address.
+  @Test func whoComesWhileTheLastSessionGoesIsFound() async throws {
+    let stage = try Stage()
+    let juliet = try await stage.user("juliet")
+    let user = try #require(try await stage.parley.read { try $0.user(juliet.id) })
+    let (hub, time) = (stage.parley.hub, stage.clock.now)
+    let card = Card(user: user, contacts: [:], blocks: [], rosterVersion: .zero)
+    var last = RecordingSession(juliet)
+    _ = hub.arrive(Attendance(session: last, door: .xmpp, resource: "0"), card: card)
+    for round in 1...20_000 {
+      let (going, coming) = (last, RecordingSession(juliet))
+      DispatchQueue.concurrentPerform(iterations: 2) { thread in
+        if thread == 0 {
+          hub.depart(going, time: time)
+        } else {
+          _ = hub.arrive(Attendance(session: coming, door: .xmpp, resource: "\(round)"), card: card)
+        }
+      }
+      #expect(hub.attendances(of: juliet.id).map(\.session.id) == [coming.id])
+      #expect(hub.user(at: juliet.address) == juliet.id)
+      last = coming
+    }
   }
 }
 

@@ -2,7 +2,8 @@ public import Addresses
 import Synchronization
 
 /// Who is here: user -> sessions. Sharded by user; each shard is a mutex that
-/// is never held while calling out, so there is no lock order to get wrong.
+/// is never held while calling out. The only lock that is taken under another is
+/// that of `users`, under that of `addresses`.
 ///
 /// The hub decides who is told; it never decides what is true. Everything
 /// durable has been committed before it comes here.
@@ -165,7 +166,12 @@ public final class Hub: Sendable {
       return (attendance, online, online.attendances.isEmpty)
     }
     guard let gone else { return }
-    if gone.last { shard(party.address).addresses.withLock { $0[party.address] = nil } }
+    if gone.last {
+      // Looked at under the lock: another session may be arriving, and says so here behind `users`.
+      shard(party.address).addresses.withLock { addresses in
+        if online(party.id) == nil { addresses[party.address] = nil }
+      }
+    }
     let wasAvailable = gone.attendance.isAvailable
     guard wasAvailable || !gone.attendance.directed.isEmpty else { return }
     let unavailable = Presence(
