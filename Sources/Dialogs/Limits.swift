@@ -186,7 +186,8 @@ public enum Limits {
   public static let pushRetry: Duration = .seconds(5)
   public static let pushRetryMax: Duration = .seconds(21_600)
 
-  /// Messages put into the index of searches in one piece: ten milliseconds of the committer.
+  /// Entries that are looked at for the index of searches in one piece, ten milliseconds of the committer where all of
+  /// them are messages.
   static let indexedAtOnce = 1_000
 
   // Pages.

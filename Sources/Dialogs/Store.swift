@@ -243,8 +243,8 @@ public protocol StoreWriter: StoreReader {
   /// the trait `counts` nothing is put down.
   func setMentioned(_ users: [UserID], by position: Position, in dialog: DialogID) throws
 
-  /// Has what was said found by a search (`ArchiveQuery.text`), further messages in the order of the log. True: there
-  /// are more than `limit`.
+  /// Has what was said found by a search (`ArchiveQuery.text`): looks at `limit` further entries in the order of the
+  /// log, messages or not. True: there may be more.
   func indexMessages(limit: Int) throws -> Bool
   /// Gives out a position without an entry (a mark that nobody archives).
   func setHead(_ position: Position, time: Timestamp) throws

@@ -12,14 +12,18 @@ import Dialogs
 extension Writer {
   func indexMessages(limit: Int) throws -> Bool {
     let after = try indexedUpTo()
+    // Every entry counts: where most say nothing that is indexed, passing over them takes time too.
     let rows = try connection(.unindexed).bind(1, after).bind(2, Int64(limit)).all {
-      (position: $0.int(0), scope: $0.text(1), text: $0.text(2))
+      (position: $0.int(0), text: $0.textOrNil(1), scope: $0.textOrNil(2))
     }
-    for row in rows { try index(Position(row.position), scope: row.scope, text: row.text) }
+    for row in rows {
+      if let text = row.text, let scope = row.scope { try index(Position(row.position), scope: scope, text: text) }
+    }
     let isFull = rows.count == limit
     // What is committed behind the head comes at a later position.
     let end = isFull ? rows.last?.position ?? after : try head().position.number
-    try connection(.setIndexed).bind(1, end).run()
+    // A transaction that changes nothing costs no sync.
+    if end > after { try connection(.setIndexed).bind(1, end).run() }
     return isFull
   }
 
@@ -55,11 +59,15 @@ extension Query {
   fileprivate static let setIndexed = Query("UPDATE search_progress SET position = ?1")
   fileprivate static let unindexed = Query(
     """
-    SELECT p.position, \(SearchSchema.scope), \(SearchSchema.text) FROM \(SearchSchema.source) AND p.position > ?1
-    ORDER BY p.position LIMIT ?2
+    SELECT p.position, iif(\(SearchSchema.isFound), \(SearchSchema.text), NULL),
+      iif(\(SearchSchema.isFound), \(SearchSchema.scope), NULL)
+    FROM \(SearchSchema.source) WHERE p.position > ?1 ORDER BY p.position LIMIT ?2
     """)
   fileprivate static let indexed = Query(
-    "SELECT \(SearchSchema.scope), \(SearchSchema.text) FROM \(SearchSchema.source) AND p.position = ?1")
+    """
+    SELECT \(SearchSchema.scope), \(SearchSchema.text) FROM \(SearchSchema.source)
+    WHERE \(SearchSchema.isFound) AND p.position = ?1
+    """)
 }
 
 /// What the index is made from.
@@ -69,8 +77,8 @@ enum SearchSchema {
       ELSE 'u' || p.author || ' u' || p.peer || CASE WHEN p.via IS NULL THEN ' d' || p.dialog ELSE ' w' || p.via END END
     """
   static let text = "coalesce(s.text, p.text)"
-  static let source = """
-    payloads p LEFT JOIN states s ON s.position = p.position
-    WHERE p.kind = 1 AND p.seq > 0 AND p.content_kind NOT IN (0, 2) AND coalesce(s.text, p.text) <> ''
-    """
+  static let source = "payloads p LEFT JOIN states s ON s.position = p.position"
+  /// `Fact.Kind.message`; `Content.Kind.none` and `.encrypted`.
+  static let isFound =
+    "p.kind = 1 AND p.seq > 0 AND p.content_kind NOT IN (0, 2) AND coalesce(s.text, p.text) <> ''"
 }

@@ -34,6 +34,19 @@ extension StoreConformance {
       try equal(try found(scene, "light", by: scene.juliet) { $0.with = other.dialog }, [other])
       try equal(try found(scene, "light") { $0.with = other.dialog }, [])
     },
+    Case(name: "search: what says nothing is passed over a piece at a time, too") { scene in
+      let said = try scene.write { writer in
+        for _ in 0..<3 {
+          try scene.say(Content(kind: .encrypted, text: "light"), Envelope(), by: scene.juliet, to: scene.romeo, writer)
+        }
+        return try scene.say("light", by: scene.juliet, to: scene.romeo, writer)
+      }
+      func piece() throws -> Bool { try scene.write { try $0.indexMessages(limit: 3) } }
+      try equal(try piece(), true)
+      try equal(try piece(), false)
+      try equal(try piece(), false)
+      try equal(try found(scene, "light"), [said])
+    },
     Case(name: "search: scripts without spaces, by any part") { scene in
       let (tokyo, beijing, seoul, thai, smile) = try scene.write { writer in
         (
