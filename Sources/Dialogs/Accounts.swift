@@ -123,7 +123,7 @@ extension Parley {
     of user: UserID, _ password: String, except session: SessionID? = nil
   ) async throws(Problem) {
     let keys = try await derive { Self.keys(for: [password], iterations: Limits.scramIterations)[0] }.get()
-    try await work { writer in
+    try await work(leavingCaches: true) { writer in
       try writer.setCredentials(keys, for: user)
       // Their keys have the salts of the password that goes.
       try writer.removeAppPasswords(of: user)
@@ -261,7 +261,7 @@ extension Parley {
   /// - Parameter proved: the keys by which the password was proved.
   /// - Returns: false when the user's password is no longer that.
   public func add(_ keys: SCRAMKeys, to user: UserID, proved: SCRAMKeys) async throws(Problem) -> Bool {
-    try await work { writer in
+    try await work(leavingCaches: true) { writer in
       let present = try writer.credentials(of: user)
       guard present.contains(proved), keys.isComplete else { return false }
       if !present.contains(where: { $0.hash == keys.hash }) { try writer.setCredentials(present + [keys], for: user) }
@@ -335,7 +335,7 @@ extension Parley {
     let grant = Grant(
       id: 0, user: user.id, device: device, access: access.hash, accessExpires: now + Limits.accessLifetime,
       refresh: refresh.hash, previousRefresh: nil, createdAt: now, usedAt: now, client: client)
-    let (stored, gone): (Grant, Set<Int64>) = try await work { writer in
+    let (stored, gone): (Grant, Set<Int64>) = try await work(leavingCaches: true) { writer in
       // In order with the log: whoever changes a password or locks a user out has nobody slip in behind.
       guard let user = try writer.user(user.id) else { throw Problem.unreachable }
       try Self.checkActive(user)
@@ -370,7 +370,7 @@ extension Parley {
     let access = Token.make()
     let refresh = Token.make()
     let now = clock.now
-    let outcome: (login: Login?, stolen: Grant?) = try await work { writer in
+    let outcome: (login: Login?, stolen: Grant?) = try await work(leavingCaches: true) { writer in
       guard var grant = try writer.grant(refresh: hash), let user = try writer.user(grant.user) else {
         return (nil, nil)
       }
@@ -432,7 +432,7 @@ extension Parley {
   }
 
   public func logOut(grant: Int64, of user: UserID) async throws(Problem) {
-    let device: String? = try await work { writer in
+    let device: String? = try await work(leavingCaches: true) { writer in
       let device = try writer.grants(of: user).first { $0.id == grant }?.device
       try Self.remove(grant: grant, of: user, writer)
       return device

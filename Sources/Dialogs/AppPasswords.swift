@@ -20,7 +20,7 @@ extension Parley {
       }
     }
     let now = clock.now
-    let password: AppPassword = try await work { writer in
+    let password: AppPassword = try await work(leavingCaches: true) { writer in
       // Another password has other salts, and these keys fit it no more.
       guard try writer.credentials(of: user) == own, keys.count == own.count, !own.isEmpty else {
         throw Problem(.conflict, "password-changed", "The account's password was changed meanwhile; try again.")
@@ -48,7 +48,7 @@ extension Parley {
 
   /// Takes one away, with the tokens that were got by it, and ends the sessions of both.
   public func removeAppPassword(_ id: Int64, of user: UserID) async throws(Problem) {
-    try await work { writer in
+    try await work(leavingCaches: true) { writer in
       guard try writer.appPasswords(of: user).contains(where: { $0.id == id }) else {
         throw Problem(.missing, "app-password-unknown", "There is no such app password.", field: "appPasswordId")
       }
@@ -68,7 +68,7 @@ extension Parley {
   /// For the list: nobody waits for it.
   public func noteUse(ofAppPassword id: Int64, of address: BareJID) {
     let now = clock.now
-    let work = Work { writer in
+    let work = Work(leavesCaches: true) { writer in
       if let user = try writer.user(address) { try writer.setUsed(now, appPassword: id, of: user.id) }
       return true
     }

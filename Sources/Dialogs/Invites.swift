@@ -45,7 +45,7 @@ extension Parley {
     let invite = Invite(
       realm: realm.id, kind: draft.kind, token: Token.hash(token), inviter: draft.inviter?.id, name: address?.local,
       createdAt: now, expires: now + Limits.inviteLifetime)
-    let result: Result<Invite, Problem> = try await work { writer in
+    let result: Result<Invite, Problem> = try await work(leavingCaches: true) { writer in
       try writer.removeInvites(before: Self.outlived(now))
       let most = invite.inviter == nil ? Limits.invitesOfOperatorsMax : Limits.invitesPerUserMax
       guard try writer.inviteCount(by: invite.inviter, in: realm.id) < most else {
@@ -97,7 +97,7 @@ extension Parley {
   ///
   /// - Throws: `.missing`.
   public func revokeInvite(_ id: Int64) async throws(Problem) {
-    guard try await work({ try $0.removeInvite(id) }) else {
+    guard try await work(leavingCaches: true, { try $0.removeInvite(id) }) else {
       throw Problem(.missing, "invitation-unknown", "There is no invitation \(id).")
     }
   }

@@ -188,13 +188,13 @@ public final class Parley: Sendable {
     return try result.get()
   }
 
-  /// Writes in order with the log, on the committer's thread.
+  /// Writes in order with the log, on the committer's thread. `leavingCaches`: as `Work.leavesCaches`.
   public func work<Value: Sendable>(
-    _ body: @escaping @Sendable (any StoreWriter) throws -> Value
+    leavingCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> Value
   ) async throws(Problem) -> Value {
     let result: Result<Receipt, Problem> = await withCheckedContinuation { continuation in
       let post = Post(
-        author: Self.nobody, intent: .work(Work { try body($0) }),
+        author: Self.nobody, intent: .work(Work(leavesCaches: leavingCaches) { try body($0) }),
         completion: .callback { continuation.resume(returning: $0) })
       if !submit(post) { continuation.resume(returning: .failure(.overloaded)) }
     }
@@ -204,11 +204,11 @@ public final class Parley: Sendable {
 
   /// The same from a lane; the outcome comes back to it.
   public func work<Value: Sendable>(
-    on lane: Lane, _ body: @escaping @Sendable (any StoreWriter) throws -> Value,
+    on lane: Lane, leavingCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> Value,
     then: @escaping @Sendable (Result<Value, Problem>) -> Void
   ) {
     let post = Post(
-      author: Self.nobody, intent: .work(Work { try body($0) }),
+      author: Self.nobody, intent: .work(Work(leavesCaches: leavingCaches) { try body($0) }),
       completion: .callback { result in
         let outcome = result.flatMap { receipt -> Result<Value, Problem> in
           (receipt.value as? Value).map { .success($0) } ?? .failure(.storage)

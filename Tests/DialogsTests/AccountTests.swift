@@ -161,6 +161,24 @@ import Testing
     #expect(try await stage.parley.appPasswords(of: user.id) == [])
   }
 
+  @Test func loginsLeaveWhatTheCommitterKnowsOfPeople() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    _ = try await stage.say("one", from: romeo, to: juliet)
+    // Behind its back: it must not look again.
+    try stage.store.write { try $0.setBlocks([BlockPattern(JID(romeo.address))], of: juliet.id) }
+    let user = try #require(try await stage.parley.read { try $0.user(juliet.id) })
+    let login = try await stage.parley.logIn(user, device: nil, client: nil)
+    _ = try await stage.parley.refresh(login.refreshToken)
+    try await stage.parley.logOut(grant: login.grant.id, of: juliet.id)
+    stage.parley.noteUse(ofAppPassword: 1, of: juliet.address)
+    try await stage.parley.indexMessages()
+    _ = try await stage.say("two", from: romeo, to: juliet)
+    // Other work may have changed anything.
+    _ = try await stage.parley.work { _ in true }
+    await #expect(throws: Problem.self) { try await stage.say("three", from: romeo, to: juliet) }
+  }
+
   @Test func appPasswordsAreBounded() async throws {
     let stage = try Stage()
     let user = try await stage.parley.register(try BareJID("juliet@localhost"), password: "own", displayName: nil)

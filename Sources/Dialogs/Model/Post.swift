@@ -200,8 +200,14 @@ public struct ProfileDraft: Sendable {
 
 /// Writes on the committer's thread, in the batch's transaction.
 public struct Work: Sendable {
+  /// It changes nothing that the judge keeps in memory: users, blocks, archive preferences, rooms and their people. Logins
+  /// are such work, and come often: messages should not have to look all of that up again after each.
+  let leavesCaches: Bool
   public let body: @Sendable (any StoreWriter) throws -> any Sendable
-  public init(_ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable) { self.body = body }
+  public init(leavesCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable) {
+    self.leavesCaches = leavesCaches
+    self.body = body
+  }
 }
 
 /// The outcome of a post, told after its commit.

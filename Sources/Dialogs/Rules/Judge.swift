@@ -193,11 +193,12 @@ struct Judge {
       } catch is StoreConflict {
         throw WorkFailed(problem: Problem(.conflict, "name-taken", "This name is or was taken."))
       }
-      // Work may have changed anything that is cached.
-      users = [:]
-      blocks = [:]
-      preferences = [:]
-      rooms.forget()
+      if !work.leavesCaches {
+        users = [:]
+        blocks = [:]
+        preferences = [:]
+        rooms.forget()
+      }
       settle(post, receipt)
     }
   }

@@ -30,7 +30,8 @@ struct Announcements: Feature {
   static func greet(_ session: XMPPSession) {
     guard let message = session.parley.messageOfTheDay(in: session.party.realm) else { return }
     let user = session.party.id
-    session.post(.work(Work { try Parley.claim(message, for: user, $0) })) { [weak session] result in
+    let claim = Work(leavesCaches: true) { try Parley.claim(message, for: user, $0) }
+    session.post(.work(claim)) { [weak session] result in
       guard let session, case .success(let receipt) = result, receipt.value as? Bool == true else { return }
       tell(message, to: session)
     }
