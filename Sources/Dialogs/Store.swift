@@ -262,6 +262,7 @@ public protocol StoreWriter: StoreReader {
   func insertUser(_ address: BareJID, in realm: RealmID, profile: Profile, createdAt: Timestamp) throws -> User
   /// State, profile, lastSeenAt, delivered.
   func update(_ user: User) throws
+  /// Forward only: of two clients the one that lags does not take back what the other has confirmed.
   func setDelivered(_ position: Position, for user: UserID) throws
   func setLastSeen(_ time: Timestamp, for user: UserID) throws
   func setCredentials(_ keys: [SCRAMKeys], for user: UserID) throws

@@ -190,7 +190,8 @@ extension Query {
     UPDATE users SET state = ?2, display_name = ?3, folded_name = ?4, status = ?5, avatar_hash = ?6, metadata = ?7,
       last_seen = ?8, delivered = ?9 WHERE id = ?1
     """)
-  fileprivate static let setDelivered = Query("UPDATE users SET delivered = ?2 WHERE id = ?1")
+  fileprivate static let setDelivered = Query(
+    "UPDATE users SET delivered = ?2 WHERE id = ?1 AND delivered < ?2")
   fileprivate static let setLastSeen = Query("UPDATE users SET last_seen = ?2 WHERE id = ?1")
 
   fileprivate static let credentials = Query(

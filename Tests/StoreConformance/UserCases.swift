@@ -92,6 +92,7 @@ extension StoreConformance {
       try equal(try scene.read { try $0.user(scene.romeo.id) }, user)
       try scene.write {
         try $0.setDelivered(Position(9), for: user.id)
+        try $0.setDelivered(Position(8), for: user.id)
         try $0.setLastSeen(Timestamp(milliseconds: 11), for: user.id)
       }
       user.delivered = Position(9)
