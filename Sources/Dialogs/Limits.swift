@@ -138,7 +138,8 @@ public enum Limits {
   public static let slotTime: Duration = .seconds(300)
   /// Slots of one user that wait; the next is refused with `slots-too-many`. A client fills one at once.
   public static let slotsPerUserMax = 20
-  /// Files of one user, so that many small ones do not fill the store; the next is refused with `blob-quota`.
+  /// Files of one user, those included that went within the day, so that many small ones do not fill the store, nor make
+  /// counting them long (a few milliseconds of the committer); the next is refused with `blob-quota`.
   public static let blobsPerUserMax = 20_000
   /// The day of `BlobPolicy.userDayBytesMax`.
   public static let blobDay: Duration = .seconds(86_400)

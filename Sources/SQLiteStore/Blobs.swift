@@ -23,12 +23,14 @@ extension Reader {
     let recent = Self.before(time, Limits.blobDay)
     let slots = Self.before(time, Limits.slotTime)
     let use = try connection(.blobUse).bind(1, owner.number).bind(2, time.milliseconds).bind(3, recent).bind(4, slots)
-      .first {
-        BlobUse(
-          count: Int($0.int(0)), bytes: $0.int(1), awaited: Int($0.int(2)), recentBytes: $0.int(3),
-          oldestRecent: $0.intOrNil(4).map { Timestamp(milliseconds: $0) })
+      .first { row in
+        var use = BlobUse()
+        (use.count, use.bytes, use.awaited) = (Int(row.int(0)), row.int(1), Int(row.int(2)))
+        use.recentBytes = row.int(3)
+        use.oldestRecent = row.intOrNil(4).map { Timestamp(milliseconds: $0) }
+        return use
       }
-    return use ?? BlobUse(count: 0, bytes: 0, awaited: 0, recentBytes: 0, oldestRecent: nil)
+    return use ?? BlobUse()
   }
 
   func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID] {
@@ -138,7 +140,7 @@ extension Query {
   /// A slot that nobody has filled in time counts for nothing.
   fileprivate static let blobUse = Query(
     """
-    SELECT coalesce(sum(isHere), 0), coalesce(sum(isHere * size), 0), coalesce(sum(state = 0), 0),
+    SELECT count(*), coalesce(sum(isHere * size), 0), coalesce(sum(state = 0), 0),
       coalesce(sum((created > ?3) * size), 0), min(iif(created > ?3, created, NULL))
     FROM (
       SELECT state, created, size, state <> 2 AND (state = 0 OR expires IS NULL OR expires > ?2) AS isHere

@@ -128,22 +128,18 @@ public enum BlobIntent: Sendable {
 
 /// What one user has here.
 public struct BlobUse: Hashable, Sendable {
-  /// Stored and awaited ones, and their bytes.
-  public var count: Int
-  public var bytes: Int64
+  /// Those that anything is known of: stored and awaited ones, and what is gone and still counts for the day.
+  public var count = 0
+  /// Of stored and awaited ones.
+  public var bytes: Int64 = 0
   /// Slots that may still be filled.
-  public var awaited: Int
+  public var awaited = 0
   /// Bytes of what was asked for within the day, whatever has become of it.
-  public var recentBytes: Int64
+  public var recentBytes: Int64 = 0
   /// The oldest of that.
   public var oldestRecent: Timestamp?
-  public init(count: Int, bytes: Int64, awaited: Int, recentBytes: Int64, oldestRecent: Timestamp?) {
-    self.count = count
-    self.bytes = bytes
-    self.awaited = awaited
-    self.recentBytes = recentBytes
-    self.oldestRecent = oldestRecent
-  }
+
+  public init() {}
 }
 
 /// A file that a message brings.

@@ -66,7 +66,8 @@ extension Judge {
     }
     if use.count >= Limits.blobsPerUserMax || use.bytes + draft.size > policy.userBytesMax {
       throw Problem(
-        .overloaded, "blob-quota", "At most \(policy.userBytesMax) bytes of files are kept for one user.")
+        .overloaded, "blob-quota",
+        "At most \(policy.userBytesMax) bytes of files are kept for one user, in \(Limits.blobsPerUserMax) files.")
     }
     if draft.size > room { throw Problem.blobsFull }
     var expires = draft.purpose == .profile ? nil : policy.lifetime.map { time + $0 }
