@@ -257,7 +257,7 @@ public enum Limits {
   public static let reportDay: Duration = .seconds(86_400)
   /// Of a realm, not yet dismissed.
   public static let reportsMax = 10_000
-  /// Characters of what a reporter writes, and of each message that is copied; longer is cut.
+  /// Code points of what a reporter writes, and of each message that is copied; longer is cut.
   public static let reportCharactersMax = 4_096
   /// Messages that one report names; further ones are left out.
   public static let reportMessagesMax = 20

@@ -43,7 +43,7 @@ extension Judge {
     for draft in reports where mine < Limits.reportsPerDayMax && all < Limits.reportsMax {
       let report = Report(
         realm: owner.realm, reporter: owner.id, reported: draft.reported.jid.description, reason: draft.reason,
-        text: String(draft.text.prefix(Limits.reportCharactersMax)), consent: draft.consent,
+        text: Self.cut(draft.text), consent: draft.consent,
         messages: try draft.messages.prefix(Limits.reportMessagesMax).map {
           Report.Message(id: $0, text: try said($0, by: draft.reported, to: owner, writer))
         }, createdAt: time)
@@ -65,6 +65,11 @@ extension Judge {
       let entry = try writer.entry(position, in: dialog.id), entry.author.id == author.id,
       case .message(let message) = entry.fact, message.content.kind == .text
     else { return nil }
-    return String(message.content.text.prefix(Limits.reportCharactersMax))
+    return Self.cut(message.content.text)
+  }
+
+  /// By code points: what counts as one character to a reader may be of any length.
+  private static func cut(_ text: String) -> String {
+    String(text.unicodeScalars.prefix(Limits.reportCharactersMax))
   }
 }

@@ -68,5 +68,7 @@ extension Query {
   fileprivate static let setUsed = Query("UPDATE invites SET used = 1 WHERE id = ?1")
   fileprivate static let deleteInvite = Query("DELETE FROM invites WHERE id = ?1 AND used = 0 RETURNING id")
   fileprivate static let deleteInvites = Query("DELETE FROM invites WHERE expires < ?1")
-  static let deleteInvitesOfUser = Query("DELETE FROM invites WHERE inviter = ?1")
+  /// The index is by realm first.
+  static let deleteInvitesOfUser = Query(
+    "DELETE FROM invites WHERE realm = (SELECT realm FROM users WHERE id = ?1) AND inviter = ?1")
 }

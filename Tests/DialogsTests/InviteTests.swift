@@ -234,6 +234,21 @@ import Testing
     #expect(try await stage.parley.reports(in: juliet.realm) == [])
   }
 
+  @Test func whatAReportSaysAndQuotesIsBounded() async throws {
+    let stage = try Stage()
+    let (juliet, paris) = (try await stage.user("juliet"), try await stage.user("paris"))
+    // To a reader one character.
+    let long = "a" + String(repeating: "\u{301}", count: Limits.reportCharactersMax)
+    _ = try await stage.say(long, from: paris, to: juliet)
+    let said = try #require(try await stage.parley.read { try $0.feed(of: juliet.id, after: .zero, limit: 10) }.last)
+    var report = draft(paris, messages: ["\(said.id)"])
+    report.text = long
+    let receipt = try await stage.parley.post(.block([report.reported], reports: [report]), by: juliet)
+    let kept = try #require((receipt.value as? [Report])?.first)
+    #expect(kept.text.unicodeScalars.count == Limits.reportCharactersMax)
+    #expect(kept.messages.first?.text?.unicodeScalars.count == Limits.reportCharactersMax)
+  }
+
   @Test func aReportTooManyIsLeftOutAndTheBlockStands() async throws {
     let stage = try Stage()
     let (juliet, paris) = (try await stage.user("juliet"), try await stage.user("paris"))
