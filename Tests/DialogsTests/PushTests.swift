@@ -234,6 +234,46 @@ import Testing
     await running.value
   }
 
+  @Test func whoAsksAnewNeedNotWaitForWhatFailedBefore() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    try await stage.parley.post(enable("a"), by: juliet)
+    _ = try await stage.say("one", from: romeo, to: juliet)
+    let service = Service([.failed, .taken])
+    // Time does not go on: who rests, rests until the end.
+    let pusher = Pusher(parley: stage.parley, route: service) { wait in
+      if wait != Limits.pushInterval { for await _ in AsyncStream<Void>.makeStream().stream {} }
+    }
+    let running = Task { await pusher.run() }
+    var got = service.got.makeAsyncIterator()
+    #expect(await got.next() == "a 1 one failed")
+    // The failure is noted before anybody rests for it.
+    while try await registrations(juliet, stage).first?.failures == 0 { await Task.yield() }
+    try await stage.parley.post(enable("a"), by: juliet)
+    _ = try await stage.say("two", from: romeo, to: juliet)
+    #expect(await got.next() == "a 2 two taken")
+    running.cancel()
+    await running.value
+  }
+
+  @Test func whoWasRungForFirstIsServedFirst() {
+    var queue = PushQueue(max: 2)
+    let users = (1...4).map { UserID($0) }
+    for user in users + users { queue.ring(for: user) }
+    #expect([queue.next(), queue.next(), queue.next()] == [users[0], users[1], nil])
+    // While served, and once more: one turn, behind the others.
+    for _ in 0..<2 { queue.ring(for: users[0]) }
+    queue.served(users[0])
+    #expect([queue.next(), queue.next()] == [users[2], nil])
+    queue.served(users[1])
+    queue.served(users[2])
+    #expect([queue.next(), queue.next()] == [users[3], users[0]])
+    queue.served(users[3])
+    queue.served(users[0])
+    #expect(queue.next() == nil)
+    #expect(queue == PushQueue(max: 2))
+  }
+
   @Test func whoRefusesIsDisabledAtOnceAndWhoFailsInTheEnd() async throws {
     let stage = try Stage()
     let (romeo, juliet, nurse) = (

@@ -9,10 +9,7 @@ public actor Pusher {
   private let parley: Parley
   private let route: any PushRoute
   private let pause: @Sendable (Duration) async -> Void
-  private var waiting: [UserID] = []
-  private var busy: Set<UserID> = []
-  /// Rung for while busy.
-  private var again: Set<UserID> = []
+  private var queue = PushQueue()
   /// Services that did not take the last publication: left alone until their task has waited.
   private var resting: [Target: Task<Void, Never>] = [:]
 
@@ -20,6 +17,13 @@ public actor Pusher {
     let user: UserID
     let service: JID
     let node: String
+    /// A registration that is asked for anew begins anew.
+    let enabled: Position
+
+    init(_ registration: PushRegistration) {
+      (user, service, node) = (registration.user, registration.service, registration.node)
+      enabled = registration.enabled
+    }
   }
 
   /// `pause` sleeps, and returns early when its task is cancelled.
@@ -36,13 +40,8 @@ public actor Pusher {
   public func run() async {
     await withDiscardingTaskGroup { group in
       for await _ in parley.pushes.bell {
-        for user in parley.pushes.takeOwed() where !waiting.contains(user) {
-          if busy.contains(user) { again.insert(user) } else { waiting.append(user) }
-        }
-        while busy.count < Limits.pushesAtOnceMax, let user = waiting.popLast() {
-          busy.insert(user)
-          group.addTask { [self] in await serve(user) }
-        }
+        for user in parley.pushes.takeOwed() { queue.ring(for: user) }
+        while let user = queue.next() { group.addTask { [self] in await serve(user) } }
       }
       group.cancelAll()
     }
@@ -52,8 +51,8 @@ public actor Pusher {
   private func serve(_ user: UserID) async {
     await publish(user)
     await pause(Limits.pushInterval)
-    busy.remove(user)
-    if again.remove(user) != nil { parley.pushes.ring(user) } else { parley.pushes.ring() }
+    queue.served(user)
+    parley.pushes.ring()
   }
 
   private func rest(_ target: Target, for wait: Duration) {
@@ -80,8 +79,7 @@ public actor Pusher {
     let isAttended = Pushes.isAttended(attendances)
     var tasks: [(PushRegistration, PushSummary?)] = []
     for registration in owed.registrations where registration.pushed < owed.end {
-      let target = Target(user: user, service: registration.service, node: registration.node)
-      if resting[target] != nil { continue }
+      if resting[Target(registration)] != nil { continue }
       let entries = owed.entries.filter { $0.position > registration.pushed }
       // Who has come back needs no waking, nor does a device that is connected.
       let isHere = attendances.contains {
@@ -96,9 +94,7 @@ public actor Pusher {
       await settle(
         .settled(service: registration.service, node: registration.node, upTo: owed.end, outcome), owed.user)
       if outcome == .failed {
-        rest(
-          Target(user: user, service: registration.service, node: registration.node),
-          for: Self.patience(after: registration.failures + 1))
+        rest(Target(registration), for: Self.patience(after: registration.failures + 1))
       }
     }
   }
