@@ -458,10 +458,25 @@ struct Token: Sendable {
 
   static func make() -> Token {
     var generator = SystemRandomNumberGenerator()
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-    // 43 characters of 6 bits.
-    let text = String(decoding: (0..<43).map { _ in alphabet.randomElement(using: &generator) ?? 0x41 }, as: UTF8.self)
+    let text = text(of: (0..<32).map { _ in .random(in: .min ... .max, using: &generator) })
     return Token(text: text, hash: hash(text))
+  }
+
+  /// Letters, digits, `-` and `_`, of six bits each.
+  static func text(of bytes: [UInt8]) -> String {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    var text: [UInt8] = []
+    var (bits, count) = (UInt32(0), 0)
+    for byte in bytes {
+      bits = bits << 8 | UInt32(byte)
+      count += 8
+      while count >= 6 {
+        count -= 6
+        text.append(alphabet[Int(bits >> UInt32(count)) & 63])
+      }
+    }
+    if count > 0 { text.append(alphabet[Int(bits << UInt32(6 - count)) & 63]) }
+    return String(decoding: text, as: UTF8.self)
   }
 
   static func hash(_ text: String) -> [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }

@@ -63,11 +63,8 @@ struct RealmTable: Sendable {
     }
     // The address, which is never given out again: a room that is being set up has no number yet.
     message += room.address.description.utf8
-    let code = Array(HMAC<SHA256>.authenticationCode(for: message, using: served(room.realm).occupants))
-    var halves: (UInt64, UInt64) = (0, 0)
-    for byte in code[0..<8] { halves.0 = halves.0 << 8 | UInt64(byte) }
-    for byte in code[8..<16] { halves.1 = halves.1 << 8 | UInt64(byte) }
-    return PublicID(high: halves.0, low: halves.1).description
+    let code = HMAC<SHA256>.authenticationCode(for: message, using: served(room.realm).occupants)
+    return PublicID(bytes: Array(code)).description
   }
 
   func entryID(_ position: Position, in realm: RealmID) -> PublicID { served(realm).entries.seal(position.number) }

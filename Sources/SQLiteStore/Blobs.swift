@@ -3,7 +3,7 @@ import Dialogs
 /// Files that users keep here: what is known of them.
 extension Reader {
   func blob(_ id: BlobID) throws -> Blob? {
-    try connection(.blob).bind(1, Self.bytes(id)).first { try Self.blob($0, id) }
+    try connection(.blob).bind(1, id.value.bytes).first { try Self.blob($0, id) }
   }
 
   private static func blob(_ row: Prepared, _ id: BlobID) throws(StoreFailure) -> Blob {
@@ -42,22 +42,15 @@ extension Reader {
     time.milliseconds - span.components.seconds * 1_000
   }
 
-  static func bytes(_ id: BlobID) -> [UInt8] {
-    [id.value.high, id.value.low].flatMap { word in
-      stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
-    }
-  }
-
   static func id(_ bytes: [UInt8]) throws(StoreFailure) -> BlobID {
     guard bytes.count == 16 else { throw StoreFailure.corrupt("a file has no id") }
-    func word(_ from: Int) -> UInt64 { bytes[from..<from + 8].reduce(0) { $0 << 8 | UInt64($1) } }
-    return BlobID(PublicID(high: word(0), low: word(8)))
+    return BlobID(PublicID(bytes: bytes))
   }
 }
 
 extension Writer {
   func put(_ blob: Blob) throws {
-    try connection(.putBlob).bind(1, Self.bytes(blob.id)).bind(2, blob.realm.number).bind(3, blob.owner.number)
+    try connection(.putBlob).bind(1, blob.id.value.bytes).bind(2, blob.realm.number).bind(3, blob.owner.number)
       .bind(4, blob.name).bind(5, blob.mediaType).bind(6, blob.size).bind(7, Int64(blob.purpose.rawValue))
       .bind(8, Int64(blob.state.rawValue)).bind(9, blob.createdAt.milliseconds)
       .bind(10, blob.expiresAt?.milliseconds).bind(11, blob.sha256).bind(12, blob.shape.width.map { Int64($0) })
@@ -65,12 +58,12 @@ extension Writer {
   }
 
   func removeBlob(_ id: BlobID) throws {
-    try connection(.deleteBlob).bind(1, Self.bytes(id)).run()
-    try connection(.deleteReferencesToBlob).bind(1, Self.bytes(id)).run()
+    try connection(.deleteBlob).bind(1, id.value.bytes).run()
+    try connection(.deleteReferencesToBlob).bind(1, id.value.bytes).run()
   }
 
   func insertBlobReference(to id: BlobID, by position: Position) throws {
-    try connection(.insertBlobReference).bind(1, position.number).bind(2, Self.bytes(id)).run()
+    try connection(.insertBlobReference).bind(1, position.number).bind(2, id.value.bytes).run()
   }
 
   func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws {
@@ -94,7 +87,7 @@ extension FactCoding {
     var out = ByteWriter()
     out.write(version)
     out.write(attachments) {
-      $0.write($1.blob) { $0.write(Reader.bytes($1)) }
+      $0.write($1.blob) { $0.write($1.value.bytes) }
       $0.write($1.url)
       $0.write($1.name) { $0.write($1) }
       $0.write($1.mediaType) { $0.write($1) }

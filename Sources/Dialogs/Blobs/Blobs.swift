@@ -31,11 +31,8 @@ public final class Blobs: Sendable {
   public func uploadURL(of blob: Blob) -> String { policy.links.url(of: blob) + "?key=" + uploadKey(of: blob.id) }
 
   private func uploadKey(of id: BlobID) -> String {
-    let code = Array(HMAC<SHA256>.authenticationCode(for: Array(id.description.utf8), using: key))
-    var halves: (UInt64, UInt64) = (0, 0)
-    for byte in code[0..<8] { halves.0 = halves.0 << 8 | UInt64(byte) }
-    for byte in code[8..<16] { halves.1 = halves.1 << 8 | UInt64(byte) }
-    return PublicID(high: halves.0, low: halves.1).description
+    let code = HMAC<SHA256>.authenticationCode(for: Array(id.description.utf8), using: key)
+    return PublicID(bytes: Array(code)).description
   }
 
   /// In a time that tells nothing of how much of it is right.

@@ -206,24 +206,7 @@ public struct TokenSecret: Sendable, CustomStringConvertible, CustomDebugStringC
       message.append(UInt8(truncatingIfNeeded: user.number >> Int64(shift)))
     }
     message += Array(token.mechanism.utf8) + [0] + token.nonce
-    let code = Array(HMAC<SHA256>.authenticationCode(for: message, using: key))
-    return Self.text(code)
-  }
-
-  private static func text(_ bytes: [UInt8]) -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-    var text: [UInt8] = []
-    var (bits, count) = (UInt32(0), 0)
-    for byte in bytes {
-      bits = bits << 8 | UInt32(byte)
-      count += 8
-      while count >= 6 {
-        count -= 6
-        text.append(alphabet[Int(bits >> UInt32(count)) & 63])
-      }
-    }
-    if count > 0 { text.append(alphabet[Int(bits << UInt32(6 - count)) & 63]) }
-    return String(decoding: text, as: UTF8.self)
+    return Token.text(of: Array(HMAC<SHA256>.authenticationCode(for: message, using: key)))
   }
 
   public var description: String { "TokenSecret" }

@@ -14,6 +14,26 @@ public struct PublicID: Hashable, Sendable, CustomStringConvertible {
     self.low = low
   }
 
+  /// - Parameter bytes: of which the first 16 count, the highest first.
+  public init(bytes: [UInt8]) {
+    precondition(bytes.count >= 16, "an id has 16 bytes")
+    func word(_ from: Int) -> UInt64 {
+      var word: UInt64 = 0
+      for index in from..<from + 8 { word = word << 8 | UInt64(bytes[index]) }
+      return word
+    }
+    self.init(high: word(0), low: word(8))
+  }
+
+  public var bytes: [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    for index in 0..<8 {
+      bytes[index] = UInt8(truncatingIfNeeded: high >> UInt64(56 - 8 * index))
+      bytes[8 + index] = UInt8(truncatingIfNeeded: low >> UInt64(56 - 8 * index))
+    }
+    return bytes
+  }
+
   /// 32 lower-case hex digits.
   public init?(_ text: some StringProtocol) {
     guard text.utf8.count == 32 else { return nil }
@@ -68,28 +88,18 @@ public struct Sealer: Sendable {
     for index in 0..<8 { block[4 + index] = UInt8(truncatingIfNeeded: number >> Int64(56 - 8 * index)) }
     // The block and the key have the only sizes that could be refused.
     do { try AES.permute(&block, key: key) } catch { preconditionFailure("AES-128 of one block: \(error)") }
-    return PublicID(high: Self.word(block, 0), low: Self.word(block, 8))
+    return PublicID(bytes: block)
   }
 
   /// nil: not an id of this realm, purpose and epoch.
   public func open(_ id: PublicID) -> Int64? {
-    var block = [UInt8](repeating: 0, count: 16)
-    for index in 0..<8 {
-      block[index] = UInt8(truncatingIfNeeded: id.high >> UInt64(56 - 8 * index))
-      block[8 + index] = UInt8(truncatingIfNeeded: id.low >> UInt64(56 - 8 * index))
-    }
+    var block = id.bytes
     do { try AES.inversePermute(&block, key: key) } catch {
       preconditionFailure("AES-128 of one block: \(error)")
     }
-    let first = Self.word(block, 0)
-    guard UInt32(first >> 32) == epoch, Self.word(block, 8) & 0xffff_ffff == 0 else { return nil }
-    return Int64(bitPattern: first << 32 | Self.word(block, 8) >> 32)
-  }
-
-  private static func word(_ bytes: [UInt8], _ from: Int) -> UInt64 {
-    var word: UInt64 = 0
-    for index in from..<from + 8 { word = word << 8 | UInt64(bytes[index]) }
-    return word
+    let opened = PublicID(bytes: block)
+    guard UInt32(opened.high >> 32) == epoch, opened.low & 0xffff_ffff == 0 else { return nil }
+    return Int64(bitPattern: opened.high << 32 | opened.low >> 32)
   }
 }
 
