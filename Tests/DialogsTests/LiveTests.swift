@@ -145,6 +145,22 @@ import Testing
     }
   }
 
+  /// XEP-0191 3.3: a subscription does not reach over a block, whoever of the two has made it.
+  @Test(arguments: [true, false]) func whoBlocksAndWhoIsBlockedSeeNothingOfEachOther(isBlocker: Bool) async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let (phone, laptop) = (try await stage.session(juliet, "phone"), try await stage.session(romeo, "laptop"))
+    try await stage.parley.post(.subscription(.subscribe, to: juliet.address, stanza: nil), by: romeo)
+    let (blocker, blocked) = isBlocker ? (juliet, romeo) : (romeo, juliet)
+    try await stage.parley.post(.block([BlockPattern(JID(blocked.address))]), by: blocker)
+    for session in [phone, laptop] { _ = session.taken() }
+    try await stage.parley.post(.subscription(.subscribed, to: romeo.address, stanza: nil), by: juliet)
+    try await stage.parley.post(.profile(ProfileDraft(displayName: "Capulet")), by: juliet)
+    let heard = laptop.taken()
+    #expect(!heard.contains(.presence("juliet/phone", .online)) && !heard.contains(.profileOf("juliet")))
+    #expect(phone.taken().contains(.profileOf("juliet")))
+  }
+
   @Test func aResourceIsTakenOver() async throws {
     let stage = try Stage()
     let juliet = try await stage.user("juliet")

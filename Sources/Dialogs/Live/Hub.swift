@@ -225,10 +225,8 @@ public final class Hub: Sendable {
 
   /// What a session that has just become available must learn (RFC 6121 4.3).
   private func probe(for session: any LiveSession, online: Online, into batch: inout LaneBatch) {
-    let me = JID(online.card.user.address)
     for contact in online.card.subscriptions {
-      guard let other = self.online(contact), !shuns(other.card, me), !shuns(online.card, JID(other.card.user.address))
-      else { continue }
+      guard let other = self.online(contact), !areApart(online.card, other.card) else { continue }
       for attendance in other.attendances {
         if let presence = attendance.presence { batch.add(.signal(.presence(presence), .direct), to: session) }
       }
@@ -243,10 +241,8 @@ public final class Hub: Sendable {
   /// user's own (RFC 6121 4.2.2, 4.4.2, 4.5.2).
   private func broadcast(_ presence: Presence, online: Online, into batch: inout LaneBatch) {
     let card = online.card
-    let me = JID(card.user.address)
     for subscriber in card.subscribers {
-      guard let other = self.online(subscriber) else { continue }
-      if shuns(other.card, me) || (!card.blocks.isEmpty && shuns(card, JID(other.card.user.address))) { continue }
+      guard let other = self.online(subscriber), !areApart(card, other.card) else { continue }
       for attendance in other.attendances where attendance.isAvailable {
         batch.add(.signal(.presence(presence), .direct), to: attendance.session)
       }
@@ -305,6 +301,8 @@ public final class Hub: Sendable {
     let other = self.user(at: viewer).flatMap { self.online($0) }
     let link = other == nil ? link(to: viewer) : nil
     guard other != nil || link != nil else { return }
+    // Who blocks or is blocked sees the end, and no beginning.
+    if available, other.map({ areApart(online.card, $0.card) }) ?? shuns(online.card, JID(viewer)) { return }
     var batch = LaneBatch()
     for attendance in online.attendances {
       guard let presence = attendance.presence else { continue }
@@ -321,6 +319,10 @@ public final class Hub: Sendable {
   }
 
   private func shuns(_ card: Card, _ jid: JID) -> Bool { !card.blocks.isEmpty && card.blocks(jid) }
+  /// One of them blocks the other.
+  private func areApart(_ one: Card, _ other: Card) -> Bool {
+    shuns(one, JID(other.user.address)) || shuns(other, JID(one.user.address))
+  }
 
   // MARK: Signals
 
@@ -343,7 +345,8 @@ public final class Hub: Sendable {
     case .subscribers:
       guard let mine = online(party.id) else { return false }
       for user in mine.card.subscribers + [party.id] {
-        for attendance in attendances(of: user) where attendance.session.id != session {
+        guard let other = online(user), user == party.id || !areApart(mine.card, other.card) else { continue }
+        for attendance in other.attendances where attendance.session.id != session {
           batch.add(.signal(signal, .direct), to: attendance.session)
           taken = true
         }
