@@ -1,0 +1,254 @@
+"""OMEMO (XEP-0384) as slixmpp-omemo does it, in both of its generations, with an app client that can read none of it: lists and
+keys of devices as nodes that strangers read, a second device that reads copies and the archive, a room, kill -9.
+
+Messages of `urn:xmpp:omemo:2` are made by python-omemo's twomemo; slixmpp-omemo itself sends the older ones only.
+"""
+import asyncio
+import logging
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import twomemo
+import twomemo.etree
+from omemo.storage import Just, Nothing, Storage
+from slixmpp import JID
+from slixmpp.plugins.base import register_plugin
+from slixmpp_omemo import XEP_0384
+
+from harness import PATIENCE, App, Server, expect
+from pubsub_slixmpp import Reader
+from rooms_slixmpp import Guest, room_of
+from slixmpp_client import Client
+
+OLD, NEW = "eu.siacs.conversations.axolotl", twomemo.twomemo.NAMESPACE
+LISTS = {OLD: f"{OLD}.devicelist", NEW: f"{NEW}:devices"}
+ROMEO, JULIET = "romeo@localhost", "juliet@localhost"
+
+
+class Memory(Storage):
+    """What a device remembers. It outlives its client."""
+
+    def __init__(self):
+        super().__init__(True)
+        self.values = {}
+
+    async def _load(self, key):
+        return Just(self.values[key]) if key in self.values else Nothing()
+
+    async def _store(self, key, value):
+        self.values[key] = value
+
+    async def _delete(self, key):
+        self.values.pop(key, None)
+
+
+class Encryption(XEP_0384):
+    """Trusts whoever it sees first."""
+
+    default_config = {**XEP_0384.default_config, "memory": None}
+    _btbv_enabled = True
+
+    @property
+    def storage(self):
+        return self.memory
+
+    async def _prompt_manual_trust(self, devices, identifier):
+        raise AssertionError(f"nobody is there to be asked about {devices}")
+
+    async def _on_device_list_update(self, message):
+        await super()._on_device_list_update(message)
+        self.xmpp._note("devices", message)
+
+
+register_plugin(Encryption)
+
+
+class Device(Guest):
+    """A client with keys of its own. `Guest` hears every message, too."""
+
+    def __init__(self, server, name, resource, memory):
+        super().__init__(server, name, resource)
+        self.register_plugin("xep_0384", {"memory": memory}, module=sys.modules[__name__])
+        self.omemo = self.plugin["xep_0384"]
+
+    async def arrive(self):
+        await Client.arrive(self)
+        # Its list and its keys are published when this is there.
+        self.keys = await self.omemo.get_session_manager()
+        self.id = (await self.keys.get_own_device_information())[0].device_id
+        await self["xep_0280"].enable(timeout=PATIENCE)
+        # Its `+notify` goes out with the first presence.
+        await self["xep_0115"].update_caps()
+        self.send_presence()
+        await self.saw("any presence", lambda p: p["from"] == self.boundjid)
+        return self
+
+    async def leave(self):
+        await self.keys.shutdown()
+        await super().leave()
+
+    async def whisper(self, to, text, kind="chat", readers=None):
+        """What slixmpp-omemo makes of it."""
+        plain = self.make_message(to, text, mtype=kind)
+        encrypted, errors = await self.omemo.encrypt_message(plain, {JID(reader) for reader in readers or [to]})
+        expect(not errors, f"not for everybody: {errors}")
+        encrypted.send()
+        return encrypted["id"]
+
+    async def whisper_anew(self, to, text):
+        """The same in `urn:xmpp:omemo:2`: the text in an envelope of XEP-0420."""
+        envelope = (f"<envelope xmlns='urn:xmpp:sce:1'><content><body xmlns='jabber:client'>{text}</body></content>"
+                    f"<rpad>x</rpad><from jid='{self.boundjid.bare}'/></envelope>")
+        made, errors = await self.keys.encrypt(frozenset([to]), {NEW: envelope.encode()}, [NEW])
+        expect(not errors and len(made) == 1, f"{errors} {made}")
+        message = self.make_message(to, mtype="chat")
+        message.append(twomemo.etree.serialize_message(next(iter(made))))
+        message.send()
+        return message["id"]
+
+    async def read(self, message):
+        return str((await self.omemo.decrypt_message(message))[0]["body"])
+
+    async def read_anew(self, message):
+        found = twomemo.etree.parse_message(message.xml.find(f"{{{NEW}}}encrypted"), message["from"].bare)
+        envelope = ElementTree.fromstring((await self.keys.decrypt(found))[0])
+        return envelope.findtext(".//{jabber:client}body")
+
+    async def heard(self, name):
+        return await self.saw("any message", lambda m: m["id"] == name)
+
+    async def copied(self, name):
+        return (await self.saw("carbon_sent", lambda m: m["carbon_sent"]["id"] == name))["carbon_sent"]
+
+    async def told_of(self, device, namespace):
+        """A device stands in the list that this one was told, and its library has heard it."""
+        await self.saw("devices", lambda m: m["from"].bare == device.boundjid.bare and any(
+            item.get("id") == str(device.id) for item in m.xml.iter() if item.tag == f"{{{namespace}}}device"))
+
+
+async def published(checks, romeo, nurse):
+    async def items(node, **wishes):
+        return [(item["id"], item["payload"]) for item in await nurse.items(node, **wishes)]
+
+    with checks.check("OMEMO: lists and keys are published with options, and a stranger's to read"):
+        for namespace in (OLD, NEW):
+            (name, devices), = await items(LISTS[namespace])
+            found = [device.get("id") for device in devices.iter(f"{{{namespace}}}device")]
+            expect((name, found) == ("current", [str(romeo.id)]), f"{namespace}: {name} has {found}, not {romeo.id}")
+        (_, bundle), = await items(f"{OLD}.bundles:{romeo.id}")
+        keys = len(list(bundle.iter(f"{{{OLD}}}preKeyPublic")))
+        expect(keys == 100, f"{keys} keys in {OLD}")
+        (_, bundle), = await items(f"{NEW}:bundles", item_ids=[str(romeo.id)])
+        keys = len(list(bundle.iter(f"{{{NEW}}}pk")))
+        expect(keys == 100, f"{keys} keys in {NEW}")
+        for node, count in ((LISTS[OLD], "1"), (f"{NEW}:bundles", None)):
+            config = await romeo["xep_0060"].get_node_config(ROMEO, node, timeout=PATIENCE)
+            options = config["pubsub_owner"]["configure"]["form"].get_values()
+            expect(options["pubsub#access_model"] == "open", f"{node} is {options}")
+            expect(count in (None, options["pubsub#max_items"]), f"{node} is {options}")
+
+
+async def converse(checks, server):
+    loop = asyncio.get_running_loop()
+
+    async def app(body):
+        return await loop.run_in_executor(None, body)
+
+    memories = {name: Memory() for name in ("orchard", "attic", "balcony", "kitchen")}
+    phone = await app(lambda: App(server, "juliet", "phone").connect())
+    nurse = await Reader(server, "nurse").arrive()
+    romeo = await Device(server, "romeo", "orchard", memories["orchard"]).arrive()
+    juliet = await Device(server, "juliet", "balcony", memories["balcony"]).arrive()
+    await published(checks, romeo, nurse)
+    await nurse.leave()
+
+    dialog = await app(lambda: phone.dialog("romeo"))
+    sent = []
+    with checks.check("OMEMO: two who know nothing of each other talk; the app is told that it is encrypted, and no more"):
+        sent.append(await romeo.whisper(JULIET, "With love's light wings"))
+        expect(await juliet.read(await juliet.heard(sent[-1])) == "With love's light wings", "another text")
+        sent.append(await juliet.whisper(ROMEO, "By whose direction"))
+        expect(await romeo.read(await romeo.heard(sent[-1])) == "By whose direction", "another text")
+        for _ in sent:
+            content = (await app(lambda: phone.event("message.created")))["data"]["message"]["content"]
+            expect((content["type"], content["text"]) == ("encrypted", "This message is OMEMO encrypted."), f"{content}")
+
+    attic = Device(server, "romeo", "attic", memories["attic"])
+    with checks.check("OMEMO: a second device is told to who has subscribed to the list, and reads copies"):
+        await attic.arrive()
+        for namespace in (OLD, NEW):
+            await romeo.told_of(attic, namespace)
+            await juliet.told_of(attic, namespace)
+        sent.append(await juliet.whisper(ROMEO, "Dost thou love me"))
+        for device in (romeo, attic):
+            expect(await device.read(await device.heard(sent[-1])) == "Dost thou love me", "another text")
+        sent.append(await romeo.whisper(JULIET, "Lady, by yonder moon"))
+        expect(await juliet.read(await juliet.heard(sent[-1])) == "Lady, by yonder moon", "another text")
+        expect(await attic.read(await attic.copied(sent[-1])) == "Lady, by yonder moon", "another text in the copy")
+        sent.append(await attic.whisper(JULIET, "What shall I swear by"))
+        expect(await juliet.read(await juliet.heard(sent[-1])) == "What shall I swear by", "another text")
+        expect(await romeo.read(await romeo.copied(sent[-1])) == "What shall I swear by", "another text in the copy")
+    with checks.check("OMEMO: what was said with a device away it reads in the archive"):
+        await attic.leave()
+        sent.append(await juliet.whisper(ROMEO, "Do not swear at all"))
+        await romeo.heard(sent[-1])
+        sent.append(await romeo.whisper(JULIET, "If my heart's dear love"))
+        await juliet.heard(sent[-1])
+        attic = await Device(server, "romeo", "attic", memories["attic"]).arrive()
+        archived = {}
+        async for entry in attic["xep_0313"].iterate(with_jid=JULIET, rsm={"max": 4}):
+            stanza = entry["mam_result"]["forwarded"]["stanza"]
+            archived[stanza["id"]] = stanza
+        expect([name for name in archived if name in sent] == sent, f"the archive has {list(archived)}, not {sent}")
+        expect(len(archived) > len(sent), "it has nothing of what only carries keys")
+        expect(await attic.read(archived[sent[-2]]) == "Do not swear at all", "another text")
+        expect(await attic.read(archived[sent[-1]]) == "If my heart's dear love", "another text")
+    with checks.check("OMEMO: the generation of 2020 is kept, copied and told to the app, too"):
+        sent.append(await romeo.whisper_anew(JULIET, "Sweet, good night"))
+        expect(await juliet.read_anew(await juliet.heard(sent[-1])) == "Sweet, good night", "another text")
+        expect(await attic.read_anew(await attic.copied(sent[-1])) == "Sweet, good night", "another text in the copy")
+        sent.append(await juliet.whisper_anew(ROMEO, "Anon, good Nurse"))
+        for device in (romeo, attic):
+            expect(await device.read_anew(await device.heard(sent[-1])) == "Anon, good Nurse", "another text")
+    with checks.check("OMEMO: the app's history has each message once, and nothing of what only carries keys"):
+        history = await app(lambda: phone.history(dialog))
+        expect([m["content"]["type"] for m in history] == ["encrypted"] * len(sent), f"{len(sent)} were sent, there are {history}")
+        expect(not any("love" in str(m) or "night" in str(m) for m in history), "the app can read")
+    with checks.check("OMEMO: in a room of members, who see each other's addresses"):
+        garden = room_of("garden")
+        await romeo.found(garden, "Romeo", membersonly=True, whois="anyone")
+        await romeo.muc.set_affiliation(garden, "member", jid=JULIET, timeout=PATIENCE)
+        await juliet.enter(garden, "Juliet")
+        await romeo.presence(garden, "Juliet")
+        name = await juliet.whisper(garden, "Romeo", "groupchat", [ROMEO])
+        heard = await romeo.saw("any message", lambda m: m["id"] == name and m["type"] == "groupchat")
+        expect(await romeo.read(heard) == "Romeo", "another text")
+        back = await juliet.saw("any message", lambda m: m["id"] == name and m["type"] == "groupchat")
+        expect(await juliet.read(back) == "Romeo", "its own words came back as others")
+    for client in (romeo, attic, juliet):
+        await client.leave()
+    with checks.check("OMEMO: after kill -9 a stranger writes to who is away, and is read"):
+        server.kill()
+        server.start()
+        nurse = await Device(server, "nurse", "kitchen", memories["kitchen"]).arrive()
+        name = await nurse.whisper(ROMEO, "I am the drudge")
+        romeo = await Device(server, "romeo", "orchard", memories["orchard"]).arrive()
+        expect(await romeo.read(await romeo.heard(name)) == "I am the drudge", "another text")
+        name = await romeo.whisper("nurse@localhost", "Commend me to thy lady")
+        expect(await nurse.read(await nurse.heard(name)) == "Commend me to thy lady", "another text")
+        for client in (romeo, nurse):
+            await client.leave()
+    await app(phone.close)
+
+
+def run(checks):
+    for name in ("slixmpp", "omemo.core"):
+        logging.getLogger(name).addHandler(logging.NullHandler())
+    with Server() as server:
+        server.start()
+        server.add_users("romeo", "juliet", "nurse")
+        try:
+            asyncio.run(converse(checks, server))
+        except Exception:
+            print(server.tail())
+            raise
