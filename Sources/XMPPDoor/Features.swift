@@ -134,6 +134,7 @@ enum Features {
       60, "1.30.0", "Publish-Subscribe",
       note: "of accounts ([what is there](xep-0060.md)); no collections, leases, digests and expiry"),
     XEP(82, "", "XMPP Date and Time Profiles", note: "DateTime"),
+    XEP(86, "1.0", "Error Condition Mappings", note: "numbers are written, never read"),
     XEP(106, "1.1.1", "JID Escaping"),
     XEP(
       114, "1.6", "Jabber Component Protocol", note: "jabber:component:accept; components have no part in local rooms"),

@@ -139,7 +139,7 @@ struct RoomsMessageTests {
           <message from='news@chat.commons.example'
                    to='vladimir@commons.example/web'
                    id='foo' type='error'>
-            <error by='news@chat.commons.example' type='auth'>
+            <error by='news@chat.commons.example' code='403' type='auth'>
               <forbidden xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/>
             </error>
           </message>

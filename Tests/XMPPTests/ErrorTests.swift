@@ -4,20 +4,22 @@ import XMLStream
 @testable import XMPP
 
 @Suite struct StanzaErrorTests {
-  /// RFC 6120 8.3.3: every condition, with the type it recommends (the first of two).
-  static let conditions: [(StanzaError.Condition, String, StanzaError.Kind)] = [
-    (.badRequest, "bad-request", .modify), (.conflict, "conflict", .cancel),
-    (.featureNotImplemented, "feature-not-implemented", .cancel), (.forbidden, "forbidden", .auth),
-    (.gone, "gone", .cancel), (.internalServerError, "internal-server-error", .cancel),
-    (.itemNotFound, "item-not-found", .cancel), (.jidMalformed, "jid-malformed", .modify),
-    (.notAcceptable, "not-acceptable", .modify), (.notAllowed, "not-allowed", .cancel),
-    (.notAuthorized, "not-authorized", .auth), (.policyViolation, "policy-violation", .modify),
-    (.recipientUnavailable, "recipient-unavailable", .wait), (.redirect, "redirect", .modify),
-    (.registrationRequired, "registration-required", .auth),
-    (.remoteServerNotFound, "remote-server-not-found", .cancel),
-    (.remoteServerTimeout, "remote-server-timeout", .wait), (.resourceConstraint, "resource-constraint", .wait),
-    (.serviceUnavailable, "service-unavailable", .cancel), (.subscriptionRequired, "subscription-required", .auth),
-    (.undefinedCondition, "undefined-condition", .cancel), (.unexpectedRequest, "unexpected-request", .wait),
+  /// RFC 6120 8.3.3: every condition, with the type it recommends (the first of two), and the number of XEP-0086 2.
+  static let conditions: [(StanzaError.Condition, String, StanzaError.Kind, Int?)] = [
+    (.badRequest, "bad-request", .modify, 400), (.conflict, "conflict", .cancel, 409),
+    (.featureNotImplemented, "feature-not-implemented", .cancel, 501), (.forbidden, "forbidden", .auth, 403),
+    (.gone, "gone", .cancel, 302), (.internalServerError, "internal-server-error", .cancel, 500),
+    (.itemNotFound, "item-not-found", .cancel, 404), (.jidMalformed, "jid-malformed", .modify, 400),
+    (.notAcceptable, "not-acceptable", .modify, 406), (.notAllowed, "not-allowed", .cancel, 405),
+    (.notAuthorized, "not-authorized", .auth, 401), (.policyViolation, "policy-violation", .modify, nil),
+    (.recipientUnavailable, "recipient-unavailable", .wait, 404), (.redirect, "redirect", .modify, 302),
+    (.registrationRequired, "registration-required", .auth, 407),
+    (.remoteServerNotFound, "remote-server-not-found", .cancel, 404),
+    (.remoteServerTimeout, "remote-server-timeout", .wait, 504),
+    (.resourceConstraint, "resource-constraint", .wait, 500),
+    (.serviceUnavailable, "service-unavailable", .cancel, 503),
+    (.subscriptionRequired, "subscription-required", .auth, 407),
+    (.undefinedCondition, "undefined-condition", .cancel, 500), (.unexpectedRequest, "unexpected-request", .wait, 400),
   ]
 
   @Test func theTableIsComplete() {
@@ -25,11 +27,12 @@ import XMLStream
   }
 
   @Test(arguments: 0..<conditions.count) func condition(index: Int) throws {
-    let (condition, name, type) = Self.conditions[index]
+    let (condition, name, type, code) = Self.conditions[index]
     let error = StanzaError(condition)
     #expect(error.type == type)
     let xml = written { error.write(into: &$0) }
-    #expect(xml == "<error type='\(type.text)'><\(name) xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error>")
+    let number = code.map { "code='\($0)' " } ?? ""
+    #expect(xml == "<error \(number)type='\(type.text)'><\(name) xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error>")
     #expect(StanzaError(try element(xml)) == error)
   }
 
@@ -48,7 +51,7 @@ import XMLStream
       try element(reply)
         == element(
           """
-          <iq from='im.example.com' id='zj3v142b' to='juliet@im.example.com/balcony' type='error'><error type='modify'>\
+          <iq from='im.example.com' id='zj3v142b' to='juliet@im.example.com/balcony' type='error'><error code='400' type='modify'>\
           <bad-request xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></iq>
           """))
   }
@@ -68,7 +71,7 @@ import XMLStream
           """
           <iq from='pubsub.example.com' id='9u2bax16' to='juliet@im.example.com/balcony' type='error'>\
           <pubsub xmlns='http://jabber.org/protocol/pubsub'><subscriptions/></pubsub>\
-          <error by='im.example.com' type='cancel'>\
+          <error by='im.example.com' code='501' type='cancel'>\
           <feature-not-implemented xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/>\
           <text xmlns='urn:ietf:params:xml:ns:xmpp-stanzas' xml:lang='en'>not here</text>\
           <unsupported xmlns='http://jabber.org/protocol/pubsub#errors' feature='retrieve-subscriptions'/></error></iq>
@@ -82,7 +85,7 @@ import XMLStream
     let xml = written { error.write(into: &$0) }
     #expect(
       xml
-        == "<error type='cancel'><gone xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'>xmpp:romeo@afterlife.example.net</gone></error>"
+        == "<error code='302' type='cancel'><gone xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'>xmpp:romeo@afterlife.example.net</gone></error>"
     )
     #expect(StanzaError(try element(xml)) == error)
   }
@@ -96,7 +99,7 @@ import XMLStream
       try element(reply)
         == element(
           """
-          <message type='error' id='1' from='b@example.net' to='c@example.net/r'><error type='cancel'>\
+          <message type='error' id='1' from='b@example.net' to='c@example.net/r'><error code='503' type='cancel'>\
           <service-unavailable xmlns='urn:ietf:params:xml:ns:xmpp-stanzas'/></error></message>
           """))
   }

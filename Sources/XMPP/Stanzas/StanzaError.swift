@@ -114,6 +114,27 @@ public struct StanzaError: Error, Sendable, Equatable {
       }
     }
 
+    /// The number that stood for it before there were conditions (XEP-0086 2); nil for what came later. Clients of today
+    /// still read it: profanity publishes its first list of OMEMO devices only where the answer is a 404.
+    public var code: StaticString? {
+      switch self {
+      case .badRequest, .jidMalformed, .unexpectedRequest: "400"
+      case .conflict: "409"
+      case .featureNotImplemented: "501"
+      case .forbidden: "403"
+      case .gone, .redirect: "302"
+      case .internalServerError, .resourceConstraint, .undefinedCondition: "500"
+      case .itemNotFound, .recipientUnavailable, .remoteServerNotFound: "404"
+      case .notAcceptable: "406"
+      case .notAllowed: "405"
+      case .notAuthorized: "401"
+      case .registrationRequired, .subscriptionRequired: "407"
+      case .remoteServerTimeout: "504"
+      case .serviceUnavailable: "503"
+      case .policyViolation: nil
+      }
+    }
+
     /// The condition an element names; nil for a name that is none.
     public init?(_ element: Element) {
       guard element.namespace == String(describing: NS.stanzas) else { return nil }
@@ -125,12 +146,13 @@ public struct StanzaError: Error, Sendable, Equatable {
 }
 
 extension StanzaError {
-  /// Writes `<error/>` (RFC 6120 8.3.2) into an open stanza.
+  /// Writes `<error/>` (RFC 6120 8.3.2, with the number of XEP-0086) into an open stanza.
   ///
   /// - Parameter by: who found the error (RFC 6120 8.3.1 rule 5); nil leaves it out.
   public func write(into writer: inout ElementWriter, by: String? = nil) {
     writer.open("error")
     writer.attribute("by", by)
+    if let code = condition.code { writer.attribute("code", code) }
     writer.attribute("type", type.text)
     writer.open(Name(condition.text, NS.stanzas))
     if let alternative { writer.text(alternative) }

@@ -6,8 +6,7 @@ import XMPP
 /// XEP-0077 for who has an account: what is on file, another password, the end of the account. What comes before a login is
 /// `RegistrationMachine`'s.
 struct InBandRegistration: Feature {
-  static let xep = XEP(
-    77, "2.4", "In-Band Registration", note: "username and password; no forms, no numbers of XEP-0086 in errors")
+  static let xep = XEP(77, "2.4", "In-Band Registration", note: "username and password; no forms")
 
   private static let username = Name("username", NS.register)
   private static let password = Name("password", NS.register)
