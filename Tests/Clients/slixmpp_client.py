@@ -10,7 +10,7 @@ import slixmpp
 from harness import PASSWORD, PATIENCE, App, Failure, Server, expect
 
 PLUGINS = ["xep_0030", "xep_0054", "xep_0085", "xep_0092", "xep_0115", "xep_0184", "xep_0191", "xep_0198", "xep_0199",
-           "xep_0202", "xep_0280", "xep_0313", "xep_0333", "xep_0359"]
+           "xep_0202", "xep_0280", "xep_0313", "xep_0333", "xep_0352", "xep_0359"]
 
 
 class Client(slixmpp.ClientXMPP):
@@ -145,6 +145,17 @@ async def converse(checks, server):
         await app(lambda: juliet.event("typing.updated", lambda d: d["userIds"] == ["romeo"]))
         await app(lambda: juliet.command("typing", {"dialogId": dialog, "on": True}))
         await romeo.saw("chatstate_composing")
+    with checks.check("slixmpp: while nobody looks, of presence the last comes, and with a message (XEP-0352)"):
+        romeo["xep_0352"].send_inactive()
+        await romeo["xep_0199"].ping("localhost", timeout=PATIENCE)
+        romeo.seen.clear()
+        for availability in ("away", "online", "away", "online"):
+            await app(lambda: juliet.command("presence", {"availability": availability}))
+        await app(lambda: juliet.say(dialog, "Hist"))
+        await romeo.saw("message", text("Hist"))
+        heard = [event for event, data in romeo.seen if event.startswith("presence_") and "juliet" in str(data["from"])]
+        expect(heard == ["presence_available"], f"it heard {heard}")
+        romeo["xep_0352"].send_active()
     desk = Client(server, "romeo@localhost/desk", direct=True)
     with checks.check("slixmpp: direct TLS, and carbons of what is sent and received"):
         await desk.arrive()
@@ -195,7 +206,7 @@ async def converse(checks, server):
             result = entry["mam_result"]
             ids.append(str(result["id"]))
             bodies.append(str(result["forwarded"]["stanza"]["body"]))
-        wanted = ["But soft", "Ay me", "copied", "while away"]
+        wanted = ["But soft", "Ay me", "Hist", "copied", "while away"]
         expect([body for body in bodies if body] == wanted, f"the archive says {bodies}")
         history = await app(lambda: juliet.history(dialog))
         expect([m["content"]["text"] for m in history] == wanted, f"the app's history says {history}")
