@@ -1,7 +1,8 @@
 """Accounts in band and by invitation: slixmpp registers (XEP-0077), changes its password, asks for an invitation (XEP-0050,
 XEP-0401) and cancels its account; a browser's part is played by urllib over HTTPS: the landing page and its form.
 
-XEP-0445 no library here speaks: that part is a client of this file's own, written from the specification.
+XEP-0445 and XEP-0379 no library here speaks: the first is a client of this file's own, written from the specification, the second
+a child in slixmpp's presence.
 """
 import asyncio
 import base64
@@ -9,11 +10,11 @@ import hashlib
 import html
 import pathlib
 import re
-import socket
 import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
+import xml.etree.ElementTree as ElementTree
 
 import slixmpp
 
@@ -61,11 +62,8 @@ class Invited(XMPP):
     """Written from XEP-0445 and XEP-0077 alone."""
 
     def __init__(self, server, name):
-        super().__init__(name, server.tls)
-        self.socket = socket.create_connection(("127.0.0.1", server.tls), timeout=PATIENCE)
-        context = ssl.create_default_context(cafile=server.certificate)
-        self.socket = context.wrap_socket(self.socket, server_hostname="localhost")
-        self.open()
+        super().__init__(name, server.tls, trust=server.certificate)
+        self.dial()
 
     def stanza(self, test, what, patience=PATIENCE):
         found = super().stanza(test, what, patience)
@@ -139,6 +137,20 @@ async def register(checks, server):
         items = roster["roster"]["items"]
         expect(items["romeo@localhost"]["subscription"] == "both", str(items))
         await friend.leave()
+
+    with checks.check("accounts: who has an account already asks with a token, and is a contact at once (XEP-0379)"):
+        done = await romeo.plugin["xep_0050"].send_command("localhost", "urn:xmpp:invite#invite", timeout=PATIENCE)
+        token = token_of(done["command"]["form"].get_values()["uri"])
+        await asyncio.to_thread(server.add_users, "paris")
+        paris = await Client(server, "paris@localhost/street").arrive()
+        await paris.get_roster(timeout=PATIENCE)
+        paris.auto_authorize = romeo.auto_authorize = None  # it is the server that answers
+        asking = paris.make_presence(pto="romeo@localhost", ptype="subscribe")
+        ElementTree.SubElement(asking.xml, f"{{{PARS}}}preauth", token=token)
+        asking.send()
+        await paris.saw("roster_update", lambda iq: iq["roster"]["items"].get(
+            "romeo@localhost", {}).get("subscription") == "both")
+        await paris.leave()
 
     with checks.check("accounts: an account is cancelled; then its stream ends"):
         await romeo.plugin["xep_0077"].cancel_registration(jid="localhost", timeout=PATIENCE)

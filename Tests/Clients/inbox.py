@@ -19,7 +19,7 @@ PEERS = [f"peer{number}" for number in range(12)]
 
 class Client(XMPP):
     def __init__(self, name, server):
-        super().__init__(name, server.xmpp)
+        super().__init__(name, server.tls, trust=server.certificate)
         self.asked = 0
         self.connect()
         self.send("<presence/>")
@@ -70,7 +70,7 @@ class Client(XMPP):
 
 
 def run(checks):
-    with Server(xmpp__plaintext="true") as server:
+    with Server() as server:
         server.start()
         server.add_users("romeo", *PEERS)
         for peer in PEERS:

@@ -76,10 +76,10 @@ class Profanity:
         os.close(self.written)
 
 
-def log_in(profanity, server, user):
+def log_in(profanity, server, user, password=PASSWORD):
     profanity.type(f"/connect {user}@localhost server 127.0.0.1 port {server.xmpp} tls trust")
     profanity.shows("password")
-    profanity.type(PASSWORD)
+    profanity.type(password)
     profanity.shows(f"{user}@localhost", "logged in successfully")
 
 

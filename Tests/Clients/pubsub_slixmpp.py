@@ -8,7 +8,7 @@ from slixmpp.exceptions import IqError
 from slixmpp.plugins.xep_0004 import Form
 from slixmpp.plugins.xep_0059.stanza import Set
 from slixmpp.plugins.xep_0060.stanza import Pubsub
-from slixmpp.xmlstream import register_stanza_plugin
+from slixmpp.xmlstream import ElementBase, register_stanza_plugin
 
 from harness import PATIENCE, Server, expect
 from slixmpp_client import Client
@@ -20,10 +20,14 @@ register_stanza_plugin(Pubsub, Set)
 EVENTS = ("pubsub_publish", "pubsub_retract", "pubsub_delete", "pubsub_purge", "pubsub_subscription")
 
 
+class Note(ElementBase):
+    name, namespace, plugin_attrib, interfaces = "note", "urn:example:note", "note", set()
+
+
 class Reader(Client):
     def __init__(self, server, name):
         super().__init__(server, f"{name}@localhost/here")
-        for plugin in ("xep_0004", "xep_0059", "xep_0060", "xep_0163"):
+        for plugin in ("xep_0004", "xep_0059", "xep_0060", "xep_0163", "xep_0222", "xep_0223"):
             self.register_plugin(plugin)
         for event in EVENTS:
             self.add_event_handler(event, lambda data, event=event: self._note(event, data))
@@ -113,6 +117,13 @@ async def converse(checks, server):
         await romeo.nodes.modify_affiliations(ROMEO, "diary", [("paris@localhost", "outcast")], timeout=PATIENCE)
         await paris.saw("pubsub_subscription", lambda m: m["pubsub_event"]["subscription"]["subscription"] == "none")
         expect(await paris.refused(paris.items("diary")) == ["forbidden"], "an outcast read")
+
+    with checks.check("pubsub, slixmpp: data that contacts read, and data that nobody else does (XEP-0222, XEP-0223)"):
+        await romeo["xep_0222"].store(Note(), node="urn:example:public", id="1", timeout=PATIENCE)
+        await romeo["xep_0223"].store(Note(), node="urn:example:private", id="1", timeout=PATIENCE)
+        expect([item["id"] for item in await juliet.items("urn:example:public")] == ["1"], "a contact reads nothing public")
+        expect(await juliet.refused(juliet.items("urn:example:private")) == ["not-allowed", "closed-node"], "a contact read")
+        expect([item["id"] for item in await romeo.items("urn:example:private")] == ["1"], "its owner reads nothing")
 
     keys = {"eu.siacs.conversations.axolotl.devicelist": "current", "eu.siacs.conversations.axolotl.bundles:1": "current",
             "urn:xmpp:omemo:2:devices": "current", "urn:xmpp:omemo:2:bundles": "1"}

@@ -14,7 +14,7 @@ SERVICE = "bot@localhost/push"
 
 class Client(XMPP):
     def __init__(self, server, name, resource):
-        super().__init__(name, server.xmpp, resource)
+        super().__init__(name, server.tls, resource, server.certificate)
         self.connect()
 
     def present(self, show=""):
@@ -126,7 +126,7 @@ def asleep(server, romeo, service):
     service.published("unconfirmed")
     romeo.say("juliet", "sleeping")
     service.published("sleeping")
-    back = XMPP("juliet", server.xmpp, "phone")
+    back = XMPP("juliet", server.tls, "phone", server.certificate)
     back.connect(bind=False)
     back.send(f"<resume xmlns='{SM}' h='0' previd='{enabled.get('id')}'/>")
     back.stanza(lambda s: s.tag == f"{{{SM}}}resumed", "its session")
@@ -184,7 +184,7 @@ def silent(server):
 
 
 def run(checks):
-    with Server(xmpp__plaintext="true", push__content="body") as server:
+    with Server(push__content="body") as server:
         server.start()
         server.add_users("romeo", "juliet", "bot")
         service, romeo = Service(server), Client(server, "romeo", "desk")
@@ -198,7 +198,7 @@ def run(checks):
             refused(server, romeo, service)
         with checks.check("push: what is owed is told after kill -9"):
             killed(server)
-    with checks.check("push: nothing of what is said, unless the operator says so"), Server(xmpp__plaintext="true") as server:
+    with checks.check("push: nothing of what is said, unless the operator says so"), Server() as server:
         server.start()
         server.add_users("romeo", "juliet", "bot")
         silent(server)

@@ -4,6 +4,7 @@ and profanity speak neither. What it proves is what goes over the wire and when,
 import base64
 import hashlib
 import hmac
+import json
 import secrets
 import socket
 import ssl
@@ -17,6 +18,7 @@ BIND2 = "urn:xmpp:bind:0"
 CARBONS = "urn:xmpp:carbons:2"
 CSI = "urn:xmpp:csi:0"
 MAM = "urn:xmpp:mam:2"
+LIMITS = "urn:xmpp:stream-limits:0"
 STARTTLS = "urn:ietf:params:xml:ns:xmpp-tls"
 # Logins of one installation at the same moment.
 ROUNDS = 25
@@ -240,6 +242,56 @@ def at_once(server):
         expect(len(alive) == 1, f"round {turn}: {len(alive)} sessions live")
 
 
+def bearer(server):
+    """RFC 7628: an access token of the app protocol, as long as its login lasts."""
+    app = App(server, "romeo")
+    message = f"n,a=romeo@localhost,\x01host=localhost\x01port={server.tls}\x01auth=Bearer {app.token}\x01\x01"
+
+    def ask():
+        client = OneStep("romeo", server).connect()
+        offered = {m.text for m in client.features.findall(f"{{{SASL2}}}authentication/{{{SASL2}}}mechanism")}
+        expect("OAUTHBEARER" in offered, f"offered are {offered}")
+        client.send(f"<authenticate xmlns='{SASL2}' mechanism='OAUTHBEARER'>"
+                    f"<initial-response>{coded(message.encode())}</initial-response>{wishes()}</authenticate>")
+        return client
+
+    client = ask()
+    whole(client, client.success())
+    expect(client.flights == 1, f"{client.flights} round trips")
+    status, _ = app.call("DELETE", "/v1/sessions/current")
+    expect(status == 204, f"logging out is answered {status}")
+    client.stanza(lambda s: s.tag.endswith("}error"), "the end of a stream whose login has ended")
+    client.close()
+    late = ask()
+    # Why is a challenge; the failure is behind its answer (3.2.2, 3.2.3).
+    why = json.loads(base64.b64decode(late.stanza(lambda s: s.tag == f"{{{SASL2}}}challenge", "why it is refused").text))
+    expect(why["status"] == "invalid_token", f"{why}")
+    late.send(f"<response xmlns='{SASL2}'>{coded(bytes([1]))}</response>")
+    late.stanza(lambda s: s.tag == f"{{{SASL2}}}failure", "a failure")
+    late.close()
+
+
+def limits(server):
+    """XEP-0478: what is announced is taken to the byte, and one byte more is not."""
+    def announced(client):
+        return int(client.features.findtext(f"{{{LIMITS}}}limits/{{{LIMITS}}}max-bytes"))
+
+    client = OneStep("romeo", server).connect()
+    before = announced(client)
+    client.plain(wishes())
+    whole(client, client.success())
+    most = announced(client)
+    expect(before < most, f"{before} before the login, {most} behind it")
+    shell = "<message to='romeo@localhost' type='headline' id='big'><body></body></message>"
+    stanza = shell.replace("<body>", "<body>" + "x" * (most - len(shell)))
+    client.send(stanza)
+    client.ping()
+    client.send(stanza.replace("<body>", "<body>x"))
+    error = client.stanza(lambda s: s.tag.endswith("}error"), "the end of a stream with a stanza too large")
+    expect(error[0].tag.endswith("}policy-violation"), f"{[c.tag for c in error]}")
+    client.close()
+
+
 def run(checks):
     with Server() as server:
         server.add_users("romeo", "juliet")
@@ -257,5 +309,9 @@ def run(checks):
             not_resumed(server)
         with checks.check("sasl2: stream management that is asked for in vain"):
             malformed(server)
+        with checks.check("sasl2: OAUTHBEARER with an app's access token, until its login ends"):
+            bearer(server)
+        with checks.check("stream limits: the largest stanza is taken, one byte more is not"):
+            limits(server)
         with checks.check(f"sasl2: one installation logs in twice at the same moment, {ROUNDS} times"):
             at_once(server)

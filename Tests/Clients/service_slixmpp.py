@@ -89,6 +89,7 @@ async def administered(checks, server, romeo, juliet):
         except IqError as error:
             answer = error.condition
         expect(answer == "forbidden", f"{answer}")
+    mercutio = None
     with checks.check("services, slixmpp: an admin counts users, adds one, who logs in, and ends their session and account"):
         async def count():
             answer = await administer(romeo, "get_registered_users_num")
@@ -98,13 +99,13 @@ async def administered(checks, server, romeo, juliet):
         answer = await administer(romeo, "add_user", accountjid="mercutio@localhost",
                                   password="wherefore-art-thou", **{"password-verify": "wherefore-art-thou"})
         expect(answer["command"]["status"] == "completed", f"{answer}")
-        # Held on to: slixmpp's tasks do not do it, and complain when they are swept away.
-        romeo.guest = mercutio = await Client(server, "mercutio@localhost/street").arrive()
+        mercutio = await Client(server, "mercutio@localhost/street").arrive()
         expect(await count() == "4", f"{await count()} users")
         answer = await administer(romeo, "delete_user", accountjids="mercutio@localhost")
         expect(answer["command"]["status"] == "completed", f"{answer}")
         await mercutio.saw("disconnected")
         expect(await count() == "3", f"{await count()} users")
+        return mercutio
 
 
 async def accessed(checks, server, app, juliet):
@@ -125,6 +126,26 @@ async def accessed(checks, server, app, juliet):
         status, _ = await app(lambda: phone.call("GET", "/v1/users/me"))
         expect(status == 401, f"its token is answered {status}")
         expect("login-phone" not in await clients(), "it is still in the list")
+
+
+async def let_in(checks, server, app):
+    """A password for this client alone, which the app makes and takes away."""
+    with checks.check("services, slixmpp: logs in with an app password, until the app takes it away"):
+        phone = await app(lambda: App(server, "juliet", "tablet"))
+        status, made = await app(lambda: phone.call("POST", "/v1/app-passwords", {"name": "slixmpp"}))
+        expect(status == 201, f"no app password: {status} {made}")
+        client = Client(server, "juliet@localhost/borrowed")
+        client.credentials["password"] = made["password"]
+        await client.arrive()
+        status, _ = await app(lambda: phone.call("DELETE", f"/v1/app-passwords/{made['id']}"))
+        expect(status == 204, f"taking it away is answered {status}")
+        await client.saw("disconnected")
+        again = Client(server, "juliet@localhost/borrowed")
+        again.credentials["password"] = made["password"]
+        again.connect("127.0.0.1", server.xmpp)
+        await again.saw("failed_all_auth")
+        again.abort()
+        return client, again
 
 
 async def called(checks, server, app, romeo, juliet, desk):
@@ -174,12 +195,15 @@ async def converse(checks, server):
     juliet = await arrive(server, "juliet@localhost/balcony")
     await found(checks, romeo)
     await reported(checks, server, juliet)
-    await administered(checks, server, romeo, juliet)
+    # Whose stream has ended is held on to: slixmpp's tasks are not, and complain when they are swept away.
+    kept = [await administered(checks, server, romeo, juliet)]
     await accessed(checks, server, app, juliet)
+    kept.append(await let_in(checks, server, app))
     desk = await arrive(server, "juliet@localhost/desk")
     await called(checks, server, app, romeo, juliet, desk)
     for client in (romeo, juliet, desk):
         await client.leave()
+    kept.clear()
 
 
 def run(checks):

@@ -48,7 +48,7 @@ class WebServer(Server):
     def __init__(self, **settings):
         self.https = free_port()
         super().__init__(
-            https__host="127.0.0.1", https__port=self.https, xmpp__plaintext="true", **settings)
+            https__host="127.0.0.1", https__port=self.https, **settings)
 
     def context(self):
         return ssl.create_default_context(cafile=self.certificate)
@@ -135,7 +135,7 @@ def sockets(server):
     romeo = Socket(server)
     romeo.classic("romeo")
     romeo.present()
-    juliet = XMPP("juliet", server.xmpp)
+    juliet = XMPP("juliet", server.tls, trust=server.certificate)
     juliet.connect()
     juliet.send("<presence/>")
     juliet.stanza(lambda s: s.tag.endswith("presence"), "presence")
@@ -180,7 +180,7 @@ def resumption(server):
     # The WebSocket's close without the stream's: the session waits again.
     romeo.socket.close()
     juliet.send(message("romeo", "again"))
-    wire = XMPP("romeo", server.xmpp)
+    wire = XMPP("romeo", server.tls, trust=server.certificate)
     wire.connect(bind=False)
     wire.send(f"<resume xmlns='{SM}' previd='{stream}' h='{handled}'/>")
     wire.stanza(lambda s: s.tag == f"{{{SM}}}resumed", "resumption over TCP")
@@ -454,7 +454,7 @@ class Browser:
 
 
 def strophe(server, kind, user):
-    juliet = XMPP("juliet", server.xmpp)
+    juliet = XMPP("juliet", server.tls, trust=server.certificate)
     juliet.connect()
     juliet.send("<presence/>")
     page = PAGE % json.dumps({"base": f"https://localhost:{server.https}", "kind": kind, "password": PASSWORD, "user": user})

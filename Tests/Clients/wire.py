@@ -1,6 +1,8 @@
-"""A bare XMPP client over a plain socket, for tests that must know which bytes went when. Blocking, one thread."""
+"""A bare XMPP client over a socket, with direct TLS or without, for tests that must know which bytes went when. Blocking, one
+thread."""
 import base64
 import socket
+import ssl
 import time
 import xml.etree.ElementTree as ElementTree
 
@@ -17,14 +19,22 @@ class Gone(Failure):
 
 
 class XMPP:
-    def __init__(self, name, port, resource="wire"):
-        self.name, self.port, self.resource = name, port, resource
+    """`trust` is the certificate to believe, where the port wants TLS from the start."""
+
+    def __init__(self, name, port, resource="wire", trust=None):
+        self.name, self.port, self.resource, self.trust = name, port, resource, trust
         self.socket = None
         self.kept = []
 
-    def connect(self, bind=True):
+    def dial(self):
         self.socket = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        if self.trust:
+            context = ssl.create_default_context(cafile=self.trust)
+            self.socket = context.wrap_socket(self.socket, server_hostname="localhost")
         self.open()
+
+    def connect(self, bind=True):
+        self.dial()
         token = base64.b64encode(f"\0{self.name}\0{PASSWORD}".encode()).decode()
         self.send(f"<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='PLAIN'>{token}</auth>")
         self.stanza(lambda s: s.tag.endswith("}success"), "success")
