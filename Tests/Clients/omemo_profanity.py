@@ -2,24 +2,17 @@
 profanity, and what came while it was away. The app is told that it is encrypted.
 """
 import logging
-import os
 import re
 import shutil
 import time
 
 from harness import PATIENCE, App, Failure, Server, expect
 from omemo_slixmpp import Device, Memory
-from profanity_client import Profanity, log_in
+from profanity_client import at_home, log_in
 from rooms_profanity import Others
 
 FINGERPRINT = re.compile(r"(?:[0-9a-f]{8}-){7}[0-9a-f]{8}")
 SETTINGS = ("/omemo policy manual", "/omemo trustmode manual")
-
-
-def at_home(server, name):
-    home = os.path.join(server.folder, name)
-    os.makedirs(home, exist_ok=True)
-    return Profanity(home)
 
 
 def set_up(profanity, server, name):

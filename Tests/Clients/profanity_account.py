@@ -9,8 +9,7 @@ import ssl
 import urllib.request
 
 from harness import PASSWORD, PATIENCE, App, Failure, Server, expect, free_port
-from omemo_profanity import at_home
-from profanity_client import log_in
+from profanity_client import at_home, discover, log_in
 from profiles_slixmpp import ROSE
 
 LINES = 20  # profanity 0.13 asks for one page of 50, twice
@@ -22,6 +21,7 @@ def converse(checks, server, romeo):
     for number in range(LINES):
         juliet.say(dialog, f"line {number}.")
     log_in(romeo, server, "romeo")
+    discover(romeo)
     romeo.type("/msg juliet@localhost")
     romeo.shows(f"line {LINES - 1}.")
     romeo.type("/clear")
@@ -81,9 +81,7 @@ def converse(checks, server, romeo):
         try:
             fresh.type("/mam on")
             log_in(fresh, server, "romeo", PASSWORD + "?")
-            # What follows it asks for when it knows that the server has it.
-            fresh.type("/disco info")
-            fresh.shows("urn:xmpp:mam:2")
+            discover(fresh)
             fresh.type("/bookmark list")
             fresh.shows("Garden - garden@conference.localhost/Romeo")
             fresh.type("/msg juliet@localhost")

@@ -83,6 +83,25 @@ def log_in(profanity, server, user, password=PASSWORD):
     profanity.shows(f"{user}@localhost", "logged in successfully")
 
 
+def at_home(server, name):
+    """One of several, with a home of its own."""
+    home = os.path.join(server.folder, name)
+    os.makedirs(home, exist_ok=True)
+    return Profanity(home)
+
+
+def discover(profanity):
+    """After a login profanity asks what there is and what that can do, and does not say when it has learned it. These are the
+    same two questions, asked behind it."""
+    profanity.type("/win 1")
+    profanity.type("/disco items localhost")
+    profanity.shows("upload.localhost")
+    profanity.type("/clear")
+    profanity.type("/disco info upload.localhost")
+    profanity.shows("urn:xmpp:http:upload:0")
+    profanity.type("/clear")
+
+
 def run(checks):
     if not shutil.which("profanity") or not shutil.which("tmux"):
         raise Failure("profanity and tmux are needed: `make test` installs them")
