@@ -238,13 +238,12 @@ extension Judge {
     _ post: Post, _ stanza: (content: Content, envelope: Envelope, traits: Message.Traits), kind: Marker.Kind,
     to peer: Party, in state: DialogState, _ writer: any StoreWriter
   ) throws {
-    switch kind {
-    case .displayed:
+    if kind == .displayed || stanza.traits.contains(.archived) {
       let entry = try insertMessage(
         from: post.author, at: .peer(peer), in: state, content: stanza.content, envelope: stanza.envelope,
         traits: stanza.traits, key: nil, writer)
       tell(.entry(entry, author: session(of: post)))
-    case .delivered:
+    } else {
       let relayed = RelayedStanza(
         name: .message(stanza.envelope.type), from: post.author, fromResource: stanza.envelope.fromResource,
         to: peer.address, toResource: stanza.envelope.toResource, id: stanza.envelope.id,

@@ -14,7 +14,7 @@ struct Hints: Feature {
   }
 
   func register(in table: inout FeatureTable) {
-    table.read(Self.store) { _, draft in draft.isKept = true }
+    table.read(Self.store) { _, draft in draft.isStored = true }
     table.read(Name("no-store", NS.hints)) { _, draft in draft.isUnstored = true }
     table.read(Name("no-permanent-store", NS.hints)) { _, draft in draft.isTransient = true }
     table.read(Name("no-copy", NS.hints)) { _, draft in draft.isUncopied = true }

@@ -184,7 +184,6 @@ enum RoomInbound {
     let room = RoomReference.address(address)
     // 8.1: a subject and neither body nor thread sets the topic.
     let isTopic = subject != nil && draft.body == nil && turn.stanza.element.first(Name("thread", NS.client)) == nil
-    let isSaid = draft.body != nil || draft.kind == .encrypted || (draft.isKept && !isTopic)
     let extras = Inbound.extras(of: turn.stanza, turn.session)
     // What carries a topic or a marker.
     let stanza = RoomMessageDraft(
@@ -193,12 +192,12 @@ enum RoomInbound {
     if isTopic, let subject {
       return turn.postToRoom(.topic(room, text: subject, stanza: stanza), numbered: true)
     }
-    if let marker = draft.marker, !isSaid {
+    if let marker = draft.marker, !draft.isSaid {
       guard let id = PublicID(marker.id), marker.kind == .displayed else { return overhear(turn, room, draft, extras) }
       return turn.postToRoom(
         .marker(room, RoomMarkerDraft(kind: marker.kind, target: id, stanza: stanza)), numbered: true)
     }
-    guard isSaid, !draft.isUnstored else { return overhear(turn, room, draft, extras) }
+    guard draft.isSaid, !draft.isUnstored else { return overhear(turn, room, draft, extras) }
 
     turn.postToRoom(.say(room, said(turn, draft, .groupchat, extras)), numbered: true)
   }
@@ -237,8 +236,7 @@ enum RoomInbound {
       case .headline: .headline
       default: .chat
       }
-    let isSaid = draft.body != nil || draft.isKept || draft.kind == .encrypted
-    guard isSaid, !draft.isUnstored, !draft.isTransient, type != .headline else {
+    guard draft.isSaid || draft.isStored, !draft.isUnstored, !draft.isTransient, type != .headline else {
       return turn.postToRoom(.pass(room, nick: nick, relayed(turn, .message(type), draft, extras)), numbered: true)
     }
     turn.postToRoom(.whisper(room, nick: nick, said(turn, draft, type, extras)), numbered: true)

@@ -12,9 +12,12 @@ struct Draft {
   var fallbacks: [Range<Int>] = []
   /// What it is to the log when no child says otherwise.
   var kind = Content.Kind.none
-  /// Kept although it has no body (`<store/>`, or a child of the named list:
-  /// subject, invitation, call message, correction, reaction, retraction...).
+  /// Kept although it has no body (a child of the named list: subject,
+  /// invitation, call message, correction, reaction, retraction...).
   var isKept = false
+  /// `<store/>` (XEP-0334): kept although it has no body, as what it is. A marker
+  /// stays a marker; anything else is a message.
+  var isStored = false
   /// Never stored (XEP-0334 `<no-store/>`), also with a body.
   var isUnstored = false
   /// Not in the archive and gone when delivered (`<no-permanent-store/>`).
@@ -51,7 +54,7 @@ struct Draft {
 
 extension Draft {
   /// It says something; what does not may still be a marker.
-  var isSaid: Bool { body != nil || isKept || kind == .encrypted }
+  var isSaid: Bool { body != nil || isKept || kind == .encrypted || (isStored && marker == nil) }
   /// It goes into the log; all else is passed on.
   var isPosted: Bool { (isSaid || marker != nil) && !isUnstored }
 

@@ -89,7 +89,7 @@ enum Inbound {
     if content.kind != .none { traits.formUnion([.counts, .replayed]) }
 
     if let marker = draft.marker, !draft.isSaid {
-      if marker.kind == .delivered { traits.remove(.archived) }
+      if marker.kind == .delivered, !draft.isStored { traits.remove(.archived) }
       return .marker(
         MarkerDraft(
           with: to.bare, kind: marker.kind, target: .stanza(marker.id), stanza: (content, envelope, traits)))
