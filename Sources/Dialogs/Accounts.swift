@@ -13,15 +13,13 @@ extension Parley {
 
   /// Makes an account.
   ///
-  /// - Parameter invite: what lets it in: used up by it, in the same transaction. Its inviter is a contact when this returns.
+  /// - Parameter invite: what lets it in: used up by it, and its inviter made a contact, in the same transaction.
   /// - Throws: `.conflict` where the name is or was somebody's, or is reserved; `.missing` where the invitation is used up.
   public func register(
     _ address: BareJID, password: String, displayName: String?, invite: Invite? = nil
   ) async throws(Problem) -> User {
     let row = NewUser(address: address, password: password, displayName: displayName, invite: invite)
-    let user = try await importUsers([row])[0].get()
-    if let invite { await meet(invite, user) }
-    return user
+    return try await importUsers([row])[0].get()
   }
 
   public struct NewUser: Sendable {
@@ -58,13 +56,22 @@ extension Parley {
     do throws(Problem) {
       let realms = realmTable
       let now = clock.now
-      return try await work { writer in
+      let work = Work(following: { [self] writer in
         var results: [Result<User, Problem>] = []
+        var posts: [Post] = []
         for (row, keys) in zip(rows, derived) {
-          results.append(try Self.insert(row, keys, realms: realms, now: now, writer))
+          let result = try Self.insert(row, keys, realms: realms, now: now, writer)
+          if let invite = row.invite, case .success(let user) = result {
+            posts += try meeting(invite, user, writer).map { [$0] } ?? []
+          }
+          results.append(result)
         }
-        return results
+        return (results, posts)
+      })
+      guard let results = try await post(.work(work), by: Self.nobody).value as? [Result<User, Problem>] else {
+        throw Problem.storage
       }
+      return results
     } catch {
       return rows.map { _ in .failure(error) }
     }

@@ -138,16 +138,19 @@ extension Parley {
     return try reader.user(inviter)?.state == .active
   }
 
-  /// The contact that an account made by this invitation has from its beginning. The account stands whatever becomes of it.
-  func meet(_ invite: Invite, _ user: User) async {
+  /// Makes the contact that an account made by this invitation has from its beginning; nil: it is nobody's. The account
+  /// stands where it is refused.
+  func meeting(_ invite: Invite, _ user: User, _ reader: any StoreReader) throws -> Post? {
+    guard let inviter = invite.inviter, let host = try reader.party(inviter) else { return nil }
     let party = Party(id: user.id, realm: user.realm, address: user.address)
-    do throws(Problem) {
-      guard let inviter = invite.inviter, let host = try await read({ try $0.party(inviter) }) else { return }
-      try await post(.link(host.address, name: nil, groups: nil, mutual: true), by: party)
-    } catch {
-      logger.warning(
-        "an invited user did not become a contact", metadata: ["user": "\(user.address)", "reason": "\(error.text)"])
-    }
+    let link = Intent.link(host.address, name: nil, groups: nil, mutual: true)
+    return Post(
+      author: party, intent: link,
+      completion: .callback { [logger] result in
+        guard case .failure(let problem) = result else { return }
+        logger.warning(
+          "an invited user did not become a contact", metadata: ["user": "\(user.address)", "reason": "\(problem.text)"])
+      })
   }
 }
 

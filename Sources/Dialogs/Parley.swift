@@ -192,13 +192,10 @@ public final class Parley: Sendable {
   public func work<Value: Sendable>(
     leavingCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> Value
   ) async throws(Problem) -> Value {
-    let result: Result<Receipt, Problem> = await withCheckedContinuation { continuation in
-      let post = Post(
-        author: Self.nobody, intent: .work(Work(leavesCaches: leavingCaches) { try body($0) }),
-        completion: .callback { continuation.resume(returning: $0) })
-      if !submit(post) { continuation.resume(returning: .failure(.overloaded)) }
+    let work = Work(leavesCaches: leavingCaches) { try body($0) }
+    guard let value = try await post(.work(work), by: Self.nobody).value as? Value else {
+      throw Problem.storage
     }
-    guard let value = try result.get().value as? Value else { throw Problem.storage }
     return value
   }
 

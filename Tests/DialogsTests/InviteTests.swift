@@ -47,8 +47,20 @@ import Testing
     #expect(taken == "name-taken")
     #expect(try await stage.parley.invite(token: new.token)?.state == .open)
 
-    let juliet = try await stage.parley.register(
-      try BareJID("juliet@localhost"), password: "x", displayName: nil, invite: open.invite)
+    // Account, use and contact are one transaction: of a commit that fails nothing is left.
+    let name = try BareJID("juliet@localhost")
+    let commits = stage.store.commits
+    stage.store.failNext(1)
+    let failed = await code {
+      _ = try await stage.parley.register(name, password: "x", displayName: nil, invite: open.invite)
+    }
+    #expect(failed == "storage-failed" && stage.store.commits == commits)
+    #expect(try await stage.parley.read { try $0.user(name) } == nil)
+    #expect(try await contact(stage, romeo.id, name) == nil)
+    #expect(try await stage.parley.invite(token: new.token)?.state == .open)
+
+    let juliet = try await stage.parley.register(name, password: "x", displayName: nil, invite: open.invite)
+    #expect(stage.store.commits == commits + 1)
     #expect(try await contact(stage, romeo.id, juliet.address) == .mutual)
     #expect(try await contact(stage, juliet.id, romeo.address) == .mutual)
     #expect(try await stage.parley.invite(token: new.token)?.state == .used)

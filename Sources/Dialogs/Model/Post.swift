@@ -203,9 +203,17 @@ public struct Work: Sendable {
   /// It changes nothing that the judge keeps in memory: users, blocks, archive preferences, rooms and their people. Logins
   /// are such work, and come often: messages should not have to look all of that up again after each.
   let leavesCaches: Bool
-  public let body: @Sendable (any StoreWriter) throws -> any Sendable
+  /// What the work gives back, and the posts that follow from it: they are judged at once, in the same transaction, so that
+  /// no crash parts them from it. One that is refused is told so alone; the work stands.
+  let body: @Sendable (any StoreWriter) throws -> (value: any Sendable, posts: [Post])
+
   public init(leavesCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable) {
     self.leavesCaches = leavesCaches
+    self.body = { (try body($0), []) }
+  }
+
+  init(following body: @escaping @Sendable (any StoreWriter) throws -> (value: any Sendable, posts: [Post])) {
+    leavesCaches = false
     self.body = body
   }
 }

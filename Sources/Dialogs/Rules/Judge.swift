@@ -186,8 +186,9 @@ struct Judge {
       var receipt = Receipt(position: head)
       // Work finds what is stored as the posts before it left it.
       try rooms.finish(writer)
+      let posts: [Post]
       do {
-        receipt.value = try work.body(writer)
+        (receipt.value, posts) = try work.body(writer)
       } catch let problem as Problem {
         throw WorkFailed(problem: problem)
       } catch is StoreConflict {
@@ -199,6 +200,8 @@ struct Judge {
         preferences = [:]
         rooms.forget()
       }
+      for following in posts { try judge(following, writer) }
+      receipt.position = head
       settle(post, receipt)
     }
   }
