@@ -22,6 +22,7 @@ final class SyncWaiter: LiveSession {
     case done
   }
   private let state = Mutex(State.idle)
+  private let isRevoked = Mutex(false)
 
   init(party: Party, door: AppDoor) {
     id = door.nextSessionID()
@@ -34,7 +35,9 @@ final class SyncWaiter: LiveSession {
   func receive(_ delivery: Delivery) {
     switch delivery {
     case .entry: wake()
-    case .signal(.closed, _): wake()
+    case .signal(.closed(let reason), _):
+      if reason == .revoked { isRevoked.withLock { $0 = true } }
+      wake()
     case .signal, .outcome: break
     }
   }
@@ -57,7 +60,9 @@ final class SyncWaiter: LiveSession {
   }
 
   /// Returns when something came, or after `seconds`.
-  func wait(seconds: Int) async {
+  ///
+  /// - Throws: `.unauthenticated`, when the login behind it was revoked meanwhile.
+  func wait(seconds: Int) async throws(Problem) {
     let timer = loop.scheduleTask(in: .seconds(Int64(seconds))) { self.wake() }
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in
@@ -73,6 +78,9 @@ final class SyncWaiter: LiveSession {
       if isOver { continuation.resume() }
     }
     timer.cancel()
+    if isRevoked.withLock({ $0 }) {
+      throw Problem(.unauthenticated, "token-invalid", "The login was revoked; log in again.")
+    }
   }
 
   func leave() {

@@ -316,6 +316,9 @@ extension Parley {
     public let user: Party
     public let grant: Int64
     public let device: String
+
+    /// Of a session that comes in by it.
+    public func access(since now: Timestamp) -> Access { Access(.grant(grant), since: now) }
   }
 
   /// A new login by the account's password. `device` nil: a new device id is made.
@@ -439,18 +442,16 @@ extension Parley {
   }
 
   public func logOut(grant: Int64, of user: UserID) async throws(Problem) {
-    let device: String? = try await work(leavingCaches: true) { writer in
-      let device = try writer.grants(of: user).first { $0.id == grant }?.device
+    let isKnown = try await work(leavingCaches: true) { writer in
+      let isKnown = try writer.grants(of: user).contains { $0.id == grant }
       try Self.remove(grant: grant, of: user, writer)
-      return device
+      return isKnown
     }
-    guard let device else {
+    guard isKnown else {
       throw Problem(.missing, "session-unknown", "There is no such session.")
     }
     accounts.forget(user: user)
-    hub.close(user, .revoked) {
-      ($0.door == .app && $0.resource == "app-\(device)") || $0.access?.source == .grant(grant)
-    }
+    hub.close(user, .revoked) { $0.access?.source == .grant(grant) }
   }
 
   public func grants(of user: UserID) async throws(Problem) -> [Grant] {

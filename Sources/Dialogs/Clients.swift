@@ -155,7 +155,7 @@ extension Parley {
       add(
         "login-\(grant.device)", .grant(grant), since: grant.createdAt, used: grant.usedAt, software: grant.client,
         device: nil, knowsPassword: false
-      ) { $0.resource == "app-\(grant.device)" && $0.door == .app || $0.access?.source == .grant(grant.id) }
+      ) { $0.access?.source == .grant(grant.id) }
     }
     for password in try reader.appPasswords(of: user) {
       add(

@@ -122,12 +122,29 @@ import Testing
     let user = try await stage.parley.register(try BareJID("juliet@localhost"), password: "x", displayName: nil)
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     let login = try await stage.parley.logIn(user, device: "phone", client: nil)
-    let here = try await stage.session(party, "app-phone", door: .app)
-    let there = try await stage.session(party, "app-tablet", door: .app)
-    _ = here.taken()
+    let other = try await stage.parley.logIn(user, device: "tablet", client: nil)
+    func attend(_ login: Parley.Login) async throws -> RecordingSession {
+      let caller = try await stage.parley.caller(accessToken: login.accessToken)
+      let session = RecordingSession(party)
+      var attendance = Attendance(session: session, door: .app, resource: "app-\(caller.device)")
+      attendance.access = caller.access(since: stage.clock.now)
+      try await stage.parley.post(.attend(attendance), by: party)
+      _ = session.taken()
+      return session
+    }
+    let (here, there) = (try await attend(login), try await attend(other))
+    let caller = try await stage.parley.caller(accessToken: login.accessToken)
     try await stage.parley.logOut(grant: login.grant.id, of: user.id)
     #expect(here.taken() == [.closed(.revoked)])
     #expect(there.taken() == [])
+    // Nobody slips in behind, who was known before.
+    var late = Attendance(session: RecordingSession(party), door: .app, resource: "app-phone")
+    late.access = caller.access(since: stage.clock.now)
+    let refusal = await #expect(throws: Problem.self) { try await stage.parley.post(.attend(late), by: party) }
+    #expect(refusal?.kind == .unauthenticated)
+    // Another login of the same device takes the place of the one before.
+    _ = try await stage.parley.logIn(user, device: "tablet", client: nil)
+    #expect(there.taken() == [.closed(.revoked)])
   }
 
   @Test func appPasswordsFitBesideTheAccountsAndEndWithIt() async throws {

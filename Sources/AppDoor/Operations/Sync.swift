@@ -35,11 +35,12 @@ enum Sync: ServedOperation {
       // next page, what comes behind wakes the waiter.
       var attendance = Attendance(session: waiter, door: .app, resource: waiter.resource)
       attendance.isUnseen = true
+      attendance.access = caller.access(since: call.parley.clock.now)
       try await call.parley.post(.attend(attendance), by: caller.user)
       do throws(Problem) {
         page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
         if page.events.isEmpty {
-          await waiter.wait(seconds: wait)
+          try await waiter.wait(seconds: wait)
           page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
         }
       } catch {

@@ -71,7 +71,8 @@ extension AppSession {
       let rendering = Rendering(parley: parley, realm: caller.user.realm)
       let handle = AppSessionHandle(
         id: door.nextSessionID(), party: caller.user, lane: door.lane(channel.eventLoop), session: self)
-      let attendance = Attendance(session: handle, door: .app, resource: OpenSession.resource(caller))
+      var attendance = Attendance(session: handle, door: .app, resource: OpenSession.resource(caller))
+      attendance.access = caller.access(since: parley.clock.now)
       // Only until the attend is answered: then the real one takes its place.
       arriving = Arriving(re: re, caller: caller, rendering: rendering, handle: handle, cursor: input.cursor)
       let post = Post(author: caller.user, intent: .attend(attendance), completion: .session(handle, token: 0))
@@ -100,7 +101,8 @@ extension AppSession {
     switch result {
     case .failure(let problem):
       refuse(arriving.re, problem)
-      close(problem.kind == .forbidden ? .unauthenticated : .tryAgainLater, problem)
+      let isOut = problem.kind == .forbidden || problem.kind == .unauthenticated
+      close(isOut ? .unauthenticated : .tryAgainLater, problem)
     case .success(let receipt):
       begin(arriving, receipt)
       drainBacklog()

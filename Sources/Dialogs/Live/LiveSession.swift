@@ -67,7 +67,7 @@ public struct Attendance: Sendable {
   /// Whom directed presence was sent to (RFC 6121 4.6): told when it ends. At
   /// most `Limits.directedMax`; at the bound the oldest is forgotten.
   public internal(set) var directed: [BareJID] = []
-  /// How it came in; nil: as an app's session, whose resource says which login it is of.
+  /// How it came in; nil: by nothing that can be taken away.
   public var access: Access?
 
   public init(session: any LiveSession, door: Door, resource: String) {
