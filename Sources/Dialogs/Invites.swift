@@ -149,7 +149,8 @@ extension Parley {
       completion: .callback { [logger] result in
         guard case .failure(let problem) = result else { return }
         logger.warning(
-          "an invited user did not become a contact", metadata: ["user": "\(user.address)", "reason": "\(problem.text)"])
+          "an invited user did not become a contact",
+          metadata: ["user": "\(user.address)", "reason": "\(problem.text)"])
       })
   }
 }

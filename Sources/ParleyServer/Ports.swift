@@ -41,11 +41,10 @@ struct XMPPService: Service {
       pushResumptionSeconds: UInt32(clamping: settings.pushResumeWindow.components.seconds))
     // XEP-0368 5: ALPN.
     let exporters = TLSExporters()
-    let context = try certificates.context(protocols: ["xmpp-client"], keyLog: exporters.log)
     let house = House(parley: parley, options: options, logger: logger)
     pusher = Pusher(parley: parley, route: PushPublisher(house: house))
     listener = try await XMPPListener(
-      house: house, group: loops, tls: { context },
+      house: house, group: loops, tls: try certificates.identities(protocols: ["xmpp-client"], keyLog: exporters.log),
       exporters: exporters)
   }
 

@@ -158,7 +158,7 @@ enum Features {
     XEP(426, "0.3.0", "Character counting in message bodies", note: "code points"),
     XEP(
       440, "1.0.0", "SASL Channel-Binding Type Capability",
-      note: "tls-exporter, over TLS 1.3 with XEP-0388; not tls-server-end-point"),
+      note: "tls-server-end-point, and tls-exporter over TLS 1.3; with XEP-0388"),
     XEP(445, "0.2.0", "Pre-Authenticated In-Band Registration"),
     XEP(446, "0.2.0", "File metadata element", note: "in XEP-0447"),
     XEP(474, "0.5.0", "SASL SCRAM Downgrade Protection"),
@@ -166,7 +166,7 @@ enum Features {
     XEP(480, "0.2.0", "SASL Upgrade Tasks", note: "to SCRAM-SHA-256 and SCRAM-SHA-512, behind a login by SCRAM"),
     XEP(
       484, "0.2.0", "Fast Authentication Streamlining Tokens",
-      note: "with HT-SHA-256-NONE and -EXPR; not in TLS early data"),
+      note: "with HT-SHA-256-NONE, -ENDP and -EXPR; not in TLS early data"),
     XEP(
       0, "", "RFC 7628: OAUTHBEARER",
       note: "with the access tokens of the app protocol; offered in XEP-0388 only, taken in SASL of RFC 6120 too"),

@@ -64,9 +64,7 @@ extension XMPPConnection {
 
   /// Gives the client the token that it asks for (XEP-0484 3.3), unless it came by one and has it already.
   func issueToken(_ request: AuthenticateRequest, _ then: @escaping (XMPPConnection) -> Void) {
-    let wanted = house.streams.authentication.token(
-      for: request.wantedToken, isSecured: machine.conditions.contains(.secured),
-      isBindable: machine.conditions.contains(.bindable))
+    let wanted = house.streams.authentication.token(for: request.wantedToken, in: machine.conditions)
     guard request.fast == nil, let wanted, let access, access.agent?.id != nil, let user = machine.user else {
       return then(self)
     }

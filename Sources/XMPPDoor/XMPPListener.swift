@@ -22,10 +22,10 @@ public final class XMPPListener: Sendable {
   }
 
   /// - Parameters:
-  ///   - tls: the current certificate's context, asked for each new connection; it
+  ///   - tls: the current certificates, asked for each new connection; they
   ///     should offer ALPN `xmpp-client`.
-  ///   - exporters: what that context logs its keys to; nil: logins cannot be bound
-  ///     to TLS.
+  ///   - exporters: what their contexts log their keys to; nil: logins cannot be bound
+  ///     by `tls-exporter`.
   public init(
     house: House, group: any EventLoopGroup, tls: @escaping TLSProvider, exporters: TLSExporters? = nil
   ) async throws {
@@ -106,11 +106,11 @@ public final class XMPPListener: Sendable {
       peer: Self.network(channel.remoteAddress))
     let transport = TCPTransport(connection, tls: tls, exporters: exporters)
     if directTLS {
-      guard let context = tls() else {
+      guard tls(nil) != nil else {
         connection.lost()
         throw ChannelError.operationUnsupported
       }
-      try transport.secure(channel.pipeline.syncOperations, context)
+      try transport.secure(channel.pipeline.syncOperations)
     }
     try channel.pipeline.syncOperations.addHandler(transport)
   }

@@ -39,8 +39,14 @@ class Tokens(OneStep):
         expect(self.taken(success) is not None, "no token was given")
         return success
 
+    def binding(self):
+        if self.mechanism == "HT-SHA-256-NONE":
+            return b""
+        expect(self.mechanism == "HT-SHA-256-ENDP", self.mechanism)
+        return hashlib.sha256(self.socket.getpeercert(True)).digest()
+
     def hashed(self, side, token):
-        return hmac.new(token.encode(), side.encode(), hashlib.sha256).digest()
+        return hmac.new(token.encode(), side.encode() + self.binding(), hashlib.sha256).digest()
 
     def ask(self, token, inner="", attributes="", agent=AGENT):
         message = coded(self.name.encode() + b"\0" + self.hashed("Initiator", token))
@@ -96,6 +102,20 @@ def bound(server):
     whole(again, again.again(client.token))
     expect(again.flights == 1, f"{again.flights} round trips")
     again.ping()
+    again.close()
+
+
+def by_certificate(server):
+    """HT-SHA-256-ENDP: the certificate's hash is in what both sides say; and the token is good for nothing else."""
+    client = Tokens("romeo", server).connect()
+    expect(client.offered() == ["HT-SHA-256-EXPR", "HT-SHA-256-ENDP", "HT-SHA-256-NONE"], f"offered: {client.offered()}")
+    client.mechanism = "HT-SHA-256-ENDP"
+    client.first()
+    client.close()
+    again = Tokens("romeo", server).connect()
+    again.refused(client.token, "not-authorized")
+    again.mechanism = "HT-SHA-256-ENDP"
+    again.again(client.token)
     again.close()
 
 
@@ -212,6 +232,8 @@ def run(checks):
             bound(server)
         with checks.check("fast: the old token is good until the new one is used; a log out ends it"):
             rotated(server)
+        with checks.check("fast: a token bound to the server's certificate"):
+            by_certificate(server)
         with checks.check(f"fast: one count at the same moment, {AT_ONCE} times: one comes in"):
             replayed(server)
         with checks.check("fast: a token that was told is good after kill -9"):

@@ -1,4 +1,4 @@
-"""SCRAM bound to TLS (RFC 5802, RFC 9266, XEP-0440 1.0.0), the hash of the offer (XEP-0474 0.5.0), upgrades (XEP-0480 0.2.0),
+"""SCRAM bound to TLS (RFC 5802, RFC 9266, RFC 5929 4, XEP-0440 1.0.0), the hash of the offer (XEP-0474 0.5.0), upgrades (XEP-0480 0.2.0),
 and the bound on failed logins, by a client written here from the specifications alone. What TLS exports is asked of OpenSSL,
 whose code the server has nothing of; Python has no call for it, so that it is called by its C name.
 """
@@ -7,10 +7,13 @@ import base64
 import ctypes
 import hashlib
 import hmac
+import os
 import secrets
+import signal
 import socket
 import sqlite3
 import ssl
+import subprocess
 
 from harness import PASSWORD, PATIENCE, App, Failure, Server, expect
 from sasl2 import SASL2, STARTTLS, OneStep, coded
@@ -37,6 +40,11 @@ def exported(connection):
     done = library.SSL_export_keying_material(pointer, out, 32, label, len(label), b"", 0, 1)
     expect(done == 1, "OpenSSL exports nothing")
     return out.raw
+
+
+def end_point(connection, hash="sha256"):
+    """RFC 5929 4.1, of the certificate that was shown, or of which the session is."""
+    return hashlib.new(hash, connection.getpeercert(True)).digest()
 
 
 class Refused(Failure):
@@ -155,11 +163,14 @@ def bound(server):
     for starttls in (False, True):
         for mechanism in HASHES:
             client = Bound("romeo", server).connect(starttls)
-            expect(client.types() == ["tls-exporter"], f"types: {client.types()}")
+            expect(client.types() == ["tls-exporter", "tls-server-end-point"], f"types: {client.types()}")
             expect(f"{mechanism}-PLUS" in client.mechanisms(), f"offered: {client.mechanisms()}")
             expect(not [m for m in client.mechanisms(SASL) if "PLUS" in m], "-PLUS in the core's profile")
             client.prove(f"{mechanism}-PLUS")
             client.stanza(lambda s: s.tag.endswith("}features"), "features behind success")
+            client.close()
+            client = Bound("romeo", server).connect(starttls)
+            client.prove(f"{mechanism}-PLUS", flag="p=tls-server-end-point", data=end_point(client.socket))
             client.close()
 
 
@@ -186,6 +197,10 @@ def elsewhere(server):
     wrong = dict(flag="p=tls-exporter", data=exported(other.socket))
     expect(client.refused("SCRAM-SHA-256-PLUS", **wrong) == "not-authorized", "another connection's binding is taken")
     expect(client.refused("SCRAM-SHA-256-PLUS", flag="p=tls-exporter", data=b"") == "not-authorized", "no binding is taken")
+    swapped = dict(flag="p=tls-exporter", data=end_point(client.socket))
+    expect(client.refused("SCRAM-SHA-256-PLUS", **swapped) == "not-authorized", "one type's binding is taken for another's")
+    wrong = dict(flag="p=tls-server-end-point", data=hashlib.sha256(b"another certificate").digest())
+    expect(client.refused("SCRAM-SHA-256-PLUS", **wrong) == "not-authorized", "another certificate's binding is taken")
     expect(client.refused("SCRAM-SHA-256", flag="y", data=b"") == "not-authorized", "the downgrade is not seen")
     expect(client.refused("SCRAM-SHA-256-PLUS", password="wrong") == "not-authorized", "a wrong password")
     # None of these is the end.
@@ -195,17 +210,68 @@ def elsewhere(server):
 
 
 def older(server):
-    """TLS 1.2 has nothing to be bound to, and says so; and without channel binding all is as ever, in both profiles."""
+    """TLS 1.2 has its certificate to be bound to; and without channel binding all is as ever, in both profiles."""
     client = Bound("romeo", server).connect(newest=ssl.TLSVersion.TLSv1_2)
     expect(client.socket.version() == "TLSv1.2", client.socket.version())
-    expect(not client.types() and not [m for m in client.mechanisms() if "PLUS" in m], "offered over TLS 1.2")
-    client.prove("SCRAM-SHA-256", flag="y", data=b"")
+    expect(client.types() == ["tls-server-end-point"], f"types over TLS 1.2: {client.types()}")
+    expect(client.refused("SCRAM-SHA-256", flag="y", data=b"") == "not-authorized", "the downgrade is not seen")
+    client.prove("SCRAM-SHA-256-PLUS", flag="p=tls-server-end-point", data=end_point(client.socket))
     client.close()
     for mechanism in HASHES:
         for profile in (SASL, SASL2):
             client = Bound("romeo", server).connect()
             client.prove(mechanism, profile=profile)
             client.close()
+
+
+def certificate(server, *options):
+    """A new one in the place of the one before."""
+    paths = [os.path.join(server.folder, name) for name in ("chain.pem", "key.pem")]
+    subprocess.run(
+        ["openssl", "req", "-x509", *options, "-nodes", "-days", "9", "-subj", "/CN=localhost", "-addext",
+         "subjectAltName=DNS:localhost", "-out", paths[0], "-keyout", paths[1]], check=True, capture_output=True)
+    return paths
+
+
+def shown(server, starttls=False, newest=ssl.TLSVersion.TLSv1_3):
+    client = Bound("romeo", server)
+    client.context = ssl.create_default_context(cafile=os.path.join(server.folder, "chain.pem"))
+    client.context.maximum_version = newest
+    return client.connect(starttls)
+
+
+def renewed(server):
+    """Another certificate, another hash; a session of TLS of before is one of the certificate of before."""
+    server.stop()
+    chain, key = certificate(server, "-newkey", "rsa:2048", "-sha256")
+    server.settings.update(tls__certificate=chain, tls__key=key)
+    server.start()
+    old = shown(server)
+    before = end_point(old.socket)
+    old.prove("SCRAM-SHA-256-PLUS", flag="p=tls-server-end-point", data=before)
+    old.stanza(lambda s: s.tag.endswith("}features"), "features behind success")
+    session = old.socket.session
+    certificate(server, "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:secp384r1", "-sha384")
+    server.process.send_signal(signal.SIGHUP)
+    server.log.until("the certificate is read again", lambda text: "reloaded" in text)
+    for starttls in (False, True):
+        for newest in (ssl.TLSVersion.TLSv1_3, ssl.TLSVersion.TLSv1_2):
+            client = shown(server, starttls, newest)
+            wrong = dict(flag="p=tls-server-end-point", data=before)
+            expect(client.refused("SCRAM-SHA-256-PLUS", **wrong) == "not-authorized", "the former certificate counts")
+            client.prove("SCRAM-SHA-256-PLUS", flag="p=tls-server-end-point", data=end_point(client.socket, "sha384"))
+            client.close()
+    again = Bound("romeo", server)
+    again.context = old.context
+    again.context.load_verify_locations(os.path.join(server.folder, "chain.pem"))
+    again.connect(session=session)
+    expect(not again.socket.session_reused, "a session of the former certificate is resumed")
+    again.prove("SCRAM-SHA-256-PLUS", flag="p=tls-server-end-point", data=end_point(again.socket, "sha384"))
+    for one in (old, again):
+        one.close()
+    server.stop()
+    del server.settings["tls__certificate"], server.settings["tls__key"]
+    server.start()
 
 
 def upgrades(server):
@@ -285,7 +351,7 @@ def run(checks):
     with Server() as server:
         server.add_users("romeo", "juliet")
         server.start()
-        with checks.check("scram: bound to TLS 1.3 by what OpenSSL exports, direct and by STARTTLS, with every hash"):
+        with checks.check("scram: bound to TLS 1.3 by what OpenSSL exports or to the certificate, direct and by STARTTLS, with every hash"):
             bound(server)
         with checks.check("scram: bound to a session of TLS that was resumed"):
             resumed(server)
@@ -293,6 +359,8 @@ def run(checks):
             elsewhere(server)
         with checks.check("scram: as ever without channel binding; the offer's hash is of what was offered"):
             older(server)
+        with checks.check("scram: bound to the certificate that is shown, over TLS 1.2 and 1.3, also when it is renewed"):
+            renewed(server)
         with checks.check("scram: an account with keys of SHA-1 gets those of SHA-512 and SHA-256, durably"):
             upgrades(server)
         with checks.check("scram: strangers' failures slow strangers down, and lock nobody out who is known"):

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import Logging
 import NIOSSL
@@ -89,6 +90,28 @@ import X509
       #expect(certificates.current(for: nil) == certificates.current(for: "localhost"))
       _ = try certificates.context(protocols: ["xmpp-client"])
     }
+  }
+
+  /// RFC 5929 4.1: by the hash of the signature; without one it is undefined.
+  @Test func theEndPointIsHashedAsTheCertificateIsSigned() throws {
+    func certificate(_ key: Certificate.PrivateKey, _ algorithm: Certificate.SignatureAlgorithm) throws -> [UInt8] {
+      let name = try DistinguishedName { CommonName("localhost") }
+      let made = try Certificate(
+        version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: key.publicKey, notValidBefore: Date(),
+        notValidAfter: Date().addingTimeInterval(60), issuer: name, subject: name, signatureAlgorithm: algorithm,
+        extensions: Certificate.Extensions(), issuerPrivateKey: key)
+      var serializer = DER.Serializer()
+      try serializer.serialize(made)
+      return serializer.serializedBytes
+    }
+    let p256 = try certificate(.init(P256.Signing.PrivateKey()), .ecdsaWithSHA256)
+    #expect(EndPoint.binding(p256) == Array(SHA256.hash(data: p256)))
+    let p384 = try certificate(.init(P384.Signing.PrivateKey()), .ecdsaWithSHA384)
+    #expect(EndPoint.binding(p384) == Array(SHA384.hash(data: p384)))
+    let p521 = try certificate(.init(P521.Signing.PrivateKey()), .ecdsaWithSHA512)
+    #expect(EndPoint.binding(p521) == Array(SHA512.hash(data: p521)))
+    #expect(EndPoint.binding(try certificate(.init(Curve25519.Signing.PrivateKey()), .ed25519)) == nil)
+    #expect(EndPoint.binding([0x30, 0x00]) == nil)
   }
 
   @Test func unusableFilesAreTold() throws {

@@ -83,6 +83,31 @@ import XMLStream
     #expect(throws: Never.self) { try client.verify(data) }
   }
 
+  /// Of several the client says which, and each counts as itself alone.
+  @Test func ofTwoTypesTheClientTakesOne() throws {
+    let endPoint = ChannelBinding.tlsServerEndPoint(Array(repeating: 9, count: 32))
+    let answer = CredentialsAnswer.found(Base.pencil.credentials, .active)
+    for (said, isRight) in [
+      (Self.binding, true), (endPoint, true), (.tlsServerEndPoint(Self.binding.data), false),
+      (.tlsExporter(endPoint.data), false),
+    ] {
+      var machine = Self.machine([Self.binding, endPoint])
+      var client = SCRAMClient(
+        mechanism: .sha256, username: "juliet", password: "pencil", nonce: "client", channelBinding: said)
+      _ = machine.received(try Self.request("SCRAM-SHA-256-PLUS", text(client.first)))
+      guard case .challenge(let challenge) = machine.credentialsFound(answer, attempt: 1, nonce: "server") else {
+        Issue.record("no challenge")
+        return
+      }
+      let output = machine.received(try Self.response(try client.respond(to: challenge)))
+      if case .success = output {
+        #expect(isRight, "\(said)")
+      } else {
+        #expect(!isRight && output == failure(.notAuthorized, Self.mismatch))
+      }
+    }
+  }
+
   /// Somebody between the two has another connection to each: refused, and no password is counted as wrong.
   @Test func anotherConnection() throws {
     var machine = Self.machine()

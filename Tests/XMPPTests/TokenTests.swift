@@ -125,10 +125,17 @@ import XMLStream
     }
     #expect(mechanisms([]) == [])
     #expect(mechanisms([.secured]) == ["HT-SHA-256-NONE"])
-    #expect(mechanisms([.secured, .bindable]) == ["HT-SHA-256-EXPR", "HT-SHA-256-NONE"])
-    #expect(policy.token(for: "HT-SHA-256-EXPR", isSecured: true, isBindable: false) == nil)
-    #expect(policy.token(for: "HT-SHA-256-NONE", isSecured: true, isBindable: false) == "HT-SHA-256-NONE")
-    #expect(policy.token(for: "PLAIN", isSecured: true, isBindable: true) == nil)
+    let (exporting, certified): (StreamConditions, StreamConditions) = (
+      [.secured, .bindable, .exporting], [.secured, .bindable, .certified]
+    )
+    #expect(mechanisms(exporting) == ["HT-SHA-256-EXPR", "HT-SHA-256-NONE"])
+    #expect(mechanisms(certified) == ["HT-SHA-256-ENDP", "HT-SHA-256-NONE"])
+    #expect(mechanisms(exporting.union(certified)) == ["HT-SHA-256-EXPR", "HT-SHA-256-ENDP", "HT-SHA-256-NONE"])
+    #expect(policy.token(for: "HT-SHA-256-EXPR", in: certified) == nil)
+    #expect(policy.token(for: "HT-SHA-256-ENDP", in: certified) == "HT-SHA-256-ENDP")
+    #expect(policy.token(for: "HT-SHA-256-ENDP", in: exporting) == nil)
+    #expect(policy.token(for: "HT-SHA-256-NONE", in: .secured) == "HT-SHA-256-NONE")
+    #expect(policy.token(for: "PLAIN", in: exporting.union(certified)) == nil)
   }
 
   // MARK: OAUTHBEARER

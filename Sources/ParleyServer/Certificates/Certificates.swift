@@ -4,6 +4,7 @@ public import Logging
 import NIOCore
 public import NIOSSL
 import Synchronization
+public import XMPPDoor
 
 /// The certificates of all domains, chosen by the name a client asks for (SNI), and read again when their files
 /// change: new handshakes get the new ones, established connections stay as they are.
@@ -15,6 +16,7 @@ public final class Certificates: Sendable {
     let chain: [NIOSSLCertificate]
     let key: NIOSSLPrivateKey
     let expires: Int
+    let files: Settings.CertificateFiles
     /// How many pairs were read before: tells whether a context still holds the current one.
     let generation: Int
   }
@@ -116,14 +118,52 @@ public final class Certificates: Sendable {
     }
   }
 
+  /// As `context`, for who must know which certificate a connection was shown: a context for each of them. So a session
+  /// that is resumed (RFC 8446 2.2) began with the same certificate too, and not with the one of before a renewal.
+  /// `keyLog` gets the secrets of the connections.
+  public func identities(protocols: [String], keyLog: @escaping NIOSSLKeyLogCallback) throws(Refusal) -> TLSProvider {
+    let identities = Identities(protocols: protocols, keyLog: keyLog)
+    _ = try identities.identity(of: pair(for: nil))
+    return { [self] host in
+      do throws(Refusal) { return try identities.identity(of: pair(for: host)) } catch {
+        for line in error.lines { logger.error("\(line)") }
+        return nil
+      }
+    }
+  }
+
+  /// Made at the first connection that needs them; those of former certificates go.
+  private final class Identities: Sendable {
+    private let protocols: [String]
+    private let keyLog: NIOSSLKeyLogCallback
+    private let made = Mutex<[Settings.CertificateFiles: (generation: Int, identity: TLSIdentity)]>([:])
+
+    init(protocols: [String], keyLog: @escaping NIOSSLKeyLogCallback) {
+      self.protocols = protocols
+      self.keyLog = keyLog
+    }
+
+    func identity(of pair: Pair) throws(Refusal) -> TLSIdentity {
+      if let known = made.withLock({ $0[pair.files] }), known.generation == pair.generation { return known.identity }
+      var configuration = Certificates.configuration(pair)
+      configuration.applicationProtocols = protocols
+      configuration.keyLogCallback = keyLog
+      let context: NIOSSLContext
+      do { context = try NIOSSLContext(configuration: configuration) } catch {
+        throw Refusal("TLS cannot be set up: \(error)")
+      }
+      let endPoint = (try? pair.chain.first?.toDERBytes()).flatMap(EndPoint.binding)
+      let identity = TLSIdentity(context: context, endPoint: endPoint)
+      // Two that make one at the same moment are both served, and the later goes on.
+      made.withLock { $0[pair.files] = (pair.generation, identity) }
+      return identity
+    }
+  }
+
   /// The server's side of TLS for one listener; `protocols` are its ALPN names. TLS 1.2 and 1.3.
-  /// `keyLog` gets the secrets of its connections.
-  public func context(
-    protocols: [String], keyLog: NIOSSLKeyLogCallback? = nil
-  ) throws(Refusal) -> NIOSSLContext {
+  public func context(protocols: [String]) throws(Refusal) -> NIOSSLContext {
     let first = state.withLock { $0.fallback }
     var configuration = Self.configuration(first)
-    configuration.keyLogCallback = keyLog
     configuration.applicationProtocols = protocols
     configuration.sslContextCallback = { [self] asked, promise in
       let pair = pair(for: asked.serverHostname)
@@ -209,7 +249,7 @@ public final class Certificates: Sendable {
     do { key = try NIOSSLPrivateKey(bytes: keyBytes, format: .pem) } catch {
       throw Unusable(text: "the private key \(files.key) is no unencrypted private key as PEM")
     }
-    let pair = Pair(chain: chain, key: key, expires: leaf.notValidAfter, generation: generation)
+    let pair = Pair(chain: chain, key: key, expires: leaf.notValidAfter, files: files, generation: generation)
     do { _ = try NIOSSLContext(configuration: configuration(pair)) } catch {
       throw Unusable(text: "the private key \(files.key) does not belong to the certificate \(files.chain)")
     }

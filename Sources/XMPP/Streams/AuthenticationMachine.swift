@@ -124,15 +124,14 @@ public struct AuthenticationPolicy: Sendable, Equatable {
   }
 
   /// The mechanisms for tokens to offer (XEP-0484 3.1).
-  public func tokenOffer(isSecured: Bool, isBindable: Bool) -> [HashedTokenMechanism] {
-    guard isSecured || (allowsUnsecured && allowsUnsecuredPlain) else { return [] }
-    return tokenMechanisms.filter { $0.bindingType == nil || isBindable }
+  public func tokenOffer(in conditions: StreamConditions) -> [HashedTokenMechanism] {
+    guard conditions.contains(.secured) || (allowsUnsecured && allowsUnsecuredPlain) else { return [] }
+    return tokenMechanisms.filter { conditions.isSuperset(of: $0.needs) }
   }
 
   /// The mechanism a client wants a token for, where it is offered one (XEP-0484 3.2).
-  public func token(for wanted: String?, isSecured: Bool, isBindable: Bool) -> String? {
-    tokenOffer(isSecured: isSecured, isBindable: isBindable).map { String(describing: $0.name) }
-      .first { $0 == wanted }
+  public func token(for wanted: String?, in conditions: StreamConditions) -> String? {
+    tokenOffer(in: conditions).map { String(describing: $0.name) }.first { $0 == wanted }
   }
 
   /// The types of channel binding to say beside that offer (XEP-0440): none that no mechanism of it can use.
@@ -454,8 +453,7 @@ public struct AuthenticationMachine: Sendable {
   private var offered: [SASLMechanism] { policy.offer(profile, in: conditions) }
 
   private var conditions: StreamConditions {
-    guard isSecured else { return [] }
-    return channelBindings.isEmpty ? .secured : [.secured, .bindable]
+    isSecured ? StreamConditions(bindings: channelBindings) : []
   }
 
   private mutating func begin(_ name: String, _ initial: [UInt8]??) -> AuthenticationOutput {
@@ -481,7 +479,7 @@ public struct AuthenticationMachine: Sendable {
   private mutating func begin(_ mechanism: HashedTokenMechanism, _ request: AuthenticateRequest) -> AuthenticationOutput
   {
     let binding = channelBindings.first { $0.type == mechanism.bindingType }
-    guard policy.tokenOffer(isSecured: isSecured, isBindable: binding != nil).contains(mechanism) else {
+    guard policy.tokenOffer(in: conditions).contains(mechanism) else {
       return fail(isSecured ? .invalidMechanism : .encryptionRequired)
     }
     guard let use = request.fast else { return fail(.malformedRequest, "a token is used with <fast/>") }
@@ -493,9 +491,7 @@ public struct AuthenticationMachine: Sendable {
     }
     guard let username = username(message.authcid) else { return fail(.notAuthorized) }
     state = .token(username: username)
-    let wanted = policy.token(
-      for: request.wantedToken, isSecured: isSecured,
-      isBindable: channelBindings.contains { $0.type == ChannelBinding.exporterType })
+    let wanted = policy.token(for: request.wantedToken, in: conditions)
     let proof = TokenProof(
       username: username, agent: agent, mechanism: mechanism, use: use, wanted: wanted, hash: message.hash,
       binding: binding?.data ?? [])

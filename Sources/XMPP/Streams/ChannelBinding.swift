@@ -16,6 +16,22 @@ public struct ChannelBinding: Sendable, Equatable, CustomStringConvertible {
   public static func tlsExporter(_ data: [UInt8]) -> ChannelBinding { ChannelBinding(type: exporterType, data: data) }
   public static let exporterType = "tls-exporter"
 
+  /// RFC 5929 4: the hash of the server's certificate, the same for all its connections. It tells a client that nobody
+  /// with another certificate stands between; against whoever has got hold of the key it does nothing.
+  public static func tlsServerEndPoint(_ data: [UInt8]) -> ChannelBinding {
+    ChannelBinding(type: endPointType, data: data)
+  }
+  public static let endPointType = "tls-server-end-point"
+
   /// Without the bytes.
   public var description: String { type }
+}
+
+extension StreamConditions {
+  /// What a stream with TLS has that these can be used on.
+  init(bindings: [ChannelBinding]) {
+    self = bindings.isEmpty ? .secured : [.secured, .bindable]
+    if bindings.contains(where: { $0.type == ChannelBinding.exporterType }) { insert(.exporting) }
+    if bindings.contains(where: { $0.type == ChannelBinding.endPointType }) { insert(.certified) }
+  }
 }

@@ -13,11 +13,13 @@ import XMLStream
 /// The mechanisms of HT that are offered, the better first: names, and what they bind a login to.
 public enum HashedTokenMechanism: Sendable, Hashable, CaseIterable {
   case exporter
+  case endPoint
   case none
 
   public var name: StaticString {
     switch self {
     case .exporter: "HT-SHA-256-EXPR"
+    case .endPoint: "HT-SHA-256-ENDP"
     case .none: "HT-SHA-256-NONE"
     }
   }
@@ -26,7 +28,17 @@ public enum HashedTokenMechanism: Sendable, Hashable, CaseIterable {
   public var bindingType: String? {
     switch self {
     case .exporter: ChannelBinding.exporterType
+    case .endPoint: ChannelBinding.endPointType
     case .none: nil
+    }
+  }
+
+  /// What a stream must have for it.
+  var needs: StreamConditions {
+    switch self {
+    case .exporter: .exporting
+    case .endPoint: .certified
+    case .none: []
     }
   }
 }

@@ -13,6 +13,10 @@ public struct StreamConditions: OptionSet, Sendable, Hashable {
   public static let bound = StreamConditions(rawValue: 4)
   /// TLS is in place, and a login can be bound to it (`ChannelBinding`).
   public static let bindable = StreamConditions(rawValue: 8)
+  /// Bindable by `tls-exporter`.
+  public static let exporting = StreamConditions(rawValue: 16)
+  /// Bindable by `tls-server-end-point`.
+  public static let certified = StreamConditions(rawValue: 32)
 }
 
 /// A stream feature as a value (RFC 6120 4.3.2): what is advertised, and when. The offer of a stream is the table of features,
@@ -73,21 +77,22 @@ extension StreamFeature {
   /// Tokens as part of `authentication` (XEP-0484 3.1): each offer gets the mechanisms that are good where it stands.
   public static func offeringTokens(_ features: [StreamFeature], _ policy: AuthenticationPolicy) -> [StreamFeature] {
     features.flatMap { feature -> [StreamFeature] in
-      let isSecured = feature.needs.contains(.secured)
-      guard isSecured, feature.needs.isDisjoint(with: .bindable), feature.forbids.isDisjoint(with: .bindable) else {
-        return [feature.offeringTokens(isSecured: isSecured, isBindable: feature.needs.contains(.bindable), policy)]
+      guard feature.needs.contains(.secured), !feature.forbids.contains(.bindable) else {
+        return [feature.offeringTokens(policy)]
       }
-      var bindable = feature.offeringTokens(isSecured: true, isBindable: true, policy)
-      bindable.needs.insert(.bindable)
-      var other = feature.offeringTokens(isSecured: true, isBindable: false, policy)
-      other.forbids.insert(.bindable)
-      return [bindable, other]
+      let bindings: StreamConditions = [.exporting, .certified]
+      return [bindings, .exporting, .certified, []].map { (present: StreamConditions) in
+        var feature = feature
+        feature.needs.formUnion(present)
+        feature.forbids.formUnion(bindings.subtracting(present))
+        return feature.offeringTokens(policy)
+      }
     }
   }
 
-  private func offeringTokens(isSecured: Bool, isBindable: Bool, _ policy: AuthenticationPolicy) -> StreamFeature {
+  private func offeringTokens(_ policy: AuthenticationPolicy) -> StreamFeature {
     let inline = Name("inline", NS.sasl2)
-    let mechanisms = policy.tokenOffer(isSecured: isSecured, isBindable: isBindable)
+    let mechanisms = policy.tokenOffer(in: needs)
     guard element.is(Name("authentication", NS.sasl2)), !mechanisms.isEmpty else { return self }
     let names = mechanisms.map { Element(Name("mechanism", NS.fast), text: String(describing: $0.name)) }
     let fast = Element(Name("fast", NS.fast), [:], names)

@@ -321,7 +321,7 @@ public struct StreamMachine: Sendable {
   private mutating func bindable(by bindings: [ChannelBinding]) {
     guard conditions.contains(.secured), !bindings.isEmpty else { return }
     channelBindings = bindings
-    conditions.insert(.bindable)
+    conditions.formUnion(StreamConditions(bindings: bindings))
   }
 
   /// The answer to `needCredentials`; see `AuthenticationMachine.credentialsFound`.

@@ -14,6 +14,10 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
   private let exporters: TLSExporters?
   private var context: ChannelHandlerContext?
   private var clientRandom: ClientRandom?
+  /// Of the certificate that this connection was shown.
+  private var endPoint: [UInt8]?
+  /// TLS waits for the client's first word: nothing may be said before it in the clear.
+  private var awaitsHello = false
 
   init(_ connection: XMPPConnection, tls: @escaping TLSProvider, exporters: TLSExporters?) {
     self.connection = connection
@@ -73,38 +77,59 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
     context.fireChannelReadComplete()
   }
 
-  /// TLS is to stand in front of this handler, and in front of TLS, where its keys are logged, what tells them apart.
-  func secure(_ pipeline: ChannelPipeline.SynchronousOperations, _ context: NIOSSLContext) throws {
-    try pipeline.addHandler(NIOSSLServerHandler(context: context), position: .first)
+  /// TLS is to stand in front of this handler, once the client has said what host it asks for; and in front of it, where its
+  /// keys are logged, what tells them apart.
+  func secure(_ pipeline: ChannelPipeline.SynchronousOperations) throws {
+    awaitsHello = true
+    let hello = SNIHandler { [self] asked in
+      guard let context else { return pipeline.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
+      return context.eventLoop.makeCompletedFuture { try begin(asked, in: context.pipeline.syncOperations) }
+    }
+    try pipeline.addHandler(ByteToMessageHandler(hello), position: .first)
     guard let exporters else { return }
     let random = ClientRandom(exporters)
     try pipeline.addHandler(random, position: .first)
     clientRandom = random
   }
 
+  private func begin(_ asked: SNIResult, in pipeline: ChannelPipeline.SynchronousOperations) throws {
+    let host: String? = if case .hostname(let name) = asked { name } else { nil }
+    guard let identity = tls(host) else {
+      close()
+      throw ChannelError.operationUnsupported
+    }
+    try pipeline.addHandler(NIOSSLServerHandler(context: identity.context), position: .before(self))
+    endPoint = identity.endPoint
+    awaitsHello = false
+  }
+
   /// The handshake is complete.
   private func takeChannelBindings() -> [ChannelBinding] {
-    guard let random = clientRandom else { return [] }
+    let byCertificate = endPoint.map { [ChannelBinding.tlsServerEndPoint($0)] } ?? []
+    guard let random = clientRandom else { return byCertificate }
     clientRandom = nil
-    let binding = random.takeBinding()
+    let exported = random.takeBinding().map { [ChannelBinding.tlsExporter($0)] } ?? []
     context?.pipeline.syncOperations.removeHandler(random, promise: nil)
-    return binding.map { [.tlsExporter($0)] } ?? []
+    return exported + byCertificate
   }
 
   // MARK: What the connection asks
 
-  func send(_ bytes: ByteBuffer, ends: [Int]) { context?.writeAndFlush(wrapOutboundOut(bytes), promise: nil) }
+  func send(_ bytes: ByteBuffer, ends: [Int]) {
+    if awaitsHello { return }
+    context?.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+  }
   func read() { context?.read() }
   func close() { context?.close(mode: .all, promise: nil) }
   func drop() { close() }
 
   func startTLS(_ proceed: () -> Void) -> Bool {
-    guard let context, let tlsContext = tls() else { return false }
+    guard let context, tls(nil) != nil else { return false }
     proceed()
     do {
-      // The handler stands before this one: what is written from here on is
+      // The handler will stand before this one: what is written from here on is
       // encrypted, and nothing is written before the handshake is complete.
-      try secure(context.pipeline.syncOperations, tlsContext)
+      try secure(context.pipeline.syncOperations)
     } catch {
       close()
     }
@@ -112,6 +137,18 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
   }
 }
 
-/// The current TLS context, asked for at each new connection, so that a renewed
-/// certificate needs no restart; nil: there is none.
-public typealias TLSProvider = @Sendable () -> NIOSSLContext?
+/// One certificate with TLS to show it by.
+public struct TLSIdentity: Sendable {
+  public let context: NIOSSLContext
+  /// What `tls-server-end-point` is of this certificate (RFC 5929 4); nil: undefined.
+  public let endPoint: [UInt8]?
+
+  public init(context: NIOSSLContext, endPoint: [UInt8]?) {
+    self.context = context
+    self.endPoint = endPoint
+  }
+}
+
+/// The current identity for the host that a client asks for, if it says one (RFC 6066 3); asked for at each new connection, so
+/// that a renewed certificate needs no restart; nil: there is none.
+public typealias TLSProvider = @Sendable (_ host: String?) -> TLSIdentity?
