@@ -8,6 +8,8 @@ public enum PacedAct: Hashable, Sendable {
   case invite(network: String)
   case passwordChange(UserID)
   case search(UserID)
+  /// A new guest.
+  case guest(network: String)
 
   var rate: Rate {
     switch self {
@@ -15,6 +17,7 @@ public enum PacedAct: Hashable, Sendable {
     case .invite: Limits.inviteRate
     case .passwordChange: Limits.passwordChangeRate
     case .search: Limits.searchRate
+    case .guest: Limits.guestRate
     }
   }
 
@@ -23,7 +26,7 @@ public enum PacedAct: Hashable, Sendable {
     case .registration:
       Problem(
         .tooFast, "registrations-too-fast", "Too many new accounts from your address. Wait a little.", retryAfter: wait)
-    case .invite, .passwordChange, .search:
+    case .invite, .passwordChange, .search, .guest:
       Problem(.tooFast, "requests-too-fast", "You ask too often. Wait a little.", retryAfter: wait)
     }
   }

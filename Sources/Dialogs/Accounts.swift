@@ -129,6 +129,8 @@ extension Parley {
   public func setPassword(
     of user: UserID, _ password: String, except session: SessionID? = nil
   ) async throws(Problem) {
+    // A guest does not become an account by it.
+    if isGuest(user) { throw Problem.guestLimited }
     let keys = try await derive { Self.keys(for: [password], iterations: Limits.scramIterations)[0] }.get()
     try await work(leavingCaches: true) { writer in
       try writer.setCredentials(keys, for: user)

@@ -22,7 +22,9 @@ extension Parley {
   }
 
   /// Whether this user may invite others.
-  public func mayInvite(_ party: Party) -> Bool { invitations || admins.contains(party.address) }
+  public func mayInvite(_ party: Party) -> Bool {
+    invitations && !isGuest(party.id) || admins.contains(party.address)
+  }
 
   /// Makes an invitation.
   ///
@@ -30,7 +32,9 @@ extension Parley {
   /// - Throws: `.forbidden`; `.conflict` where the name is somebody's or reserved; `.tooFast` at `Limits.invitesPerUserMax`.
   public func makeInvite(_ draft: InviteDraft, by asker: Party?) async throws(Problem) -> NewInvite {
     if let asker {
-      let isOwn = draft.kind == .contact && draft.inviter == asker && draft.name == nil && draft.realm == asker.realm
+      let isOwn =
+        !isGuest(asker.id) && draft.kind == .contact && draft.inviter == asker && draft.name == nil
+        && draft.realm == asker.realm
       guard admins.contains(asker.address) || invitations && isOwn else {
         throw Problem(.forbidden, "invitations-off", "This server's operators invite.")
       }

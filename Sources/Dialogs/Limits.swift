@@ -238,6 +238,9 @@ public enum Limits {
   /// Of one user in band: each looks at every user of the realm.
   public static let searchRate = Rate(burst: 20, perSecond: 1)
   public static let searchResultsMax = 50
+  /// New guests, per network: each leaves the row of a name that is never given out again. A page that is reloaded is a new
+  /// guest. How many there may be at a time is in `GuestPolicy`.
+  public static let guestRate = Rate(burst: 50, perSecond: 0.2)
 
   // Invitations.
   /// Long enough for whoever reads their mail once a week (XEP-0379 4).

@@ -24,6 +24,7 @@ public final class Parley: Sendable {
   let loginFailures = LoginFailures()
   let tokenSecret: TokenSecret
   let accountPace = AccountPace()
+  let guests: GuestBook
   private let inbox: Inbox
   private let committer: Committer
   private let readers: Workers
@@ -32,12 +33,13 @@ public final class Parley: Sendable {
   /// Opens the log and creates realms that are new. `domains`: the first is the
   /// default; at least one. `rooms`: where the rooms of a domain live. `remotes`: domains of others that are reached by a
   /// link (`Hub.attach`), each with the one of `domains` to whose users it belongs for ever. `admins`, `invitations`: see
-  /// there. `blobs`: where files are kept, and how; nil: nowhere. `threads`: so many at a time read the store, and so many
+  /// there. `guests`: who may come without an account. `blobs`: where files are kept, and how; nil: nowhere. `threads`: so many at a time read the store, and so many
   /// derive keys. `tokenSecret`: what tokens of XMPP clients are made with; without one they end with the process.
   public init(
     store: any Store, clock: any Clock, domains: [String],
     rooms: (String) -> String = { "conference.\($0)" }, remotes: [(domain: String, home: String)] = [],
-    admins: Set<BareJID> = [], invitations: Bool = false, blobs: (policy: BlobPolicy, store: any BlobStore)? = nil,
+    admins: Set<BareJID> = [], invitations: Bool = false, guests: GuestPolicy = .none,
+    blobs: (policy: BlobPolicy, store: any BlobStore)? = nil,
     threads: Int = 2, tokenSecret: TokenSecret = .random(), services: ExternalServices = .none, logger: Logger
   ) throws {
     precondition(!domains.isEmpty, "a server without a domain")
@@ -75,7 +77,8 @@ public final class Parley: Sendable {
     self.clock = clock
     self.logger = logger
     self.services = services
-    hub = Hub()
+    self.guests = GuestBook(guests)
+    hub = Hub(guests: self.guests)
     inbox = Inbox()
     accounts = AccountCache()
     standing = try StandingMessages(served, store)
@@ -91,8 +94,8 @@ public final class Parley: Sendable {
     }
     pushes = try store.read { PushBook(try $0.pushRegistrations(), owed: try $0.usersOwedPushes()) }
     let desk = try Desk(
-      store: store, hub: hub, pushes: pushes, clock: clock, realms: realmTable, blobs: self.blobs, inbox: inbox,
-      logger: logger)
+      store: store, hub: hub, pushes: pushes, guests: self.guests, clock: clock, realms: realmTable, blobs: self.blobs,
+      inbox: inbox, logger: logger)
     committer = Committer(inbox: inbox, desk: desk)
   }
 

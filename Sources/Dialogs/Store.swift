@@ -31,7 +31,10 @@ public protocol StoreReader {
   /// By name, ascending, names greater than `after`; `matching` is a prefix of
   /// the name or a case-insensitive part of the display name. Deleted users are left out.
   func users(in realm: RealmID, matching: String?, after: String?, limit: Int) throws -> [User]
+  /// Without guests, as `users`.
   func userCount(in realm: RealmID) throws -> Int
+  /// Those who are not deleted, of all realms.
+  func guests() throws -> [UserID]
   func credentials(of user: UserID) throws -> [SCRAMKeys]
   func vault(_ user: UserID, node: String, item: String) throws -> [UInt8]?
   /// How many items of the vault stand under `node`.
@@ -260,6 +263,8 @@ public protocol StoreWriter: StoreReader {
   func setVault(_ realm: RealmID, item: String, _ bytes: [UInt8]?) throws
   /// Throws `StoreConflict` when the address is or was taken.
   func insertUser(_ address: BareJID, in realm: RealmID, profile: Profile, createdAt: Timestamp) throws -> User
+  /// As `insertUser`, of a guest.
+  func insertGuest(_ address: BareJID, in realm: RealmID, createdAt: Timestamp) throws -> User
   /// State, profile, lastSeenAt, delivered.
   func update(_ user: User) throws
   /// Forward only: of two clients the one that lags does not take back what the other has confirmed.

@@ -25,7 +25,8 @@ struct Core: Sendable {
         store: store, clock: SystemClock(), domains: settings.domains.map(\.name),
         rooms: { name in settings.domains.first { $0.name == name }?.rooms ?? "conference.\(name)" },
         remotes: settings.components.map { ($0.name, $0.home) }, admins: settings.admins,
-        invitations: settings.allowsInvitations, blobs: blobs, threads: settings.threads, tokenSecret: secret,
+        invitations: settings.allowsInvitations, guests: settings.guests, blobs: blobs, threads: settings.threads,
+        tokenSecret: secret,
         services: settings.services, logger: logger)
       return Core(folder: folder, store: store, parley: parley)
     } catch let refusal as Refusal {

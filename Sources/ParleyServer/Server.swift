@@ -33,6 +33,8 @@ public enum Server {
     let folder = try await DataFolder.hold(settings.data, for: .serving)
     let certificates = try Certificates(settings, folder: folder, logger: logger)
     let core = try Core.open(settings, folder, logger: logger)
+    let guests = try await core.parley.removeGuests()
+    if guests > 0 { logger.info("guests of before were removed", metadata: ["count": "\(guests)"]) }
     let loops = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
 
     let readiness = Readiness()
@@ -51,8 +53,9 @@ public enum Server {
     // Shut down from the last to the first.
     let services: [any Service] =
       [
-        CoreService(core: core, logger: logger), BlobSweeper(parley: core.parley, logger: logger), reload, admin,
-        greeter, PushService(pusher: xmpp.pusher), xmpp,
+        CoreService(core: core, logger: logger), BlobSweeper(parley: core.parley, logger: logger),
+        GuestSweeper(parley: core.parley, logger: logger), reload, admin, greeter, PushService(pusher: xmpp.pusher),
+        xmpp,
       ] + http
     var configuration = ServiceGroupConfiguration(
       services: services.map {

@@ -60,6 +60,12 @@ public enum ServerLimits {
   public static let blobPieceBytes = 131_072
   /// Bytes of the disk that files leave to the database: below it slots and uploads are refused with `disk-full`.
   public static let diskReserveBytes: Int64 = 64 * 1_048_576
+  /// Guests that may be configured: each is a user in memory and a row; above it the value is a mistake.
+  public static let guestsMax = 100_000
+  /// Seconds that a guest without a session may be kept: a day.
+  public static let guestSecondsMax = 86_400
+  /// How often it is looked whose time is up.
+  public static let guestSweepInterval: Duration = .seconds(5)
   /// How often files whose time is over are removed. They are not given out from that time on.
   public static let blobSweepInterval: Duration = .seconds(30)
   /// Bytes of one file that may be configured: a terabyte; above it the value is a mistake.

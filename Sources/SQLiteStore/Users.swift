@@ -24,6 +24,8 @@ extension Reader {
     try connection(.userCount).bind(1, realm.number).first { Int($0.int(0)) } ?? 0
   }
 
+  func guests() throws -> [UserID] { try connection(.guests).all { UserID($0.int(0)) } }
+
   private static func user(_ row: Prepared) throws -> User {
     guard let state = User.State(rawValue: UInt8(clamping: row.int(4))) else {
       throw StoreFailure.corrupt("user \(row.int(0)) is in an unknown state")
@@ -34,7 +36,8 @@ extension Reader {
       profile: Profile(
         displayName: row.textOrNil(6), status: row.textOrNil(7), avatarHash: row.textOrNil(8),
         metadata: row.textOrNil(9)),
-      lastSeenAt: row.intOrNil(10).map { Timestamp(milliseconds: $0) }, delivered: Position(row.int(11)))
+      lastSeenAt: row.intOrNil(10).map { Timestamp(milliseconds: $0) }, delivered: Position(row.int(11)),
+      isGuest: row.int(12) == 1)
   }
 
   func credentials(of user: UserID) throws -> [SCRAMKeys] {
@@ -99,6 +102,14 @@ extension Writer {
       lastSeenAt: nil, delivered: .zero)
   }
 
+  func insertGuest(_ address: BareJID, in realm: RealmID, createdAt: Timestamp) throws -> User {
+    let user = try insertUser(address, in: realm, profile: Profile(), createdAt: createdAt)
+    try connection(.setGuest).bind(1, user.id.number).run()
+    return User(
+      id: user.id, realm: realm, address: address, state: .active, createdAt: createdAt, profile: user.profile,
+      lastSeenAt: nil, delivered: .zero, isGuest: true)
+  }
+
   func update(_ user: User) throws {
     let profile = user.profile
     try connection(.updateUser).bind(1, user.id.number).bind(2, Int64(user.state.rawValue))
@@ -161,7 +172,7 @@ extension Query {
 
   private static let columns = """
     u.id, u.realm, u.name, r.domain, u.state, u.created, u.display_name, u.status, u.avatar_hash, u.metadata,
-    u.last_seen, u.delivered
+    u.last_seen, u.delivered, u.guest
     """
   fileprivate static let user = Query(
     "SELECT \(columns) FROM users u JOIN realms r ON r.id = u.realm WHERE u.id = ?1")
@@ -173,12 +184,15 @@ extension Query {
   fileprivate static let users = Query(
     """
     SELECT \(columns) FROM realms r CROSS JOIN users u ON u.realm = r.id
-    WHERE r.id = ?1 AND u.name > ?2 AND u.state <> \(User.State.deleted.rawValue)
+    WHERE r.id = ?1 AND u.name > ?2 AND u.state <> \(User.State.deleted.rawValue) AND u.guest = 0
       AND (?3 IS NULL OR substr(u.name, 1, length(?3)) = ?3 OR instr(u.folded_name, ?3) > 0)
     ORDER BY u.name LIMIT ?4
     """)
   fileprivate static let userCount = Query(
-    "SELECT count(*) FROM users WHERE realm = ?1 AND state <> \(User.State.deleted.rawValue)")
+    "SELECT count(*) FROM users WHERE realm = ?1 AND state <> \(User.State.deleted.rawValue) AND guest = 0")
+  /// Spelt as in the index.
+  fileprivate static let guests = Query("SELECT id FROM users WHERE guest = 1 AND state <> 2 ORDER BY id")
+  fileprivate static let setGuest = Query("UPDATE users SET guest = 1 WHERE id = ?1")
   /// No row comes back where the name is or was taken.
   fileprivate static let insertUser = Query(
     """

@@ -143,6 +143,9 @@ enum Features {
       note: "`/http-bind` on the HTTP port; one stream a session, no compression, always `text/xml`, no report (9.2)"),
     XEP(
       156, "1.4.0", "Discovering Alternative XMPP Connection Methods", note: "where the HTTP port is reached over TLS"),
+    XEP(
+      175, "1.2", "Best Practices for Use of SASL ANONYMOUS",
+      note: "where `guests.domains` says so; a guest's session is not resumed"),
     XEP(198, "1.6.3", "Stream Management", note: "acknowledgement and resumption, also over a graceful restart"),
     XEP(206, "1.4", "XMPP Over BOSH", note: "stanzas name their namespace"),
     XEP(222, "1.0", "Persistent Storage of Public Data via PubSub"),
@@ -177,7 +180,6 @@ enum Features {
 
   /// What compliant servers have and this one does not yet.
   static let pending: [XEP] = [
-    XEP(175, "", "Best Practices for Use of SASL ANONYMOUS"),
     XEP(220, "", "Server Dialback", note: "no federation"),
     XEP(355, "", "Namespace Delegation"),
     XEP(356, "", "Privileged Entity"),

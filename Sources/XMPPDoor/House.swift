@@ -86,7 +86,7 @@ public final class House: Sendable {
         tls: options.allowsPlaintext ? .optional : .required, authentication: authentication,
         features: Features.streamFeatures(table, authentication, registers: options.allowsRegistration),
         // Whoever has an invitation may, always.
-        allowsRegistration: true)
+        allowsRegistration: true, guestDomains: Set(options.domains.filter(parley.takesGuests)))
     }
     streams = policy(authentication)
     authentication.offersBearer = false

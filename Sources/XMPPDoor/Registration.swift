@@ -86,7 +86,7 @@ extension XMPPConnection {
   }
 
   /// Does what takes its time while the stream waits.
-  private func later<Value: Sendable>(
+  func later<Value: Sendable>(
     _ body: @escaping @Sendable () async throws(Problem) -> Value,
     then: @escaping (XMPPConnection, Result<Value, Problem>) -> Void
   ) {

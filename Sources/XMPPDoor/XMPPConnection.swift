@@ -294,6 +294,7 @@ final class XMPPConnection {
       store(upgrade, salted, attempt)
     case .verifyToken(let proof, let attempt): verify(proof, attempt)
     case .verifyBearer(let token, let attempt): verify(bearer: token, attempt)
+    case .needGuest(let attempt): makeGuest(attempt)
     case .authenticated(let user, let data):
       write { writer in
         writer.element(.success) { if let data { $0.text(Base64.encode(data)) } }

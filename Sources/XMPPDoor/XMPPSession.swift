@@ -728,6 +728,8 @@ final class XMPPSession {
   func enable(resume: Bool, max: UInt32?) -> EnableDecision {
     let nonce = StreamNonce(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
     let id = PublicID(high: nonce.high, low: nonce.low).description
+    // A guest who comes again is another one: there is nobody to go on with.
+    let resume = resume && !parley.isGuest(party.id)
     let decision = management.enable(resume: resume, max: max, policy: house.resumption, id: id)
     if case .enabled(_?) = decision, house.suspended.put(handle, under: nonce) { self.nonce = nonce }
     return decision

@@ -386,8 +386,24 @@ fetch(meta.base + "/.well-known/host-meta.json").then((r) => r.json()).then((fou
   const service = found.links.find((l) => l.rel === "urn:xmpp:alt-connections:" + meta.kind).href;
   const connection = new Strophe.Connection(service);
   const names = Object.fromEntries(Object.entries(Strophe.Status).map(([name, number]) => [number, name]));
-  connection.connect(meta.user + "@localhost/strophe", meta.password, (status, condition) => {
-    if (status === Strophe.Status.CONNECTED) {
+  connection.connect(meta.user ? meta.user + "@localhost/strophe" : "localhost", meta.password, (status, condition) => {
+    if (status === Strophe.Status.CONNECTED && meta.room) {
+      connection.addHandler((stanza) => {
+        if (stanza.getAttribute("from") === meta.room + "/Visitor") {
+          connection.send($msg({to: meta.room, type: "groupchat"}).c("body").t("Here is a guest"));
+        }
+        return true;
+      }, null, "presence");
+      connection.addHandler((stanza) => {
+        const body = stanza.getElementsByTagName("body")[0];
+        if (body) { say("heard: " + stanza.getAttribute("from") + " " + Strophe.getText(body)).then(() => {
+          if (Strophe.getText(body) === "enough") { connection.disconnect("bye"); } }); }
+        return true;
+      }, null, "message");
+      say("bound: " + connection.jid);
+      connection.send($pres());
+      connection.send($pres({to: meta.room + "/Visitor"}).c("x", {xmlns: "http://jabber.org/protocol/muc"}));
+    } else if (status === Strophe.Status.CONNECTED) {
       connection.addHandler((stanza) => {
         const text = Strophe.getText(stanza.getElementsByTagName("body")[0]);
         say("heard: " + Strophe.xmlunescape(text)).then(() => { if (text === "enough") { connection.disconnect("bye"); } });
@@ -473,8 +489,36 @@ def strophe(server, kind, user):
         browser.close()
 
 
+def anonymous(server, kind):
+    """Who gives no name is a guest (XEP-0175): in a room, with somebody on TCP, and gone with the page."""
+    room = f"hall-{kind}@conference.localhost"
+    juliet = XMPP("juliet", server.xmpp)
+    juliet.connect()
+    juliet.send(f"<presence to='{room}/Juliet'><x xmlns='http://jabber.org/protocol/muc'/></presence>")
+    juliet.stanza(lambda s: s.get("from") == f"{room}/Juliet", "her own presence")
+    juliet.send(f"<iq type='set' to='{room}' id='c'><query xmlns='http://jabber.org/protocol/muc#owner'>"
+                "<x xmlns='jabber:x:data' type='submit'/></query></iq>")
+    juliet.stanza(lambda s: s.get("id") == "c" and s.get("type") == "result", "an open room")
+    page = PAGE % json.dumps(
+        {"base": f"https://localhost:{server.https}", "kind": kind, "password": None, "user": "", "room": room})
+    browser = Browser(page, server.folder)
+    try:
+        browser.until("status: CONNECTED")
+        juliet.stanza(lambda s: s.findtext("{jabber:client}body") == "Here is a guest"
+                      and s.get("from") == f"{room}/Visitor", "the guest's message")
+        juliet.send(f"<message to='{room}' type='groupchat'><body>enough</body></message>")
+        browser.until(f"heard: {room}/Juliet enough")
+        browser.until("status: DISCONNECTED")
+        juliet.stanza(lambda s: s.get("from") == f"{room}/Visitor" and s.get("type") == "unavailable", "the guest's end")
+        jid = next(said for said in browser.said if said.startswith("bound: ")).removeprefix("bound: ").split("/")[0]
+        expect(uuid.UUID(jid.split("@")[0]).version == 4, f"the guest is called {jid}")
+    finally:
+        browser.close()
+    expect(jid not in server.command("user", "list", "--json"), "the guest is in the list of users")
+
+
 def run(checks):
-    with WebServer() as server:
+    with WebServer(guests__domains="localhost") as server:
         server.start()
         server.add_users("romeo", "juliet", "benvolio", "nurse", "tybalt", "paris", "rosaline", "balthasar")
         for name, test in [
@@ -483,6 +527,8 @@ def run(checks):
                 ("what BOSH refuses", misuse),
                 ("Strophe.js in a browser over WebSocket", lambda server: strophe(server, "websocket", "rosaline")),
                 ("Strophe.js in a browser over BOSH", lambda server: strophe(server, "xbosh", "balthasar")),
+                ("Strophe.js in a browser as a guest over WebSocket", lambda server: anonymous(server, "websocket")),
+                ("Strophe.js in a browser as a guest over BOSH", lambda server: anonymous(server, "xbosh")),
                 ("a server that stops", stops)]:
             with checks.check(f"web: {name}"):
                 test(server)

@@ -14,14 +14,16 @@ final class Stage: Sendable {
   let clock = HandClock()
 
   /// - Parameter remotes: domains elsewhere, attached to localhost.
-  init(remotes: [String] = [], admins: Set<BareJID> = [], invitations: Bool = false) throws {
+  init(
+    remotes: [String] = [], admins: Set<BareJID> = [], invitations: Bool = false, guests: GuestPolicy = .none
+  ) throws {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("parley-dialogs-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     folder = url.path
     store = TracingStore(try SQLiteStore(path: "\(folder)/parley.db"))
     parley = try Parley(
       store: store, clock: clock, domains: ["localhost"], remotes: remotes.map { ($0, "localhost") }, admins: admins,
-      invitations: invitations,
+      invitations: invitations, guests: guests,
       logger: Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() })
   }
 

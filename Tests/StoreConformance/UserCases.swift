@@ -52,6 +52,24 @@ extension StoreConformance {
         try equal(try reader.party(UserID(999_999)), nil)
       }
     },
+    Case(name: "a guest is a user whom no list has, until they are deleted") { scene in
+      let address = try BareJID("59bec12a-9bab-452b-88f8-d1563f09e549@verona.example")
+      let count = try scene.read { try $0.userCount(in: scene.realm.id) }
+      var guest = try scene.write { try $0.insertGuest(address, in: scene.realm.id, createdAt: scene.time) }
+      try equal(guest.isGuest, true)
+      try scene.read { reader in
+        try equal(try reader.user(address), guest)
+        try equal(try reader.guests(), [guest.id])
+        try equal(try reader.userCount(in: scene.realm.id), count)
+        try equal(
+          try reader.users(in: scene.realm.id, matching: nil, after: nil, limit: 100).contains { $0.id == guest.id },
+          false)
+      }
+      guest.state = .deleted
+      try scene.write { try $0.update(guest) }
+      try equal(try scene.read { try $0.guests() }, [])
+      try equal(try scene.read { try $0.user(guest.id) }, guest)
+    },
     Case(name: "a name beyond ASCII is kept") { scene in
       let address = try BareJID("jos\u{e9}@verona.example")
       let user = try scene.write {

@@ -35,6 +35,7 @@ struct ArchiveStub: StoreReader {
 
   func room(at address: BareJID) throws -> Room? { nil }
 
+  func guests() throws -> [UserID] { throw NotAsked() }
   func realms() throws -> [Realm] { throw NotAsked() }
   func invite(token hash: [UInt8]) throws -> Invite? { throw NotAsked() }
   func invite(reserving name: String, in realm: RealmID, after time: Dialogs.Timestamp) throws -> Invite? {

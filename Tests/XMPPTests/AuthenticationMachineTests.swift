@@ -31,6 +31,55 @@ import XMLStream
     .failure(SASLFailure(condition, text), fault)
   }
 
+  // MARK: ANONYMOUS
+
+  /// RFC 4505 2, XEP-0175 3: with trace data or, as clients should, without.
+  @Test(arguments: [nil, "", "sirhc", String(repeating: "\u{e9}", count: 255)]) func anonymous(trace: String?) throws {
+    for profile in [SASLProfile.core, .extensible] {
+      var machine = AuthenticationMachine(
+        policy: Self.policy, domain: "im.example.com", isSecured: true, takesGuests: true)
+      let text = trace.map { $0.isEmpty && profile == .core ? "=" : Base64.string(bytes($0)) }
+      let request =
+        profile == .core
+        ? Element(.auth, ["mechanism": "ANONYMOUS"], text: text)
+        : try element(
+          "<authenticate xmlns='urn:xmpp:sasl:2' mechanism='ANONYMOUS'>"
+            + (text.map { "<initial-response>\($0)</initial-response>" } ?? "") + "</authenticate>")
+      #expect(machine.received(request) == .needGuest(attempt: 1))
+      #expect(machine.guestMade(.made(username: "juliet"), attempt: 2) == .nothing)
+      #expect(machine.guestMade(.made(username: "juliet"), attempt: 1) == .success(try #require(Self.juliet), nil))
+    }
+  }
+
+  @Test func anonymousIsRefused() {
+    // Where no guests are taken it is no mechanism at all.
+    var machine = Self.machine()
+    #expect(machine.received(Self.auth("ANONYMOUS")) == failure(.invalidMechanism))
+    machine = AuthenticationMachine(policy: Self.policy, domain: "im.example.com", isSecured: true, takesGuests: true)
+    #expect(
+      machine.received(Self.auth("ANONYMOUS", String(repeating: "x", count: 256)))
+        == failure(.malformedRequest, "no trace information of ANONYMOUS"))
+    #expect(machine.received(Self.auth("ANONYMOUS")) == .needGuest(attempt: 2))
+    #expect(machine.guestMade(.refused("full"), attempt: 2) == failure(.temporaryAuthFailure, "full", .server))
+    // An answer behind an abort makes nobody.
+    #expect(machine.received(Self.auth("ANONYMOUS")) == .needGuest(attempt: 3))
+    #expect(machine.received(Element(Name("abort", NS.sasl))) == failure(.aborted))
+    #expect(machine.guestMade(.made(username: "juliet"), attempt: 3) == .nothing)
+  }
+
+  /// Offered to streams of domains that take guests, and there beside all else.
+  @Test func anonymousIsOfferedToGuestsAlone() {
+    let features = StreamFeature.mechanisms(Self.policy)
+    func offer(_ conditions: StreamConditions) -> [String] {
+      features.offered(in: conditions).flatMap { $0.element.children.map(\.text) }
+    }
+    #expect(offer(.secured) == ["SCRAM-SHA-512", "SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN"])
+    #expect(
+      offer([.secured, .bindable, .guests])
+        == ["SCRAM-SHA-512", "SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN", "ANONYMOUS"])
+    #expect(offer([.guests]) == [])
+  }
+
   // MARK: PLAIN
 
   /// The example of RFC 6120 6.4.2: juliet, r0m30myr0m30.

@@ -23,7 +23,9 @@ public final class Hub: Sendable {
   /// Ways to other servers, by domain.
   private let links = Mutex<[String: any LiveSession]>([:])
 
-  init() {}
+  private let guests: GuestBook
+
+  init(guests: GuestBook = GuestBook(.none)) { self.guests = guests }
 
   private func shard(_ user: UserID) -> Shard { shards[Int(truncatingIfNeeded: user.number & 15)] }
   private func shard(_ address: BareJID) -> Shard { shards[address.hashValue & 15] }
@@ -268,6 +270,8 @@ public final class Hub: Sendable {
 
   /// Directed presence (RFC 6121 4.6): to one user, remembered until it ends.
   public func direct(_ presence: Presence, of session: any LiveSession, to address: BareJID, resource: String?) {
+    // Guests show themselves in rooms.
+    guard guests.may(.messages, session.party.id) else { return }
     update(session) { attendance in
       attendance.directed.removeAll { $0 == address }
       if presence.isAvailable {
@@ -331,10 +335,22 @@ public final class Hub: Sendable {
   @discardableResult
   public func signal(_ signal: Signal, from session: (any LiveSession)?, party: Party, to target: SignalTarget) -> Bool
   {
+    guard mayPass(signal, from: party, to: target) else { return false }
     var batch = LaneBatch()
     let taken = route(signal, from: session?.id, party: party, to: target, into: &batch)
     batch.send()
     return taken
+  }
+
+  /// What is not judged, a guest says to nobody: they answer what they are asked.
+  private func mayPass(_ signal: Signal, from party: Party, to target: SignalTarget) -> Bool {
+    guard case .user(let address, _) = target, address != party.address, !guests.may(.messages, party.id) else {
+      return true
+    }
+    if case .stanza(let stanza) = signal, case .iq(let type) = stanza.name {
+      return type == "result" || type == "error"
+    }
+    return false
   }
 
   func route(

@@ -52,8 +52,9 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
   private var audiences = Audiences()
 
   init(
-    store: any Store, hub: Hub, pushes: PushBook, clock: any Clock, realms: RealmTable, blobs: Blobs?, inbox: Inbox,
-    logger: Logger
+    store: any Store, hub: Hub, pushes: PushBook, guests: GuestBook, clock: any Clock, realms: RealmTable,
+    blobs: Blobs?,
+    inbox: Inbox, logger: Logger
   ) throws {
     self.store = store
     self.hub = hub
@@ -63,8 +64,8 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
     self.inbox = inbox
     let head = try store.read { try $0.head() }
     judge = Judge(
-      realms: realms, hub: hub, blobs: blobs.map { ($0.policy, $0.store) }, pushes: pushes, head: head.position,
-      time: head.time)
+      realms: realms, hub: hub, blobs: blobs.map { ($0.policy, $0.store) }, pushes: pushes, guests: guests,
+      head: head.position, time: head.time)
   }
 
   func commit(_ batch: ArraySlice<Post>, failures: Int = 0) {

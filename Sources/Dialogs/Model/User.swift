@@ -38,11 +38,14 @@ public struct User: Hashable, Sendable {
   /// Everything inbound up to here was confirmed by a client of this user:
   /// what XMPP calls offline messages begins behind it.
   public var delivered: Position
+  /// Without an account, for as long as they are there (`Parley.makeGuest`).
+  public let isGuest: Bool
 
   public init(
     id: UserID, realm: RealmID, address: BareJID, state: State, createdAt: Timestamp,
-    profile: Profile, lastSeenAt: Timestamp?, delivered: Position
+    profile: Profile, lastSeenAt: Timestamp?, delivered: Position, isGuest: Bool = false
   ) {
+    self.isGuest = isGuest
     self.id = id
     self.realm = realm
     self.address = address

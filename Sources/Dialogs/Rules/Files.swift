@@ -9,6 +9,7 @@ extension Judge {
     var receipt = Receipt(position: head)
     switch intent {
     case .request(let draft):
+      try require(.uploads, of: post.author)
       receipt.value = try slot(draft, for: post.author, policy, room: store.room, writer)
     case .stored(let id, let hash, let mediaType):
       try checkOwner(post.author, writer)

@@ -17,6 +17,7 @@ struct Judge {
   /// nil: files are not taken.
   let blobs: (policy: BlobPolicy, store: any BlobStore)?
   let pushes: PushBook
+  let guests: GuestBook
   private(set) var head: Position
   private(set) var time: Timestamp
   private var news: [News] = []
@@ -67,9 +68,10 @@ struct Judge {
   }
 
   init(
-    realms: RealmTable, hub: Hub, blobs: (policy: BlobPolicy, store: any BlobStore)?, pushes: PushBook, head: Position,
-    time: Timestamp
+    realms: RealmTable, hub: Hub, blobs: (policy: BlobPolicy, store: any BlobStore)?, pushes: PushBook,
+    guests: GuestBook, head: Position, time: Timestamp
   ) {
+    self.guests = guests
     self.realms = realms
     self.hub = hub
     self.blobs = blobs
@@ -148,6 +150,7 @@ struct Judge {
   }
 
   private mutating func decide(_ post: Post, _ writer: any StoreWriter) throws {
+    try checkGuest(post, writer)
     switch post.intent {
     case .message(let draft): try message(post, draft, writer)
     case .marker(let draft): try marker(post, draft, writer)

@@ -6,6 +6,7 @@ extension Judge {
 
   mutating func create(_ post: Post, _ draft: RoomDraft, _ writer: any StoreWriter) throws {
     let author = post.author
+    try require(.rooms, of: author)
     if let externalID = draft.externalID {
       guard !externalID.isEmpty, externalID.utf8.count <= Limits.externalIDBytesMax else {
         throw Problem(

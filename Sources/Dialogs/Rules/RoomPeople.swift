@@ -504,6 +504,7 @@ extension Judge {
     if was?.affiliation == .outcast { throw Problem.roomBanned }
     if was?.affiliation.isMember != true, state.room.settings.isMembersOnly { throw Problem.roomCannotRegister }
     if was?.affiliation.isMember != true {
+      try require(.memberships, of: post.author)
       // Members read along: who does not know the password is none.
       if state.room.settings.password != nil, rooms.occupants(of: state.room.id)?.key(of: post.author.id) == nil {
         throw Problem.roomPassword

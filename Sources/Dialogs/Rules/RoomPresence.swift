@@ -193,6 +193,7 @@ extension Judge {
       let realm = realms.realm(post.author.realm), address.hasDomain(realm.rooms),
       local.utf8.count <= Limits.roomNameBytesMax
     else { throw Problem.roomUnknown }
+    try require(.rooms, of: post.author)
     let (nick, _) = try Self.nick(entering.nick)
     if let lease = rooms.leases[address], lease.session.id != entering.session.id { throw Problem.roomLocked }
     if rooms.leases[address] == nil,

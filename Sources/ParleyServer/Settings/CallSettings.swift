@@ -37,7 +37,7 @@ extension SettingsReader {
     return contacts
   }
 
-  private mutating func list(_ key: Key) -> [String] {
+  mutating func list(_ key: Key) -> [String] {
     text(key).split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }
   }
 

@@ -101,6 +101,17 @@ extension Key {
   static let invitations = Key(
     "invitations", .flag, "false", .restart,
     "Whether every user may invite others to an account here (XEP-0401); admins always may.")
+  static let guestDomains = Key(
+    "guests.domains", .list, nil, .restart,
+    "Served domains on which guests may log in without an account (SASL ANONYMOUS).")
+  static let guestsMax = Key("guests.max", .count, "1000", .restart, "Guests at a time.")
+  static let guestsPerAddress = Key(
+    "guests.address_max", .count, "20", .restart, "Guests at a time from one address.")
+  static let guestSeconds = Key(
+    "guests.seconds", .seconds, "60", .restart, "How long a guest without a session is kept.")
+  static let guestRights = Key(
+    "guests.may", .list, nil, .restart,
+    "What guests may do besides being in open rooms: messages, rooms, memberships, uploads, calls.")
   static let admins = Key(
     "admins", .users, nil, .restart,
     "Users who may look after the server with their XMPP client (XEP-0133): addresses with commas between, or a list.")
@@ -143,8 +154,9 @@ extension Key {
     [
       domain, domains, data, xmppHost, xmppPort, xmppTLSPort, xmppPlaintext, httpHost, httpPort, httpURL,
       httpAddresses, httpsHost, httpsPort, tlsCertificate, tlsKey, roomsDomain, uploadsDomain, uploadsBytes,
-      uploadsUserBytes, uploadsUserDayBytes, uploadsDays, uploadsEndWithMessages, registration, invitations, admins,
-      resumeSeconds, pushContent, pushResumeSeconds, components, componentHost, componentPort, turnServers, turnSecret,
+      uploadsUserBytes, uploadsUserDayBytes, uploadsDays, uploadsEndWithMessages, registration, invitations,
+      guestDomains, guestsMax, guestsPerAddress, guestSeconds, guestRights, admins, resumeSeconds, pushContent,
+      pushResumeSeconds, components, componentHost, componentPort, turnServers, turnSecret,
       turnSeconds,
     ] + contacts + [adminSocket, logLevel, threads]
 

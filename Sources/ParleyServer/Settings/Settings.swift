@@ -76,6 +76,8 @@ public struct Settings: Hashable, Sendable {
   public let allowsRegistration: Bool
   /// Whether every user may invite others.
   public let allowsInvitations: Bool
+  /// Who may come without an account.
+  public let guests: GuestPolicy
   /// Who may look after the whole server in band.
   public let admins: Set<BareJID>
   /// How long a lost XMPP session may be resumed.
@@ -200,6 +202,7 @@ struct SettingsReader {
       uploads: uploads(),
       allowsRegistration: flag(.registration),
       allowsInvitations: flag(.invitations),
+      guests: guests(among: domains),
       admins: addresses(.admins, among: domains),
       resumeWindow: .seconds(number(.resumeSeconds, 0...ServerLimits.resumeSecondsMax, "seconds")),
       components: components, component: component,

@@ -14,6 +14,7 @@
 //   storing           that was given out to be stored
 //   token             a client's token was given out to be verified (XEP-0484)
 //   bearer            an access token was given out to be verified (RFC 7628)
+//   guest             a guest was asked for (RFC 4505)
 //   refused           the access token was not good, and why went out; the client's empty word is awaited
 //   finished          success: nothing is accepted any more
 //
@@ -38,6 +39,8 @@ public enum SASLMechanism: Sendable, Hashable {
   case plain
   /// RFC 7628.
   case oauthBearer
+  /// RFC 4505, on domains that take guests (XEP-0175).
+  case anonymous
 
   /// The registered name.
   public var name: StaticString {
@@ -46,6 +49,7 @@ public enum SASLMechanism: Sendable, Hashable {
     case .boundSCRAM(let mechanism): mechanism.boundName
     case .plain: "PLAIN"
     case .oauthBearer: "OAUTHBEARER"
+    case .anonymous: "ANONYMOUS"
     }
   }
 
@@ -53,19 +57,19 @@ public enum SASLMechanism: Sendable, Hashable {
   public var isBound: Bool {
     switch self {
     case .boundSCRAM: true
-    case .scram, .plain, .oauthBearer: false
+    case .scram, .plain, .oauthBearer, .anonymous: false
     }
   }
 
   /// All that are known, strongest first: the order of the offer.
   public static let all: [SASLMechanism] =
     SCRAMMechanism.allCases.map(SASLMechanism.boundSCRAM) + SCRAMMechanism.allCases.map(SASLMechanism.scram)
-    + [.plain, .oauthBearer]
+    + [.plain, .oauthBearer, .anonymous]
 
   /// Whether what the client sends is all that whoever reads it needs to be the client.
   var isReadable: Bool {
     switch self {
-    case .scram, .boundSCRAM: false
+    case .scram, .boundSCRAM, .anonymous: false
     case .plain, .oauthBearer: true
     }
   }
@@ -110,6 +114,7 @@ public struct AuthenticationPolicy: Sendable, Equatable {
     let isBindable = profile == .extensible && conditions.isSuperset(of: [.secured, .bindable])
     var mechanisms = isBindable ? mechanisms : mechanisms.filter { !$0.isBound }
     if profile == .core || !offersBearer { mechanisms.removeAll { $0 == .oauthBearer } }
+    if !conditions.contains(.guests) { mechanisms.removeAll { $0 == .anonymous } }
     guard !conditions.contains(.secured) else { return mechanisms }
     guard allowsUnsecured else { return [] }
     return mechanisms.filter { !$0.isReadable || allowsUnsecuredPlain }
@@ -199,6 +204,14 @@ public enum BearerAnswer: Sendable, Equatable {
   case unavailable
 }
 
+/// The answer to `needGuest`.
+public enum GuestAnswer: Sendable, Equatable {
+  /// Who they are: a prepared name.
+  case made(username: String)
+  /// There are too many, or none can be made now; why, for people.
+  case refused(String)
+}
+
 /// What a failure says about the account.
 public enum AuthenticationFault: Sendable, Equatable {
   /// The attempt failed before a password was at stake.
@@ -234,6 +247,8 @@ public enum AuthenticationOutput: Sendable, Equatable {
   indirect case verifyToken(TokenProof, attempt: Int)
   /// Look for an access token, and answer with `bearerVerified`.
   case verifyBearer(Password, attempt: Int)
+  /// Make a guest, and answer with `guestMade`.
+  case needGuest(attempt: Int)
   /// Send `<success/>` with these bytes; the stream restarts (RFC 6120 6.4.6). Nil means no additional data.
   case success(BareJID, [UInt8]?)
   /// Send `<failure/>`; the client may try again.
@@ -246,6 +261,7 @@ public struct AuthenticationMachine: Sendable {
   private let policy: AuthenticationPolicy
   private let domain: String
   private let isSecured: Bool
+  private let takesGuests: Bool
   /// Who the client says it is in its stream header.
   private let claimed: String?
   /// Of the connection: what the client may bind a login to.
@@ -267,7 +283,8 @@ public struct AuthenticationMachine: Sendable {
   public var isExclusive: Bool {
     switch state {
     case .idle, .finished: false
-    case .initial, .credentials, .proof, .password, .upgrades, .task, .salted, .storing, .token, .bearer, .refused:
+    case .initial, .credentials, .proof, .password, .upgrades, .task, .salted, .storing, .token, .bearer, .guest,
+      .refused:
       profile == .extensible
     }
   }
@@ -284,6 +301,7 @@ public struct AuthenticationMachine: Sendable {
     case storing(Proved)
     case token(username: String)
     case bearer(authzid: String?)
+    case guest
     case refused
     case finished
   }
@@ -309,12 +327,14 @@ public struct AuthenticationMachine: Sendable {
   /// - Parameters:
   ///   - domain: the realm's domain: the authenticated address is `username@domain`.
   ///   - isSecured: whether the stream runs over TLS.
+  ///   - takesGuests: whether nobody in particular may log in.
   ///   - claimed: the `from` of the stream header, as it was sent.
   ///   - channelBindings: what TLS gives to bind a login to.
   public init(
-    policy: AuthenticationPolicy, domain: String, isSecured: Bool, claimed: String? = nil,
+    policy: AuthenticationPolicy, domain: String, isSecured: Bool, takesGuests: Bool = false, claimed: String? = nil,
     channelBindings: [ChannelBinding] = []
   ) {
+    self.takesGuests = takesGuests
     self.policy = policy
     self.domain = domain
     self.isSecured = isSecured
@@ -427,6 +447,15 @@ public struct AuthenticationMachine: Sendable {
     }
   }
 
+  /// The guest asked for by `needGuest`.
+  public mutating func guestMade(_ answer: GuestAnswer, attempt: Int) -> AuthenticationOutput {
+    guard case .guest = state, attempt == self.attempt else { return .nothing }
+    switch answer {
+    case .made(let username): return succeed(username, authzid: nil, standing: .active, data: nil)
+    case .refused(let text): return fail(.temporaryAuthFailure, text, fault: .server)
+    }
+  }
+
   /// The upgrades asked for by `needUpgrades` that the user needs.
   public mutating func upgradesFound(_ upgrades: [SCRAMUpgrade], attempt: Int) -> AuthenticationOutput {
     guard case .upgrades(var proved) = state, attempt == self.attempt else { return .nothing }
@@ -453,7 +482,7 @@ public struct AuthenticationMachine: Sendable {
   private var offered: [SASLMechanism] { policy.offer(profile, in: conditions) }
 
   private var conditions: StreamConditions {
-    isSecured ? StreamConditions(bindings: channelBindings) : []
+    (isSecured ? StreamConditions(bindings: channelBindings) : []).union(takesGuests ? .guests : [])
   }
 
   private mutating func begin(_ name: String, _ initial: [UInt8]??) -> AuthenticationOutput {
@@ -469,6 +498,8 @@ public struct AuthenticationMachine: Sendable {
     }
     guard let initial else { return fail(.incorrectEncoding) }
     guard let message = initial else {
+      // XEP-0175 2: no trace data is better than some, and is asked for by nobody.
+      if mechanism == .anonymous { return advance(mechanism, []) }
       state = .initial(mechanism)
       return .challenge([])
     }
@@ -523,7 +554,7 @@ public struct AuthenticationMachine: Sendable {
       return finish(exchange, message, username: username, authzid: authzid, outcome: outcome)
     // What it says makes no difference (RFC 7628 3.2.3).
     case .refused: return fail(.notAuthorized)
-    case .idle, .credentials, .password, .upgrades, .task, .salted, .storing, .token, .bearer, .finished:
+    case .idle, .credentials, .password, .upgrades, .task, .salted, .storing, .token, .bearer, .guest, .finished:
       return fail(.malformedRequest, "a response nobody asked for")
     }
   }
@@ -563,6 +594,13 @@ public struct AuthenticationMachine: Sendable {
       }
       state = .bearer(authzid: bearer.authzid)
       return .verifyBearer(Password(token), attempt: attempt)
+    case .anonymous:
+      // RFC 4505 2: an address or a token of up to 255 characters, which is used for nothing here.
+      guard let trace = String(validating: message, as: UTF8.self), trace.unicodeScalars.count <= 255 else {
+        return fail(.malformedRequest, "no trace information of ANONYMOUS")
+      }
+      state = .guest
+      return .needGuest(attempt: attempt)
     }
   }
 

@@ -17,6 +17,8 @@ public struct StreamConditions: OptionSet, Sendable, Hashable {
   public static let exporting = StreamConditions(rawValue: 16)
   /// Bindable by `tls-server-end-point`.
   public static let certified = StreamConditions(rawValue: 32)
+  /// It is for a domain that takes guests.
+  public static let guests = StreamConditions(rawValue: 64)
 }
 
 /// A stream feature as a value (RFC 6120 4.3.2): what is advertised, and when. The offer of a stream is the table of features,
@@ -108,16 +110,22 @@ extension StreamFeature {
     _ policy: AuthenticationPolicy, _ profile: SASLProfile, _ element: ([SASLMechanism], _ isSecured: Bool) -> Element
   ) -> [StreamFeature] {
     func offer(_ conditions: StreamConditions) -> [SASLMechanism] { policy.offer(profile, in: conditions) }
-    let (bindable, secured, unsecured) = (offer([.secured, .bindable]), offer(.secured), offer([]))
-    let all =
-      bindable == secured
-      ? [StreamFeature(element(secured, true), needs: .secured, forbids: .authenticated)]
-      : [
-        StreamFeature(element(bindable, true), needs: [.secured, .bindable], forbids: .authenticated),
-        StreamFeature(element(secured, true), needs: .secured, forbids: [.bindable, .authenticated]),
-      ]
-    return (secured.isEmpty ? [] : all)
-      + (unsecured.isEmpty ? [] : [StreamFeature(element(unsecured, false), forbids: [.secured, .authenticated])])
+    // One offer for each combination that makes a difference.
+    var cases: [(needs: StreamConditions, forbids: StreamConditions)] = [
+      (.secured, .authenticated), ([], [.secured, .authenticated]),
+    ]
+    for condition in [StreamConditions.bindable, .guests] {
+      cases = cases.flatMap { needs, forbids -> [(needs: StreamConditions, forbids: StreamConditions)] in
+        let further = needs.union(condition)
+        return offer(further) == offer(needs)
+          ? [(needs, forbids)] : [(further, forbids), (needs, forbids.union(condition))]
+      }
+    }
+    return cases.compactMap { needs, forbids in
+      let mechanisms = offer(needs)
+      guard !mechanisms.isEmpty else { return nil }
+      return StreamFeature(element(mechanisms, needs.contains(.secured)), needs: needs, forbids: forbids)
+    }
   }
 
   /// The types of channel binding (XEP-0440 3), beside mechanisms that use them.

@@ -46,12 +46,16 @@ public struct StreamPolicy: Sendable {
   public var language: String
   /// Whether registration requests (XEP-0077, XEP-0445) are let through before authentication.
   public var allowsRegistration: Bool
+  /// The domains that take guests (XEP-0175).
+  public var guestDomains: Set<String>
 
   /// - Parameter features: besides STARTTLS, the mechanisms, resource binding and the session request.
   public init(
     domains: Set<String>, defaultDomain: String? = nil, tls: TLS = .required, authentication: AuthenticationPolicy,
-    features: [StreamFeature] = [.streamManagement], language: String = "en", allowsRegistration: Bool = false
+    features: [StreamFeature] = [.streamManagement], language: String = "en", allowsRegistration: Bool = false,
+    guestDomains: Set<String> = []
   ) {
+    self.guestDomains = guestDomains
     self.domains = domains
     self.defaultDomain = defaultDomain
     self.tls = tls
@@ -97,6 +101,8 @@ public enum StreamOutput: Sendable, Equatable {
   indirect case verifyToken(TokenProof, attempt: Int)
   /// Answer with `bearerVerified`.
   case verifyBearer(Password, attempt: Int)
+  /// Answer with `guestMade`.
+  case needGuest(attempt: Int)
   /// Send `<success/>` and start a new reader: the stream restarts (RFC 6120 6.4.6).
   case authenticated(BareJID, [UInt8]?)
   /// Authenticated by the extensible profile: the stream goes on as it is, with the bounds of an authenticated one. Do what the
@@ -254,8 +260,11 @@ public struct StreamMachine: Sendable {
     } else {
       phase = .negotiating
       // A restart after TLS forgets what was said before it (RFC 6120 5.4.3.3).
+      let takesGuests = policy.guestDomains.contains(asked)
+      if takesGuests { conditions.insert(.guests) } else { conditions.remove(.guests) }
       authentication = AuthenticationMachine(
         policy: policy.authentication, domain: asked, isSecured: conditions.contains(.secured),
+        takesGuests: takesGuests,
         claimed: header.from, channelBindings: channelBindings)
     }
     return .open(response, offered)
@@ -362,6 +371,13 @@ public struct StreamMachine: Sendable {
   /// The answer to `verifyBearer`; see `AuthenticationMachine.bearerVerified`.
   public mutating func bearerVerified(_ answer: BearerAnswer, attempt: Int) -> StreamOutput {
     guard phase == .negotiating, let output = authentication?.bearerVerified(answer, attempt: attempt)
+    else { return .nothing }
+    return authenticate(output)
+  }
+
+  /// The answer to `needGuest`; see `AuthenticationMachine.guestMade`.
+  public mutating func guestMade(_ answer: GuestAnswer, attempt: Int) -> StreamOutput {
+    guard phase == .negotiating, let output = authentication?.guestMade(answer, attempt: attempt)
     else { return .nothing }
     return authenticate(output)
   }
@@ -516,6 +532,7 @@ public struct StreamMachine: Sendable {
       return .storeUpgrade(upgrade, salted, username: username, attempt: attempt)
     case .verifyToken(let proof, let attempt): return .verifyToken(proof, attempt: attempt)
     case .verifyBearer(let token, let attempt): return .verifyBearer(token, attempt: attempt)
+    case .needGuest(let attempt): return .needGuest(attempt: attempt)
     case .success(let user, let data):
       let request = authentication?.request
       password = authentication?.password ?? 0

@@ -25,6 +25,7 @@ struct Disco: Feature {
     }
     table.iq(.get, .discoInfo, to: [.account]) { (turn, query) throws(StanzaError) in
       if let node = query["node"] { return PEP.info(turn, node) }
+      if turn.parley.isGuest(turn.party.id) { return Self.replyOfGuest(turn) }
       try Self.reply(turn, query, .account)
     }
     table.iq(.get, .discoInfo, to: [.session]) { (turn, query) throws(StanzaError) in
@@ -56,12 +57,21 @@ struct Disco: Feature {
     if let node = query["node"] { return PEP.info(turn, node) }
     let (viewer, jid) = (turn.party, turn.jid)
     turn.fetch {
-      try PresenceAccess.to(address, for: viewer, at: jid, $0)
-    } reply: { (access) throws(StanzaError) in
+      (try PresenceAccess.to(address, for: viewer, at: jid, $0), try $0.user(address))
+    } reply: { (access, user) throws(StanzaError) in
+      if let user, user.isGuest, user.state == .active { return replyOfGuest(turn) }
       // 8: unknown and unshared accounts look alike.
       guard case .granted = access else { throw StanzaError(.serviceUnavailable) }
       try reply(turn, query, .account)
     }
+  }
+
+  /// XEP-0175 4: whoever knows a guest's address may know that it is one.
+  private static func replyOfGuest(_ turn: Turn) {
+    let capabilities = Capabilities(
+      identities: [.init(category: "account", type: "anonymous")],
+      features: ["\(NS.discoInfo)", "\(NS.discoItems)"])
+    turn.reply { write(capabilities, node: nil, into: &$0) }
   }
 
   static func write(_ capabilities: Capabilities, node: String?, into writer: inout ElementWriter) {

@@ -58,9 +58,7 @@ struct ExternalServiceDiscovery: Feature {
     writer.attribute("host", found.host)
     writer.attribute("port", found.port)
     writer.attribute("transport", found.transport.rawValue)
-    if let credentials = turn.parley.services.credentials(
-      for: turn.party, at: found, now: turn.parley.clock.now)
-    {
+    if let credentials = turn.parley.credentials(for: turn.party, at: found) {
       if isWhole { writer.attribute("restricted", "true" as StaticString) }
       writer.attribute("expires", XMPP.Timestamp(milliseconds: credentials.expires.milliseconds).description)
       writer.attribute("username", credentials.username)

@@ -25,6 +25,7 @@ extension StanzaError {
     case Problem.occupantUnknown.code: self.init(.itemNotFound, problem.text)  // 7.5
     case Problem.noWhispers.code: self.init(.notAcceptable, problem.text)  // 7.5
     case Problem.unreachable.code: self.init(.itemNotFound, problem.text)
+    case Problem.guestLimited.code: self.init(.notAllowed, problem.text)  // 7.2: room creation is restricted
     default: self.init(problem)
     }
   }

@@ -1,0 +1,194 @@
+import Addresses
+import Synchronization
+
+/// Who may come without an account, how many, and what they may do (docs/decisions/0014-guests.md). Everybody may be in open
+/// rooms; the rest is a right.
+public struct GuestPolicy: Hashable, Sendable {
+  public enum Right: String, Sendable, CaseIterable {
+    /// To write to users who have not written first, and to invite them.
+    case messages
+    /// To make rooms.
+    case rooms
+    /// To become a member of an open room.
+    case memberships
+    /// To upload files.
+    case uploads
+    /// To get credentials for TURN servers.
+    case calls
+  }
+
+  /// The domains that take guests.
+  public var domains: Set<String>
+  /// At a time, in all; the next is refused.
+  public var guestsMax: Int
+  /// Of those from one network (`LoginAttempt.network`).
+  public var perNetworkMax: Int
+  /// How long a guest without a session is kept.
+  public var grace: Duration
+  public var rights: Set<Right>
+
+  public init(
+    domains: Set<String>, guestsMax: Int = 1_000, perNetworkMax: Int = 20, grace: Duration = .seconds(60),
+    rights: Set<Right> = []
+  ) {
+    self.domains = domains
+    self.guestsMax = guestsMax
+    self.perNetworkMax = perNetworkMax
+    self.grace = grace
+    self.rights = rights
+  }
+
+  public static let none = GuestPolicy(domains: [])
+}
+
+/// The guests who are there. All of them: those of a process before are removed before anybody is let in.
+final class GuestBook: Sendable {
+  private struct Guest {
+    let network: String
+    /// When they were last seen to have no session; meaningless while they have one.
+    var idleSince: Timestamp
+  }
+  private struct State {
+    var guests: [UserID: Guest] = [:]
+    /// Places that are taken, over all and by network: also by those whom the store does not have yet.
+    var places = 0
+    var perNetwork: [String: Int] = [:]
+  }
+  let policy: GuestPolicy
+  private let state = Mutex(State())
+
+  init(_ policy: GuestPolicy) { self.policy = policy }
+
+  func contains(_ user: UserID) -> Bool {
+    !policy.domains.isEmpty && state.withLock { $0.guests[user] != nil }
+  }
+
+  /// Whether this user may do what guests need a right for.
+  func may(_ right: GuestPolicy.Right, _ user: UserID) -> Bool {
+    policy.rights.contains(right) || !contains(user)
+  }
+
+  /// Takes a place for somebody who is about to come.
+  ///
+  /// - Throws: `.overloaded`.
+  func reserve(from network: String) throws(Problem) {
+    let isFree = state.withLock { state in
+      guard state.places < policy.guestsMax, state.perNetwork[network, default: 0] < policy.perNetworkMax else {
+        return false
+      }
+      state.places += 1
+      state.perNetwork[network, default: 0] += 1
+      return true
+    }
+    if !isFree {
+      throw Problem(
+        .overloaded, "too-many-guests", "There are too many guests, here or from your address. Try again later.",
+        retryAfter: 60)
+    }
+  }
+
+  /// Gives it back: they did not come.
+  func release(_ network: String) { state.withLock { Self.release(network, &$0) } }
+
+  private static func release(_ network: String, _ state: inout State) {
+    state.places -= 1
+    let left = state.perNetwork[network, default: 1] - 1
+    state.perNetwork[network] = left > 0 ? left : nil
+  }
+
+  func add(_ user: UserID, from network: String, now: Timestamp) {
+    state.withLock { $0.guests[user] = Guest(network: network, idleSince: now) }
+  }
+
+  func remove(_ user: UserID) {
+    state.withLock { state in
+      if let guest = state.guests.removeValue(forKey: user) { Self.release(guest.network, &state) }
+    }
+  }
+
+  /// Those whose time is up.
+  func overdue(now: Timestamp, isHere: (UserID) -> Bool) -> [UserID] {
+    let here = Set(state.withLock { Array($0.guests.keys) }.filter(isHere))
+    return state.withLock { state in
+      for user in here { state.guests[user]?.idleSince = now }
+      return state.guests.filter { !here.contains($0.key) && $0.value.idleSince + policy.grace <= now }.map(\.key)
+    }
+  }
+}
+
+extension Parley {
+  public func takesGuests(domain: String) -> Bool { guests.policy.domains.contains(domain) }
+
+  public func isGuest(_ user: UserID) -> Bool { guests.contains(user) }
+
+  /// A new guest under a name that nobody had. They go when they have had no session for `GuestPolicy.grace`, also where
+  /// none ever comes.
+  ///
+  /// - Parameter network: what per-address bounds count. They are the guests' own: logins with a password do not feel them.
+  /// - Throws: `.forbidden` where no guests are taken; `.overloaded`, `.tooFast` at a bound.
+  public func makeGuest(in domain: String, from network: String) async throws(Problem) -> User {
+    guard takesGuests(domain: domain), let realm = realm(domain: domain) else {
+      throw Problem(.forbidden, "guests-off", "\(domain) takes no guests.")
+    }
+    try guests.reserve(from: network)
+    do throws(Problem) {
+      try pace(.guest(network: network))
+      let now = clock.now
+      let user = try await work { writer in
+        try writer.insertGuest(try BareJID(local: Self.guestName(), domain: realm.domain), in: realm.id, createdAt: now)
+      }
+      guests.add(user.id, from: network, now: now)
+      return user
+    } catch {
+      guests.release(network)
+      throw error
+    }
+  }
+
+  /// A random UUID (XEP-0175 2).
+  private static func guestName() -> String {
+    var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+    bytes[6] = bytes[6] & 0x0f | 0x40
+    bytes[8] = bytes[8] & 0x3f | 0x80
+    var text = ""
+    for (index, byte) in bytes.enumerated() {
+      if [4, 6, 8, 10].contains(index) { text += "-" }
+      text += String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+    }
+    return text
+  }
+
+  /// Removes the guests whose time is up, and returns how many. What they wrote in rooms stays, under their nicks.
+  @discardableResult
+  public func sweepGuests() async throws(Problem) -> Int {
+    let gone = guests.overdue(now: clock.now) { !hub.attendances(of: $0).isEmpty }
+    for user in gone { try await remove(guest: user) }
+    return gone.count
+  }
+
+  /// Removes the guests whom a process before has left, and returns how many: before anybody is let in.
+  @discardableResult
+  public func removeGuests() async throws(Problem) -> Int {
+    let left = try await read { try $0.guests() }
+    for user in left { try await remove(guest: user) }
+    return left.count
+  }
+
+  private func remove(guest user: UserID) async throws(Problem) {
+    do throws(Problem) {
+      try await setState(of: user, .deleted)
+    } catch  where error.kind == .missing {
+      // They went by themselves.
+    }
+    guests.remove(user)
+  }
+
+  /// What `user` needs for a service; nil where it wants nothing, or they get nothing.
+  public func credentials(for user: Party, at service: ExternalService) -> ExternalService.Credentials? {
+    guests.may(.calls, user.id) ? services.credentials(for: user, at: service, now: clock.now) : nil
+  }
+}
+
+extension Problem {
+  public static let guestLimited = Problem(.forbidden, "guest-limited", "Guests may not do this here.")
+}

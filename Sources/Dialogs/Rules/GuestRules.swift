@@ -1,0 +1,38 @@
+import Addresses
+
+/// What guests may ask for. What needs a right beside it is asked where it is done (`require`).
+extension Judge {
+  mutating func checkGuest(_ post: Post, _ writer: any StoreWriter) throws {
+    guard guests.contains(post.author.id) else { return }
+    switch post.intent {
+    case .attend, .confirm, .leave, .marker, .unblock, .blob, .signal(_, .subscribers), .work: return
+    // Whoever has no account reports nobody.
+    case .block(_, let reports): if reports.isEmpty { return }
+    case .room(.invite): return try require(.messages, of: post.author)
+    case .room: return
+    case .message(let draft): return try checkGuest(post.author, writesTo: draft.to, writer)
+    case .openDialog(let address), .signal(_, .user(let address, _)):
+      return try checkGuest(post.author, writesTo: address, writer)
+    // What outlives a visit, and what concerns others who did not ask for it.
+    case .contact, .removeContact, .subscription, .befriend, .link, .redeem, .profile, .node, .visit,
+      .archivePreferences,
+      .keep, .push:
+      break
+    }
+    throw Problem.guestLimited
+  }
+
+  /// A guest begins no dialog: where there is one, the other did.
+  private mutating func checkGuest(
+    _ author: Party, writesTo address: BareJID, _ writer: any StoreWriter
+  ) throws {
+    if address == author.address || guests.may(.messages, author.id) { return }
+    guard let peer = try user(address, writer)?.party.id,
+      try writer.dialog(between: min(peer, author.id), and: max(peer, author.id)) != nil
+    else { throw Problem.guestLimited }
+  }
+
+  func require(_ right: GuestPolicy.Right, of author: Party) throws {
+    if !guests.may(right, author.id) { throw Problem.guestLimited }
+  }
+}

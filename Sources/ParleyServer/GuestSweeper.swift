@@ -1,0 +1,23 @@
+import Dialogs
+import Logging
+import ServiceLifecycle
+
+/// Removes guests who have gone.
+struct GuestSweeper: Service {
+  let parley: Parley
+  let logger: Logger
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown {
+      // Ends with the task.
+      while (try? await Task.sleep(for: ServerLimits.guestSweepInterval)) != nil {
+        do throws(Problem) {
+          let count = try await parley.sweepGuests()
+          if count > 0 { logger.debug("guests removed", metadata: ["count": "\(count)"]) }
+        } catch {
+          logger.error("guests could not be removed", metadata: ["reason": "\(error.text)"])
+        }
+      }
+    }
+  }
+}

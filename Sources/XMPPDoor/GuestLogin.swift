@@ -1,0 +1,23 @@
+import Dialogs
+import XMPP
+
+/// SASL ANONYMOUS (XEP-0175): what it makes is a user as any other, for as long as the session lasts.
+extension XMPPConnection {
+  func makeGuest(_ attempt: Int) {
+    guard let domain = machine.domain else { return closeConnection() }
+    let (parley, peer) = (house.parley, peer)
+    later { () throws(Problem) in
+      try await parley.makeGuest(in: domain, from: peer)
+    } then: { (connection, result: Result<User, Problem>) in
+      let answer: GuestAnswer
+      switch result {
+      case .success(let user):
+        connection.known = Party(id: user.id, realm: user.realm, address: user.address)
+        connection.access = nil
+        answer = .made(username: user.name)
+      case .failure(let problem): answer = .refused(problem.text)
+      }
+      connection.perform(connection.machine.guestMade(answer, attempt: attempt))
+    }
+  }
+}
