@@ -124,6 +124,16 @@ public final class Parley: Sendable {
     remoteDomains.contains(domain) ? realmTable.realm(domain: domain) : nil
   }
 
+  /// What components are granted from now on, by domain; of those not named nothing.
+  public func grant(_ privileges: [String: Privileges]) {
+    var byRealm: [RealmID: Privileges] = [:]
+    for (domain, granted) in privileges {
+      if let realm = remote(domain: domain) { byRealm[realm.id] = granted }
+    }
+    hub.privileges.set(byRealm, home: home(of:))
+  }
+  public var privileges: PrivilegeBook { hub.privileges }
+
   /// The local realm whose users a remote one reaches.
   public func home(of remote: RealmID) -> RealmID { realmTable.home(of: remote) }
 

@@ -28,6 +28,7 @@ struct Core: Sendable {
         invitations: settings.allowsInvitations, guests: settings.guests, blobs: blobs, threads: settings.threads,
         tokenSecret: secret,
         services: settings.services, logger: logger)
+      parley.grant(settings.privileges)
       return Core(folder: folder, store: store, parley: parley)
     } catch let refusal as Refusal {
       throw refusal

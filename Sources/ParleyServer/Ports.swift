@@ -36,7 +36,10 @@ struct XMPPService: Service {
       uploads: parley.blobs?.policy.links.isSecure == true
         ? Dictionary(uniqueKeysWithValues: settings.domains.map { ($0.name, $0.uploads) }) : [:],
       contacts: settings.contacts,
-      components: Dictionary(settings.components.map { ($0.name, $0.secret) }, uniquingKeysWith: { first, _ in first }),
+      components: Dictionary(
+        settings.components.map {
+          ($0.name, House.Options.Component(secret: $0.secret, home: $0.home, delegated: $0.delegated))
+        }, uniquingKeysWith: { first, _ in first }),
       pushContent: settings.pushContent,
       pushResumptionSeconds: UInt32(clamping: settings.pushResumeWindow.components.seconds))
     // XEP-0368 5: ALPN.
@@ -55,6 +58,12 @@ struct XMPPService: Service {
       domains: settings.domains.map(\.name), addresses: settings.addresses,
       directTLSPort: settings.xmppTLS.isOn ? settings.xmppTLS.port : nil, base: { settings.publicURL(of: $0) })
     return listener.site(hostMeta)
+  }
+
+  /// Components hear what they may do from now on.
+  func reload(_ settings: Settings) {
+    parley.grant(settings.privileges)
+    listener.privilegesChanged()
   }
 
   func run() async throws {

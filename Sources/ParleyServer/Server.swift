@@ -47,7 +47,8 @@ public enum Server {
       settings: settings, parley: core.parley, loops: loops, readiness: readiness, logger: logger)
     let greeter = Greeter(
       settings: settings, core: core, demo: demo, readiness: readiness, logger: logger, greet: greet)
-    let reload = ReloadService(settings: settings, certificates: certificates, log: log, logger: logger, reread: reread)
+    let reload = ReloadService(
+      settings: settings, certificates: certificates, xmpp: xmpp, log: log, logger: logger, reread: reread)
     readiness.expect(1 + http.count + 1)
 
     // Shut down from the last to the first.

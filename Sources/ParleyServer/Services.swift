@@ -122,6 +122,7 @@ struct Greeter: Service {
 struct ReloadService: Service {
   let settings: Settings
   let certificates: Certificates
+  let xmpp: XMPPService
   let log: ServerLog
   let logger: Logger
   let reread: @Sendable () throws -> Settings
@@ -145,10 +146,13 @@ struct ReloadService: Service {
       let now = try reread()
       log.level = now.logLevel
       try certificates.reload(now)
-      for (old, new) in zip(settings.effective, now.effective)
-      where old.value != new.value && Key.named(old.key)?.change == .restart {
-        logger.warning("a changed key needs a restart", metadata: ["key": "\(old.key)"])
+      xmpp.reload(now)
+      var changed = zip(settings.effective, now.effective)
+        .filter { $0.value != $1.value && Key.named($0.key)?.change == .restart }.map(\.0.key)
+      if settings.components.map(\.fixed) != now.components.map(\.fixed), !changed.contains(Key.components.name) {
+        changed.append(Key.components.name)
       }
+      for key in changed { logger.warning("a changed key needs a restart", metadata: ["key": "\(key)"]) }
       logger.notice("reloaded", metadata: ["log.level": "\(now.logLevel)"])
     } catch let refusal as Refusal {
       for line in refusal.lines { logger.error("not reloaded: \(line)") }

@@ -54,6 +54,14 @@ enum DoorLimits {
   /// Connections that may be components, of the whole server: each component once, and some that are wrong. Above it the
   /// newest are closed.
   static let componentConnectionsMax = 64
+  /// Users whose presence a component is told at one go when it comes (XEP-0356 7); others have their turn in between.
+  static let presencesShownAtOnce = 256
+  /// How long a component has to answer what it was passed on (XEP-0355); then whoever asked is told `service-unavailable`.
+  /// Clients wait about as long.
+  static let delegationAnswer: Duration = .seconds(30)
+  /// Questions of the server to components and push services that wait, of the whole server; further ones are as if nobody
+  /// had answered. Each costs a kilobyte; a busy server asks some hundred a second.
+  static let questionsWaitingMax = 10_000
 
   // The archive (XEP-0313).
   /// Results of one page where the client names no number; the most it can ask

@@ -71,6 +71,9 @@ struct FeatureTable: Sendable {
     let target: Target
   }
   private var iqs: [IQKey: (name: Name, handler: IQHandler)] = [:]
+  /// The feature that registers just now, and which one has registered what: the payloads it answers, and what it says.
+  var registrant = 0
+  private var answering: [String: Set<Int>] = [:]
   private var readers: [UInt64: (name: Name, read: ChildReader)] = [:]
   private var elements: [UInt64: (name: Name, hook: SessionHook)] = [:]
   private var inlines: [UInt64: (name: Name, hook: SessionHook)] = [:]
@@ -78,10 +81,10 @@ struct FeatureTable: Sendable {
   private(set) var bound: [SessionHook] = []
   private(set) var ended: [SessionHook] = []
   /// disco#info features by target, in the order of registration.
-  private(set) var advertised: [Target: [String]] = [:]
-  private(set) var identities: [Target: [Identity]] = [:]
+  private var features: [Target: [(feature: String, of: Int)]] = [:]
+  private var identities: [Target: [(identity: Identity, of: Int)]] = [:]
   /// Extended information (XEP-0128) in disco#info.
-  private(set) var forms: [Target: [DataForm]] = [:]
+  private var forms: [Target: [(form: DataForm, of: Int)]] = [:]
 
   struct Identity: Sendable, Hashable {
     let category: String
@@ -93,17 +96,22 @@ struct FeatureTable: Sendable {
 
   /// A feature string in disco#info of these targets (XEP-0030 3).
   mutating func advertise(_ features: String..., on targets: [Target] = [.server, .account]) {
-    for target in targets { advertised[target, default: []] += features }
+    for target in targets { self.features[target, default: []] += features.map { ($0, registrant) } }
   }
 
-  mutating func identify(_ identity: Identity, on target: Target) { identities[target, default: []].append(identity) }
+  mutating func identify(_ identity: Identity, on target: Target) {
+    identities[target, default: []].append((identity, registrant))
+  }
 
-  mutating func describe(_ form: DataForm, on target: Target) { forms[target, default: []].append(form) }
+  mutating func describe(_ form: DataForm, on target: Target) {
+    forms[target, default: []].append((form, registrant))
+  }
 
   /// An IQ request whose payload is `name`. The handler replies through the
   /// turn, now or later, or throws what goes back as the error.
   mutating func iq(_ type: IQType, _ name: Name, to targets: [Target], _ handler: @escaping IQHandler) {
     precondition(type.isRequest, "only requests are dispatched")
+    answering["\(name.namespace)", default: []].insert(registrant)
     for target in targets {
       iqs[IQKey(hash: name.hash, isSet: type == .set, target: target)] = (name, handler)
     }
@@ -126,6 +134,18 @@ struct FeatureTable: Sendable {
   mutating func onBound(_ hook: @escaping SessionHook) { bound.append(hook) }
   /// A session ends for good.
   mutating func onEnded(_ hook: @escaping SessionHook) { ended.append(hook) }
+
+  // MARK: Discovery
+
+  /// The feature strings of a target, in the order of registration.
+  func advertised(on target: Target) -> [String] { features(of: target).map(\.feature) }
+  func features(of target: Target) -> [(feature: String, of: Int)] { features[target] ?? [] }
+  func identities(of target: Target) -> [(identity: Identity, of: Int)] { identities[target] ?? [] }
+  func forms(of target: Target) -> [(form: DataForm, of: Int)] { forms[target] ?? [] }
+  /// The features that answer payloads of these namespaces.
+  func registrants(answering namespaces: Set<String>) -> Set<Int> {
+    namespaces.reduce(into: []) { $0.formUnion(answering[$1] ?? []) }
+  }
 
   // MARK: Dispatch
 

@@ -20,6 +20,8 @@ enum Features {
     ExternalServiceDiscovery.self,
     InBandRegistration.self,
     UserSearch.self,
+    NamespaceDelegation.self,
+    PrivilegedEntity.self,
     // The user's own
     ClientAccess.self,
     Roster.self,
@@ -80,22 +82,31 @@ enum Features {
 
   static func table() -> FeatureTable {
     var table = FeatureTable()
-    for feature in all { feature.init().register(in: &table) }
+    for (index, feature) in all.enumerated() {
+      table.registrant = index
+      feature.init().register(in: &table)
+    }
     return table
   }
 
   /// The same with what the configuration adds.
   static func table(_ parley: Parley, _ options: House.Options) -> FeatureTable {
     var table = table()
-    for feature in all { feature.offer(in: &table, parley, options) }
+    for (index, feature) in all.enumerated() {
+      table.registrant = index
+      feature.offer(in: &table, parley, options)
+    }
     return table
   }
 
   /// What a stream offers beside TLS, SASL and binding.
   ///
-  /// - Parameter registers: whether strangers may make accounts.
+  /// - Parameters:
+  ///   - registers: whether strangers may make accounts.
+  ///   - hasCapabilities: whether what the server says of itself stays what it is (XEP-0115 6.3).
   static func streamFeatures(
-    _ table: FeatureTable, _ authentication: AuthenticationPolicy, registers: Bool = false
+    _ table: FeatureTable, _ authentication: AuthenticationPolicy, registers: Bool = false,
+    hasCapabilities: Bool = true
   ) -> [StreamFeature] {
     let needsTLS = !authentication.allowsUnsecured
     let registration: [StreamFeature] = registers ? [.registration(needsTLS: needsTLS)] : []
@@ -114,8 +125,7 @@ enum Features {
       .limits(
         maxBytes: ReaderLimits.unauthenticated.stanzaBytes, idleSeconds: nil, needs: [], forbids: .authenticated),
       .limits(maxBytes: ReaderLimits.authenticated.stanzaBytes, idleSeconds: idle, needs: .authenticated),
-      EntityCapabilities.streamFeature(table),
-    ]
+    ] + (hasCapabilities ? [EntityCapabilities.streamFeature(table)] : [])
   }
 
   /// Specifications that are implemented elsewhere than in a feature: in the
@@ -181,8 +191,6 @@ enum Features {
   /// What compliant servers have and this one does not yet.
   static let pending: [XEP] = [
     XEP(220, "", "Server Dialback", note: "no federation"),
-    XEP(355, "", "Namespace Delegation"),
-    XEP(356, "", "Privileged Entity"),
     XEP(469, "", "Bookmark Pinning", note: "kept in bookmarks; the app's dialogs know nothing of it"),
     XEP(492, "", "Chat notification settings", note: "kept in bookmarks; pushes and apps know nothing of them"),
   ]

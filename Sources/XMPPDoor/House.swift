@@ -24,17 +24,31 @@ public final class House: Sendable {
     public var uploads: [String: String]
     /// Whom to write to about the server: URIs by role (`abuse`, `admin`: XEP-0157 3).
     public var contacts: [String: [String]]
-    /// Secrets of components by domain (XEP-0114). All of them are remote domains of the core.
-    public var components: [String: String]
+    /// By domain (XEP-0114). All of them are remote domains of the core.
+    public var components: [String: Component]
     /// How much pushes say.
     public var pushContent: PushContent
     /// How long a session waits that has asked for pushes, in seconds; never less than `resumptionSeconds`.
     public var pushResumptionSeconds: UInt32
 
+    public struct Component: Sendable, Hashable {
+      public let secret: String
+      /// The served domain that it is attached to.
+      public let home: String
+      /// What it answers in place of the server.
+      public let delegated: [Delegation]
+
+      public init(secret: String, home: String, delegated: [Delegation] = []) {
+        self.secret = secret
+        self.home = home
+        self.delegated = delegated
+      }
+    }
+
     public init(
       domains: [String], allowsPlaintext: Bool = false, allowsRegistration: Bool = false,
       resumptionSeconds: UInt32 = 300, version: String, commands: [AdHocCommand] = [], uploads: [String: String] = [:],
-      contacts: [String: [String]] = [:], components: [String: String] = [:], pushContent: PushContent = .none,
+      contacts: [String: [String]] = [:], components: [String: Component] = [:], pushContent: PushContent = .none,
       pushResumptionSeconds: UInt32 = 0
     ) {
       self.pushContent = pushContent
@@ -64,7 +78,9 @@ public final class House: Sendable {
   let binding = BindPolicy(resourcesMax: Dialogs.Limits.sessionsPerUserMax)
   let suspended = SuspendedSessions()
   let capabilities = ClientCapabilities()
-  let pushAnswers = PushAnswers()
+  let questions = Questions()
+  let delegations: Delegations
+  let nested = NestedDiscovery()
   let memberLists = EncodedMemberLists()
 
   public init(parley: Parley, options: Options, logger: Logger) {
@@ -74,6 +90,10 @@ public final class House: Sendable {
     started = parley.clock.now
     let table = Features.table(parley, options)
     self.table = table
+    let delegations = Delegations(
+      Dictionary(grouping: options.components.sorted { $0.key < $1.key }.map(\.value), by: \.home)
+        .mapValues { $0.flatMap(\.delegated) })
+    self.delegations = delegations
     commands = AdHocCommandList(options.commands)
     resumption = ResumptionPolicy(
       allowsResumption: options.resumptionSeconds > 0, secondsMax: options.resumptionSeconds)
@@ -84,7 +104,9 @@ public final class House: Sendable {
       StreamPolicy(
         domains: Set(options.domains), defaultDomain: options.domains.first,
         tls: options.allowsPlaintext ? .optional : .required, authentication: authentication,
-        features: Features.streamFeatures(table, authentication, registers: options.allowsRegistration),
+        // What components say is no part of a hash that is made once.
+        features: Features.streamFeatures(
+          table, authentication, registers: options.allowsRegistration, hasCapabilities: delegations.isEmpty),
         // Whoever has an invitation may, always.
         allowsRegistration: true, guestDomains: Set(options.domains.filter(parley.takesGuests)))
     }

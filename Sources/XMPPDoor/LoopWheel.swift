@@ -39,6 +39,10 @@ final class LoopWheel {
 
   var allConnections: [XMPPConnection] { Array(connections.values) }
 
+  func privilegesChanged() {
+    for component in Array(components.values) { component.privilegesChanged() }
+  }
+
   private func turn() {
     let now = NIODeadline.now()
     for connection in allConnections { connection.tick(now) }

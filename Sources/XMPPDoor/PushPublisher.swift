@@ -1,7 +1,6 @@
 import Addresses
 public import Dialogs
 import NIOCore
-import Synchronization
 import XMLStream
 import XMPP
 
@@ -21,7 +20,7 @@ public struct PushPublisher: PushRoute {
 
   public init(house: House) { self.house = house }
 
-  /// A user's client that acts as a service, of this domain, since another one is another server.
+  /// A component of this domain, or a user's client that acts as a service, since another domain is another server.
   static func mayReach(_ service: JID, for user: Party, _ parley: Parley) -> Bool {
     if parley.remote(domain: service.domain, reachedFrom: user.realm) != nil { return true }
     return service.domain == user.address.domain && service.local != nil && service.resource != nil
@@ -33,32 +32,21 @@ public struct PushPublisher: PushRoute {
     guard Self.mayReach(registration.service, for: user, house.parley),
       let domain = BareJID(parsing: user.address.domain)
     else { return .refused }
-    let id = House.randomID()
     var writer = StreamFraming.writer()
     Self.write(summary, to: registration, house.options.pushContent, into: &writer)
     let server = Party(id: UserID(0), realm: user.realm, address: domain)
-    let service = registration.service
-    let request = RelayedStanza(
-      name: .iq("set"), from: server, fromResource: nil, to: service.bare, toResource: service.resource, id: id,
-      extras: Array(writer.buffer.readableBytesView))
-    let answers = house.pushAnswers
-    let parley = house.parley
-    return await withTaskGroup(of: PushOutcome.self) { group in
-      group.addTask {
-        await answers.wait(for: id, from: service) {
-          parley.hub.signal(
-            .stanza(request), from: nil, party: server, to: .user(service.bare, resource: service.resource))
-        }
-      }
-      group.addTask {
-        // Returns early when everything ends.
-        try? await Task.sleep(for: DoorLimits.pushAnswer)
-        return .failed
-      }
-      let first = await group.next() ?? .failed
-      answers.forget(id)
-      group.cancelAll()
-      return first
+    let answer = await house.questions.ask(
+      .set, Array(writer.buffer.readableBytesView), of: registration.service, from: server,
+      within: DoorLimits.pushAnswer, house.parley.hub)
+    return answer.map(Self.outcome) ?? .failed
+  }
+
+  /// 7.1: an error disables the service, unless it may pass.
+  static func outcome(of stanza: Stanza) -> PushOutcome {
+    guard let error = StanzaError(reportedBy: stanza) else { return stanza.isError ? .refused : .taken }
+    switch error.condition {
+    case .recipientUnavailable, .remoteServerTimeout, .remoteServerNotFound: return .failed
+    default: return error.type == .wait ? .failed : .refused
     }
   }
 
@@ -118,44 +106,4 @@ public struct PushPublisher: PushRoute {
 
 extension Entry {
   fileprivate var envelope: Envelope? { if case .message(let message) = fact { message.envelope } else { nil } }
-}
-
-/// Answers to what the server has published, by the id of the request: 128 random bits, and from whom it was sent to.
-final class PushAnswers: Sendable {
-  private struct Question {
-    let service: JID
-    let continuation: CheckedContinuation<PushOutcome, Never>
-  }
-  private let waiting = Mutex<[String: Question]>([:])
-
-  /// `ask` sends the request; false: nobody is there to take it.
-  func wait(for id: String, from service: JID, _ ask: () -> Bool) async -> PushOutcome {
-    await withCheckedContinuation { continuation in
-      waiting.withLock { $0[id] = Question(service: service, continuation: continuation) }
-      if !ask() { end(id, .failed) }
-    }
-  }
-
-  /// An IQ result or error to one of the server's domains. False: it answers nothing that was published.
-  func answered(_ stanza: Stanza, from sender: JID) -> Bool {
-    guard let id = stanza.id, waiting.withLock({ $0[id]?.service == sender }) else { return false }
-    end(id, Self.outcome(of: stanza))
-    return true
-  }
-
-  /// Whoever waits still is told that it failed.
-  func forget(_ id: String) { end(id, .failed) }
-
-  private func end(_ id: String, _ outcome: PushOutcome) {
-    waiting.withLock { $0.removeValue(forKey: id) }?.continuation.resume(returning: outcome)
-  }
-
-  /// 7.1: an error disables the service, unless it may pass.
-  private static func outcome(of stanza: Stanza) -> PushOutcome {
-    guard let error = StanzaError(reportedBy: stanza) else { return stanza.isError ? .refused : .taken }
-    switch error.condition {
-    case .recipientUnavailable, .remoteServerTimeout, .remoteServerNotFound: return .failed
-    default: return error.type == .wait ? .failed : .refused
-    }
-  }
 }

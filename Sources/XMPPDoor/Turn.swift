@@ -25,7 +25,7 @@ final class Turn {
 
   /// Answers an IQ request with a result; `content` writes inside `<iq/>`.
   func reply(_ content: (inout ElementWriter) -> Void = { _ in }) {
-    session.send(counted: true) { writer in
+    session.answer { writer in
       stanza.openReply(type: IQType.result.text, into: &writer, to: session.answered)
       content(&writer)
       writer.close()
@@ -35,7 +35,7 @@ final class Turn {
   /// Answers with an error (nothing where errors must not be answered).
   func fail(_ error: StanzaError) {
     guard stanza.mayBeAnswered else { return }
-    session.send(counted: true) { writer in
+    session.answer(error) { writer in
       error.writeReply(to: stanza, into: &writer, to: session.answered)
     }
   }

@@ -142,6 +142,14 @@ public final class XMPPListener: Sendable {
     return LoginAttempt.network(ofIPv6: bytes ?? [])
   }
 
+  /// What components may do has changed: those that are connected are told.
+  public func privilegesChanged() {
+    for mounted in wheels.values {
+      let wheel = mounted.wheel
+      mounted.loop.execute { wheel.value.privilegesChanged() }
+    }
+  }
+
   /// Accepts nobody any more; connections go on.
   public func stopAccepting() async {
     let open = channels.withLock { channels in

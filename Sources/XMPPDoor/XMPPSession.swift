@@ -78,23 +78,22 @@ final class XMPPSession {
     handle.stands(self)
   }
 
-  /// Stands in for somebody of another server while what they have asked is answered: it is in no hub, has no stream, and
-  /// what it sends goes there.
-  init(house: House, wheel: LoopWheel, asker: JID, realm: RealmID, at link: ComponentLink) throws(JIDError) {
+  /// Stands in for somebody while what was asked is answered.
+  init(house: House, wheel: LoopWheel, standIn: StandIn) {
     self.house = house
     self.wheel = wheel
-    party = Party(remote: asker.bare, realm: realm)
-    // Who has no resource is asked for by what is done with it: blocks.
-    jid = try FullJID(local: asker.local, domain: asker.domain, resource: asker.resource ?? "-")
+    self.standIn = standIn
+    party = standIn.party
+    jid = standIn.jid
     handle = SessionHandle(party: party, wheel: wheel)
     management = ResumptionMachine()
-    self.asker = (asker, link)
+    handle.stands(self)
   }
 
-  /// Of another server: who asks, and the way back.
-  private var asker: (jid: JID, link: ComponentLink)?
+  /// nil: it is a client's.
+  private(set) var standIn: StandIn?
   /// Whom answers are for.
-  var answered: String { asker?.jid.description ?? jid.description }
+  var answered: String { standIn?.answered ?? jid.description }
 
   /// Takes over what a former session of the stream surrendered.
   init(house: House, wheel: LoopWheel, handle: SessionHandle, resuming state: SessionState) {
@@ -135,7 +134,7 @@ final class XMPPSession {
   func isRemote(_ domain: String) -> Bool { parley.remote(domain: domain, reachedFrom: party.realm) != nil }
 
   var parley: Parley { house.parley }
-  var card: Card? { parley.hub.card(of: party.id) }
+  var card: Card? { parley.hub.card(of: party.id) ?? standIn?.card }
   var isSuspended: Bool { connection == nil }
   var isAvailable: Bool { presence != nil }
 
@@ -233,8 +232,10 @@ final class XMPPSession {
       if let nonce { inbound = Post.Inbound(stream: nonce, number: UInt32(truncatingIfNeeded: total)) }
     }
     inFlight.append(InFlight(token: lastToken, number: number, then: then))
+    let behalf = standIn?.behalf
     let post = Post(
-      author: party, intent: intent, inbound: inbound, completion: .session(handle, token: lastToken))
+      author: behalf == nil ? party : standIn?.link.party ?? party, intent: intent, inbound: inbound,
+      completion: .session(handle, token: lastToken), behalf: behalf)
     if !unsent.isEmpty || !parley.submit(post) {
       // The inbox is full: wait in order, and do not read on.
       unsent.append(post)
@@ -442,7 +443,6 @@ final class XMPPSession {
   /// `kept` says as what, nil: as its bytes.
   func send(counted: Bool = true, as kept: Sent? = nil, _ body: (inout ElementWriter) -> Void) {
     guard management.isEnabled, counted else {
-      if let asker { return asker.link.write(body) }
       connection?.write(body)
       return
     }
@@ -462,6 +462,16 @@ final class XMPPSession {
     }
   }
 
+  /// Answers a request. Who stands in for somebody has done so then.
+  func answer(_ error: StanzaError? = nil, _ body: (inout ElementWriter) -> Void) {
+    guard let standIn else { return send(counted: true, body) }
+    guard !isEnded else { return }
+    isEnded = true
+    standIn.answer(error, body)
+    standIn.link.ended(self)
+    handle.ended()
+  }
+
   /// The client acknowledges nothing: what it misses is in the archive.
   private func overflow() {
     guard !isEnded else { return }
@@ -472,10 +482,7 @@ final class XMPPSession {
   }
 
   func flush() {
-    guard let connection else {
-      asker?.link.flush()
-      return
-    }
+    guard let connection else { return }
     if management.requestIsDue() { connection.write { StreamManagement.writeRequest(into: &$0) } }
     connection.flush()
   }
@@ -596,7 +603,7 @@ final class XMPPSession {
   /// question, or to our ping, which stood behind messages (a client without
   /// stream management confirms in no other way).
   func answered(_ stanza: Stanza) {
-    guard let id = stanza.id, !house.pushAnswers.answered(stanza, from: JID(jid)) else { return }
+    guard let id = stanza.id, !house.questions.answered(stanza, from: JID(jid)) else { return }
     if let index = questions.firstIndex(where: { $0.id == id }) {
       return questions.remove(at: index).answered(self, stanza)
     }

@@ -299,8 +299,8 @@ struct ChannelSearchTests {
   @Test func example1OnlyTheDomainOfRoomsSaysSo() {
     let table = Features.table()
     for target in [.server, .account, .user, .room, .session] as [FeatureTable.Target] {
-      #expect(!(table.advertised[target] ?? []).contains("urn:xmpp:channel-search:0:search"))
+      #expect(!table.advertised(on: target).contains("urn:xmpp:channel-search:0:search"))
     }
-    #expect((table.advertised[.rooms] ?? []).contains("urn:xmpp:channel-search:0:search"))
+    #expect(table.advertised(on: .rooms).contains("urn:xmpp:channel-search:0:search"))
   }
 }

@@ -24,6 +24,7 @@ public final class Hub: Sendable {
   private let links = Mutex<[String: any LiveSession]>([:])
 
   private let guests: GuestBook
+  public let privileges = PrivilegeBook()
 
   init(guests: GuestBook = GuestBook(.none)) { self.guests = guests }
 
@@ -179,7 +180,7 @@ public final class Hub: Sendable {
     let unavailable = Presence(
       from: party, resource: gone.attendance.resource, availability: .offline, time: time)
     var batch = LaneBatch()
-    if wasAvailable { broadcast(unavailable, online: gone.online, into: &batch) }
+    if wasAvailable { broadcast(unavailable, isNews: true, online: gone.online, into: &batch) }
     directedEnd(unavailable, gone.attendance.directed, card: gone.online.card, into: &batch)
     batch.send()
   }
@@ -214,7 +215,8 @@ public final class Hub: Sendable {
     if !presence.isAvailable && !change.before.isAvailable && change.before.directed.isEmpty { return }
     var batch = LaneBatch()
     if presence.isAvailable || change.before.isAvailable {
-      broadcast(presence, online: change.online, into: &batch)
+      let isNews = !presence.isAvailable || !change.before.isAvailable
+      broadcast(presence, isNews: isNews, online: change.online, into: &batch)
       if !presence.isAvailable { batch.add(.signal(.presence(presence), .direct), to: session) }
     }
     if !presence.isAvailable {
@@ -241,7 +243,9 @@ public final class Hub: Sendable {
 
   /// To everybody who may see it: subscribers' available sessions and the
   /// user's own (RFC 6121 4.2.2, 4.4.2, 4.5.2).
-  private func broadcast(_ presence: Presence, online: Online, into batch: inout LaneBatch) {
+  ///
+  /// - Parameter isNews: the session came or went.
+  private func broadcast(_ presence: Presence, isNews: Bool, online: Online, into batch: inout LaneBatch) {
     let card = online.card
     for subscriber in card.subscribers {
       guard let other = self.online(subscriber), !areApart(card, other.card) else { continue }
@@ -253,6 +257,12 @@ public final class Hub: Sendable {
       batch.add(.signal(.presence(presence), .direct), to: attendance.session)
     }
     show(presence, to: card.remoteSubscribers, card: card, into: &batch)
+    // XEP-0356 7: once, whoever of its users it would be for.
+    let isSeen = !card.subscribers.isEmpty
+    for link in links(of: card.user.realm, where: { $0.presence.covers(isNews: isNews, isSeen: isSeen) })
+    where !card.blocks(JID(link.party.address)) {
+      batch.add(.signal(.shown(presence, to: link.party.address), .direct), to: link)
+    }
   }
 
   private func directedEnd(_ presence: Presence, _ targets: [BareJID], card: Card, into batch: inout LaneBatch) {

@@ -9,6 +9,13 @@ public import Addresses
 extension Hub {
   func link(to address: BareJID) -> (any LiveSession)? { link(domain: address.domain) }
 
+  /// Those of a realm's components that are granted this (XEP-0356).
+  func links(of realm: RealmID, where test: (Privileges) -> Bool) -> [any LiveSession] {
+    let holders = privileges.holders(in: realm, where: test)
+    if holders.isEmpty { return [] }
+    return withLinks { links in links.values.filter { holders.contains($0.party.realm) } }
+  }
+
   /// Opens the way to the users of a domain. False: there is one already, and it stays.
   public func attach(_ link: any LiveSession, domain: String) -> Bool {
     withLinks { links in
@@ -77,6 +84,12 @@ extension Hub {
         case .remote: false
         }
       if isMeant { batch.add(.signal(.presence(presence), .direct), to: attendance.session) }
+    }
+    if isContact, presence.toResource == nil {
+      for link in links(of: online.card.user.realm, where: { $0.presence == .contacts })
+      where link.party.realm != presence.from.realm {
+        batch.add(.signal(.shown(presence, to: link.party.address), .direct), to: link)
+      }
     }
     batch.send()
   }

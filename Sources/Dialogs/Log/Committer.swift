@@ -191,6 +191,10 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
       for attendance in hub.attendances(of: entry.author.id) {
         lanes.add(.entry(entry, attendance.door == .app ? .feed : .direct), to: attendance.session)
       }
+      guard case .contact = entry.fact else { break }
+      for link in hub.links(of: entry.author.realm, where: \.isToldOfRosters) {
+        lanes.add(.entry(entry, .direct), to: link)
+      }
     case .dialogOpened:
       for user in Set([entry.author.id, entry.peer?.id ?? entry.author.id]) {
         for attendance in hub.attendances(of: user) where attendance.door == .app {

@@ -113,6 +113,14 @@ public final class Card: Sendable {
     self.remoteSubscriptions = remoteSubscriptions
   }
 
+  /// As it is stored.
+  public convenience init(of user: User, _ reader: any StoreReader) throws {
+    try self.init(
+      user: user,
+      contacts: Dictionary(reader.contacts(of: user.id).map { ($0.address, $0) }, uniquingKeysWith: { $1 }),
+      blocks: reader.blocks(of: user.id), rosterVersion: reader.rosterVersion(of: user.id))
+  }
+
   public func blocks(_ jid: JID) -> Bool {
     blocks.contains { $0.matches(jid) }
   }

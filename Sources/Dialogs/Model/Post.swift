@@ -9,6 +9,10 @@ public final class Post: Sendable {
   /// with the commit, so that after a crash the durable count is known.
   public let inbound: Inbound?
   public let completion: Completion
+  /// Set by a component that acts in somebody's name; nil: in its author's own.
+  public let behalf: Behalf?
+  /// The component that acts in the author's name; nil: nobody does.
+  let component: RealmID?
 
   public struct Inbound: Hashable, Sendable {
     public let stream: StreamNonce
@@ -28,11 +32,29 @@ public final class Post: Sendable {
     case callback(@Sendable (Result<Receipt, Problem>) -> Void)
   }
 
-  public init(author: Party, intent: Intent, inbound: Inbound? = nil, completion: Completion) {
+  public init(
+    author: Party, intent: Intent, inbound: Inbound? = nil, completion: Completion, behalf: Behalf? = nil
+  ) {
     self.author = author
     self.intent = intent
     self.inbound = inbound
     self.completion = completion
+    self.behalf = behalf
+    component = nil
+  }
+
+  /// A post of a component as that of the user in whose name it acts. What it passes on is from them.
+  init(_ post: Post, by user: Party) {
+    author = user
+    if case .signal(.stanza(let stanza), let target) = post.intent {
+      intent = .signal(.stanza(stanza.by(user)), to: target)
+    } else {
+      intent = post.intent
+    }
+    inbound = post.inbound
+    completion = post.completion
+    behalf = nil
+    component = post.author.realm
   }
 }
 
@@ -49,8 +71,9 @@ public struct StreamNonce: Hashable, Sendable {
 public enum Intent: Sendable {
   case message(MessageDraft)
   case marker(MarkerDraft)
-  /// Set name and groups of a roster item, adding it if need be (RFC 6121 2.3).
-  case contact(address: BareJID, name: String?, groups: [String])
+  /// Set name and groups of a roster item, adding it if need be (RFC 6121 2.3). `subscription`: how it stands from now on;
+  /// a component says so of its own users, for whom it speaks too, and nobody else may.
+  case contact(address: BareJID, name: String?, groups: [String], subscription: Subscription? = nil)
   /// Remove a roster item and both subscriptions (RFC 6121 2.5).
   case removeContact(BareJID)
   /// subscribe, subscribed, unsubscribe, unsubscribed (RFC 6121 3); `stanza`

@@ -117,6 +117,13 @@ public final class RelayedStanza: Sendable {
     self.typing = typing
     self.isPrivate = isPrivate
   }
+
+  /// The same, said by somebody else.
+  func by(_ party: Party) -> RelayedStanza {
+    RelayedStanza(
+      name: name, from: party, fromResource: fromResource, room: room, to: to, toResource: toResource, id: id,
+      language: language, extras: extras, typing: typing, isPrivate: isPrivate)
+  }
 }
 
 /// Whom a signal is for, where the sender says it. Rooms name their own.

@@ -18,6 +18,7 @@ struct Judge {
   let blobs: (policy: BlobPolicy, store: any BlobStore)?
   let pushes: PushBook
   let guests: GuestBook
+  let privileges: PrivilegeBook
   private(set) var head: Position
   private(set) var time: Timestamp
   private var news: [News] = []
@@ -72,6 +73,7 @@ struct Judge {
     guests: GuestBook, head: Position, time: Timestamp
   ) {
     self.guests = guests
+    self.privileges = hub.privileges
     self.realms = realms
     self.hub = hub
     self.blobs = blobs
@@ -143,7 +145,7 @@ struct Judge {
   mutating func judge(_ post: Post, _ writer: any StoreWriter) throws {
     if let inbound = post.inbound { handled[inbound.stream] = inbound.number }
     do {
-      try decide(post, writer)
+      try decide(standing(post, writer), writer)
     } catch let problem as Problem {
       news.append(.settled(post, .failure(problem)))
     }
@@ -154,8 +156,8 @@ struct Judge {
     switch post.intent {
     case .message(let draft): try message(post, draft, writer)
     case .marker(let draft): try marker(post, draft, writer)
-    case .contact(let address, let name, let groups):
-      try setContact(post, address, name: name, groups: groups, writer)
+    case .contact(let address, let name, let groups, let subscription):
+      try setContact(post, address, name: name, groups: groups, subscription, writer)
     case .removeContact(let address): try removeContact(post, address, writer)
     case .subscription(let act, let address, let stanza):
       try subscription(post, act, to: address, stanza: stanza, writer)
@@ -405,10 +407,7 @@ struct Judge {
         "This user has \(Limits.sessionsPerUserMax) sessions already; close one first.")
     }
     if user.profile.displayName != nil || user.profile.avatarHash != nil { try show(user, post.author, writer) }
-    let card = try Card(
-      user: user,
-      contacts: Dictionary(writer.contacts(of: user.id).map { ($0.address, $0) }, uniquingKeysWith: { $1 }),
-      blocks: writer.blocks(of: user.id), rosterVersion: writer.rosterVersion(of: user.id))
+    let card = try Card(of: user, writer)
     tell(.arrived(attendance, card))
     arriving.append(attendance)
     if attendance.door == .app {

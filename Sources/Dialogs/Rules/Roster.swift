@@ -6,18 +6,25 @@ extension Judge {
   // MARK: Items
 
   mutating func setContact(
-    _ post: Post, _ address: BareJID, name: String?, groups: [String], _ writer: any StoreWriter
+    _ post: Post, _ address: BareJID, name: String?, groups: [String], _ subscription: Subscription?,
+    _ writer: any StoreWriter
   ) throws {
     try checkItem(name: name, groups: groups)
     let owner = post.author
+    if subscription != nil, post.component.flatMap(realms.realm)?.domain != address.domain {
+      throw Problem(.forbidden, "subscription-implied", "A subscription is made by those whose it is.", field: "jid")
+    }
     if address == owner.address {
       throw Problem(.forbidden, "contact-self", "You cannot be your own contact.", field: "jid")
     }
     var contact = try item(of: owner, address, creating: true, writer)
     contact.name = name
     contact.groups = groups
-    contact.subscription = contact.subscription.listed
+    let before = contact.subscription
+    contact.subscription = (subscription ?? before).listed
+    if !contact.subscription.pendingIn { contact.request = nil }
     try record(ContactChange(contact: contact, push: true), of: owner, by: post, writer)
+    showPresence(of: owner, to: contact.address, before: before.from, after: contact.subscription.from)
     settle(post)
   }
 

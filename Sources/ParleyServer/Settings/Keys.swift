@@ -7,7 +7,7 @@ public struct Key: Hashable, Sendable {
     case template
     /// Anything.
     case text
-    /// A list of name and secret.
+    /// A list of name, secret and grants.
     case components
     /// Several; in the environment with commas between.
     case list
@@ -119,7 +119,8 @@ extension Key {
     "resume.seconds", .seconds, "300", .restart, "How long a lost XMPP session may be resumed; 0: not at all.")
   static let components = Key(
     "components", .components, nil, .restart,
-    "Components (XEP-0114): a list of name and secret; in the environment name=secret with commas between.")
+    "Components (XEP-0114): a list of name, secret and grants, which reload; in the environment name=secret with commas "
+      + "between.")
   static let componentHost = Key(
     "component.host", .host, "127.0.0.1", .restart, "Where components connect to, without TLS.")
   static let componentPort = Key(
@@ -164,7 +165,10 @@ extension Key {
   static let domainFields = ["name", "rooms", "uploads", "certificate", "key"]
 
   /// The fields of one element of `components`.
-  static let componentFields = ["name", "secret"]
+  static let componentFields = ["name", "secret", "roster", "roster_push", "message", "iq", "presence", "delegate"]
+
+  /// Those of them, and of `domainFields`, that may be lists.
+  static let listFields: Set<String> = ["iq", "delegate"]
 
   static func named(_ name: String) -> Key? { all.first { $0.name == name } }
 }

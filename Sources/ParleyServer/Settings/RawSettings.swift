@@ -26,7 +26,7 @@ struct RawSettings {
       components = text.split(separator: ",").map { part in
         let halves = part.split(separator: "=", maxSplits: 1).map { Value(text: $0.trimmed, origin: origin) }
         return DomainEntry(
-          fields: Dictionary(uniqueKeysWithValues: zip(Key.componentFields, halves)), origin: origin)
+          fields: Dictionary(uniqueKeysWithValues: zip(["name", "secret"], halves)), origin: origin)
       }
     } else if key.kind == .domains {
       domains = text.split(separator: ",").map { part in

@@ -42,6 +42,10 @@ public struct Settings: Hashable, Sendable {
     public let secret: String
     /// The domain whose users it belongs to: the longest of which `name` is a subdomain, else the first.
     public let home: String
+    /// What it may do in the name of that domain's users (XEP-0356).
+    public var privileges = Privileges.none
+    /// What it answers in place of the server (XEP-0355).
+    public var delegated: [Delegation] = []
   }
 
   /// An address and a port to listen on; port 0: not at all.

@@ -97,9 +97,15 @@ enum SettingsFile {
             if !isNull(value), !scalar.string.isEmpty {
               entry.fields[name] = RawSettings.Value(text: scalar.string, origin: origin)
             }
+          } else if Key.listFields.contains(name), let texts = value.sequence?.map(\.scalar?.string),
+            !texts.contains(nil)
+          {
+            entry.fields[name] = RawSettings.Value(text: texts.compactMap(\.self).joined(separator: ","), origin: origin)
           } else {
             settings.mistakes.append(
-              Mistake(key: "\(key.name).\(name)", origin: origin, "one value is expected here"))
+              Mistake(
+                key: "\(key.name).\(name)", origin: origin,
+                Key.listFields.contains(name) ? "a list of plain texts is expected here" : "one value is expected here"))
           }
         }
       } else {

@@ -72,6 +72,8 @@ public enum NS {
   public static let dataFormValidation: StaticString = "http://jabber.org/protocol/xdata-validate"
   /// XEP-0203.
   public static let delay: StaticString = "urn:xmpp:delay"
+  /// XEP-0355.
+  public static let delegation: StaticString = "urn:xmpp:delegation:2"
   /// XEP-0220.
   public static let dialback: StaticString = "jabber:server:dialback"
   /// XEP-0030.
@@ -172,6 +174,8 @@ public enum NS {
   public static let preApproval: StaticString = "urn:xmpp:features:pre-approval"
   /// XEP-0049.
   public static let privateStorage: StaticString = "jabber:iq:private"
+  /// XEP-0356.
+  public static let privilege: StaticString = "urn:xmpp:privilege:2"
   /// XEP-0060.
   public static let pubsub: StaticString = "http://jabber.org/protocol/pubsub"
   /// XEP-0060.

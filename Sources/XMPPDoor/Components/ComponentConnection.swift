@@ -39,12 +39,18 @@ final class ComponentConnection: ChannelInboundHandler {
   private var sliceCount = 0
   private var isSliceOver = false
   private var deadline: Scheduled<Void>?
+  /// Sessions that stand in for somebody until what was asked is answered.
+  private var standIns: [ObjectIdentifier: XMPPSession] = [:]
+  /// What it was told that it may (XEP-0356).
+  private var privileges = Privileges.none
+  /// Users whose presence it is still to be told.
+  private var unshown: ArraySlice<UserID> = []
 
   init(house: House, wheel: LoopWheel, peer: String) {
     self.house = house
     self.wheel = wheel
     self.peer = peer
-    machine = ComponentMachine(secrets: house.options.components)
+    machine = ComponentMachine(secrets: house.options.components.mapValues(\.secret))
   }
 
   // MARK: The channel's events
@@ -77,6 +83,7 @@ final class ComponentConnection: ChannelInboundHandler {
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     flush()
+    showPresences()
     goOn()
     context.fireChannelWritabilityChanged()
   }
@@ -99,7 +106,7 @@ final class ComponentConnection: ChannelInboundHandler {
 
   private var isPaused: Bool {
     inFlight.count - inFlightHead >= DoorLimits.postsInFlightMax || waiting.count >= DoorLimits.waitingTurnsMax
-      || !unsent.isEmpty || isSliceOver
+      || !unsent.isEmpty || isSliceOver || standIns.count >= DoorLimits.waitingTurnsMax
       || context?.channel.isWritable == false
   }
 
@@ -193,6 +200,64 @@ final class ComponentConnection: ChannelInboundHandler {
     deadline?.cancel()
     house.logger.info("component connected", metadata: ["component": "\(domain)", "peer": "\(peer)"])
     write { $0.raw("<handshake/>") }
+    NamespaceDelegation.attached(link, house) { write($0) }
+    privilegesChanged()
+  }
+
+  // MARK: Privileges (XEP-0356)
+
+  /// Tells the component what it may do from now on, where that is something else than before.
+  func privilegesChanged() {
+    guard let link else { return }
+    let now = house.parley.privileges[link.party.realm]
+    guard now != privileges else { return }
+    write { PrivilegedEntity.advertise(now, before: privileges, from: link.home, to: link.party.address, into: &$0) }
+    flush()
+    let sees = now.presence != .none && privileges.presence == .none
+    privileges = now
+    // 7: as if it had been there before them.
+    if sees {
+      unshown = house.parley.hub.users(in: link.home.id)[...]
+      showPresences()
+    } else if now.presence == .none {
+      unshown = []
+    }
+  }
+
+  /// As the component takes them. What changes meanwhile is told beside it.
+  private func showPresences() {
+    guard let link, !unshown.isEmpty, context?.channel.isWritable == true else { return }
+    for _ in 0..<DoorLimits.presencesShownAtOnce {
+      guard let user = unshown.popFirst() else { break }
+      if house.parley.hub.card(of: user)?.blocks(JID(link.party.address)) != false { continue }
+      for presence in house.parley.hub.attendances(of: user).compactMap(\.presence) {
+        write { Outbound.write(presence, to: link.party.address, into: &$0) }
+      }
+    }
+    flush()
+    let me = NIOLoopBound(self, eventLoop: wheel.loop)
+    if !unshown.isEmpty { wheel.loop.execute { me.value.showPresences() } }
+  }
+
+  /// 4.3: a push of somebody's roster.
+  func told(_ change: ContactChange, of owner: Party) {
+    guard change.push, let link else { return }
+    let version = house.parley.cursor(change.contact.version, in: owner.realm)
+    write {
+      Roster.writePush(
+        change, version: version, id: House.randomID(), to: link.party.address.description,
+        from: owner.address.description, into: &$0)
+    }
+  }
+
+  // MARK: Requests
+
+  /// Holds a session that stands in for somebody until `ended`.
+  func began(_ session: XMPPSession) { standIns[ObjectIdentifier(session)] = session }
+
+  func ended(_ session: XMPPSession) {
+    standIns[ObjectIdentifier(session)] = nil
+    goOn()
   }
 
   /// A component that sends more than a server full of users would is held up until the slice is over.
@@ -212,11 +277,11 @@ final class ComponentConnection: ChannelInboundHandler {
   // MARK: Posts
 
   /// Queues a post of somebody of the component; refused, `stanza` is answered with the error.
-  func post(_ intent: Intent, by author: Party, for stanza: Stanza) {
+  func post(_ intent: Intent, by author: Party, for stanza: Stanza, behalf: Behalf? = nil) {
     guard let link else { return }
     inFlight.append(stanza)
     postedCount += 1
-    let post = Post(author: author, intent: intent, completion: .session(link, token: 1))
+    let post = Post(author: author, intent: intent, completion: .session(link, token: 1), behalf: behalf)
     if !unsent.isEmpty || !house.parley.submit(post) {
       unsent.append(post)
       if unsent.count == 1 { submitWhenRoom() }
@@ -304,8 +369,14 @@ final class ComponentConnection: ChannelInboundHandler {
     if let link, let domain = machine.domain {
       house.logger.info("component gone", metadata: ["component": "\(domain)"])
       house.parley.hub.detach(link, domain: domain, time: house.parley.clock.now)
+      house.questions.gone(domain)
+      house.nested.end(domain, link.id)
     }
     link = nil
     waiting = []
+    // What they have asked for is done; nobody is there to be told.
+    for session in standIns.values { session.handle.ended() }
+    standIns = [:]
+    unshown = []
   }
 }

@@ -13,7 +13,9 @@ enum ComponentInbound {
       guard let from = try stanza.from(), let to = try stanza.to() else { return }
       let arrival = Arrival(stanza: stanza, from: from, to: to, link: link, connection: connection)
       guard to.domain == link.home.domain else {
-        return arrival.behindPosts { () throws(StanzaError) in try elsewhere(arrival) }
+        return arrival.behindPosts { () throws(StanzaError) in
+          if let target = service(arrival) { try handle(arrival, target) } else { try elsewhere(arrival) }
+        }
       }
       switch stanza.kind {
       case .message: try message(arrival)
@@ -42,13 +44,9 @@ enum ComponentInbound {
 
     /// The children without what only this server may say.
     var extras: [UInt8] {
-      var writer = connection.wheel.takeWriter()
-      writer.children(of: stanza.element) {
+      stanza.extras(connection.wheel) {
         StanzaIDs.isForged($0, domain: link.home.domain, sender: link.party.address.domain)
       }
-      let bytes = Array(writer.buffer.readableBytesView)
-      connection.wheel.give(writer)
-      return bytes
     }
 
     /// What is no post keeps its place behind those that are.
@@ -81,7 +79,10 @@ enum ComponentInbound {
 
   private static func message(_ arrival: Arrival) throws(StanzaError) {
     let stanza = arrival.stanza
-    guard arrival.to.local != nil else { throw StanzaError(.serviceUnavailable) }
+    guard arrival.to.local != nil else {
+      guard PrivilegedEntity.isForwarding(stanza) else { throw StanzaError(.serviceUnavailable) }
+      return try PrivilegedEntity.message(stanza, from: arrival.from, arrival.link, arrival.connection)
+    }
     let draft = try Inbound.draft(of: stanza, arrival.connection.house.table)
     let type = stanza.messageType
     if type == .chat || type == .normal, draft.isPosted {
@@ -153,12 +154,13 @@ enum ComponentInbound {
   private static func iq(_ arrival: Arrival) throws(StanzaError) {
     let stanza = arrival.stanza
     guard let type = stanza.iqType else { return }
+    // XEP-0356 6.3: of a user's account, never a client's.
+    if type.isRequest, !arrival.to.isBare || arrival.to.local == nil, stanza.payload?.is(PrivilegedEntity.request) == true {
+      throw StanzaError(.forbidden)
+    }
     let target: FeatureTable.Target
     if arrival.to.local == nil {
       target = .server
-      guard
-        !type.isRequest || (type == .get && stanza.payload.map { payload in told.contains { payload.is($0) } } == true)
-      else { throw StanzaError(.serviceUnavailable) }
     } else if arrival.to.isBare {
       target = .user
     } else {
@@ -177,16 +179,33 @@ enum ComponentInbound {
       }
     }
     guard type.isRequest else {
-      _ = arrival.connection.house.pushAnswers.answered(stanza, from: arrival.from)
+      _ = arrival.connection.house.questions.answered(stanza, from: arrival.from)
       return
     }
-    guard let payload = stanza.payload,
-      let handler = arrival.connection.house.table.iqHandler(payload, isSet: type == .set, target: target),
-      let session = try? XMPPSession(
-        house: arrival.connection.house, wheel: arrival.connection.wheel, asker: arrival.from,
-        realm: arrival.link.party.realm, at: arrival.link)
+    try handle(arrival, target)
+  }
+
+  /// The server answers, or whom it has delegated that to.
+  private static func handle(_ arrival: Arrival, _ target: FeatureTable.Target) throws(StanzaError) {
+    let stanza = arrival.stanza
+    guard let payload = stanza.payload, let type = stanza.iqType,
+      let standIn = try? StandIn(asker: arrival.from, realm: arrival.link.party.realm, at: arrival.link)
     else { throw StanzaError(.serviceUnavailable) }
-    try handler(Turn(session: session, stanza: stanza, to: arrival.to), payload)
+    StandIn.handle(stanza, to: arrival.to, as: standIn, arrival.connection) { (turn) throws(StanzaError) in
+      if NamespaceDelegation.pass(turn, payload, target) { return }
+      guard target == .user || target == .session || (type == .get && told.contains { payload.is($0) }),
+        let handler = arrival.connection.house.table.iqHandler(payload, isSet: type == .set, target: target)
+      else { throw StanzaError(.serviceUnavailable) }
+      try handler(turn, payload)
+    }
+  }
+
+  /// What the services of the domain say of themselves: gateways look for where files go.
+  private static func service(_ arrival: Arrival) -> FeatureTable.Target? {
+    guard arrival.to.isDomain, arrival.stanza.iqType == .get else { return nil }
+    if arrival.to.domain == arrival.link.home.rooms { return .rooms }
+    let uploads = arrival.connection.house.options.uploads[arrival.link.home.domain]
+    return arrival.to.domain == uploads ? .uploads : nil
   }
 
   /// An app's session speaks no XMPP: the server answers for it.

@@ -32,6 +32,7 @@ final class ComponentLink: LiveSession {
     guard let connection = connection.value.connection else { return }
     switch delivery {
     case .entry(let entry, _):
+      if case .contact(let change) = entry.fact { return connection.told(change, of: entry.author) }
       guard let message = Outbound.message(of: entry) else { return }
       connection.write {
         Outbound.writeStanza(
@@ -54,4 +55,8 @@ final class ComponentLink: LiveSession {
   /// On the loop: answers of the server itself.
   func write(_ body: (inout ElementWriter) -> Void) { connection.value.connection?.write(body) }
   func flush() { connection.value.connection?.flush() }
+  /// nil: it is gone.
+  var connected: ComponentConnection? { connection.value.connection }
+  /// A request that a session stood in for is answered.
+  func ended(_ session: XMPPSession) { connection.value.connection?.ended(session) }
 }

@@ -24,7 +24,7 @@ struct Disco: Feature {
       try Self.reply(turn, query, .rooms)
     }
     table.iq(.get, .discoInfo, to: [.account]) { (turn, query) throws(StanzaError) in
-      if let node = query["node"] { return PEP.info(turn, node) }
+      if let node = query["node"] { return Self.node(turn, node, Delegation.anyInfo) { PEP.info(turn, node) } }
       if turn.parley.isGuest(turn.party.id) { return Self.replyOfGuest(turn) }
       try Self.reply(turn, query, .account)
     }
@@ -43,7 +43,7 @@ struct Disco: Feature {
     _ turn: Turn, _ query: Element, _ target: FeatureTable.Target
   ) throws(StanzaError) {
     let node = query["node"]
-    let capabilities = turn.session.house.table.capabilities(of: target)
+    let capabilities = turn.session.house.capabilities(of: target, in: turn.addressed.domain)
     // The only nodes are those of entity capabilities (XEP-0115 6.2); an account
     // has nodes of its own (`PEP.info`).
     if let node, node != EntityCapabilities.node(of: capabilities) {
@@ -54,7 +54,7 @@ struct Disco: Feature {
 
   private static func infoOfUser(_ turn: Turn, _ query: Element) throws(StanzaError) {
     guard let address = turn.to?.bare else { throw StanzaError(.badRequest) }
-    if let node = query["node"] { return PEP.info(turn, node) }
+    if let node = query["node"] { return Self.node(turn, node, Delegation.anyInfo) { PEP.info(turn, node) } }
     let (viewer, jid) = (turn.party, turn.jid)
     turn.fetch {
       (try PresenceAccess.to(address, for: viewer, at: jid, $0), try $0.user(address))
@@ -72,6 +72,22 @@ struct Disco: Feature {
       identities: [.init(category: "account", type: "anonymous")],
       features: ["\(NS.discoInfo)", "\(NS.discoItems)"])
     turn.reply { write(capabilities, node: nil, into: &$0) }
+  }
+
+  /// A node of an account. One that the server does not know may be a component's (XEP-0355 7.2.3, 7.2.4).
+  private static func node(_ turn: Turn, _ name: String, _ namespace: String, _ own: @escaping () -> Void) {
+    guard let manager = Delegation.ofNodes(namespace, turn) else { return own() }
+    let house = turn.session.house
+    // Where a component answers for nodes, the server's own are nobody's.
+    if house.delegations.delegates("\(NS.pubsub)", in: turn.addressed.domain) {
+      return NamespaceDelegation.forward(turn, to: manager)
+    }
+    let (address, viewer, jid) = (turn.addressed, turn.party, turn.jid)
+    turn.fetch {
+      if case .missing = try FoundNode(name, of: address, for: viewer, at: jid, $0) { false } else { true }
+    } reply: { (isKnown) throws(StanzaError) in
+      if isKnown { own() } else { NamespaceDelegation.forward(turn, to: manager) }
+    }
   }
 
   static func write(_ capabilities: Capabilities, node: String?, into writer: inout ElementWriter) {
@@ -102,7 +118,11 @@ struct Disco: Feature {
   private static func itemsOfUser(_ turn: Turn, _ query: Element) throws(StanzaError) { itemsOfAccount(turn, query) }
 
   private static func itemsOfAccount(_ turn: Turn, _ query: Element) {
-    if let node = query["node"] { return PEP.itemNames(turn, node) }
+    if let node = query["node"] { return Self.node(turn, node, Delegation.anyItems) { PEP.itemNames(turn, node) } }
+    // XEP-0355 7.2.4: the nodes there are the component's, not some of them.
+    if let manager = Delegation.ofNodes(Delegation.anyItems, turn) {
+      return NamespaceDelegation.forward(turn, to: manager)
+    }
     let address = turn.to?.bare ?? turn.party.address
     let (viewer, jid) = (turn.party, turn.jid)
     turn.fetch { reader in
@@ -152,12 +172,17 @@ struct Disco: Feature {
 extension FeatureTable {
   /// What disco#info says of a target. Each feature string once, in the order
   /// of registration.
-  func capabilities(of target: Target) -> Capabilities {
+  ///
+  /// - Parameter namespaces: what the features that answer payloads of these say is left out.
+  func capabilities(of target: Target, without namespaces: Set<String> = []) -> Capabilities {
+    let isLeftOut = registrants(answering: namespaces)
     var seen: Set<String> = []
     return Capabilities(
-      identities: (identities[target] ?? []).map {
-        Capabilities.Identity(category: $0.category, type: $0.type, name: $0.name)
+      identities: identities(of: target).filter { !isLeftOut.contains($0.of) }.map {
+        Capabilities.Identity(category: $0.identity.category, type: $0.identity.type, name: $0.identity.name)
       },
-      features: (advertised[target] ?? []).filter { seen.insert($0).inserted }, forms: forms[target] ?? [])
+      features: features(of: target).filter { !isLeftOut.contains($0.of) && seen.insert($0.feature).inserted }
+        .map(\.feature),
+      forms: forms(of: target).filter { !isLeftOut.contains($0.of) }.map(\.form))
   }
 }

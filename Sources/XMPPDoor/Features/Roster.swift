@@ -21,9 +21,17 @@ struct Roster: Feature {
     table.iq(.get, .roster, to: [.account], Self.get)
     table.iq(.set, .roster, to: [.account], Self.set)
     // 2.1.5, 2.3.3: somebody else's roster.
-    let forbidden: FeatureTable.IQHandler = { (_, _) throws(StanzaError) in throw StanzaError(.forbidden) }
-    table.iq(.get, .roster, to: [.user], forbidden)
-    table.iq(.set, .roster, to: [.user], forbidden)
+    // Only a component may be granted that (XEP-0356 4).
+    table.iq(.get, .roster, to: [.user]) { (turn, query) throws(StanzaError) in
+      try PrivilegedEntity.act(turn, by: .roster(isSet: false)) { (turn) throws(StanzaError) in
+        try Self.get(turn, query)
+      }
+    }
+    table.iq(.set, .roster, to: [.user]) { (turn, query) throws(StanzaError) in
+      try PrivilegedEntity.act(turn, by: .roster(isSet: true)) { (turn) throws(StanzaError) in
+        try Self.set(turn, query)
+      }
+    }
   }
 
   // MARK: Get
@@ -33,7 +41,9 @@ struct Roster: Feature {
 
   private static func get(_ turn: Turn, _ query: Element) throws(StanzaError) {
     // No attribute: the client knows no versions. Empty: it has none yet (2.6.2).
-    let known = query["ver"].flatMap { turn.parley.position(ofCursor: $0, in: turn.party.realm) }
+    // Who stands in for the user is sent one answer.
+    let written = turn.session.standIn == nil ? query["ver"] : nil
+    let known = written.flatMap { turn.parley.position(ofCursor: $0, in: turn.party.realm) }
     turn.afterPosts { () throws(StanzaError) in
       let card = try interest(turn)
       guard let known, known < card.rosterVersion else {
@@ -59,7 +69,8 @@ struct Roster: Feature {
 
   /// From here on the session gets pushes (2.2); the card is read behind that,
   /// so that no change falls between the two.
-  private static func interest(_ turn: Turn) throws(StanzaError) -> Card {
+  @discardableResult
+  static func interest(_ turn: Turn) throws(StanzaError) -> Card {
     turn.parley.hub.update(turn.session.handle) { $0.wantsRoster = true }
     guard let card = turn.session.card else { throw StanzaError(.internalServerError) }
     turn.session[told] = card.rosterVersion
@@ -112,10 +123,26 @@ struct Roster: Feature {
   private static func set(_ turn: Turn, _ query: Element) throws(StanzaError) {
     switch try change(query, of: turn.party.address) {
     case .set(let address, let name, let groups):
-      turn.postAndReply(.contact(address: address, name: name, groups: groups))
+      turn.postAndReply(
+        .contact(
+          address: address, name: name, groups: groups, subscription: vouched(query, address, turn.session.standIn)))
     case .remove(let address):
       // Not in the roster: item-not-found (2.5.3).
       turn.postAndReply(.removeContact(address))
+    }
+  }
+
+  /// A component says how its own users stand to a user: it speaks for the one side, and is granted the other (XEP-0356 4).
+  /// From everybody else, and of everybody else, the attribute says nothing (RFC 6121 2.1.2.5).
+  private static func vouched(_ query: Element, _ address: BareJID, _ standIn: StandIn?) -> Subscription? {
+    guard let standIn, case .roster? = standIn.behalf?.right, address.domain == standIn.link.party.address.domain
+    else { return nil }
+    switch query.first(item)?["subscription"] {
+    case "none": return Subscription.none
+    case "to": return .to
+    case "from": return .from
+    case "both": return .both
+    default: return nil
     }
   }
 
@@ -172,11 +199,13 @@ struct Roster: Feature {
 
   /// Without `from`: from the account itself (2.1.6).
   static func writePush(
-    _ change: ContactChange, version: String, id: String, to: String, into writer: inout ElementWriter
+    _ change: ContactChange, version: String, id: String, to: String, from: String? = nil,
+    into writer: inout ElementWriter
   ) {
     writer.open(.iq)
     writer.attribute("type", IQType.set.text)
     writer.attribute("id", id)
+    writer.attribute("from", from)
     writer.attribute("to", to)
     writer.open(.roster)
     writer.attribute("ver", version)

@@ -308,8 +308,9 @@ enum Inbound {
     guard type.isRequest else {
       return session.answered(stanza)
     }
-    guard let payload = stanza.payload,
-      let handler = session.house.table.iqHandler(payload, isSet: type == .set, target: target)
+    guard let payload = stanza.payload else { throw StanzaError(.serviceUnavailable) }
+    if NamespaceDelegation.pass(turn, payload, target) { return }
+    guard let handler = session.house.table.iqHandler(payload, isSet: type == .set, target: target)
     else { throw StanzaError(.serviceUnavailable) }
     // What is asked of a room just entered, or set up, is asked behind that.
     if target == .room { return turn.afterPosts { () throws(StanzaError) in try handler(turn, payload) } }

@@ -1,0 +1,102 @@
+import Addresses
+import Dialogs
+import Synchronization
+import XMLStream
+import XMPP
+
+/// A namespace whose IQs a component answers in place of the server (XEP-0355 4).
+public struct Delegation: Sendable, Hashable {
+  public let namespace: String
+  /// The payload must have all of these.
+  public let attributes: [String]
+  /// The component's domain.
+  public let component: String
+
+  public init(_ namespace: String, attributes: [String] = [], to component: String) {
+    self.namespace = namespace
+    self.attributes = attributes
+    self.component = component
+  }
+
+  /// 7.2.3, 7.2.4: disco#info and disco#items of users' bare addresses, at nodes that the server does not know.
+  static let anyInfo = "\(NS.delegation):bare:disco#info:*"
+  static let anyItems = "\(NS.delegation):bare:disco#items:*"
+  var isOfNodes: Bool { namespace == Self.anyInfo || namespace == Self.anyItems }
+
+  /// 9: this cannot be.
+  public static func isPossible(_ namespace: String) -> Bool {
+    namespace != "\(NS.delegation)" && namespace != "\(NS.privilege)"
+  }
+}
+
+/// All delegations, by the domain whose server delegates. Immutable.
+struct Delegations: Sendable {
+  private let byDomain: [String: [Delegation]]
+
+  init(_ byDomain: [String: [Delegation]]) { self.byDomain = byDomain.filter { !$0.value.isEmpty } }
+
+  var isEmpty: Bool { byDomain.isEmpty }
+
+  func all(of domain: String) -> [Delegation] { byDomain[domain] ?? [] }
+
+  /// Who answers an IQ request with this payload to the domain or a bare address of it; nil: the server. The first in the
+  /// order of the configuration.
+  func manager(of payload: Element, in domain: String) -> Delegation? {
+    guard let delegations = byDomain[domain] else { return nil }
+    let namespace = payload.namespace
+    return delegations.first { delegation in
+      guard delegation.namespace == namespace else { return false }
+      if delegation.attributes.isEmpty { return true }
+      let names = Set(payload.attributes.map(\.local))
+      return delegation.attributes.allSatisfy(names.contains)
+    }
+  }
+
+  func manager(ofNodes namespace: String, in domain: String) -> Delegation? {
+    byDomain[domain]?.first { $0.namespace == namespace }
+  }
+
+  func delegates(_ namespace: String, in domain: String) -> Bool {
+    byDomain[domain]?.contains { $0.namespace == namespace } == true
+  }
+}
+
+/// What components say of their delegated namespaces (XEP-0355 7.2), for as long as they are connected.
+final class NestedDiscovery: Sendable {
+  struct Said: Sendable {
+    /// In place of what the server says of itself, and of a user's account.
+    var server = Capabilities(identities: [], features: [])
+    var account = Capabilities(identities: [], features: [])
+  }
+  private struct Kept {
+    let link: SessionID
+    var said = Said()
+  }
+  private let kept = Mutex<[String: Kept]>([:])
+
+  func begin(_ component: String, _ link: SessionID) { kept.withLock { $0[component] = Kept(link: link) } }
+
+  /// Adds what was said, unless the component has gone since.
+  func add(_ component: String, _ link: SessionID, _ change: @Sendable (inout Said) -> Void) {
+    kept.withLock { kept in
+      guard kept[component]?.link == link else { return }
+      change(&kept[component]!.said)  // found just above
+    }
+  }
+
+  func end(_ component: String, _ link: SessionID) {
+    kept.withLock { if $0[component]?.link == link { $0[component] = nil } }
+  }
+
+  func said(by component: String) -> Said? { kept.withLock { $0[component]?.said } }
+}
+
+extension Capabilities {
+  /// Both, nothing twice.
+  mutating func add(_ other: Capabilities) {
+    identities += other.identities.filter { !identities.contains($0) }
+    let known = Set(features)
+    features += other.features.filter { !known.contains($0) }
+    forms += other.forms
+  }
+}

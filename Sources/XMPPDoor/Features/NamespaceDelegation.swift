@@ -1,0 +1,214 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// XEP-0355: IQs of a namespace that a component answers in place of the server, as the operator says.
+struct NamespaceDelegation: Feature {
+  static let xep = XEP(355, "0.5", "Namespace Delegation", note: "by the operator only (4), not by users (5)")
+
+  private static let delegation = Name("delegation", NS.delegation)
+  private static let delegated = Name("delegated", NS.delegation)
+  private static let attribute = Name("attribute", NS.delegation)
+
+  func register(in table: inout FeatureTable) {}
+
+  static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: House.Options) {
+    if options.components.values.contains(where: { !$0.delegated.isEmpty }) {
+      table.advertise("\(NS.delegation)", on: [.server])
+    }
+  }
+
+  // MARK: A component comes (4.2)
+
+  /// Tells it what it manages, and asks what it says of that.
+  static func attached(_ link: ComponentLink, _ house: House, _ write: ((inout ElementWriter) -> Void) -> Void) {
+    let mine = house.delegations.all(of: link.home.domain).filter { $0.component == link.party.address.domain }
+    if mine.isEmpty { return }
+    write { writer in
+      writer.open(.message)
+      writer.attribute("from", link.home.domain)
+      writer.attribute("to", link.party.address.description)
+      writer.attribute("id", House.randomID())
+      writer.open(delegation)
+      for delegation in mine {
+        writer.open(delegated)
+        writer.attribute("namespace", delegation.namespace)
+        for name in delegation.attributes {
+          writer.open(attribute)
+          writer.attribute("name", name)
+          writer.close()
+        }
+        writer.close()
+      }
+      writer.close()
+      writer.close()
+    }
+    discover(mine.filter { !$0.isOfNodes }.map(\.namespace), at: link, house)
+  }
+
+  /// 7.2.1, 7.2.2. Asked once, since clients ask often.
+  private static func discover(_ namespaces: [String], at link: ComponentLink, _ house: House) {
+    guard let server = BareJID(parsing: link.home.domain) else { return }
+    let asker = Party(id: UserID(0), realm: link.home.id, address: server)
+    let (component, id) = (link.party.address, link.id)
+    house.nested.begin(component.domain, id)
+    @Sendable func ask(_ node: String) async -> Capabilities? {
+      var writer = StreamFraming.writer()
+      writer.open(.discoInfo)
+      writer.attribute("node", node)
+      writer.close()
+      let answer = await house.questions.ask(
+        .get, Array(writer.buffer.readableBytesView), of: JID(component), from: asker,
+        within: DoorLimits.delegationAnswer, house.parley.hub)
+      guard let answer, !answer.isError, let query = answer.element.first(.discoInfo) else { return nil }
+      return try? Capabilities(query)
+    }
+    Task {
+      for namespace in namespaces {
+        if let said = await ask("\(NS.delegation)::\(namespace)") {
+          house.nested.add(component.domain, id) { $0.server.add(said) }
+        }
+        if let said = await ask("\(NS.delegation):bare:\(namespace)") {
+          house.nested.add(component.domain, id) { $0.account.add(said) }
+        }
+      }
+    }
+  }
+
+  // MARK: Requests (4.3)
+
+  /// Passes on what a component manages. False: the server answers.
+  static func pass(_ turn: Turn, _ payload: Element, _ target: FeatureTable.Target) -> Bool {
+    let house = turn.session.house
+    if house.delegations.isEmpty { return false }
+    switch target {
+    case .account, .server, .user: break
+    case .session, .rooms, .room, .uploads: return false
+    }
+    guard let manager = house.delegations.manager(of: payload, in: turn.addressed.domain), manager.passes(turn) else {
+      return false
+    }
+    // Who has asked for it is pushed its changes, whoever answers (RFC 6121 2.2).
+    if target == .account, payload.is(.roster), turn.session.standIn == nil { _ = try? Roster.interest(turn) }
+    forward(turn, to: manager)
+    return true
+  }
+
+  static func forward(_ turn: Turn, to manager: Delegation) {
+    let account = turn.addressed
+    guard account.local != nil, account != turn.party.address else { return ask(turn, manager) }
+    // Whoever is blocked, or asks of nobody, is told what they always are.
+    let (viewer, jid) = (turn.party, turn.jid)
+    turn.fetch {
+      if case .absent = try PresenceAccess.to(account, for: viewer, at: jid, $0) { false } else { true }
+    } reply: { (isThere) throws(StanzaError) in
+      guard isThere else { throw StanzaError(.serviceUnavailable) }
+      ask(turn, manager)
+    }
+  }
+
+  private static func ask(_ turn: Turn, _ manager: Delegation) {
+    let house = turn.session.house
+    guard let component = JID(parsing: manager.component), let server = BareJID(parsing: turn.addressed.domain),
+      let realm = turn.parley.realm(domain: turn.addressed.domain)
+    else { return turn.fail(StanzaError(.serviceUnavailable)) }
+    var writer = StreamFraming.writer()
+    write(turn.stanza, from: turn.session.answered, into: &writer)
+    let payload = Array(writer.buffer.readableBytesView)
+    let asker = Party(id: UserID(0), realm: realm.id, address: server)
+    let initial = Initial(turn)
+    turn.await {
+      await house.questions.ask(
+        .set, payload, of: component, from: asker, within: DoorLimits.delegationAnswer, house.parley.hub)
+    } then: { result in
+      guard case .success(let answer?) = result, let content = initial.content(of: answer) else {
+        return turn.fail(StanzaError(.serviceUnavailable))
+      }
+      turn.reply { $0.children(of: content) }
+    }
+  }
+
+  /// The request as it came, from whom it came.
+  static func write(_ stanza: Stanza, from: String, into writer: inout ElementWriter) {
+    writer.open(delegation)
+    writer.open(.forwarded)
+    writer.open(.iq)
+    writer.attribute("from", from)
+    writer.attribute("to", stanza.element["to"])
+    writer.attribute("id", stanza.id)
+    writer.attribute("type", stanza.iqType?.text ?? "")
+    if let language = stanza.language { writer.attribute("xml:lang", language) }
+    writer.children(of: stanza.element)
+    writer.close()
+    writer.close()
+    writer.close()
+  }
+
+  /// What the answer must answer (4.3).
+  struct Initial: Sendable, Hashable {
+    let id: String?
+    let from: JID?
+    let to: JID?
+
+    init(id: String?, from: JID?, to: JID?) {
+      self.id = id
+      self.from = from
+      self.to = to
+    }
+
+    fileprivate init(_ turn: Turn) {
+      self.init(id: turn.stanza.id, from: JID(parsing: turn.session.answered), to: turn.to)
+    }
+
+    /// The result for whoever asked; nil: it is none, or somebody else's. Without 'from' it is from where it was asked, as
+    /// in the XEP's examples.
+    func content(of answer: Stanza) -> Element? {
+      guard answer.iqType == .result, let forwarded = answer.element.first(delegation)?.first(.forwarded),
+        let inner = Stanza(forwarded: forwarded), inner.kind == .iq, inner.iqType == .result, inner.id == id
+      else { return nil }
+      guard let addressee = try? inner.to(), addressee == from else { return nil }
+      do throws(StanzaError) {
+        if let sender = try inner.from(), sender != (to ?? from.map { JID($0.bare) }) { return nil }
+      } catch {
+        return nil
+      }
+      return inner.element
+    }
+  }
+}
+
+extension Delegation {
+  /// What the managing component asks itself is the server's to answer (4.4).
+  fileprivate func passes(_ turn: Turn) -> Bool { turn.session.standIn?.link.party.address.domain != component }
+
+  /// Who answers for a node that the server does not know, if it is a component (7.2.3, 7.2.4).
+  static func ofNodes(_ namespace: String, _ turn: Turn) -> Delegation? {
+    let delegations = turn.session.house.delegations
+    guard !delegations.isEmpty, let manager = delegations.manager(ofNodes: namespace, in: turn.addressed.domain),
+      manager.passes(turn)
+    else { return nil }
+    return manager
+  }
+}
+
+extension Turn {
+  /// Whom an IQ is for: without 'to' the account.
+  var addressed: BareJID { to?.bare ?? party.address }
+}
+
+extension House {
+  /// What the server, or an account of a domain, says of itself: in place of what belongs to delegated namespaces that which
+  /// their components say (XEP-0355 7.2).
+  func capabilities(of target: FeatureTable.Target, in domain: String) -> Capabilities {
+    let delegations = delegations.all(of: domain)
+    guard !delegations.isEmpty, target == .server || target == .account else { return table.capabilities(of: target) }
+    var capabilities = table.capabilities(of: target, without: Set(delegations.map(\.namespace)))
+    for component in Set(delegations.map(\.component)).sorted() {
+      guard let said = nested.said(by: component) else { continue }
+      capabilities.add(target == .server ? said.server : said.account)
+    }
+    return capabilities
+  }
+}

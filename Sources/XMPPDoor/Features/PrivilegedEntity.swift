@@ -1,0 +1,249 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// XEP-0356: what components may do in the name of users, as the operator grants it (`Dialogs.Privileges`). It is the core that
+/// asks the grant for what is written; here it is asked for what is only read or passed on.
+struct PrivilegedEntity: Feature {
+  static let xep = XEP(
+    356, "0.4.1", "Privileged Entity",
+    note: "presence of contacts (7.2) as far as a user who is there is told it; no archive queries in IQs (6)")
+
+  private static let privilege = Name("privilege", NS.privilege)
+  private static let perm = Name("perm", NS.privilege)
+  private static let namespace = Name("namespace", NS.privilege)
+  static let request = Name("privileged_iq", NS.privilege)
+
+  func register(in table: inout FeatureTable) {
+    for type in [IQType.get, .set] { table.iq(type, Self.request, to: [.user], Self.ask) }
+  }
+
+  // MARK: What it may (4.2, 5.2, 6.2, 7.2)
+
+  /// What a component may from now on; of what it may no more that it may not.
+  static func advertise(
+    _ now: Privileges, before: Privileges, from home: Realm, to component: BareJID, into writer: inout ElementWriter
+  ) {
+    writer.open(.message)
+    writer.attribute("from", home.domain)
+    writer.attribute("to", component.description)
+    writer.attribute("id", House.randomID())
+    writer.open(privilege)
+    func write(_ access: StaticString, _ type: String?, _ content: (inout ElementWriter) -> Void = { _ in }) {
+      writer.open(perm)
+      writer.attribute("access", access)
+      writer.attribute("type", type)
+      content(&writer)
+      writer.close()
+    }
+    if now.roster != .none || before.roster != .none {
+      write("roster", now.roster.rawValue) { $0.attribute("push", now.isToldOfRosters ? "true" : "false" as StaticString) }
+    }
+    if now.speaks || before.speaks { write("message", now.speaks ? "outgoing" : "none") }
+    let names = Set(now.requests.keys).union(before.requests.keys).sorted()
+    if !names.isEmpty {
+      write("iq", nil) { writer in
+        for name in names {
+          writer.open(namespace)
+          writer.attribute("ns", name)
+          writer.attribute("type", (now.requests[name] ?? .none).rawValue)
+          writer.close()
+        }
+      }
+    }
+    if now.presence != .none || before.presence != .none { write("presence", now.presence.rawValue) }
+    writer.close()
+    writer.close()
+  }
+
+  // MARK: Messages (5)
+
+  /// A message to the server that says another one in the name of a user or of the server.
+  static func message(
+    _ stanza: Stanza, from: JID, _ link: ComponentLink, _ connection: ComponentConnection
+  ) throws(StanzaError) {
+    let said = try ForwardedMessage(stanza, domain: link.home.domain)
+    guard from.bare == link.party.address else { throw StanzaError(.forbidden) }
+    let house = connection.house
+    let draft = try Inbound.draft(of: said.stanza, house.table)
+    let extras = said.stanza.extras(connection.wheel) { StanzaIDs.isStripped($0, domain: link.home.domain) }
+    let type = said.stanza.messageType
+    let intent: Intent
+    if said.user.local != nil, type == .chat || type == .normal, draft.isPosted {
+      intent = Inbound.post(said.stanza, draft, from: nil, to: said.to, extras: extras, house.parley)
+    } else {
+      // The core says from whom.
+      let relayed = RelayedStanza(
+        name: .message(Envelope.MessageType(type)), from: link.party, fromResource: nil, to: said.to.bare,
+        toResource: said.to.resource, id: said.stanza.id, language: said.stanza.language, extras: extras,
+        typing: draft.typing, isPrivate: draft.isUncopied)
+      intent = .signal(.stanza(relayed), to: .user(said.to.bare, resource: said.to.resource))
+    }
+    connection.post(intent, by: link.party, for: stanza, behalf: Behalf(said.user, by: .speak))
+  }
+
+  /// Whether it is one of these.
+  static func isForwarding(_ stanza: Stanza) -> Bool { stanza.element.first(privilege) != nil }
+
+  /// What a message to the server wants said.
+  struct ForwardedMessage {
+    /// In whose name: a user, or the server itself.
+    let user: BareJID
+    let to: JID
+    let stanza: Stanza
+
+    init(_ outer: Stanza, domain: String) throws(StanzaError) {
+      guard let forwarded = outer.element.first(privilege)?.first(.forwarded), let inner = Stanza(forwarded: forwarded),
+        inner.kind == .message, let to = try inner.to()
+      else { throw StanzaError(.badRequest, "one message with 'to' is to be forwarded") }
+      guard let from = try inner.from(), from.isBare, from.domain == domain else {
+        throw StanzaError(.forbidden, "the forwarded message is from a bare address of \(domain) (XEP-0356 5)")
+      }
+      user = from.bare
+      self.to = to
+      stanza = inner
+    }
+  }
+
+  // MARK: IQs (6)
+
+  private static func ask(_ turn: Turn, _ element: Element) throws(StanzaError) {
+    guard let user = turn.to?.bare else { throw StanzaError(.forbidden) }
+    let request = try EncapsulatedRequest(turn.stanza, element, of: user)
+    // What is answered by more than one stanza has no place in one.
+    if request.namespace == "\(NS.mam)" { throw StanzaError(.featureNotImplemented) }
+    let right = Right.request(request.namespace, isSet: request.isSet)
+    try act(turn, by: right, answer: answer(turn)) { (inner) throws(StanzaError) in
+      guard let to = request.to, !to.isBare || inner.session.isRemote(to.domain) else {
+        return try Inbound.iq(Turn(session: inner.session, stanza: request.stanza, to: request.to))
+      }
+      try relay(Turn(session: inner.session, stanza: request.stanza, to: to), to)
+    }
+  }
+
+  /// 6.3: the answer as it came, around it the component's own.
+  private static func answer(_ turn: Turn) -> (StanzaError?, (inout ElementWriter) -> Void) -> Void {
+    { error, body in
+      turn.session.answer(error) { writer in
+        turn.stanza.openReply(
+          type: (error == nil ? IQType.result : .error).text, into: &writer, to: turn.session.answered)
+        writer.open(privilege)
+        writer.open(.forwarded)
+        body(&writer)
+        writer.close()
+        writer.close()
+        // An error has one (RFC 6120 8.3.1): the same.
+        error?.write(into: &writer)
+        writer.close()
+      }
+    }
+  }
+
+  /// To somebody who answers themselves.
+  private static func relay(_ turn: Turn, _ to: JID) throws(StanzaError) {
+    let stanza = turn.stanza
+    if turn.session.card?.blocks(to) == true {
+      throw StanzaError(Problem(.blocked, "you-block-this-user", "The user has blocked this address."))
+    }
+    let domain = turn.party.address.domain
+    let payload = stanza.extras(turn.session.wheel) { StanzaIDs.isStripped($0, domain: domain) }
+    let type: IQType = stanza.iqType == .set ? .set : .get
+    let (house, party) = (turn.session.house, turn.party)
+    turn.await { await house.questions.ask(type, payload, of: to, from: party, within: DoorLimits.delegationAnswer, house.parley.hub) } then: {
+      guard case .success(let answer?) = $0 else { return turn.fail(StanzaError(.serviceUnavailable)) }
+      let error = StanzaError(reportedBy: answer)
+      turn.session.answer(error) { writer in
+        stanza.openReply(type: answer.iqType?.text, into: &writer, to: turn.session.answered)
+        writer.children(of: answer.element)
+        writer.close()
+      }
+    }
+  }
+
+  /// An IQ in another.
+  struct EncapsulatedRequest {
+    let stanza: Stanza
+    let to: JID?
+    let isSet: Bool
+    /// Of what it asks.
+    let namespace: String
+
+    /// 6.3: every rule broken is `forbidden`.
+    init(_ outer: Stanza, _ element: Element, of user: BareJID) throws(StanzaError) {
+      var children = element.children.makeIterator()
+      guard let child = children.next(), children.next() == nil, child.is(.iq), let inner = Stanza(child),
+        let type = inner.iqType, type.isRequest, type == outer.iqType
+      else { throw StanzaError(.forbidden, "one IQ of jabber:client of the same type (XEP-0356 6.3)") }
+      if let from = try inner.from(), from != JID(user) {
+        throw StanzaError(.forbidden, "the IQ is from \(user), or does not say so (XEP-0356 6.3)")
+      }
+      try inner.validate()
+      stanza = inner
+      to = try inner.to()
+      isSet = type == .set
+      namespace = inner.payload?.namespace ?? ""
+    }
+  }
+
+  // MARK: In somebody's name
+
+  /// Does what a component asks of a user's account, if it may, as the user.
+  ///
+  /// - Parameter answer: nil: what comes out is the answer.
+  static func act(
+    _ turn: Turn, by right: Right, answer: ((StanzaError?, (inout ElementWriter) -> Void) -> Void)? = nil,
+    _ body: @escaping (Turn) throws(StanzaError) -> Void
+  ) throws(StanzaError) {
+    guard let standIn = turn.session.standIn, standIn.isComponent, let address = turn.to?.bare,
+      address.domain == standIn.link.home.domain,
+      turn.parley.privileges[standIn.link.party.realm].allows(right)
+    else { throw StanzaError(.forbidden) }
+    let (hub, link) = (turn.parley.hub, standIn.link)
+    turn.fetch { reader -> (Party, Card)? in
+      guard let user = try reader.user(address), user.state == .active else { return nil }
+      let card = try hub.card(of: user.id) ?? Card(of: user, reader)
+      return (Party(id: user.id, realm: user.realm, address: user.address), card)
+    } reply: { (found) throws(StanzaError) in
+      guard let (user, card) = found, let connection = link.connected else { throw StanzaError(.forbidden) }
+      let answer = answer ?? { error, body in turn.session.answer(error, body) }
+      guard let standIn = try? StandIn(user, card, by: right, at: link, answered: answered(turn, right), answer) else {
+        throw StanzaError(.jidMalformed)
+      }
+      StandIn.handle(turn.stanza, to: turn.to, as: standIn, connection, body)
+    }
+  }
+
+  /// What is encapsulated is answered to the user, all else to the component.
+  private static func answered(_ turn: Turn, _ right: Right) -> String {
+    if case .request = right { return turn.to?.bare.description ?? "" }
+    return turn.session.answered
+  }
+}
+
+extension Stanza {
+  /// What stands in `<forwarded/>` (XEP-0297). Libraries for components leave it in the namespace of their stream.
+  init?(forwarded: Element) {
+    for child in forwarded.children where !child.is(.delay) {
+      var element = child
+      if child.namespace == String(describing: NS.component) {
+        let bytes = child.serialised(defaultNamespace: NS.component)
+        guard let read = try? Element(parsing: bytes, defaultNamespace: String(describing: NS.client)) else { return nil }
+        element = read
+      }
+      self.init(element)
+      return
+    }
+    return nil
+  }
+
+  /// The children as they will be written again.
+  func extras(_ wheel: LoopWheel, except isLeftOut: (Element) -> Bool) -> [UInt8] {
+    var writer = wheel.takeWriter()
+    writer.children(of: element, except: isLeftOut)
+    let bytes = Array(writer.buffer.readableBytesView)
+    wheel.give(writer)
+    return bytes
+  }
+}
