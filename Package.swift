@@ -146,7 +146,7 @@ let package = Package(
     .testTarget(
       name: "ParleyServerTests",
       dependencies: [
-        "ParleyServer", "Dialogs", "Addresses", nioCore, nioPosix, nioSSL, logging,
+        "ParleyServer", "XMPPDoor", "Dialogs", "Addresses", nioCore, nioPosix, nioSSL, logging,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),

@@ -3,6 +3,7 @@ import Dialogs
 import Foundation
 import Logging
 import Testing
+import XMPPDoor
 
 @testable import ParleyServer
 
@@ -191,6 +192,54 @@ import Testing
     let written = try load(environment: ["PARLEY_COMPONENTS": "irc.localhost=a=b, sms.localhost=c"])
     #expect(written.components.map(\.secret) == ["a=b", "c"])
     #expect(try !load().component.isOn)
+  }
+
+  @Test func whatComponentsAreGranted() throws {
+    let yaml = """
+      components:
+        - name: a.localhost
+          secret: s
+          roster: both
+          roster_push: false
+          message: outgoing
+          presence: roster
+          iq: ["urn:a get", urn:b both]
+          delegate: [urn:x, "urn:y node ver"]
+        - {name: b.localhost, secret: t, roster: get, delegate: "urn:x node"}
+      """
+    let components = try load(yaml).components
+    #expect(
+      components.map(\.privileges) == [
+        Privileges(
+          roster: .both, isToldOfRosters: false, speaks: true, requests: ["urn:a": .get, "urn:b": .both],
+          presence: .contacts),
+        Privileges(roster: .get, isToldOfRosters: true),
+      ])
+    #expect(
+      components.map(\.delegated) == [
+        [
+          Delegation("urn:x", to: "a.localhost"),
+          Delegation("urn:y", attributes: ["node", "ver"], to: "a.localhost"),
+        ], [Delegation("urn:x", attributes: ["node"], to: "b.localhost")],
+      ])
+    // What needs a restart is the rest.
+    let other = try load(yaml.replacing("roster: both", with: "roster: get")).components
+    #expect(other != components && other.map(\.fixed) == components.map(\.fixed))
+    #expect(try load(yaml.replacing("[urn:x,", with: "[urn:z,")).components.map(\.fixed) != components.map(\.fixed))
+  }
+
+  @Test(arguments: [
+    ("roster: all", "roster"), ("message: incoming", "message"), ("presence: all", "presence"),
+    ("presence: roster", "presence"), ("{roster: set, presence: roster}", "presence"),
+    ("roster_push: true", "roster_push"),
+    ("roster_push: maybe", "roster_push"), ("iq: [urn:a]", "iq"), ("iq: urn:a all", "iq"), ("iq: {urn:a: get}", "iq"),
+    ("delegate: ['urn:xmpp:delegation:2']", "delegate"), ("delegate: [urn:a, urn:a]", "delegate"),
+    ("roster: [get]", "roster"),
+  ]) func whatCannotBeGranted(field: String, name: String) throws {
+    let fields = field.hasPrefix("{") ? String(field.dropFirst().dropLast()) : field
+    let lines = try mistakes("components:\n  - {name: a.localhost, secret: s, \(fields)}\n")
+    #expect(lines.count == 1)
+    #expect(lines[0].hasPrefix("components.\(name)"))
   }
 
   @Test func whatIsWrongWithComponentsIsToldWithoutTheirSecrets() throws {

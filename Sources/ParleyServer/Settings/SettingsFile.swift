@@ -100,12 +100,12 @@ enum SettingsFile {
           } else if Key.listFields.contains(name), let texts = value.sequence?.map(\.scalar?.string),
             !texts.contains(nil)
           {
-            entry.fields[name] = RawSettings.Value(text: texts.compactMap(\.self).joined(separator: ","), origin: origin)
+            let text = texts.compactMap(\.self).joined(separator: ",")
+            entry.fields[name] = RawSettings.Value(text: text, origin: origin)
           } else {
+            let expected = Key.listFields.contains(name) ? "a list of plain texts is" : "one value is"
             settings.mistakes.append(
-              Mistake(
-                key: "\(key.name).\(name)", origin: origin,
-                Key.listFields.contains(name) ? "a list of plain texts is expected here" : "one value is expected here"))
+              Mistake(key: "\(key.name).\(name)", origin: origin, "\(expected) expected here"))
           }
         }
       } else {

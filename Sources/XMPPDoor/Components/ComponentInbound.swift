@@ -155,7 +155,9 @@ enum ComponentInbound {
     let stanza = arrival.stanza
     guard let type = stanza.iqType else { return }
     // XEP-0356 6.3: of a user's account, never a client's.
-    if type.isRequest, !arrival.to.isBare || arrival.to.local == nil, stanza.payload?.is(PrivilegedEntity.request) == true {
+    if type.isRequest, stanza.payload?.is(PrivilegedEntity.request) == true,
+      !arrival.to.isBare || arrival.to.local == nil
+    {
       throw StanzaError(.forbidden)
     }
     let target: FeatureTable.Target
@@ -202,7 +204,9 @@ enum ComponentInbound {
 
   /// What the services of the domain say of themselves: gateways look for where files go.
   private static func service(_ arrival: Arrival) -> FeatureTable.Target? {
-    guard arrival.to.isDomain, arrival.stanza.iqType == .get else { return nil }
+    guard arrival.to.isDomain, arrival.stanza.iqType == .get, arrival.stanza.payload?.is(.discoInfo) == true else {
+      return nil
+    }
     if arrival.to.domain == arrival.link.home.rooms { return .rooms }
     let uploads = arrival.connection.house.options.uploads[arrival.link.home.domain]
     return arrival.to.domain == uploads ? .uploads : nil

@@ -39,7 +39,8 @@ struct PrivilegedEntity: Feature {
       writer.close()
     }
     if now.roster != .none || before.roster != .none {
-      write("roster", now.roster.rawValue) { $0.attribute("push", now.isToldOfRosters ? "true" : "false" as StaticString) }
+      let push: StaticString = now.isToldOfRosters ? "true" : "false"
+      write("roster", now.roster.rawValue) { $0.attribute("push", push) }
     }
     if now.speaks || before.speaks { write("message", now.speaks ? "outgoing" : "none") }
     let names = Set(now.requests.keys).union(before.requests.keys).sorted()
@@ -151,7 +152,10 @@ struct PrivilegedEntity: Feature {
     let payload = stanza.extras(turn.session.wheel) { StanzaIDs.isStripped($0, domain: domain) }
     let type: IQType = stanza.iqType == .set ? .set : .get
     let (house, party) = (turn.session.house, turn.party)
-    turn.await { await house.questions.ask(type, payload, of: to, from: party, within: DoorLimits.delegationAnswer, house.parley.hub) } then: {
+    turn.await {
+      await house.questions.ask(
+        type, payload, of: to, from: party, within: DoorLimits.delegationAnswer, house.parley.hub)
+    } then: {
       guard case .success(let answer?) = $0 else { return turn.fail(StanzaError(.serviceUnavailable)) }
       let error = StanzaError(reportedBy: answer)
       turn.session.answer(error) { writer in
@@ -229,7 +233,7 @@ extension Stanza {
       var element = child
       if child.namespace == String(describing: NS.component) {
         let bytes = child.serialised(defaultNamespace: NS.component)
-        guard let read = try? Element(parsing: bytes, defaultNamespace: String(describing: NS.client)) else { return nil }
+        guard let read = try? Element(parsing: bytes, defaultNamespace: "\(NS.client)") else { return nil }
         element = read
       }
       self.init(element)
