@@ -81,11 +81,11 @@ def bars(rows):
             if mine is None:
                 continue
             sign = next(m.sign for m in load.metrics if m.name == bar.metric)
-            peers = {s: median(rows, w, s, bar.metric) for s in candidates(bar.against or "any", names)}
+            peers = {s: median(rows, bar.of or w, s, bar.metric) for s in candidates(bar.against or "any", names)}
             peers = {s: v for s, v in peers.items() if v}
             rival = sorted(peers, key=peers.get, reverse=sign > 0)[0] if peers else None
             row = {"workload": w, "metric": bar.metric, "parley": mine, "peer": rival,
-                   "peer_value": peers.get(rival), "against": bar.against, "factor": bar.factor, "sign": sign}
+                   "peer_value": peers.get(rival), "against": bar.against, "factor": bar.factor, "of": bar.of, "sign": sign}
             if rival:
                 row["ratio"] = (mine / peers[rival] if sign > 0 else peers[rival] / mine) if mine else float("inf")
             if bar.against is None:
@@ -105,6 +105,7 @@ def bars_table(rows):
         else:
             wanted = "%s times%s" % (number(b["factor"]), "" if b["against"] == "any" else
                                      " the durable" if b["against"] == "durable" else " those without archive")
+            wanted += " in `%s`" % b["of"] if b["of"] else ""
         verdict = {True: "reached", False: "**not reached**", None: "not measured"}[b["reached"]]
         ratio = "%.2f" % b["ratio"] if "ratio" in b else ""
         out.append("| %s | %s | %s | %s | %s | %s | %s |" % (

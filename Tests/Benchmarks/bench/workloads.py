@@ -7,8 +7,9 @@ Metric = namedtuple("Metric", "name sign")
 
 # What Parley is to reach. `against` is "durable" or "volatile" (the best peer
 # with, or without, an archive that is synced before anybody is told), "any",
-# or None for an absolute figure; `factor` multiplies that peer's median.
-Bar = namedtuple("Bar", "metric against factor")
+# or None for an absolute figure; `factor` multiplies that peer's median. `of` is
+# the peers' workload where it is another one.
+Bar = namedtuple("Bar", "metric against factor of", defaults=(None,))
 
 # peers: the variants that run by default. fresh: needs a server process that
 # has done nothing yet, since it measures memory. warm: accounts whose SCRAM
@@ -35,6 +36,13 @@ ROOM = [Metric("members_per_s", 1), Metric("members_per_cpu_s", 1), Metric("join
         Metric("slow_catch_up_ms", -1), Metric("rss_after_mib", -1), Metric("leaves_per_s", 1), Metric("leaves_per_cpu_s", 1)]
 
 
+TRIPS = [Metric("round_trips", -1), Metric("round_trips_behind_features", -1)]
+# Pages of one dialog and of all; the last is what a page of all costs the server at most, by what one of a dialog costs.
+PAGES = [*(Metric(place + figure, sign) for place in (
+    "dialog_first", "dialog_middle", "dialog_last", "first", "middle", "last")
+    for figure, sign in (("_pages_per_cpu_s", 1), ("_p50_ms", -1), ("_p99_ms", -1))), Metric("whole_to_dialog", -1)]
+
+
 def rate(unit, *more):
     return [Metric(unit + "_per_s", 1), Metric(unit + "_per_cpu_s", 1), *more, *LATENCY]
 
@@ -44,12 +52,18 @@ def workload(name, args, metrics, peers=VOLATILE, bars=(), fresh=False, warm=(("
 
 
 ALL_USERS = (("u", 0, 5000),)
+LOGIN = "login --users 2000 --parallel 16"
 CHAT = "chat --users 100 --window 8 --duration 4s --warmup 1s"
 
 WORKLOADS = dict([
-    workload("login", "login --users 2000 --parallel 32", rate("logins"), warm=ALL_USERS,
-             bars=[Bar("logins_per_cpu_s", "any", 2)]),
-    workload("login-tls", "login --users 500 --parallel 32 --tls", rate("logins"), warm=ALL_USERS),
+    workload("login", LOGIN, rate("logins"), warm=ALL_USERS, bars=[Bar("logins_per_cpu_s", "any", 2)]),
+    workload("login-tls", LOGIN + " --tls", rate("logins", *TRIPS), warm=ALL_USERS,
+             bars=[Bar("logins_per_cpu_s", "any", 1)]),
+    # Parley alone: the modules for both that are packaged with this Prosody want a later one, ejabberd has none.
+    workload("login-sasl2", LOGIN + " --tls --sasl2", rate("logins", *TRIPS), peers=(), warm=ALL_USERS,
+             bars=[Bar("logins_per_cpu_s", "any", 1, of="login-tls")]),
+    workload("login-fast", LOGIN + " --tls --sasl2 --fast", rate("logins", *TRIPS), peers=(), warm=ALL_USERS,
+             bars=[Bar("logins_per_cpu_s", "any", 3, of="login-tls"), Bar("round_trips_behind_features", None, 1)]),
     workload("chat", CHAT, rate("messages"), peers=VOLATILE + DURABLE,
              bars=[Bar("messages_per_cpu_s", "durable", 15), Bar("messages_per_cpu_s", "volatile", 1.5)]),
     workload("chat-tls", CHAT + " --tls", rate("messages"), peers=VOLATILE + DURABLE),
@@ -70,6 +84,8 @@ WORKLOADS = dict([
              ROOM, peers=(), fresh=True, warm=ALL_USERS),
     workload("presence", "presence --senders 10 --contacts 100 --window 2 --duration 4s --warmup 1s",
              rate("updates"), warm=(("c", 0, 100), ("b", 0, 10)), bars=[Bar("updates_per_cpu_s", "any", 1.5)]),
+    workload("pep500", "pep --user r1000 --contacts 500 --window 2 --duration 4s --warmup 1s", rate("deliveries"),
+             warm=(("c", 0, 500),), bars=[Bar("deliveries_per_cpu_s", "any", 1.5)]),
     workload("roster100", "roster --user r100 --duration 4s --warmup 1s", rate("gets"), warm=()),
     workload("roster1000", "roster --user r1000 --duration 4s --warmup 1s", rate("gets"), warm=(),
              bars=[Bar("gets_per_cpu_s", "any", 3)]),
@@ -78,6 +94,13 @@ WORKLOADS = dict([
              warm=(("u", 4000, 8),), bars=[Bar("pages_per_cpu_s", "any", 4)]),
     workload("mam-random", "mam-random --first 4200 --users 8 --messages 5000 --duration 4s",
              rate("pages", Metric("results_per_s", 1)), peers=DURABLE, warm=(("u", 4200, 8),)),
+    # The first on a small archive, since a peer needs an hour to store a million messages.
+    workload("archive-10k", "archive --user r100 --contacts 100 --messages 10000 --duration 9s", PAGES, peers=DURABLE,
+             warm=(("c", 0, 100),), bars=[Bar("whole_to_dialog", None, 2)]),
+    workload("archive", "archive --user r1000 --contacts 1000 --messages 1000000 --duration 9s", PAGES, peers=(),
+             warm=(("c", 0, 1000),), bars=[Bar("whole_to_dialog", None, 2)]),
+    workload("inbox", "inbox --user r1000 --contacts 1000 --messages 1000000 --duration 4s --warmup 1s", rate("inboxes"),
+             peers=(), warm=(("c", 0, 1000),), bars=[Bar("p99_ms", None, 20)]),
     workload("chat-real", "chat-real --prefix k --group 51 --users 100 --window 8 --duration 6s --warmup 2s",
              rate("messages"), peers=DURABLE, warm=(("k", 0, 1020),), prefill=True,
              bars=[Bar("messages_per_cpu_s", "durable", 10)]),
@@ -94,17 +117,17 @@ WORKLOADS = dict([
 
 # What `run` measures without further words. Not in it: what varies only in a
 # detail.
-DEFAULT = ["login", "roster1000", "presence", "muc200", "muc20x20", "room5000", "chat", "chat-tls", "chat-300", "mam", "mam-random", "chat-real",
-           "idle5000", "idle2000-tls", "idle-contacts"]
+DEFAULT = ["login", "login-tls", "login-sasl2", "login-fast", "roster1000", "presence", "pep500", "muc200", "muc20x20", "room5000", "chat", "chat-tls", "chat-300", "mam", "mam-random", "chat-real",
+           "archive-10k", "idle5000", "idle2000-tls", "idle-contacts", "archive", "inbox"]
 
 
 def quick(args):
     """The same workload, far shorter: for trying out, not for figures."""
     short = {"duration": (2, "s"), "warmup": (1, "s"), "users": (200, ""), "messages": (300, ""),
-             "members": (250, ""), "occupants": (200, "")}
+             "members": (250, ""), "occupants": (200, ""), "contacts": (20, "")}
 
     def cut(m):
         most, unit = short[m.group(1)]
         return "--%s %d%s" % (m.group(1), min(int(m.group(2)), most), unit)
-    args = re.sub(r"--(duration|warmup|users|messages|members|occupants) (\d+)s?", cut, args)
+    args = re.sub(r"--(duration|warmup|users|messages|members|occupants|contacts) (\d+)s?", cut, args)
     return re.sub(r"--first (\d+)", lambda m: "--first %d" % (int(m.group(1)) // 20), args)

@@ -10,7 +10,7 @@ import (
 
 const mamNS = "urn:xmpp:mam:2"
 
-// window is one archive query: a dialog, an optional earliest time, and where
+// window is one archive query: a dialog or all of them, an optional earliest time, and where
 // its page begins (after) or ends (before).
 type window struct {
 	with, start   string
@@ -24,7 +24,10 @@ type window struct {
 func (c *conn) page(s *settings, id string, w window, each func([]byte)) (last string, done bool, err error) {
 	q := "<iq type='set' id='" + id + "'><query xmlns='" + mamNS + "' queryid='" + id +
 		"'><x xmlns='jabber:x:data' type='submit'><field var='FORM_TYPE' type='hidden'><value>" + mamNS +
-		"</value></field><field var='with'><value>" + w.with + "</value></field>"
+		"</value></field>"
+	if w.with != "" {
+		q += "<field var='with'><value>" + w.with + "</value></field>"
+	}
 	if w.start != "" {
 		q += "<field var='start'><value>" + w.start + "</value></field>"
 	}

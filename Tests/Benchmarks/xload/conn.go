@@ -2,10 +2,7 @@ package main
 
 import (
 	"bytes"
-	"crypto/rand"
 	"crypto/tls"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -18,9 +15,12 @@ import (
 
 // conn is one client session.
 type conn struct {
-	nc   net.Conn
-	user string
-	jid  string
+	nc       net.Conn
+	user     string
+	jid      string
+	features []string
+	// Round trips: until bound, the first for TCP; and of them those behind the features to log in with.
+	loginTrips, authTrips int
 	scanner
 
 	wmu     sync.Mutex
@@ -28,6 +28,8 @@ type conn struct {
 	handled uint32        // stanzas received since stream management began
 	sent    atomic.Uint32 // stanzas written since then
 	acked   atomic.Uint32 // stanzas the server has acknowledged
+	trips   int           // how often it wrote and then waited for an answer
+	wrote   bool          // something since it waited last
 	badAcks atomic.Int64  // acknowledgements that went back or beyond what was sent
 }
 
@@ -40,6 +42,9 @@ type options struct {
 	tls      bool
 	sm       bool
 	carbons  bool
+	sasl2    bool     // SASL2 and Bind 2 instead of RFC 6120's steps
+	tokens   *tokens  // with sasl2: ask for tokens (XEP-0484), log in by them where there is one
+	features []string // what disco#info is answered with
 	timeout  time.Duration
 	cache    *scramCache
 }
@@ -67,6 +72,7 @@ func (c *conn) write(b []byte, stanzas int) error {
 	if c.sm {
 		c.sent.Add(uint32(stanzas))
 	}
+	c.wrote = true
 	_, err := c.nc.Write(b)
 	return err
 }
@@ -119,6 +125,12 @@ func (c *conn) read() ([]byte, error) {
 func (c *conn) await(timeout time.Duration, want func([]byte) bool) ([]byte, error) {
 	c.nc.SetReadDeadline(time.Now().Add(timeout))
 	defer c.nc.SetReadDeadline(time.Time{})
+	c.wmu.Lock()
+	if c.wrote {
+		c.trips++
+		c.wrote = false
+	}
+	c.wmu.Unlock()
 	for {
 		st, err := c.read()
 		if err != nil {
@@ -159,7 +171,8 @@ func (c *conn) account(st []byte) {
 }
 
 // answer replies to an IQ request: pings (XEP-0199) and roster pushes with a
-// result, others with an error (RFC 6120 8.2.3 wants an answer to each).
+// result, disco#info where the session has features to tell, others with an
+// error (RFC 6120 8.2.3 wants an answer to each).
 func (c *conn) answer(st []byte) {
 	kind := string(attr(st, "type"))
 	if kind != "get" && kind != "set" {
@@ -174,6 +187,17 @@ func (c *conn) answer(st []byte) {
 	push := kind == "set" && bytes.Contains(st, []byte("jabber:iq:roster"))
 	if ping || push {
 		c.writeString(head + " type='result'/>")
+		return
+	}
+	if kind == "get" && c.features != nil && bytes.Contains(st, []byte(discoInfo)) {
+		node := ""
+		if i := bytes.Index(st, []byte("<query ")); i >= 0 {
+			if v := attr(st[i:], "node"); v != nil {
+				node = " node='" + quote(v) + "'"
+			}
+		}
+		c.writeString(head + " type='result'><query xmlns='" + discoInfo + "'" + node + ">" +
+			identity + featureElements(c.features) + "</query></iq>")
 		return
 	}
 	c.writeString(head + " type='error'><error type='cancel'>" +
@@ -229,7 +253,7 @@ func login(o *options, user, resource string) (c *conn, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c = &conn{nc: nc, user: user}
+	c = &conn{nc: nc, user: user, trips: 1}
 	defer func() {
 		if err != nil {
 			c.nc.Close()
@@ -269,31 +293,24 @@ func login(o *options, user, resource string) (c *conn, err error) {
 		}
 		nc.SetDeadline(time.Time{})
 		c.nc = tc
+		c.trips++ // TLS 1.3
+		header = strings.Replace(header, "<stream:stream ", "<stream:stream from='"+user+"@"+o.domain+"' ", 1)
 		if feat, err = open(); err != nil {
 			return c, err
 		}
 	}
-	if !bytes.Contains(feat, []byte(">"+o.mech+"<")) {
-		return c, fmt.Errorf("%s not offered in %s", o.mech, feat)
+	c.features = o.features
+	before := c.trips
+	if o.sasl2 {
+		err = c.authenticate2(o, resource, feat)
+	} else {
+		err = c.authenticateAndBind(o, resource, feat, open)
 	}
-	if err = c.authenticate(o); err != nil {
-		return c, err
-	}
-	if feat, err = open(); err != nil {
-		return c, err
-	}
-	if err = c.writeString("<iq type='set' id='bind'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'><resource>" +
-		resource + "</resource></bind></iq>"); err != nil {
-		return c, err
-	}
-	st, err := c.await(o.timeout, withID("bind"))
 	if err != nil {
 		return c, err
 	}
-	c.jid = string(text(st, "<jid>"))
-	if c.jid == "" {
-		return c, fmt.Errorf("no jid in %s", st)
-	}
+	c.loginTrips, c.authTrips = c.trips, c.trips-before
+	var st []byte
 	if o.sm {
 		if err = c.writeString("<enable xmlns='urn:xmpp:sm:3' resume='true'/>"); err != nil {
 			return c, err
@@ -319,69 +336,6 @@ func login(o *options, user, resource string) (c *conn, err error) {
 		}
 	}
 	return c, nil
-}
-
-func (c *conn) authenticate(o *options) error {
-	const ns = " xmlns='urn:ietf:params:xml:ns:xmpp-sasl'"
-	if o.mech == "PLAIN" {
-		if !o.tls {
-			return errors.New("PLAIN needs --tls")
-		}
-		c.writeString("<auth" + ns + " mechanism='PLAIN'>" +
-			base64.StdEncoding.EncodeToString([]byte("\x00"+c.user+"\x00"+o.password)) + "</auth>")
-		st, err := c.await(o.timeout, named("success", "failure"))
-		if err == nil && !is(st, "success") {
-			err = fmt.Errorf("refused: %s", st)
-		}
-		return err
-	}
-	var raw [18]byte
-	rand.Read(raw[:])
-	nonce := hex.EncodeToString(raw[:])
-	first := "n=" + c.user + ",r=" + nonce
-	c.writeString("<auth" + ns + " mechanism='" + o.mech + "'>" +
-		base64.StdEncoding.EncodeToString([]byte("n,,"+first)) + "</auth>")
-	st, err := c.await(o.timeout, named("challenge", "failure"))
-	if err != nil {
-		return err
-	}
-	if !is(st, "challenge") {
-		return fmt.Errorf("refused: %s", st)
-	}
-	dec, err := base64.StdEncoding.DecodeString(string(text(st, ">")))
-	if err != nil {
-		return err
-	}
-	var r, s string
-	var i int
-	for _, f := range strings.Split(string(dec), ",") {
-		switch {
-		case strings.HasPrefix(f, "r="):
-			r = f[2:]
-		case strings.HasPrefix(f, "s="):
-			s = f[2:]
-		case strings.HasPrefix(f, "i="):
-			i, _ = strconv.Atoi(f[2:])
-		}
-	}
-	if !strings.HasPrefix(r, nonce) || s == "" || i < 1 {
-		return fmt.Errorf("bad challenge %q", dec)
-	}
-	k := o.cache.derive(o.mech, o.password, s, i)
-	bare := "c=biws,r=" + r
-	proof, server := k.proofs(o.mech, first+","+string(dec)+","+bare)
-	c.writeString("<response" + ns + ">" + base64.StdEncoding.EncodeToString([]byte(bare+",p="+proof)) + "</response>")
-	if st, err = c.await(o.timeout, named("success", "failure")); err != nil {
-		return err
-	}
-	if !is(st, "success") {
-		return fmt.Errorf("refused: %s", st)
-	}
-	fin, _ := base64.StdEncoding.DecodeString(string(text(st, ">")))
-	if string(fin) != "v="+server {
-		return fmt.Errorf("server signature differs: %q", fin)
-	}
-	return nil
 }
 
 // loginAll opens a session per user with a bounded number in progress, and
@@ -442,14 +396,18 @@ func goOnlineAt(o *options, priority int) func(*conn) error {
 		presence = "<presence><priority>" + strconv.Itoa(priority) + "</priority></presence>"
 	}
 	return func(c *conn) error {
-		err := c.writeString(presence + "<iq type='get' id='online' to='" + o.domain +
-			"'><ping xmlns='urn:xmpp:ping'/></iq>")
-		if err != nil {
-			return err
-		}
-		_, err = c.await(o.timeout, withID("online"))
+		return c.ping(o, presence)
+	}
+}
+
+// ping waits until the server has worked through what was sent before, and
+// through what it sends ahead.
+func (c *conn) ping(o *options, ahead string) error {
+	if err := c.writeString(ahead + "<iq type='get' id='online' to='" + o.domain + "'><ping xmlns='urn:xmpp:ping'/></iq>"); err != nil {
 		return err
 	}
+	_, err := c.await(o.timeout, withID("online"))
+	return err
 }
 
 func closeAll(conns []*conn) {

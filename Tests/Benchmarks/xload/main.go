@@ -57,6 +57,9 @@ var modes = map[string]mode{
 	"presence":   {runPresence, "--senders users change presence, each seen by --contacts online contacts"},
 	"mam":        {runMAM, "store --messages messages, then page through the archive"},
 	"mam-random": {runMAMRandom, "keep an archive of --messages messages, read pages at random places in it"},
+	"archive":    {runArchive, "pages of --user's archive of --messages messages in --contacts dialogs: all of it, and one dialog"},
+	"inbox":      {runInbox, "fetch the inbox (XEP-0430) of --user, whose archive is filled as by archive, over and over"},
+	"pep":        {runPEP, "--user publishes what --contacts online contacts are interested in"},
 	"chat-real":  {runChatReal, "chat over TLS with stream management, carbons, ids, receipts and markers"},
 	"fill":       {runFill, "store --messages messages in each of groups x group x partners dialogs"},
 	"roster":     {runRoster, "fetch the roster of --user over and over"},
@@ -65,7 +68,7 @@ var modes = map[string]mode{
 }
 
 var modeOrder = []string{
-	"login", "idle", "chat", "chat-real", "fill", "muc", "room", "presence", "mam", "mam-random", "roster", "crash", "survived",
+	"login", "idle", "chat", "chat-real", "fill", "muc", "room", "presence", "pep", "mam", "mam-random", "archive", "inbox", "roster", "crash", "survived",
 }
 
 func usageText() {
@@ -88,12 +91,15 @@ func main() {
 	}
 	var s settings
 	var cachePath, pids string
+	var fast bool
 	fs := flag.NewFlagSet("xload "+os.Args[1], flag.ExitOnError)
 	fs.StringVar(&s.addr, "addr", "127.0.0.1:5222", "server address, loopback only")
 	fs.StringVar(&s.domain, "domain", "localhost", "XMPP domain")
 	fs.StringVar(&s.password, "password", "bench", "password of every account")
-	fs.StringVar(&s.mech, "mech", "SCRAM-SHA-1", "SASL mechanism: SCRAM-SHA-1, SCRAM-SHA-256 or PLAIN")
+	fs.StringVar(&s.mech, "mech", "SCRAM-SHA-256", "SASL mechanism: SCRAM-SHA-1, SCRAM-SHA-256 or PLAIN")
 	fs.BoolVar(&s.tls, "tls", false, "use STARTTLS")
+	fs.BoolVar(&s.sasl2, "sasl2", false, "SASL2 and Bind 2; needs --tls")
+	fs.BoolVar(&fast, "fast", false, "login: measure logins by a token (XEP-0484) that was asked for before; with --sasl2")
 	fs.BoolVar(&s.sm, "sm", false, "enable stream management and answer its requests")
 	fs.DurationVar(&s.timeout, "timeout", 30*time.Second, "limit for each single step")
 	fs.StringVar(&cachePath, "scram-cache", "", "file that keeps derived SCRAM keys between runs")
@@ -103,7 +109,7 @@ func main() {
 	fs.StringVar(&s.prefix, "prefix", "u", "account name prefix")
 	fs.IntVar(&s.first, "first", 0, "number of the first account")
 	fs.IntVar(&s.users, "users", 100, "number of accounts")
-	fs.IntVar(&s.parallel, "parallel", 32, "logins in progress at a time")
+	fs.IntVar(&s.parallel, "parallel", 16, "logins in progress at a time")
 	fs.DurationVar(&s.duration, "duration", 10*time.Second, "measured time")
 	fs.DurationVar(&s.warmup, "warmup", 2*time.Second, "load before measuring starts")
 	fs.IntVar(&s.window, "window", 8, "closed loop: messages in flight per sender")
@@ -113,11 +119,11 @@ func main() {
 	fs.IntVar(&s.members, "members", 20, "muc: occupants per room; room: members")
 	fs.IntVar(&s.present, "occupants", 1000, "room: occupants")
 	fs.IntVar(&s.senders, "senders", 1, "muc, room: talking occupants per room; presence: broadcasting users")
-	fs.IntVar(&s.contacts, "contacts", 100, "presence: online contacts of each sender")
-	fs.IntVar(&s.messages, "messages", 1000, "mam, mam-random, crash: messages to store per pair; fill: per dialog")
-	fs.IntVar(&s.page, "page", 50, "mam, mam-random: page size")
+	fs.IntVar(&s.contacts, "contacts", 100, "presence, pep: online contacts of each sender; archive, inbox: dialogs")
+	fs.IntVar(&s.messages, "messages", 1000, "mam, mam-random, crash: messages to store per pair; fill: per dialog; archive, inbox: in all")
+	fs.IntVar(&s.page, "page", 50, "mam, mam-random, archive: page size")
 	fs.StringVar(&s.muc, "muc", "", "conference domain (default conference.DOMAIN)")
-	fs.StringVar(&s.user, "user", "r100", "roster: account")
+	fs.StringVar(&s.user, "user", "r100", "roster, pep, archive, inbox: account")
 	fs.StringVar(&s.sigkill, "kill-on", "delivered", "crash: acked (stream management) or delivered")
 	fs.StringVar(&s.tag, "tag", "", "crash, survived: marks the messages of one run")
 	fs.BoolVar(&s.fullJID, "full-jid", false, "chat: address the full JID instead of the bare one")
@@ -144,6 +150,12 @@ func main() {
 		fail(err)
 	}
 	s.cache = loadScramCache(cachePath)
+	if s.sasl2 && !s.tls || fast && !s.sasl2 {
+		fail(fmt.Errorf("--fast needs --sasl2, and that --tls"))
+	}
+	if fast {
+		s.tokens = newTokens()
+	}
 
 	// Nothing may run for ever: every mode has a bound far above its need.
 	limit := s.duration + s.warmup + 10*time.Minute
