@@ -26,9 +26,13 @@ extension Parley {
     let (secret, clock) = (tokenSecret, clock)
     // A token that is refused costs the log nothing.
     fetch(on: lane) { reader in
-      try Self.judge(address, agent, use, secret, clock.now, reader).redemption
+      let (redemption, client) = try Self.judge(address, agent, use, secret, clock.now, reader)
+      return (redemption: redemption, changes: client != nil)
     } then: { [self] result in
-      guard case .success(.accepted(let user, _, _, _)) = result, user.state == .active else { return then(result) }
+      // Nor does one whose use leaves everything as it is. Whether its access stands is asked once more when it attends.
+      guard case .success((.accepted(let user, _, _, _), true)) = result, user.state == .active else {
+        return then(result.map(\.redemption))
+      }
       work(on: lane, leavingCaches: true) { writer in
         let (redemption, client) = try Self.judge(address, agent, use, secret, clock.now, writer)
         guard case .accepted(let user, _, _, _) = redemption, user.state == .active, let client else {
@@ -42,13 +46,15 @@ extension Parley {
     }
   }
 
+  /// - Returns: the client only where it has changed.
   private static func judge(
     _ address: BareJID, _ agent: ClientAgent, _ use: Client.Use, _ secret: TokenSecret, _ now: Timestamp,
     _ reader: any StoreReader
   ) throws -> (redemption: Redemption, client: Client?) {
     guard let id = agent.id, let user = try reader.user(address), user.state != .deleted,
-      var client = try reader.client(id, of: user.id)
+      let former = try reader.client(id, of: user.id)
     else { return (.refused, nil) }
+    var client = former
     switch client.redeem(use, secret: secret, now: now) {
     case .refused: return (.refused, nil)
     case .expired: return (.expired, nil)
@@ -57,7 +63,9 @@ extension Parley {
       client.device = agent.device ?? client.device
       let access = Access(client.source, agent: agent, client: client.hasTokens ? client.id : nil, since: now)
       let issued = offered.map { IssuedToken(text: secret.token($0, of: user.id), expires: $0.expires) }
-      return (.accepted(user, access, token: token, issued: issued), client)
+      return (
+        .accepted(user, access, token: token, issued: issued), client.isWorthStoring(after: former) ? client : nil
+      )
     }
   }
 

@@ -224,6 +224,9 @@ public enum Limits {
   /// A token that is older is replaced when it is used: a stolen copy is worth a day
   /// beside a client that is in use, and a write of a new one a day costs nothing.
   public static let clientTokenRotation: Duration = .seconds(86_400)
+  /// When a client was used last is stored so exactly: coming back by a token within
+  /// that time, as telephones do all day, writes nothing.
+  public static let clientUseGrain: Duration = .seconds(3_600)
   /// Of one user: each costs every SCRAM login of theirs two hashes. The next is
   /// refused with `too-many-app-passwords`.
   public static let appPasswordsPerUserMax = 32

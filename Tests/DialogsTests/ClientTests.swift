@@ -139,6 +139,32 @@ import Testing
     #expect(accepted == 1)
   }
 
+  /// Coming back writes only what somebody must know later.
+  @Test func aTokenInUseCostsNoCommit() async throws {
+    let stage = try Stage()
+    let user = try await stage.parley.register(try #require(Self.address), password: "x", displayName: nil)
+    let token = try await Self.issue(stage, user.id)
+    /// The commits of one use.
+    func use(count: Int64? = nil) async throws -> Int {
+      let before = stage.store.commits
+      guard case .accepted = try await Self.redeem(stage, Self.use(token.text, count: count)) else {
+        Issue.record("a good token is refused")
+        return -1
+      }
+      return stage.store.commits - before
+    }
+    #expect(try await use() == 1, "the first use makes it the current one")
+    #expect(try await use() == 0)
+    #expect(try await use(count: 1) == 1, "a count must never be good again")
+    #expect(try await use() == 0)
+    let grain = Limits.clientUseGrain.components.seconds * 1_000
+    stage.clock.set(stage.clock.now.milliseconds + grain - 1)
+    #expect(try await use() == 0)
+    stage.clock.set(stage.clock.now.milliseconds + 1)
+    #expect(try await use() == 1, "when it was used is known to the grain")
+    #expect(try await use() == 0)
+  }
+
   @Test func passwordsDisablingAndLogoutsEndTokens() async throws {
     let stage = try Stage()
     let user = try await stage.parley.register(try #require(Self.address), password: "x", displayName: nil)

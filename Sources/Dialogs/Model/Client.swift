@@ -174,6 +174,13 @@ public struct Client: Hashable, Sendable {
     return .accepted(text, offered: offered)
   }
 
+  /// Whether what has become of it must be stored: everything but that it was used, a little later.
+  func isWorthStoring(after former: Client) -> Bool {
+    var same = self
+    same.usedAt = former.usedAt
+    return same != former || usedAt >= former.usedAt + Limits.clientUseGrain
+  }
+
   /// Makes another token. One that was given out before and not used is worth nothing any more (3.5).
   mutating func offer(_ mechanism: String, now: Timestamp) -> Token {
     var generator = SystemRandomNumberGenerator()
