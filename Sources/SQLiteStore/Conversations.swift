@@ -17,51 +17,72 @@ extension Reader {
     }
   }
 
+  /// All of them are looked at, since the counts are of all; of the page alone more is read. One transaction: page and
+  /// counts are of one moment.
   func conversations(of user: UserID, _ query: ConversationQuery) throws -> ConversationPage {
     var page = ConversationPage(conversations: [], complete: true, total: 0, unreadConversations: 0, unread: 0)
-    let limit = bound(query.limit)
-    let statement = try connection(
-      query.withMessages
-        ? query.oldest ? .oldestConversationsWhole : .conversationsWhole
-        : query.oldest ? .oldestConversations : .conversations)
-    // One more than asked for tells whether anything follows. The counts are there also where nothing else is.
-    let found = try statement.bind(1, user.number).bind(2, query.after.number).bind(3, query.before.number)
-      .bind(4, limit + 1).bind(5, query.unreadOnly ? 1 : 0)
-      .all { row -> Conversation? in
-        page.total = row.int(Self.behind + 0)
-        page.unreadConversations = row.int(Self.behind + 1)
-        page.unread = row.int(Self.behind + 2)
-        return row.isNull(Self.behind + 3) ? nil : try conversation(row, of: user)
-      }
-    page.conversations = found.compactMap { $0 }
-    page.complete = Int64(page.conversations.count) <= limit
-    if !page.complete { page.conversations.removeLast() }
+    var wanted: [Standing] = []
+    for standing in try standings(of: user) {
+      page.total += 1
+      page.unread += standing.unread
+      if standing.unread > 0 { page.unreadConversations += 1 }
+      guard standing.activity > query.after.number, standing.activity < query.before.number,
+        standing.unread > 0 || !query.unreadOnly
+      else { continue }
+      wanted.append(standing)
+    }
+    wanted.sort { query.oldest ? $0.activity < $1.activity : $0.activity > $1.activity }
+    let limit = Int(bound(query.limit))
+    page.complete = wanted.count <= limit
+    page.conversations = try wanted.prefix(limit).map { try conversation($0, of: user, query.withMessages) }
     if query.oldest { page.conversations.reverse() }
     return page
   }
 
-  /// The first column behind those of a payload.
-  private static let behind = Int32(payloadColumns.split(separator: ",").count)
+  /// A conversation by its numbers.
+  private struct Standing {
+    let dialog: DialogID
+    let isRoom: Bool
+    /// Of a private dialog.
+    let peer: UserID
+    let unread: Int64
+    let last: Int64
+    /// The last entry that is shown; nil: none is.
+    let said: Int64?
+    var activity: Int64 { said ?? last }
+  }
 
-  private func conversation(_ row: Prepared, of user: UserID) throws -> Conversation {
-    let (last, activity) = (Position(row.int(Self.behind + 8)), Position(row.int(Self.behind + 9)))
-    let dialog = DialogID(row.int(Self.behind + 3))
-    let isRoom = row.int(Self.behind + 4) == Self.roomKind
+  private func standings(of user: UserID) throws -> [Standing] {
+    try connection(.standings).bind(1, user.number).all { row -> Standing? in
+      guard !row.isNull(6) else { return nil }
+      let (dialog, last) = (row.int(0), row.int(6) >> 1)
+      // As a rule the last entry is one that is shown, and there is no second look.
+      let said =
+        row.int(6) & 1 == 1
+        ? last : try connection(.lastSaid).bind(1, dialog).bind(2, row.int(5)).first { $0.int(0) }
+      return Standing(
+        dialog: DialogID(dialog), isRoom: row.int(1) == Self.roomKind,
+        peer: UserID(row.int(2) == user.number ? row.int(3) : row.int(2)), unread: row.int(4), last: last, said: said)
+    }.compactMap { $0 }
+  }
+
+  private func conversation(_ standing: Standing, of user: UserID, _ withMessage: Bool) throws -> Conversation {
     let chat: BareJID
     let realm: RealmID
-    if isRoom {
-      let room = try known(dialog)
+    if standing.isRoom {
+      let room = try known(standing.dialog)
       (chat, realm) = (room.address, room.realm)
     } else {
-      let peer = try known(
-        UserID(row.int(Self.behind + 5) == user.number ? row.int(Self.behind + 6) : row.int(Self.behind + 5)))
+      let peer = try known(standing.peer)
       (chat, realm) = (peer.address, peer.realm)
     }
     let seal = try seal(realm)
+    let lastID = seal.seal(standing.last)
     return Conversation(
-      chat: chat, room: isRoom ? dialog : nil, unread: row.int(Self.behind + 7), last: last,
-      lastID: seal.seal(last.number),
-      activity: activity, activityID: seal.seal(activity.number), message: row.isNull(0) ? nil : try entry(row))
+      chat: chat, room: standing.isRoom ? standing.dialog : nil, unread: standing.unread,
+      last: Position(standing.last), lastID: lastID, activity: Position(standing.activity),
+      activityID: standing.activity == standing.last ? lastID : seal.seal(standing.activity),
+      message: withMessage ? try standing.said.flatMap { try entry(Position($0), in: standing.dialog) } : nil)
   }
 }
 
@@ -74,48 +95,24 @@ extension Query {
     WHERE m.user = ?1 AND m.displayed > 0 ORDER BY m.position DESC LIMIT ?2
     """)
 
-  /// Three looks at each dialog of the user, in one statement, so that page and counts are of one moment. `kept`: the
-  /// flag that says whether an entry is in this user's archive (a room's: in the room's).
-  private static func conversations(_ order: String, withMessages: Bool) -> Query {
-    func last(_ flags: String) -> String {
-      """
-      (SELECT e.position FROM entries e WHERE e.dialog = l.dialog AND \(flags) ORDER BY e.position DESC LIMIT 1)
-      """
-    }
-    let none = Array(repeating: "NULL", count: Reader.payloadColumns.split(separator: ",").count).joined(
-      separator: ", ")
-    return Query(
-      """
-      WITH listed AS (
-        SELECT d.id AS dialog, d.kind AS kind, d.first AS first, d.second AS second,
-          max(0, (d.ordinal - m.displayed_ordinal) - (\(own) - m.own_at_displayed)) AS unread,
-          CASE WHEN d.second = ?1 AND d.first <> ?1 THEN \(EntryFlags.secondArchived.rawValue)
-            ELSE \(EntryFlags.firstArchived.rawValue) END AS kept
-        FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1
-      ), looked AS (
-        SELECT l.dialog, l.kind, l.first, l.second, l.unread,
-          \(last("e.flags & l.kept")) AS last,
-          \(last("e.flags & l.kept AND e.flags & \(EntryFlags.shown.rawValue)")) AS said
-        FROM listed l
-      ), everything AS MATERIALIZED (
-        SELECT dialog, kind, first, second, unread, last, said, coalesce(said, last) AS activity
-        FROM looked WHERE last IS NOT NULL
-      ), counts AS (
-        SELECT count(*) AS total, coalesce(sum(unread > 0), 0) AS unread_conversations, coalesce(sum(unread), 0) AS unread
-        FROM everything
-      ), page AS (
-        SELECT * FROM everything WHERE activity > ?2 AND activity < ?3 AND (?5 = 0 OR unread > 0)
-        ORDER BY activity \(order) LIMIT ?4
-      )
-      SELECT \(withMessages ? payload : none), c.total, c.unread_conversations, c.unread,
-        g.dialog, g.kind, g.first, g.second, g.unread, g.last, g.activity
-      FROM counts c LEFT JOIN page g \(withMessages ? "LEFT JOIN payloads p ON p.position = g.said" : "")
-      ORDER BY g.activity \(order)
-      """)
-  }
-  private static let payload = Reader.payloadColumns
-  fileprivate static let conversationsWhole = conversations("DESC", withMessages: true)
-  fileprivate static let oldestConversationsWhole = conversations("ASC", withMessages: true)
-  fileprivate static let conversations = conversations("DESC", withMessages: false)
-  fileprivate static let oldestConversations = conversations("ASC", withMessages: false)
+  /// The flag that says whether an entry is in this user's archive (a room's: in the room's).
+  private static let kept = """
+    CASE WHEN d.second = ?1 AND d.first <> ?1 THEN \(EntryFlags.secondArchived.rawValue)
+      ELSE \(EntryFlags.firstArchived.rawValue) END
+    """
+  /// Two looks at each dialog of the user. The last archived entry, doubled, and 1 more where it is one that is shown.
+  fileprivate static let standings = Query(
+    """
+    SELECT d.id, d.kind, d.first, d.second,
+      max(0, (d.ordinal - m.displayed_ordinal) - (\(own) - m.own_at_displayed)),
+      \(kept),
+      (SELECT e.position * 2 + (e.flags & \(EntryFlags.shown.rawValue) <> 0) FROM entries e
+        WHERE e.dialog = d.id AND e.flags & \(kept) ORDER BY e.position DESC LIMIT 1)
+    FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1
+    """)
+  fileprivate static let lastSaid = Query(
+    """
+    SELECT e.position FROM entries e
+    WHERE e.dialog = ?1 AND e.flags & ?2 AND e.flags & \(EntryFlags.shown.rawValue) ORDER BY e.position DESC LIMIT 1
+    """)
 }

@@ -71,7 +71,7 @@ enum DoorLimits {
   /// nor what stream management may hold unacknowledged (1 MiB): it ends early,
   /// with at least one result, and the client reads on.
   static let archivePageBytesMax = 256 * 1024
-  /// What a result weighs beside its payload.
+  /// What a result weighs beside its payload, addresses of common length included.
   static let archiveResultBytes = 512
 
   /// Bytes of what an archive is searched for; more is `policy-violation`. A sentence fits.
@@ -82,7 +82,9 @@ enum DoorLimits {
   static let inboxMax = 1_000
   /// Bytes of one answer, so that it stays below what stream management holds
   /// unacknowledged (1 MiB): it ends early, and the client reads on.
-  static let inboxBytesMax = 768 * 1024
+  static let inboxBytesMax = 960 * 1024
+  /// What a conversation weighs beside its message: a thousand fit, with 375 bytes of payload in the mean.
+  static let inboxEntryBytes = 96
 
   // Publish-subscribe (XEP-0060) and entity capabilities (XEP-0115).
   /// Items that one request names; more is refused with `policy-violation`.

@@ -1,9 +1,10 @@
 """Inbox (XEP-0430 0.2.0) and displayed messages (XEP-0490 1.0.1), by a client written here from the specifications alone: no
 library we know speaks the first. A recount proves the numbers: what the inbox says is compared with what was sent and read.
 """
+import os
 import random
 
-from harness import App, Server, expect
+from harness import PASSWORD, App, Server, expect
 from wire import XMPP
 
 INBOX = "urn:xmpp:inbox:1"
@@ -15,6 +16,8 @@ MDS = "urn:xmpp:mds:displayed:0"
 PUBSUB = "http://jabber.org/protocol/pubsub"
 CLIENT = "jabber:client"
 PEERS = [f"peer{number}" for number in range(12)]
+# The most that one answer has, with messages as clients write them.
+CROWD = 1000
 
 
 class Client(XMPP):
@@ -178,6 +181,25 @@ def run(checks):
             expect(status == 200 and state() == (1, texts[1], texts[1]), f"after the app's marker: {state()}")
             romeo.publish(room["jid"], texts[0], by=room["jid"])
             expect(state() == (1, texts[1], texts[1]), f"what is older has moved it: {state()}")
+
+        with checks.check(f"inbox: {CROWD} conversations in one answer"):
+            crowd = [f"face{number}" for number in range(CROWD)]
+            path = os.path.join(server.folder, "crowd.csv")
+            with open(path, "w") as file:
+                file.write("jid,password,name\n")
+                file.writelines(f"{name}@localhost,{PASSWORD},{name}\n" for name in ["speaker", *crowd])
+            server.command("user", "import", path)
+            speaker = Client("speaker", server)
+            for number, name in enumerate(crowd):
+                speaker.send(
+                    f"<message to='{name}@localhost' type='chat' id='8f3c1a52-7a47-4a31-9d5c-{number:012}'>"
+                    "<body>It is the east, and Juliet is the sun. Arise, fair sun.</body>"
+                    f"<origin-id xmlns='{SID}' id='8f3c1a52-7a47-4a31-9d5c-{number:012}'/>"
+                    "<request xmlns='urn:xmpp:receipts'/><markable xmlns='urn:xmpp:chat-markers:0'/></message>")
+            lines, fin = speaker.inbox()
+            expect([line[0] for line in lines] == crowd[::-1], f"{len(lines)} conversations")
+            expect(all(line[3] for line in lines) and int(fin.get("total")) == CROWD, "not all have their message")
+            speaker.close()
 
         with checks.check("inbox and displayed: the same over kill -9"):
             before = romeo.inbox()[0], romeo.displayed()

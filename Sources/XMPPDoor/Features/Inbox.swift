@@ -32,7 +32,7 @@ struct ConversationInbox: Feature {
     let message: Entry?
     /// Of a room: whether the reader may know who wrote it.
     var showsAddress = false
-    var weight: Int { DoorLimits.archiveResultBytes + (message?.weight ?? 0) }
+    var weight: Int { DoorLimits.inboxEntryBytes + (message?.weight ?? 0) }
   }
 
   private struct Answer: Sendable {
