@@ -81,8 +81,7 @@ final class DialogBook: Sendable {
     case unread(DialogID)
   }
 
-  static let unknown = Problem(
-    .missing, "dialog-unknown", "There is no such dialog, or you are not in it.", field: "dialogId")
+  static let unknown = Problem.dialogUnknown
 
   init(parley: Parley) { self.parley = parley }
 

@@ -84,6 +84,7 @@ final class EventForm: Sendable {
           dialogId: rendering.id(invitation.room.dialog), jid: invitation.room.address.description,
           name: invitation.name ?? subjects.rooms[invitation.room.dialog]?.settings.name,
           inviterId: naming.id(invitation.inviter), reason: invitation.reason))
+    case .settings(let change): return form(.settingsUpdated, entry, cursor, rendering.settings(change))
     // What XMPP clients publish, apps see in the profile, or not at all.
     case .node: return EventForm(head: nil, message: nil, cursor: cursor)
     }

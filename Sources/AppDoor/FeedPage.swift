@@ -52,7 +52,7 @@ struct FeedPage: Sendable {
           continue
         }
         subjects.targets[reference.target] = try reader.entry(reference.target, in: entry.dialog)
-      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node: continue
+      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings: continue
       }
     }
     return FeedPage(entries: entries, subjects: subjects, memberships: since)

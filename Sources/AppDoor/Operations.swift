@@ -33,6 +33,7 @@ enum Operations {
     .init(ListDialogs.self),
     .init(GetDialog.self),
     .init(UpdateDialog.self),
+    .init(UpdateSettings.self),
     .init(DeleteDialog.self),
     .init(uploading: PutDialogAvatar.self),
     .init(downloading: GetDialogAvatar.self),

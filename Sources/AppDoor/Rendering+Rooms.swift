@@ -29,7 +29,8 @@ extension Rendering {
     return try dialog(
       RoomView(
         room: sight.room, member: member, mark: mark ?? Mark(dialog: sight.room.id, user: member.party.id),
-        lastMessage: last), reader)
+        settings: try reader.settings(of: member.party.id, in: sight.room.id) ?? DialogSettings(), lastMessage: last),
+      reader)
   }
 
   func dialog(_ view: RoomView, _ reader: any StoreReader) throws -> DialogBody {
@@ -44,7 +45,8 @@ extension Rendering {
       role: view.member.affiliation.wire, nick: view.member.nick, kicked: view.member.isKicked ? true : nil,
       unreadCount: view.mark.unread(ordinal: view.room.ordinal),
       mentionCount: try reader.mentions(of: view.mark.user, in: view.room.id),
-      readMessageId: id(view.mark.displayed), deliveredMessageId: id(view.mark.delivered))
+      readMessageId: id(view.mark.displayed), deliveredMessageId: id(view.mark.delivered),
+      settings: settings(view.settings, view.mark))
     return body
   }
 

@@ -84,8 +84,23 @@ struct Rendering: Sendable {
     body.lastMessage = view.lastMessage.flatMap { message($0, .open) }
     body.me = DialogBody.Mine(
       unreadCount: view.mark.unread(ordinal: view.dialog.ordinal), mentionCount: mentions,
-      readMessageId: id(view.mark.displayed), deliveredMessageId: id(view.mark.delivered))
+      readMessageId: id(view.mark.displayed), deliveredMessageId: id(view.mark.delivered),
+      settings: settings(view.settings, view.mark))
     return body
+  }
+
+  func settings(_ settings: DialogSettings, _ mark: Mark) -> DialogSettingsBody {
+    self.settings(
+      DialogSettingsChange(
+        dialog: mark.dialog, settings: settings, isMarkedUnread: settings.isMarkedUnread(displayed: mark.displayed)))
+  }
+
+  func settings(_ change: DialogSettingsChange) -> DialogSettingsBody {
+    let settings = change.settings
+    return DialogSettingsBody(
+      dialogId: id(change.dialog), notify: settings.alerts?.wire.rawValue,
+      mutedUntil: settings.isMuted(at: parley.clock.now) ? settings.mutedUntil.map { WireTime($0) } : nil,
+      pinned: settings.isPinned, archived: settings.isArchived, markedUnread: change.isMarkedUnread)
   }
 
   func marker(_ mark: Mark, of user: Party, _ naming: Naming) -> MarkerBody {

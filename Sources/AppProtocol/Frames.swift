@@ -34,6 +34,7 @@ public enum EventName: String, Sendable, CaseIterable {
   case dialogDeleted = "dialog.deleted"
   case dialogInvited = "dialog.invited"
   case memberUpdated = "member.updated"
+  case settingsUpdated = "settings.updated"
   case typingUpdated = "typing.updated"
   case presenceUpdated = "presence.updated"
   case unreadUpdated = "unread.updated"
@@ -45,7 +46,8 @@ public enum EventName: String, Sendable, CaseIterable {
   public var isDurable: Bool {
     switch self {
     case .messageCreated, .messageUpdated, .messageDeleted, .markerUpdated, .contactUpdated, .blockUpdated,
-      .userUpdated, .dialogCreated, .dialogUpdated, .dialogDeleted, .dialogInvited, .memberUpdated:
+      .userUpdated, .dialogCreated, .dialogUpdated, .dialogDeleted, .dialogInvited, .memberUpdated,
+      .settingsUpdated:
       true
     case .ready, .caughtUp, .resync, .typingUpdated, .presenceUpdated, .unreadUpdated, .sessionRevoked, .goAway:
       false

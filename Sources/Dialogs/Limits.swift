@@ -175,6 +175,9 @@ public enum Limits {
   public static let pushRegistrationsMax = 16
   /// Bytes of publish options; larger is refused with `policy-violation`.
   public static let pushOptionsBytesMax = 4_096
+  /// Members up to which each message of a group is pushed to all who have not said otherwise: a row for each who is away.
+  /// In larger ones, which would ring all day, it is mentions.
+  public static let ringingMembersMax = 100
   /// Between two publications for one user; what comes meanwhile is one publication.
   public static let pushInterval: Duration = .seconds(1)
   /// Messages that one publication stands for; the next stands for the rest.

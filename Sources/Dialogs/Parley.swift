@@ -92,7 +92,7 @@ public final class Parley: Sendable {
         policy: policy, store: files, secret: realmTable.all.first?.key ?? [],
         threads: min(max(2, threads), Limits.blobThreadsMax))
     }
-    pushes = try store.read { PushBook(try $0.pushRegistrations(), owed: try $0.usersOwedPushes()) }
+    pushes = try store.read { try PushBook($0) }
     let desk = try Desk(
       store: store, hub: hub, pushes: pushes, guests: self.guests, clock: clock, realms: realmTable, blobs: self.blobs,
       inbox: inbox, logger: logger)

@@ -86,6 +86,10 @@ public protocol StoreReader {
   /// `last` < `before`, newest first. Rooms are not among them.
   func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView]
   func mark(_ user: UserID, in dialog: DialogID) throws -> Mark?
+  /// What the user wants of a dialog or room; nil: they are not in it.
+  func settings(of user: UserID, in dialog: DialogID) throws -> DialogSettings?
+  /// Of all their dialogs and rooms, where anything was ever set.
+  func settings(of user: UserID) throws -> [DialogID: DialogSettings]
   /// How far the user has displayed each dialog and room, those where they have, the mark that moved last first.
   func displayed(by user: UserID, limit: Int) throws -> [DisplayedMark]
   /// The user's private dialogs and rooms of which anything is archived, the liveliest first, with what is unread.
@@ -217,6 +221,8 @@ public protocol StoreWriter: StoreReader {
   /// Replaces. The entry at the mark's previous position (`superseded`, `.zero`: none)
   /// goes, with its feed rows.
   func put(_ mark: Mark, superseded: Position) throws
+  /// Nothing where the user is not in the dialog.
+  func put(_ settings: DialogSettings, of user: UserID, in dialog: DialogID) throws
   // Rooms
   /// Throws `StoreConflict` when the address or the `externalID` is or was taken.
   func insertRoom(
@@ -298,8 +304,8 @@ public protocol StoreWriter: StoreReader {
   /// `owner` and has no other reference is over at `ending`; nil: it stays.
   func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws
 
-  /// Contacts, blocks, credentials, grants, vault, nodes, invitations and push registrations of a deleted user, and
-  /// what they were to nodes of others. Their files of purpose `profile` and those
+  /// Contacts, blocks, credentials, grants, vault, nodes, settings of dialogs, invitations and push registrations of a
+  /// deleted user, and what they were to nodes of others. Their files of purpose `profile` and those
   /// that have not come are over; what they brought into dialogs stays as what they said does.
   func erasePersonal(_ user: UserID) throws
 

@@ -11,7 +11,7 @@ enum FactCoding {
     var out = ByteWriter()
     switch fact {
     case .message, .dialogOpened: return nil
-    case .marker, .contact, .blocks, .profile, .room, .invitation, .node: out.write(version)
+    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings: out.write(version)
     }
     switch fact {
     case .message, .dialogOpened: return nil
@@ -28,6 +28,7 @@ enum FactCoding {
     case .room(let change): write(change, &out)
     case .invitation(let invitation): write(invitation, &out)
     case .node(let change): write(change, &out)
+    case .settings(let change): write(change, &out)
     }
     return out.bytes
   }
@@ -41,7 +42,7 @@ enum FactCoding {
     switch kind {
     case .message: return .message(try stanza())
     case .dialogOpened: return .dialogOpened
-    case .marker, .contact, .blocks, .profile, .room, .invitation, .node: break
+    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings: break
     }
     var from = ByteReader(detail)
     guard try from.int() == version else { throw damaged }
@@ -64,6 +65,7 @@ enum FactCoding {
     case .room: return .room(try roomChange(&from, stanza: stanza, party: party))
     case .invitation: return .invitation(try invitation(&from, party: party, room: room))
     case .node: return .node(try nodeChange(&from))
+    case .settings: return .settings(try settingsChange(&from))
     }
   }
 

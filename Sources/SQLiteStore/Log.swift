@@ -59,11 +59,11 @@ extension Reader {
     // The list first: reading more while a statement stands on a row would keep
     // its sorted rows in memory.
     let found = try connection(.dialogsOf).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
-      (dialog: try dialog($0), mark: mark($0, from: 8, user))
+      (dialog: try dialog($0), mark: mark($0, from: 8, user), settings: try Self.settings($0, 15))
     }
-    return try found.map { dialog, mark in
+    return try found.map { dialog, mark, settings in
       let last = try connection(.lastShown).bind(1, dialog.id.number).first { try entry($0) }
-      return DialogView(dialog: dialog, mark: mark, lastMessage: last)
+      return DialogView(dialog: dialog, mark: mark, settings: settings, lastMessage: last)
     }
   }
 
@@ -199,7 +199,7 @@ extension Query {
   /// them in order would cost every message two more rows per member.
   fileprivate static let dialogsOf = Query(
     """
-    SELECT \(dialogColumns), \(markColumns) FROM (
+    SELECT \(dialogColumns), \(markColumns), m.settings FROM (
       SELECT n.user AS user, n.dialog AS dialog, e.last AS last
       FROM members n CROSS JOIN dialogs e ON e.id = n.dialog
       WHERE n.user = ?1 AND e.last < ?2 AND (e.kind = 1 OR e.kind = 0 AND e.sequence > 0)

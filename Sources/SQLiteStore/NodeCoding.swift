@@ -62,6 +62,9 @@ extension FactCoding {
 
   // MARK: Items
 
+  /// Of a bookmark since its extensions have fields.
+  private static let bookmarkVersion: Int64 = 2
+
   /// `items.kind`. Stored: never renumber.
   private enum ContentKind: Int64 {
     case opaque = 1, bookmark = 2, nickname = 3, avatar = 4, avatarMetadata = 5, card = 6, displayed = 7
@@ -72,7 +75,7 @@ extension FactCoding {
     case .opaque(let bytes): return (ContentKind.opaque.rawValue, bytes)
     case .bookmark(let bookmark):
       var out = ByteWriter()
-      out.write(version)
+      out.write(bookmarkVersion)
       out.write(bookmark.address.description)
       out.write(bookmark.name) { $0.write($1) }
       out.write(bookmark.autojoins)
@@ -80,6 +83,14 @@ extension FactCoding {
       out.write(bookmark.password) { $0.write($1) }
       out.write(bookmark.extensions)
       out.write(bookmark.others)
+      out.write(bookmark.isPinned)
+      out.write(bookmark.notifications.rules) {
+        $0.write(Int64($1.alerts.rawValue))
+        $0.write($1.category) { $0.write($1) }
+        $0.write($1.type) { $0.write($1) }
+        $0.write($1.details)
+      }
+      out.write(bookmark.notifications.others)
       return (ContentKind.bookmark.rawValue, out.bytes)
     case .displayed(let displayed):
       var out = ByteWriter()
@@ -117,11 +128,27 @@ extension FactCoding {
     case .opaque: return .opaque(bytes)
     case .bookmark:
       var from = ByteReader(bytes)
-      guard try from.int() == version, let address = BareJID(parsing: try from.text()) else { throw damaged }
-      return .bookmark(
-        Bookmark(
-          address: address, name: try from.optional(text), autojoins: try from.flag(), nick: try from.optional(text),
-          password: try from.optional(text), extensions: try from.array(), others: try from.array()))
+      let format = try from.int()
+      guard format == version || format == bookmarkVersion, let address = BareJID(parsing: try from.text()) else {
+        throw damaged
+      }
+      var bookmark = Bookmark(
+        address: address, name: try from.optional(text), autojoins: try from.flag(), nick: try from.optional(text),
+        password: try from.optional(text), extensions: try from.array(), others: try from.array())
+      if format == version {
+        // The element with its children: it stands as it came until a client writes it anew.
+        bookmark.others += bookmark.extensions
+        bookmark.extensions = []
+        return .bookmark(bookmark)
+      }
+      bookmark.isPinned = try from.flag()
+      let rules = try from.list { from throws(StoreFailure) in
+        NotificationRules.Rule(
+          try alerts(try from.int()), category: try from.optional(text), type: try from.optional(text),
+          details: try from.array())
+      }
+      bookmark.notifications = NotificationRules(rules, others: try from.array())
+      return .bookmark(bookmark)
     case .displayed:
       var from = ByteReader(bytes)
       guard try from.int() == version else { throw damaged }

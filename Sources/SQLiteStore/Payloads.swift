@@ -36,7 +36,7 @@ extension Reader {
           try Self.message(
             row, reference: row.isNull(17) ? nil : FactCoding.decode(reference: row.bytes(17)) { seal.seal($0.number) },
             mentions: FactCoding.decode(mentions: row.bytesOrNil(20)) { try known($0) }))
-      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node:
+      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings:
         try FactCoding.decode(
           kind, row.bytes(17), in: dialog, stanza: { () throws(StoreFailure) in try Self.message(row) },
           seal: { seal.seal($0.number) }, party: { try known($0) }, room: { try known($0) })
@@ -95,7 +95,7 @@ extension Writer {
     case .room(let change):
       try bind(change.stanza, key, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node:
+    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings:
       try bind(nil, nil, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
     }

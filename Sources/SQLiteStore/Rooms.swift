@@ -78,11 +78,14 @@ extension Reader {
   func rooms(of user: UserID, before: Position, limit: Int) throws -> [RoomView] {
     // The list first, as in `dialogs(of:before:limit:)`.
     let found = try connection(.roomsOf).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
-      (room: try room($0), member: try member($0, from: 13), mark: mark($0, from: 22, user))
+      (
+        room: try room($0), member: try member($0, from: 13), mark: mark($0, from: 22, user),
+        settings: try Self.settings($0, 29)
+      )
     }
-    return try found.map { room, member, mark in
+    return try found.map { room, member, mark, settings in
       let last = try connection(.lastShown).bind(1, room.id.number).first { try entry($0) }
-      return RoomView(room: room, member: member, mark: mark, lastMessage: last)
+      return RoomView(room: room, member: member, mark: mark, settings: settings, lastMessage: last)
     }
   }
 
@@ -281,7 +284,7 @@ extension Query {
   /// Costs a look at each dialog of the user, as `dialogsOf`.
   fileprivate static let roomsOf = Query(
     """
-    SELECT \(columns), \(memberColumns), \(markColumns) FROM (
+    SELECT \(columns), \(memberColumns), \(markColumns), m.settings FROM (
       SELECT n.user AS user, n.dialog AS dialog, e.last AS last
       FROM members n CROSS JOIN dialogs e ON e.id = n.dialog
       WHERE n.user = ?1 AND e.last < ?2 AND e.kind = \(Reader.roomKind)

@@ -150,7 +150,7 @@ extension Writer {
       .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys,
       .deleteAllItems,
       .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
-      .deleteInvitesOfUser, .deletePushRegistrations, .deletePushesOwed,
+      .deleteInvitesOfUser, .deletePushRegistrations, .deletePushesOwed, .forgetSettings,
       // The marks last: the rooms are found by them.
       .endMemberships, .deleteRoomMarks,
     ] {

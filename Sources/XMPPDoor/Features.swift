@@ -43,6 +43,8 @@ enum Features {
     // What the user publishes
     PEP.self,
     Bookmarks.self,
+    BookmarkPinning.self,
+    NotificationSettings.self,
     BookmarkStorage.self,
     BookmarkConversion.self,
     DisplayedSync.self,
@@ -191,7 +193,5 @@ enum Features {
   /// What compliant servers have and this one does not yet.
   static let pending: [XEP] = [
     XEP(220, "", "Server Dialback", note: "no federation"),
-    XEP(469, "", "Bookmark Pinning", note: "kept in bookmarks; the app's dialogs know nothing of it"),
-    XEP(492, "", "Chat notification settings", note: "kept in bookmarks; pushes and apps know nothing of them"),
   ]
 }

@@ -560,7 +560,7 @@ final class XMPPSession {
       message = stanza
     case .contact, .blocks, .profile: return .direct
     case .invitation(let invitation): return invitation.isFor(attendance?.interests ?? []) ? .direct : nil
-    case .dialogOpened, .room, .node: return nil
+    case .dialogOpened, .room, .node, .settings: return nil
     }
     let copies = carbons && !message.traits.contains(.uncopied)
     if let whisper = entry.whisper {

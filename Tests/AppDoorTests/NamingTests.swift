@@ -75,7 +75,9 @@ import Testing
   /// fact, a change or a reference adds it here.
   private static var told: [Entry] {
     var told: [Entry] = []
-    for kind in [Fact.Kind.message, .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node] {
+    for kind in [
+      Fact.Kind.message, .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings,
+    ] {
       switch kind {
       case .message: told += messages
       case .marker:
@@ -94,7 +96,7 @@ import Testing
             fact: .invitation(Invitation(room: room, inviter: author, reason: "Come", password: nil, name: "N")),
             id: PublicID(high: 1, low: 2), hidesPeople: true))
       // Of the user's own, or of two who know each other.
-      case .contact, .blocks, .profile, .dialogOpened, .node: break
+      case .contact, .blocks, .profile, .dialogOpened, .node, .settings: break
       }
     }
     return told

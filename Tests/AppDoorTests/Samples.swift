@@ -57,6 +57,8 @@ enum Samples {
     dialog.user = user
     return dialog
   }()
+  static let settings = DialogSettingsBody(
+    dialogId: "d", notify: "mentions", mutedUntil: time, pinned: true, archived: false, markedUnread: true)
   static let group: DialogBody = {
     var group = DialogBody(
       id: "d", type: "group", jid: "g@conference.localhost", memberCount: 3, name: "G", about: "A", topic: "T",
@@ -67,7 +69,7 @@ enum Samples {
     group.lastMessage = message
     group.me = .init(
       role: "owner", nick: "J", kicked: true, unreadCount: 2, mentionCount: 1, readMessageId: "m1",
-      deliveredMessageId: "m2")
+      deliveredMessageId: "m2", settings: settings)
     return group
   }()
   static let member = MemberBody(
@@ -90,6 +92,7 @@ enum Samples {
           id: "a", name: "r\u{f6}se.jpg", mediaType: "image/jpeg", size: 7, sha256: String(repeating: "a", count: 64),
           width: 1, height: 2, durationMs: 3, url: "https://localhost/uploads/a/b", purpose: "message",
           expiresAt: time, uploadUrl: "https://localhost/uploads/a/b?key=c")),
+      try Sample("DialogSettings", settings),
       try Sample("Member", member), try Sample("MemberPage", PageBody(items: [member], nextCursor: "n")),
       try Sample("Presence", presence), try Sample("Problem", problem), try Sample("Health", HealthBody()),
       try Sample(
@@ -147,6 +150,7 @@ enum Samples {
       try durable(.blockUpdated, BlockUpdatedBody(blocks: [block], blocked: true)),
       try durable(.userUpdated, UserUpdatedBody(user: user)),
       try durable(.dialogCreated, DialogCreatedBody(dialog: dialog, message: message)),
+      try durable(.settingsUpdated, settings),
       try durable(.dialogUpdated, DialogUpdatedBody(dialog: group, message: message)),
       try durable(.dialogDeleted, DialogDeletedBody(dialogId: "d", message: message)),
       try durable(

@@ -486,7 +486,8 @@ def conversation(juliet, romeo, js, rs):
     check(read["read"] == latest["id"] and read["delivered"] == latest["id"], f"marker {read}")
     js.event("marker.updated", lambda data: data.get("read") == latest["id"])
     rs.event("unread.updated", lambda data: data["unreadCount"] == 0)
-    check(romeo.call("GET", path)["me"] == {"unreadCount": 0, "mentionCount": 0, "readMessageId": latest["id"], "deliveredMessageId": latest["id"]}, "me is wrong")
+    check(romeo.call("GET", path)["me"] == {"unreadCount": 0, "mentionCount": 0, "readMessageId": latest["id"], "deliveredMessageId": latest["id"],
+                                              "pinned": False, "archived": False, "markedUnread": False}, "me is wrong")
     check(romeo.call("PUT", path + "/marker", {"read": first["id"]})["read"] == latest["id"], "a marker went back")
     check(rs.command("marker.set", {"dialogId": dialog["id"], "read": first["id"]})["data"]["read"] == latest["id"], "a marker went back")
     check(js.settled() == [] or all(f["type"] != "marker.updated" for f in js.waiting), "a marker that moved nothing was told")

@@ -10,6 +10,7 @@ PUSH, PUBSUB, FORM = "urn:xmpp:push:0", "http://jabber.org/protocol/pubsub", "ja
 SUMMARY, OPTIONS = "urn:xmpp:push:summary", f"{PUBSUB}#publish-options"
 BODY = "{jabber:client}body"
 SERVICE = "bot@localhost/push"
+BOOKMARKS, NOTIFY = "urn:xmpp:bookmarks:1", "urn:xmpp:notification-settings:1"
 
 
 class Client(XMPP):
@@ -155,6 +156,31 @@ def refused(server, romeo, service):
     service.published("anew")
 
 
+def muted(server, romeo, service):
+    """XEP-0492 in a bookmark (XEP-0402): pushes go by what is there for phones."""
+    # Bound and without presence: nobody who looks.
+    desk = Client(server, "juliet", "desk")
+
+    def notify(rules, chat="romeo@localhost"):
+        answer = desk.ask(
+            f"<pubsub xmlns='{PUBSUB}'><publish node='{BOOKMARKS}'><item id='{chat}'><conference xmlns='{BOOKMARKS}'><extensions>"
+            f"<notify xmlns='{NOTIFY}'>{rules}</notify></extensions></conference></item></publish></pubsub>")
+        expect(answer.get("type") == "result", f"{chat} cannot be bookmarked")
+
+    notify("<never/>")
+    romeo.say("juliet", "quiet")
+    notify("<always/><on-mention identity-category='client'/><never identity-category='client' identity-type='pc'/>")
+    romeo.say("juliet", "nobody in particular")
+    begin = "<reference xmlns='urn:xmpp:reference:0' type='mention' begin='0' end='6' uri='xmpp:juliet@localhost'/>"
+    romeo.say("juliet", "Juliet", begin)
+    # One message alone: nothing was owed before it.
+    service.published("Juliet")
+    notify("<never identity-category='client' identity-type='pc'/>")
+    romeo.say("juliet", "as usual")
+    service.published("as usual")
+    leave(desk)
+
+
 def killed(server):
     """What was committed is owed, also by the next process, and what was told is not told again."""
     service, romeo = Service(server), Client(server, "romeo", "desk")
@@ -196,6 +222,8 @@ def run(checks):
             asleep(server, romeo, service)
         with checks.check("push: a service that is busy is asked again, one that refuses is not"):
             refused(server, romeo, service)
+        with checks.check("push: of a chat that is muted in a bookmark nothing is told, but what was asked for"):
+            muted(server, romeo, service)
         with checks.check("push: what is owed is told after kill -9"):
             killed(server)
     with checks.check("push: nothing of what is said, unless the operator says so"), Server() as server:

@@ -163,13 +163,14 @@ import Testing
     #expect(try await owed(juliet, stage) == [])
   }
 
-  @Test func inARoomOnlyWhoIsMentionedIsOwed() async throws {
+  @Test func inAnOpenRoomOnlyWhoIsMentionedIsOwed() async throws {
     let stage = try Stage()
     let (romeo, juliet, nurse) = (
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
     )
     for user in [juliet, nurse] { try await stage.parley.post(enable("a"), by: user) }
-    let room = try await stage.room(by: romeo, with: [(juliet, .member), (nurse, .member)])
+    let room = try await stage.room(
+      by: romeo, RoomSettings.open.with { $0.showsAddresses = true }, with: [(juliet, .member), (nurse, .member)])
     let draft = RoomMessageDraft(
       content: Content(kind: .text, text: "Juliet!"), envelope: Envelope(type: .groupchat),
       traits: [.counts, .archived, .fromApp], key: nil,
@@ -180,6 +181,160 @@ import Testing
     try await stage.parley.post(.block([BlockPattern(JID(romeo.address))]), by: juliet)
     _ = try await stage.parley.post(.room(.say(.dialog(room.dialog), draft)), by: romeo)
     #expect(try await owed(juliet, stage) == [said.position])
+  }
+
+  // MARK: Settings of dialogs
+
+  /// How juliet, who has asked for pushes and is away, has set a dialog, and of which of these she is told: what is just
+  /// said, what mentions her, what answers her.
+  struct Wish: Sendable, CustomStringConvertible {
+    let name: String
+    var settings = DialogSettingsDraft()
+    var seconds = 0
+    let told: [String]
+    var description: String { "\(name): \(told)" }
+    init(_ name: String, _ alerts: Alerts?? = nil, mutedFor: Int? = nil, after seconds: Int = 0, told: [String]) {
+      (self.name, self.seconds, self.told) = (name, seconds, told)
+      settings.alerts = alerts
+      mute = mutedFor
+    }
+    var mute: Int?
+  }
+  private static let all = ["plain", "mention", "answer"]
+  private static let personal = ["mention", "answer"]
+
+  private func apply(_ wish: Wish, to dialog: DialogID, of user: Party, _ stage: Stage) async throws {
+    var draft = wish.settings
+    if let seconds = wish.mute { draft.mutedUntil = stage.clock.now + .seconds(seconds) }
+    try await stage.parley.post(.settings(dialog, draft), by: user)
+    stage.clock.set(stage.clock.now.milliseconds + Int64(wish.seconds) * 1_000)
+  }
+
+  private func talk(_ room: RoomName, to juliet: Party, by romeo: Party, _ stage: Stage) async throws -> [String] {
+    let hers = try await stage.say("hers", in: room, by: juliet)
+    var names: [Position: String] = [:]
+    for name in Self.all {
+      var draft = stage.draft(name, app: true)
+      if name == "mention" { draft.mentions = [MentionDraft(address: JID(juliet.address), begin: nil, end: nil)] }
+      if name == "answer" {
+        draft.reference = ReferenceDraft(kind: .reply, target: .entry(try #require(hers.entry).id))
+      }
+      names[try await stage.act(.say(.dialog(room.dialog), draft), by: romeo).position] = name
+    }
+    return try await owed(juliet, stage).compactMap { names[$0] }
+  }
+
+  @Test(arguments: [
+    Wish("a group as usual", told: all), Wish("always", .always, told: all),
+    Wish("on mention", .onMention, told: personal),
+    Wish("never", .never, told: []), Wish("muted", mutedFor: 60, after: 59, told: []),
+    Wish("muted no more", mutedFor: 60, after: 60, told: all),
+    Wish("muted, always", .always, mutedFor: 60, told: []),
+    Wish("muted no more, never", .never, mutedFor: 60, after: 61, told: []),
+    Wish("muted no more, on mention", .onMention, mutedFor: 60, after: 61, told: personal),
+    Wish("as usual again", .some(nil), told: all),
+  ])
+  func ofAGroupIsToldWhatWasAskedFor(wish: Wish) async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    // Set before and after the pushes are asked for: the same.
+    try await apply(wish, to: room.dialog, of: juliet, stage)
+    try await stage.parley.post(enable("a"), by: juliet)
+    #expect(try await talk(room, to: juliet, by: romeo, stage) == wish.told)
+    let other = try await stage.room("mantua", by: romeo, with: [(juliet, .member)])
+    try await apply(wish, to: other.dialog, of: juliet, stage)
+    #expect(try await talk(other, to: juliet, by: romeo, stage) == wish.told)
+  }
+
+  @Test(arguments: [
+    Wish("an open room as usual", told: personal), Wish("always", .always, told: all),
+    Wish("on mention", .onMention, told: personal),
+    Wish("never", .never, told: []), Wish("muted", .always, mutedFor: 1, told: []),
+    Wish("muted no more", .always, mutedFor: 1, after: 1, told: all),
+  ])
+  func ofAnOpenRoomIsToldWhatWasAskedFor(wish: Wish) async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    try await stage.parley.post(enable("a"), by: juliet)
+    let room = try await stage.room(
+      by: romeo, RoomSettings.open.with { $0.showsAddresses = true }, with: [(juliet, .member)])
+    try await apply(wish, to: room.dialog, of: juliet, stage)
+    #expect(try await talk(room, to: juliet, by: romeo, stage) == wish.told)
+  }
+
+  @Test(arguments: [
+    Wish("as usual", told: all), Wish("always", .always, told: all), Wish("on mention", .onMention, told: personal),
+    Wish("never", .never, told: []), Wish("muted", mutedFor: 60, after: 59, told: []),
+    Wish("muted no more", mutedFor: 60, after: 60, told: all),
+  ])
+  func ofADirectChatIsToldWhatWasAskedFor(wish: Wish) async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let hers = try #require(try await stage.say("hers", from: juliet, to: romeo).entry)
+    try await apply(wish, to: hers.dialog, of: juliet, stage)
+    try await stage.parley.post(enable("a"), by: juliet)
+    var names: [Position: String] = [:]
+    for name in Self.all {
+      let draft = MessageDraft(
+        to: juliet.address, content: Content(kind: .text, text: name), envelope: Envelope(type: .chat),
+        traits: [.counts, .archived, .replayed, .fromApp], key: nil,
+        reference: name == "answer" ? ReferenceDraft(kind: .reply, target: .entry(hers.id)) : nil,
+        mentions: name == "mention" ? [MentionDraft(address: JID(juliet.address), begin: nil, end: nil)] : [])
+      names[try await stage.parley.post(.message(draft), by: romeo).position] = name
+    }
+    #expect(try await owed(juliet, stage).compactMap { names[$0] } == wish.told)
+    // A session that turns out to be gone is no way around it.
+    try await stage.parley.post(.push(.missed(after: .zero)), by: juliet)
+    #expect(try await owed(juliet, stage).compactMap { names[$0] } == wish.told)
+  }
+
+  @Test func whoHasLeftIsNotToldAndWhoComesIs() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, nurse) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
+    )
+    for user in [juliet, nurse] { try await stage.parley.post(enable("a"), by: user) }
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    let first = try await stage.say("one", in: room, by: romeo).position
+    // In one batch with the message: what is remembered is not what counts.
+    try await stage.together(romeo) {
+      for intent in [
+        RoomIntent.members(.dialog(room.dialog), [MemberDraft(address: juliet.address, affiliation: Affiliation.none)]),
+        .members(.dialog(room.dialog), [MemberDraft(address: nurse.address, affiliation: .member)]),
+        .say(.dialog(room.dialog), stage.draft("two", app: true)),
+      ] { #expect(stage.parley.submit(Post(author: romeo, intent: .room(intent), completion: .none))) }
+    }
+    #expect(try await owed(juliet, stage) == [first])
+    let third = try await stage.say("three", in: room, by: romeo).position
+    #expect(try await owed(juliet, stage) == [first])
+    #expect(try await owed(nurse, stage).contains(third))
+    try await stage.parley.post(.push(.disable(service: service, node: nil)), by: nurse)
+    #expect(stage.parley.pushes.listeners(in: room.dialog, usual: .always) == [])
+    try await stage.parley.post(enable("a"), by: nurse)
+    #expect(stage.parley.pushes.listeners(in: room.dialog, usual: .always) == [nurse.id])
+    #expect(stage.parley.pushes.listeners(in: room.dialog, usual: .onMention) == [])
+    // The same after a restart.
+    let again = try stage.store.read { try PushBook($0) }
+    #expect(again.listeners(in: room.dialog, usual: .always) == [nurse.id])
+    try await stage.act(.destroy(.dialog(room.dialog), reason: nil, alternate: nil), by: romeo)
+    #expect(stage.parley.pushes.listeners(in: room.dialog, usual: .always) == [])
+  }
+
+  @Test func aLargeGroupRingsForWhoHasAskedForIt() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, nurse) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
+    )
+    for user in [juliet, nurse] { try await stage.parley.post(enable("a"), by: user) }
+    let crowd = try await stage.crowd(Limits.ringingMembersMax - 3)
+    let room = try await stage.room(by: romeo, with: ([juliet, nurse] + crowd).map { ($0, .member) })
+    let small = try await stage.say("of as many as can be", in: room, by: romeo).position
+    try await stage.affiliate(try await stage.user("paris"), .member, in: room, by: romeo)
+    try await stage.parley.post(.settings(room.dialog, DialogSettingsDraft(alerts: .always)), by: nurse)
+    let large = try await stage.say("of one more", in: room, by: romeo).position
+    #expect(try await owed(juliet, stage) == [small])
+    #expect(try await owed(nurse, stage) == [small, large])
   }
 
   // MARK: Publishing

@@ -165,6 +165,7 @@ enum Heard: Equatable {
   case occupant(String, Role, codes: [UInt16], Form)
   case notice(RoomNotice.Kind)
   case recorded(NodeChange)
+  case settings(DialogSettingsChange)
   case event(String, String, NodeEvent.Kind)
   case announced(String)
   case done(UInt64)
@@ -189,6 +190,7 @@ enum Heard: Equatable {
       case .room(let change): self = .noted(change.change)
       case .invitation(let invitation): self = .invited(invitation.room.address.description)
       case .node(let change): self = .recorded(change)
+      case .settings(let change): self = .settings(change)
       }
     case .signal(let signal, let form):
       switch signal {

@@ -23,6 +23,7 @@ import Testing
       "0009-blobs": 4_013_992_290_090_895_275,
       "0016-invites": 5_186_451_678_076_863_112,
       "0017-pushes": 5_992_363_226_449_904_034,
+      "0018-dialog-settings": 8_653_726_479_279_899_065,
       "0019-guests": 18_138_375_443_708_560_013,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)

@@ -80,7 +80,14 @@ extension StoreConformance {
       let bare = Bookmark(address: try BareJID("orchard@rooms.verona.example"))
       let full = Bookmark(
         address: try BareJID("balcony@rooms.verona.example"), name: "B\u{e4}lcony", autojoins: true, nick: "",
-        password: "cauldron", extensions: [0x3c, 0], others: [1])
+        password: "cauldron",
+        notifications: NotificationRules(
+          [
+            .init(.never, category: "client", type: "pc"), .init(.onMention, category: "", details: [0, 7]),
+            .init(.always),
+          ],
+          others: [2]),
+        isPinned: true, extensions: [0x3c, 0], others: [1])
       try scene.write { writer in
         for (position, bookmark) in [bare, full].enumerated() {
           let item = NodeItem(

@@ -83,6 +83,8 @@ struct ArchiveStub: StoreReader {
   func dialog(_ id: DialogID) throws -> Dialog? { throw NotAsked() }
   func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView] { throw NotAsked() }
   func mark(_ user: UserID, in dialog: DialogID) throws -> Mark? { throw NotAsked() }
+  func settings(of user: UserID, in dialog: DialogID) throws -> DialogSettings? { throw NotAsked() }
+  func settings(of user: UserID) throws -> [DialogID: DialogSettings] { throw NotAsked() }
   func displayed(by user: UserID, limit: Int) throws -> [DisplayedMark] { throw NotAsked() }
   func conversations(of user: UserID, _ query: ConversationQuery) throws -> ConversationPage { throw NotAsked() }
   func unread(of user: UserID) throws -> Int64 { throw NotAsked() }

@@ -396,6 +396,36 @@ struct PEPTests {
     #expect(refusal { _ = try BookmarkElement.read(try stanza("<other xmlns='x'/>"), id: "a@b") } != nil)
   }
 
+  /// XEP-0469; XEP-0492 3 with its example of settings by identity; and what nobody here knows.
+  @Test func theExtensionsOfABookmarkAreKeptWhole() throws {
+    let text =
+      "<conference xmlns='urn:xmpp:bookmarks:1'><extensions><pinned xmlns='urn:xmpp:bookmarks-pinning:0'/>"
+      + "<notify xmlns='urn:xmpp:notification-settings:1'><never identity-category='client' identity-type='pc'><advanced>"
+      + "<my-custom-extension xmlns='custom:ns-1'><when day-of-week='monday'>night-time-only</when></my-custom-extension>"
+      + "</advanced></never><on-mention identity-category='client' identity-type='phone'/>"
+      + "<on-mention identity-category='gateway'/><always/><sometimes/><other xmlns='urn:other'/></notify>"
+      + "<state xmlns='urn:state' minimized='true'/><notify xmlns='urn:xmpp:notification-settings:0'><never/></notify>"
+      + "</extensions></conference>"
+    var bookmark = try BookmarkElement.read(try stanza(text), id: "a@b")
+    #expect(bookmark.isPinned)
+    #expect(bookmark.notifications.alerts(for: .phone) == .onMention)
+    #expect(bookmark.notifications.rules.map(\.alerts) == [.never, .onMention, .onMention, .always])
+    let written = try element { BookmarkElement.write(bookmark, into: &$0) }
+    #expect(try BookmarkElement.read(written, id: "a@b") == bookmark)
+    let notify = try #require(written.first(Name("extensions", NS.bookmarks))?.first(NotificationSettings.notify))
+    // What is of no kind that is known stands behind those that are.
+    #expect(
+      try notify == #require(stanza(text).first(Name("extensions", NS.bookmarks))?.first(NotificationSettings.notify)))
+
+    bookmark.isPinned = false
+    bookmark.notifications = NotificationRules([.init(.never)])
+    bookmark.extensions = []
+    let least =
+      "<conference xmlns='urn:xmpp:bookmarks:1'><extensions><notify xmlns='urn:xmpp:notification-settings:1'><never/></notify>"
+      + "</extensions></conference>"
+    #expect(try element { BookmarkElement.write(bookmark, into: &$0) } == stanza(least))
+  }
+
   /// XEP-0402 5.3.1: the old form of the same bookmarks, and back.
   @Test func aListHoldsWhatItemsHold() throws {
     let text =

@@ -26,8 +26,8 @@ enum GetDialog: ServedOperation {
       }
       let last = try reader.history(of: id, after: .zero, before: .end, limit: 1, ascending: false).first
       let view = DialogView(
-        dialog: dialog, mark: try reader.mark(caller.id, in: id) ?? Mark(dialog: id, user: caller.id), lastMessage: last
-      )
+        dialog: dialog, mark: try reader.mark(caller.id, in: id) ?? Mark(dialog: id, user: caller.id),
+        settings: try reader.settings(of: caller.id, in: id) ?? DialogSettings(), lastMessage: last)
       return rendering.dialog(
         view, peer: try reader.user(dialog.peer(of: caller.id).id),
         mentions: try reader.mentions(of: caller.id, in: id), updatedAt: last?.time ?? dialog.createdAt)

@@ -303,7 +303,7 @@ extension AppSession {
       }
     case .marker(let marker):
       if !isMine || marker.kind != .displayed { return }
-    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node: return
+    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings: return
     }
     if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(entry.dialog) }
     scheduleUnread(session)

@@ -28,10 +28,16 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
     public var mentionCount: Int64
     public var readMessageId: String?
     public var deliveredMessageId: String?
+    /// What follows is as in `DialogSettingsBody`.
+    public var notify: String?
+    public var mutedUntil: WireTime?
+    public var pinned: Bool
+    public var archived: Bool
+    public var markedUnread: Bool
 
     public init(
       role: String? = nil, nick: String? = nil, kicked: Bool? = nil, unreadCount: Int64, mentionCount: Int64,
-      readMessageId: String?, deliveredMessageId: String?
+      readMessageId: String?, deliveredMessageId: String?, settings: DialogSettingsBody
     ) {
       self.role = role
       self.nick = nick
@@ -40,6 +46,11 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
       self.mentionCount = mentionCount
       self.readMessageId = readMessageId
       self.deliveredMessageId = deliveredMessageId
+      notify = settings.notify
+      mutedUntil = settings.mutedUntil
+      pinned = settings.pinned
+      archived = settings.archived
+      markedUnread = settings.markedUnread
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -51,6 +62,11 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
       writer.member("mentionCount", mentionCount)
       writer.member("readMessageId", readMessageId)
       writer.member("deliveredMessageId", deliveredMessageId)
+      writer.member("notify", notify)
+      writer.member("mutedUntil", mutedUntil)
+      writer.member("pinned", pinned)
+      writer.member("archived", archived)
+      writer.member("markedUnread", markedUnread)
       writer.endObject()
     }
   }

@@ -201,6 +201,51 @@ public struct ListDialogsInput: Codable, Hashable, Sendable {
   }
 }
 
+public struct UpdateSettingsInput: Codable, Hashable, Sendable {
+  public var dialogId: String
+  /// A `DialogSettingsBody.Notify`; absent leaves it, as with all that follows, null: what is usual.
+  public var notify: Change<String>
+  /// Null, and a time that has been: not muted.
+  public var mutedUntil: Change<WireTime>
+  public var pinned: Bool?
+  public var archived: Bool?
+  public var markedUnread: Bool?
+
+  public init(
+    dialogId: String, notify: Change<String> = .keep, mutedUntil: Change<WireTime> = .keep, pinned: Bool? = nil,
+    archived: Bool? = nil, markedUnread: Bool? = nil
+  ) {
+    self.dialogId = dialogId
+    self.notify = notify
+    self.mutedUntil = mutedUntil
+    self.pinned = pinned
+    self.archived = archived
+    self.markedUnread = markedUnread
+  }
+
+  private enum Keys: String, CodingKey { case dialogId, notify, mutedUntil, pinned, archived, markedUnread }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Keys.self)
+    dialogId = try container.decode(String.self, forKey: .dialogId)
+    notify = try container.change(.notify)
+    mutedUntil = try container.change(.mutedUntil)
+    pinned = try container.decodeIfPresent(Bool.self, forKey: .pinned)
+    archived = try container.decodeIfPresent(Bool.self, forKey: .archived)
+    markedUnread = try container.decodeIfPresent(Bool.self, forKey: .markedUnread)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Keys.self)
+    try container.encode(dialogId, forKey: .dialogId)
+    try container.encode(notify, .notify)
+    try container.encode(mutedUntil, .mutedUntil)
+    try container.encodeIfPresent(pinned, forKey: .pinned)
+    try container.encodeIfPresent(archived, forKey: .archived)
+    try container.encodeIfPresent(markedUnread, forKey: .markedUnread)
+  }
+}
+
 public struct UpdateDialogInput: Codable, Hashable, Sendable {
   public var dialogId: String
   /// `group` or `public`; absent leaves it, as with all that follows.

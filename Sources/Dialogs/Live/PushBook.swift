@@ -2,35 +2,108 @@ import Synchronization
 
 /// Who has push registrations, in memory, so that a message to anybody else costs one look; and the bell that wakes whoever
 /// sends pushes. Changed by the committer, after a commit.
+///
+/// It also knows in which rooms those users are, so that a message to a room costs one look where it has none of them.
+/// That is where to look only: what a user wants of a room is read when a push of it would be owed.
 public final class PushBook: Sendable {
+  /// What a user is to a room, and wants of it; nil: what is usual.
+  enum Standing: Hashable, Sendable { case member(Alerts?), none }
+
+  private struct User {
+    /// Of the sessions that asked.
+    var resources: Set<String>
+    /// Where the user stands in `listeners`.
+    var rooms: Set<DialogID> = []
+  }
+  private struct Listeners {
+    var always: Set<UserID> = []
+    var unsaid: Set<UserID> = []
+    var isEmpty: Bool { always.isEmpty && unsaid.isEmpty }
+  }
   private struct State {
-    /// The resources of the sessions that asked, by user.
-    var users: [UserID: Set<String>] = [:]
+    var users: [UserID: User] = [:]
+    var listeners: [DialogID: Listeners] = [:]
     var owed: Set<UserID> = []
+
+    mutating func set(_ user: UserID, _ resources: Set<String>, _ rooms: [DialogID: Standing]) {
+      for room in users[user]?.rooms ?? [] { set(user, in: room, .none) }
+      users[user] = resources.isEmpty ? nil : User(resources: resources)
+      for (room, standing) in rooms { set(user, in: room, standing) }
+    }
+
+    mutating func set(_ user: UserID, in room: DialogID, _ standing: Standing) {
+      guard users[user] != nil else { return }
+      // Taken out, so that the sets are changed in place.
+      var found = listeners.removeValue(forKey: room) ?? Listeners()
+      found.always.remove(user)
+      found.unsaid.remove(user)
+      switch standing {
+      case .member(.always): found.always.insert(user)
+      case .member(nil): found.unsaid.insert(user)
+      case .member(.onMention), .member(.never), .none: users[user]?.rooms.remove(room)
+      }
+      if found.always.contains(user) || found.unsaid.contains(user) { users[user]?.rooms.insert(room) }
+      if !found.isEmpty { listeners[room] = found }
+    }
   }
   private let state: Mutex<State>
   private let rings: AsyncStream<Void>.Continuation
   /// Rings when somebody is owed a push; for one listener.
   let bell: AsyncStream<Void>
 
-  init(_ registrations: [PushRegistration], owed: [UserID]) {
+  /// Blocks.
+  init(_ reader: any StoreReader) throws {
+    var resources: [UserID: Set<String>] = [:]
+    for registration in try reader.pushRegistrations() {
+      resources[registration.user, default: []].insert(registration.resource)
+    }
     var first = State()
-    for registration in registrations { first.users[registration.user, default: []].insert(registration.resource) }
-    first.owed = Set(owed)
+    for (user, resources) in resources { first.set(user, resources, try Self.rooms(of: user, reader)) }
+    first.owed = Set(try reader.usersOwedPushes())
+    let isOwed = !first.owed.isEmpty
     state = Mutex(first)
     (bell, rings) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    if !owed.isEmpty { rings.yield() }
+    if isOwed { rings.yield() }
+  }
+
+  /// What somebody is to all rooms.
+  static func rooms(of user: UserID, _ reader: any StoreReader) throws -> [DialogID: Standing] {
+    let settings = try reader.settings(of: user)
+    return Dictionary(
+      try reader.memberships(of: user).map { ($0.room.dialog, .member(settings[$0.room.dialog]?.alerts)) },
+      uniquingKeysWith: { $1 })
   }
 
   /// Whether the user has a registration.
   public func has(_ user: UserID) -> Bool { state.withLock { $0.users[user] != nil } }
   /// Whether the session under this resource asked for one.
   public func has(_ user: UserID, resource: String) -> Bool {
-    state.withLock { $0.users[user]?.contains(resource) == true }
+    state.withLock { $0.users[user]?.resources.contains(resource) == true }
   }
 
-  func set(_ user: UserID, _ resources: Set<String>) {
-    state.withLock { $0.users[user] = resources.isEmpty ? nil : resources }
+  /// Those of a room's members who may want to be told of every message: who has said so and, if that is `usual`, who
+  /// has said nothing.
+  func listeners(in room: DialogID, usual: Alerts) -> Set<UserID> {
+    state.withLock { state in
+      guard let found = state.listeners[room] else { return [] }
+      return usual == .always ? found.always.union(found.unsaid) : found.always
+    }
+  }
+
+  func set(_ user: UserID, _ resources: Set<String>, _ rooms: [DialogID: Standing]) {
+    state.withLock { $0.set(user, resources, rooms) }
+  }
+
+  func set(_ user: UserID, in room: DialogID, _ standing: Standing) {
+    state.withLock { $0.set(user, in: room, standing) }
+  }
+
+  /// The room is destroyed.
+  func forget(_ room: DialogID) {
+    state.withLock { state in
+      let gone = state.listeners.removeValue(forKey: room) ?? Listeners()
+      for user in gone.always.union(gone.unsaid) { state.users[user]?.rooms.remove(room) }
+    }
   }
 
   func ring(_ user: UserID) {

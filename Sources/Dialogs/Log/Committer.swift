@@ -144,7 +144,8 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         audiences.follow(room, by: session, seesAddresses: seesAddresses)
       case .vacated(let session): audiences.forget(session)
       case .later(let post): inbox.appendSurely(post)
-      case .pushing(let user, let resources): pushes.set(user, resources)
+      case .pushing(let user, let resources, let rooms): pushes.set(user, resources, rooms)
+      case .alerts(let user, let room, let standing): pushes.set(user, in: room, standing)
       case .owed(let user): pushes.ring(user)
       case .closed(let user, let reason):
         for attendance in hub.attendances(of: user) {
@@ -215,6 +216,10 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
       }
     // Whoever is interested gets an event (`News.node`).
     case .node: break
+    case .settings:
+      for attendance in hub.attendances(of: entry.author.id) where attendance.door == .app {
+        lanes.add(.entry(entry, .feed), to: attendance.session)
+      }
     }
   }
 
@@ -249,7 +254,9 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
     case .unfollowed(let user, let room): audiences.unfollow(room, by: user)
     case .seesAddresses(let seesAddresses, let user, let room):
       audiences.setSeesAddresses(seesAddresses, user: user, in: room)
-    case .closed(let room): audiences.close(room)
+    case .closed(let room):
+      audiences.close(room)
+      pushes.forget(room)
     case .occupant(let presence, let except):
       for seat in audiences.audience(of: presence.room.dialog)?.occupants.seats ?? [] where seat.session.id != except {
         let form: Form =
@@ -323,7 +330,9 @@ enum News {
   /// depends on it.
   case later(Post)
   /// The user's push registrations are of these sessions now.
-  case pushing(UserID, Set<String>)
+  case pushing(UserID, Set<String>, rooms: [DialogID: PushBook.Standing])
+  /// What the user is to a room, or wants of it, has changed.
+  case alerts(UserID, DialogID, PushBook.Standing)
   /// The user's push services are to be told something.
   case owed(UserID)
   case room(RoomNews)

@@ -45,28 +45,34 @@ public struct Bookmark: Hashable, Sendable {
   public var autojoins: Bool
   public var nick: String?
   public var password: String?
-  /// The element `<extensions/>`; empty: none. Clients of the old forms neither
-  /// see nor change it.
+  /// XEP-0492. Clients of the old forms neither see nor change it, nor the two that follow.
+  public var notifications: NotificationRules
+  /// XEP-0469.
+  public var isPinned: Bool
+  /// What else stands in `<extensions/>`.
   public var extensions: [UInt8]
   /// Children of other names, which some clients use in all forms.
   public var others: [UInt8]
 
   public init(
     address: BareJID, name: String? = nil, autojoins: Bool = false, nick: String? = nil, password: String? = nil,
-    extensions: [UInt8] = [], others: [UInt8] = []
+    notifications: NotificationRules = NotificationRules(), isPinned: Bool = false, extensions: [UInt8] = [],
+    others: [UInt8] = []
   ) {
     self.address = address
     self.name = name
     self.autojoins = autojoins
     self.nick = nick
     self.password = password
+    self.notifications = notifications
+    self.isPinned = isPinned
     self.extensions = extensions
     self.others = others
   }
 
   public var byteCount: Int {
     address.description.utf8.count + (name?.utf8.count ?? 0) + (nick?.utf8.count ?? 0) + (password?.utf8.count ?? 0)
-      + extensions.count + others.count
+      + notifications.byteCount + extensions.count + others.count
   }
 }
 

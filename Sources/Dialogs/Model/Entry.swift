@@ -96,6 +96,8 @@ public enum Fact: Sendable {
   case invitation(Invitation)
   /// An item that the user publishes changed (in the owner's `self` dialog).
   case node(NodeChange)
+  /// What the user wants of a dialog changed (in the owner's `self` dialog).
+  case settings(DialogSettingsChange)
 
   /// Stored with the entry: never renumber. 1 to 9 are what people say,
   /// 10 and up what the server notes.
@@ -109,6 +111,7 @@ public enum Fact: Sendable {
     case room = 15
     case invitation = 16
     case node = 17
+    case settings = 18
   }
 
   public var kind: Kind {
@@ -122,6 +125,7 @@ public enum Fact: Sendable {
     case .room: .room
     case .invitation: .invitation
     case .node: .node
+    case .settings: .settings
     }
   }
 }
@@ -300,11 +304,13 @@ public struct Dialog: Hashable, Sendable {
 public struct DialogView: Sendable {
   public let dialog: Dialog
   public let mark: Mark
+  public let settings: DialogSettings
   /// The last message that is shown; nil in an empty dialog.
   public let lastMessage: Entry?
-  public init(dialog: Dialog, mark: Mark, lastMessage: Entry?) {
+  public init(dialog: Dialog, mark: Mark, settings: DialogSettings = DialogSettings(), lastMessage: Entry?) {
     self.dialog = dialog
     self.mark = mark
+    self.settings = settings
     self.lastMessage = lastMessage
   }
 }

@@ -94,6 +94,9 @@ public enum Intent: Sendable {
   case profile(ProfileDraft)
   /// Get or create the private dialog with this user.
   case openDialog(BareJID)
+  /// What the author wants of a dialog or room that they are in. `Receipt.value`: a `DialogSettingsChange`, how
+  /// they are now; `isRepeat`: they were so.
+  case settings(DialogID, DialogSettingsDraft)
   /// Anything about a group or public dialog.
   case room(RoomIntent)
   /// Anything about what the author publishes. `Receipt.isRepeat`: nothing changed.

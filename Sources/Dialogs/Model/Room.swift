@@ -298,12 +298,16 @@ public struct RoomView: Sendable {
   public let room: Room
   public let member: Member
   public let mark: Mark
+  public let settings: DialogSettings
   /// The last message or notice that is shown.
   public let lastMessage: Entry?
-  public init(room: Room, member: Member, mark: Mark, lastMessage: Entry?) {
+  public init(
+    room: Room, member: Member, mark: Mark, settings: DialogSettings = DialogSettings(), lastMessage: Entry?
+  ) {
     self.room = room
     self.member = member
     self.mark = mark
+    self.settings = settings
     self.lastMessage = lastMessage
   }
 }

@@ -19,7 +19,10 @@ extension Judge {
     var growth = 0
     for var bookmark in draft.bookmarks where named.insert(bookmark.address).inserted {
       let was = kept[bookmark.address.description]
-      bookmark.extensions = was?.extensions ?? []
+      if let was {
+        (bookmark.notifications, bookmark.isPinned) = (was.notifications, was.isPinned)
+        bookmark.extensions = was.extensions
+      }
       if bookmark.byteCount > Limits.itemBytesMax { throw Problem.payloadTooBig }
       if bookmark == was { continue }
       // What others free is not counted: none is refused when some have been written.

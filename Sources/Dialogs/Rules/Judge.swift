@@ -170,6 +170,7 @@ struct Judge {
     case .unblock(let patterns): try unblock(post, patterns, writer)
     case .profile(let draft): try profile(post, draft, writer)
     case .openDialog(let address): try openDialog(post, address, writer)
+    case .settings(let dialog, let draft): try settings(post, of: dialog, draft, writer)
     case .room(let intent): try room(post, intent, writer)
     case .node(let intent): try node(post, intent, writer)
     case .visit(let act): try visit(post, act, writer)
@@ -342,6 +343,10 @@ struct Judge {
       try writer.put(state.second, superseded: .zero)
     }
     dialogs[pair] = state
+    if isNew && a.id != b.id {
+      try begin(dialog.id, at: b.address, for: a, writer)
+      try begin(dialog.id, at: a.address, for: b, writer)
+    }
     return (state, isNew)
   }
 

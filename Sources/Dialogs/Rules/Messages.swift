@@ -28,7 +28,7 @@ extension Judge {
     }
     let entry = try insertMessage(
       from: author, at: .peer(peer), in: state, content: content, envelope: draft.envelope, traits: draft.traits,
-      key: draft.key, reference: found?.reference, mentions: mentions, writer)
+      key: draft.key, reference: found?.reference, answering: found?.answered, mentions: mentions, writer)
     try refer(to: blobs, by: entry, writer)
     if let found { try fold(found, in: entry.dialog, writer) }
     try count(mentions, of: entry, found?.reference, resource: draft.envelope.fromResource, writer)
@@ -68,8 +68,8 @@ extension Judge {
   /// Between two: `place` says to whom.
   mutating func insertMessage(
     from author: Party, at place: Entry.Place, in state: DialogState, content: Content, envelope: Envelope,
-    traits: Message.Traits, key: RepeatKey?, reference: Reference? = nil, mentions: [Mention] = [],
-    _ writer: any StoreWriter
+    traits: Message.Traits, key: RepeatKey?, reference: Reference? = nil, answering answered: UserID? = nil,
+    mentions: [Mention] = [], _ writer: any StoreWriter
   ) throws -> Entry {
     let position = nextPosition()
     let changes = reference?.changes ?? false
@@ -108,7 +108,7 @@ extension Judge {
       feeds.append(FeedRow(user: peer.id, traits: row))
     }
     try writer.insert(entry, feeds: feeds, key: key)
-    try owe(entry, writer)
+    try owe(entry, answering: answered, writer)
     return entry
   }
 

@@ -70,6 +70,11 @@ extension Judge {
     isMirror: Bool = false,
     _ writer: any StoreWriter
   ) throws {
+    var item = item
+    let old = try writer.item(item.id, in: node.name, of: owner.id)
+    if case .bookmark(let bookmark) = item.content, old == nil {
+      item.content = .bookmark(try adopting(bookmark, of: owner, writer))
+    }
     if !isMirror { try check(item, in: node) }
     let configuration = node.configuration
     guard configuration.persistsItems else {
@@ -77,7 +82,6 @@ extension Judge {
       let event = NodeItem(id: item.id, content: item.content, position: head, time: time, publisher: publisher)
       return try tell(.published(event), of: node, by: owner, writer)
     }
-    let old = try writer.item(item.id, in: node.name, of: owner.id)
     let surplus = old == nil ? max(0, node.itemCount + 1 - configuration.capacity) : 0
     if surplus > 0, configuration.whenFull == .reject, !isMirror { throw Problem.nodeFull }
     let oldest =
@@ -107,6 +111,7 @@ extension Judge {
     if configuration.whenFull == .retractOldest, configuration.notifiesRetract {
       for item in oldest { try tell(.retracted(item.id), of: node, by: owner, writer) }
     }
+    if case .bookmark(let bookmark) = item.content { try follow(bookmark, of: owner, writer) }
   }
 
   private func check(_ item: NodePublication.Item, in node: Node) throws(Problem) {

@@ -12,8 +12,11 @@ import Addresses
 
 /// Whether something said is worth waking somebody. Pure.
 enum Pushes {
-  /// What a user wants to be told of in a dialog (XEP-0492).
-  enum Alerts: Sendable { case always, onMention, never }
+  /// What applies in a room of whose members who have said nothing of it (XEP-0492 5): in a group all messages, where
+  /// that is no more than people can follow.
+  static func usual(in room: Room) -> Alerts {
+    room.settings.isMembersOnly && room.memberCount <= Limits.ringingMembersMax ? .always : .onMention
+  }
 
   /// Where a message stands, seen from one of its readers.
   struct Reader: Sendable {
@@ -52,30 +55,54 @@ enum Pushes {
 }
 
 extension Judge {
-  /// What a user wants to be told of in this place; the one function that asks.
-  private func alerts(of user: Party, at place: Entry.Place) -> Pushes.Alerts {
-    switch place {
-    case .peer, .whisper: .always
-    case .room: .onMention
+  /// What a user wants to be told of in this place; the one function that asks. Read, and not remembered: it is asked for
+  /// those only who would else be owed a push.
+  ///
+  /// - Parameter room: where that is.
+  private func alerts(
+    of user: Party, at entry: Entry, in room: Room?, _ writer: any StoreWriter
+  ) throws -> Alerts {
+    switch entry.place {
+    case .peer: return try writer.settings(of: user.id, in: entry.dialog)?.alerts(at: time, usual: .always) ?? .always
+    // Said to one alone: as in a direct chat, unless nothing of the room is to be heard.
+    case .whisper(_, let room, _):
+      let alerts = try writer.settings(of: user.id, in: room.dialog)?.alerts(at: time, usual: .always)
+      return alerts == .never ? .never : .always
+    case .room:
+      guard let room, let settings = try writer.settings(of: user.id, in: room.id) else { return .never }
+      return settings.alerts(at: time, usual: Pushes.usual(in: room))
     }
   }
 
   /// Puts down who is to be woken for an entry that has just been inserted.
-  mutating func owe(_ entry: Entry, _ writer: any StoreWriter) throws {
+  ///
+  /// - Parameters:
+  ///   - room: where it was said.
+  ///   - answered: whose message it answers: as good as a mention (XEP-0492 5).
+  mutating func owe(
+    _ entry: Entry, in room: Room? = nil, answering answered: UserID? = nil, _ writer: any StoreWriter
+  ) throws {
     switch entry.place {
-    case .peer(let reader), .whisper(let reader, _, _): try owe(entry, to: reader, writer)
+    case .peer(let reader), .whisper(let reader, _, _): try owe(entry, to: reader.id, answering: answered, writer)
     case .room:
-      if entry.mentions.isEmpty { return }
-      for reader in Set(entry.mentions.map(\.party)) { try owe(entry, to: reader, writer) }
+      guard let room else { return }
+      var readers = pushes.listeners(in: room.id, usual: Pushes.usual(in: room))
+      readers.formUnion(entry.mentions.map(\.party.id))
+      if let answered { readers.insert(answered) }
+      for reader in readers { try owe(entry, to: reader, in: room, answering: answered, writer) }
     }
   }
 
-  private mutating func owe(_ entry: Entry, to user: Party, _ writer: any StoreWriter) throws {
-    guard pushes.has(user.id), case .message(let message) = entry.fact else { return }
-    var reader = Pushes.Reader(alerts: alerts(of: user, at: entry.place))
-    reader.isAuthor = entry.author == user
-    reader.isMentioned = entry.mentions.contains { $0.party == user }
-    reader.isAttended = Pushes.isAttended(hub.attendances(of: user.id))
+  private mutating func owe(
+    _ entry: Entry, to id: UserID, in room: Room? = nil, answering answered: UserID?, _ writer: any StoreWriter
+  ) throws {
+    guard pushes.has(id), case .message(let message) = entry.fact else { return }
+    var reader = Pushes.Reader(alerts: .always)
+    reader.isAuthor = entry.author.id == id
+    reader.isMentioned = answered == id || entry.mentions.contains { $0.party.id == id }
+    reader.isAttended = Pushes.isAttended(hub.attendances(of: id))
+    guard Pushes.isDue(message, reader), let user = try writer.party(id) else { return }
+    reader.alerts = try alerts(of: user, at: entry, in: room, writer)
     guard Pushes.isDue(message, reader) else { return }
     reader.isShunned = try isBlocked(
       entry.author, resource: entry.room == nil ? message.envelope.fromResource : nil, by: user, writer)
@@ -112,7 +139,7 @@ extension Judge {
     case .missed(let position):
       guard let told = try writer.pushRegistrations(of: user).map(\.pushed).min() else { break }
       for entry in try writer.replay(of: user, after: max(position, told), limit: Limits.pushesOwedMax) {
-        try owe(entry, writer)
+        try owe(entry, answering: answered(by: entry, writer), writer)
       }
     case .settled(let service, let node, let position, let outcome):
       guard
@@ -143,8 +170,16 @@ extension Judge {
     settle(post)
   }
 
+  private func answered(by entry: Entry, _ writer: any StoreWriter) throws -> UserID? {
+    guard case .message(let message) = entry.fact, let reference = message.reference, reference.kind == .reply else {
+      return nil
+    }
+    return try writer.entry(reference.target, in: entry.dialog)?.author.id
+  }
+
   private mutating func registrationsChanged(of user: UserID, _ writer: any StoreWriter) throws {
-    tell(.pushing(user, Set(try writer.pushRegistrations(of: user).map(\.resource))))
+    let resources = Set(try writer.pushRegistrations(of: user).map(\.resource))
+    tell(.pushing(user, resources, rooms: resources.isEmpty ? [:] : try PushBook.rooms(of: user, writer)))
     try forgetTold(user, writer)
   }
 

@@ -83,7 +83,7 @@ extension Judge {
     _ draft: ReferenceDraft, text: String, mentions: [Mention], id: String?, by actor: Party, others: [Party],
     in dialog: DialogID, realm: RealmID, mayModerate: Bool, isApp: Bool, isSinceJoin: Bool = false,
     _ writer: any StoreWriter
-  ) throws -> (reference: Reference, state: MessageState?)? {
+  ) throws -> ResolvedReference? {
     let kind = Self.cut(draft.kind)
     guard var target = try find(draft.target, by: actor, others, in: dialog, realm: realm, draft.kind, writer) else {
       if isApp { throw Problem(.missing, "message-unknown", "There is no such message in this dialog.") }
@@ -122,12 +122,12 @@ extension Judge {
       targetAuthor: kind == .reply && isApp ? Self.author(of: target, message) : nil,
       // Where nothing has changed, it is told as it is: live and from the log the same.
       outcome: kind == .reply ? nil : state.map { target.with($0) } ?? target, isSinceJoin: isSinceJoin)
-    return (reference, state)
+    return ResolvedReference(reference: reference, state: state, author: target.author.id)
   }
 
   /// The target's new state, as `resolve` found it.
   func fold(
-    _ found: (reference: Reference, state: MessageState?), in dialog: DialogID, _ writer: any StoreWriter
+    _ found: ResolvedReference, in dialog: DialogID, _ writer: any StoreWriter
   ) throws {
     guard let state = found.state else { return }
     // Before: the state of a tombstone forgets what corrected it.
@@ -181,4 +181,16 @@ extension Judge {
     }
     return nil
   }
+}
+
+/// A reference whose target was found.
+struct ResolvedReference {
+  let reference: Reference
+  /// Of the target from now on; nil: as it was.
+  let state: MessageState?
+  /// The target's.
+  let author: UserID
+
+  /// Whose message is answered; nil: it is no answer.
+  var answered: UserID? { reference.kind == .reply ? author : nil }
 }

@@ -94,7 +94,7 @@ extension Judge {
     try refer(to: blobs, by: entry, writer)
     if let found { try fold(found, in: entry.dialog, writer) }
     try count(mentions, of: entry, found?.reference, resource: draft.envelope.fromResource, writer)
-    try owe(entry, writer)
+    try owe(entry, in: state.room, answering: found?.answered, writer)
     tell(.entry(entry, author: session(of: post)))
     var receipt = Receipt(position: head)
     receipt.entry = entry
@@ -266,7 +266,8 @@ extension Judge {
       from: author.party, at: .whisper(to: target.party, in: room, nick: author.nick), in: dialog,
       content: content, envelope: envelope,
       // Nobody's list says that it is unread, and who is not there is not told later.
-      traits: draft.traits.subtracting([.counts, .replayed]), key: draft.key, reference: found?.reference, writer)
+      traits: draft.traits.subtracting([.counts, .replayed]), key: draft.key, reference: found?.reference,
+      answering: found?.answered, writer)
     try refer(to: blobs, by: entry, writer)
     if let found { try fold(found, in: entry.dialog, writer) }
     let own = session(of: post)

@@ -177,10 +177,17 @@ extension Judge {
   }
 
   mutating func store(_ member: Member, in state: RoomBook.State, _ writer: any StoreWriter) throws {
+    let wasMember = try affiliation(of: member.party.id, in: state, writer).isMember
     try writer.put(member, ordinal: state.room.ordinal)
     rooms.remember(member.affiliation == .none ? nil : member, of: member.party.id, in: state)
     rooms.edited(state)
     if !member.affiliation.isMember { state.marks[member.party.id] = nil }
+    if member.affiliation.isMember, !wasMember {
+      let settings = try begin(state.room.id, at: state.room.address, for: member.party, writer)
+      tell(.alerts(member.party.id, state.room.id, .member(settings.alerts)))
+    } else if !member.affiliation.isMember, wasMember {
+      tell(.alerts(member.party.id, state.room.id, .none))
+    }
   }
 
   // MARK: Writing

@@ -10,7 +10,7 @@ struct Migration: Sendable {
 
   static let all: [Migration] = [
     .log, .rooms, .states, .pep, .whispers, .mentions, .kicks, .clients, .blobs, .nodePeople, .search, .realmVault,
-    .invites, .pushes, .guests,
+    .invites, .pushes, .dialogSettings, .guests,
   ]
 
   /// As the database's own record names it.

@@ -32,18 +32,42 @@ enum BookmarkElement {
     guard let payload, payload.is(conference) else {
       throw StanzaError(.badRequest, pubsub: "invalid-payload", "a bookmark is a <conference/>")
     }
-    return Bookmark(
+    var bookmark = Bookmark(
       address: try address(id), name: payload["name"], autojoins: isSet(payload, "autojoin"),
       nick: payload.first(nick)?.text, password: payload.first(password)?.text,
-      extensions: payload.first(extensions)?.serialised(defaultNamespace: "") ?? [],
       others: rest(of: payload) { $0.is(nick) || $0.is(password) || $0.is(extensions) })
+    if let extensions = payload.first(extensions) { read(extensions, of: &bookmark) }
+    return bookmark
+  }
+
+  /// Whatever it holds is kept (XEP-0402 3.1).
+  private static func read(_ extensions: Element, of bookmark: inout Bookmark) {
+    if let notify = extensions.first(NotificationSettings.notify) {
+      bookmark.notifications = NotificationSettings.read(notify)
+    }
+    bookmark.isPinned = extensions.first(BookmarkPinning.pinned) != nil
+    bookmark.extensions = rest(of: extensions) {
+      $0.is(NotificationSettings.notify) || $0.is(BookmarkPinning.pinned)
+    }
   }
 
   static func write(_ bookmark: Bookmark, into writer: inout ElementWriter) {
     writer.open(conference)
     writeFields(bookmark, into: &writer)
-    writer.raw(bookmark.extensions)
+    writeExtensions(bookmark, into: &writer)
     writer.raw(bookmark.others)
+    writer.close()
+  }
+
+  private static func writeExtensions(_ bookmark: Bookmark, into writer: inout ElementWriter) {
+    if bookmark.notifications.isEmpty, !bookmark.isPinned, bookmark.extensions.isEmpty { return }
+    writer.open("extensions")
+    if bookmark.isPinned {
+      writer.open(BookmarkPinning.pinned)
+      writer.close()
+    }
+    if !bookmark.notifications.isEmpty { NotificationSettings.write(bookmark.notifications, into: &writer) }
+    writer.raw(bookmark.extensions)
     writer.close()
   }
 
@@ -110,7 +134,7 @@ enum BookmarkElement {
 
   /// The children that `isKnown` does not name, each with its namespace, fit to
   /// stand anywhere.
-  private static func rest(of element: Element, except isKnown: (Element) -> Bool) -> [UInt8] {
+  static func rest(of element: Element, except isKnown: (Element) -> Bool) -> [UInt8] {
     var bytes: [UInt8] = []
     for child in element.children where !isKnown(child) { bytes += child.serialised(defaultNamespace: "") }
     return bytes

@@ -27,7 +27,7 @@ enum Outbound {
     case .blocks(let change): Blocking.push(change, to: session)
     case .profile(let profile): AvatarHash.changed(profile, session)
     case .invitation(let invitation): RoomOutbound.invitation(invitation, entry, delayed: delayed, to: session)
-    case .dialogOpened, .room, .node: break
+    case .dialogOpened, .room, .node, .settings: break
     }
   }
 
@@ -79,7 +79,7 @@ enum Outbound {
     switch entry.fact {
     case .message(let message): message
     case .marker(let marker): marker.stanza ?? rendered(marker, of: entry)
-    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node: nil
+    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings: nil
     }
   }
 

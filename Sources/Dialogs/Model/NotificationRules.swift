@@ -1,0 +1,88 @@
+/// What each kind of a user's clients is to do with the messages of one chat (XEP-0492 3), as a bookmark says it. What the
+/// server does not know of it, it hands on.
+public struct NotificationRules: Hashable, Sendable {
+  public struct Rule: Hashable, Sendable {
+    public var alerts: Alerts
+    /// An identity of service discovery; both nil: for all clients that no other rule names.
+    public var category: String?
+    public var type: String?
+    /// What stands in the rule (`<advanced/>`), as it came.
+    public var details: [UInt8]
+
+    public init(_ alerts: Alerts, category: String? = nil, type: String? = nil, details: [UInt8] = []) {
+      self.alerts = alerts
+      self.category = category
+      self.type = type
+      self.details = details
+    }
+
+    /// How closely it is about a client of this identity; nil: not at all. A type without its category, which must not
+    /// be, is about nobody.
+    fileprivate func closeness(_ identity: Identity) -> Int? {
+      switch (category, type) {
+      case (nil, nil): 0
+      case (identity.category, nil): 1
+      case (identity.category, identity.type): 2
+      default: nil
+      }
+    }
+
+    fileprivate func isLike(_ other: Rule) -> Bool {
+      alerts == other.alerts && category == other.category && type == other.type
+    }
+  }
+
+  public struct Identity: Hashable, Sendable {
+    public let category: String
+    public let type: String
+    public init(category: String, type: String) {
+      self.category = category
+      self.type = type
+    }
+    /// Whom the server speaks for: pushes wake phones, and the app is one to everybody else.
+    public static let phone = Identity(category: "client", type: "phone")
+  }
+
+  public var rules: [Rule]
+  /// What stands beside the rules, as it came.
+  public var others: [UInt8]
+
+  public init(_ rules: [Rule] = [], others: [UInt8] = []) {
+    self.rules = rules
+    self.others = others
+  }
+
+  public var isEmpty: Bool { rules.isEmpty && others.isEmpty }
+  public var byteCount: Int {
+    rules.reduce(others.count) { $0 + $1.details.count + ($1.category?.utf8.count ?? 0) + ($1.type?.utf8.count ?? 0) }
+  }
+
+  /// What such a client is to do: what the rule says that is closest to it, the first of several. nil: none is.
+  public func alerts(for identity: Identity) -> Alerts? { place(for: identity).map { rules[$0].alerts } }
+
+  private func place(for identity: Identity) -> Int? {
+    var best: (place: Int, closeness: Int)?
+    for (place, rule) in rules.enumerated() {
+      if let closeness = rule.closeness(identity), closeness > best?.closeness ?? -1 { best = (place, closeness) }
+    }
+    return best?.place
+  }
+
+  /// Such a client does this from now on; nil: what is usual. Details are nobody's to take away who does not know them:
+  /// a rule that has some stays, whatever it is called.
+  public mutating func set(_ alerts: Alerts?, for identity: Identity) {
+    guard let alerts else { return rules.removeAll { $0.closeness(identity) != nil && $0.details.isEmpty } }
+    var rule = Rule(alerts)
+    if let place = place(for: identity) {
+      rule = rules.remove(at: place)
+      rule.alerts = alerts
+    }
+    if let twin = rules.firstIndex(where: { $0.isLike(rule) }), rule.details.isEmpty || rules[twin].details.isEmpty {
+      let other = rules.remove(at: twin)
+      if rule.details.isEmpty { rule = other }
+    }
+    rules.insert(rule, at: 0)
+    // Others than such clients read it too.
+    if !rules.contains(where: { $0.category == nil && $0.type == nil }) { rules.append(Rule(alerts)) }
+  }
+}

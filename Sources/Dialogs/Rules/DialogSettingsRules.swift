@@ -1,0 +1,159 @@
+import Addresses
+
+// What users want of their dialogs. Theory:
+//
+// The settings are a small value in the user's row of the dialog. What pushes obey and apps see is there, and nowhere else.
+// XMPP clients say some of it in a bookmark (XEP-0402): whom to alert when (XEP-0492), and what is pinned (XEP-0469). A
+// bookmark that is written sets the settings; settings that are changed are written into the bookmark, if there is one.
+//
+// None is made for that: a bookmark is how clients know which rooms to enter, and for a chat with somebody they would show
+// a room. So the settings of direct chats are in step with a bookmark only where a client has made one under that address,
+// which is all that XEP-0492 says of where they stand. A bookmark that is new and says nothing of it takes up what is set; one
+// that was there before the dialog is read when the dialog begins.
+extension Judge {
+  mutating func settings(
+    _ post: Post, of dialog: DialogID, _ draft: DialogSettingsDraft, _ writer: any StoreWriter
+  ) throws {
+    let user = post.author
+    // Marks and rows of a batch are written late, settings at once.
+    guard let was = try writer.settings(of: user.id, in: dialog), let chat = try chat(dialog, of: user, writer) else {
+      throw try writer.roomName(dialog) == nil ? Problem.dialogUnknown : Problem.roomUnknown
+    }
+    let displayed = try displayed(by: user, in: dialog, chat, writer)
+    var settings = was
+    if let alerts = draft.alerts { settings.alerts = alerts }
+    if let until = draft.mutedUntil { settings.mutedUntil = until.flatMap { time < $0 ? $0 : nil } }
+    if let isPinned = draft.isPinned { settings.isPinned = isPinned }
+    if let isArchived = draft.isArchived { settings.isArchived = isArchived }
+    if let isUnread = draft.isMarkedUnread { settings.unreadAt = isUnread ? displayed : nil }
+
+    let item = try writer.item(chat.description, in: Bookmark.node, of: user.id)
+    if case .bookmark(var bookmark)? = item?.content, var node = try writer.node(Bookmark.node, of: user.id) {
+      let before = bookmark
+      if settings.alerts != was.alerts { bookmark.notifications.set(settings.alerts, for: .phone) }
+      bookmark.isPinned = settings.isPinned
+      // Details that the server does not know may keep a rule that was to go.
+      settings.alerts = bookmark.notifications.alerts(for: .phone)
+      let entry = try change(was, to: settings, displayed: displayed, in: dialog, of: user, by: post, writer)
+      if bookmark != before {
+        // Its owner has no other way to say this: it is refused for no bound of the list.
+        try put(
+          NodePublication.Item(id: chat.description, content: .bookmark(bookmark)), in: &node, of: user, isMirror: true,
+          writer)
+      }
+      return settle(post, receipt(entry, dialog, settings, displayed: displayed))
+    }
+    let entry = try change(was, to: settings, displayed: displayed, in: dialog, of: user, by: post, writer)
+    settle(post, receipt(entry, dialog, settings, displayed: displayed))
+  }
+
+  private func receipt(
+    _ entry: Entry?, _ dialog: DialogID, _ settings: DialogSettings, displayed: Position
+  ) -> Receipt {
+    var receipt = Receipt(position: head)
+    receipt.entry = entry
+    receipt.isRepeat = entry == nil
+    receipt.value = DialogSettingsChange(
+      dialog: dialog, settings: settings, isMarkedUnread: settings.isMarkedUnread(displayed: displayed))
+    return receipt
+  }
+
+  /// nil: they were so, and nothing is written.
+  ///
+  /// - Parameter post: nil: the user said it elsewhere.
+  @discardableResult
+  private mutating func change(
+    _ was: DialogSettings, to settings: DialogSettings, displayed: Position, in dialog: DialogID, of user: Party,
+    by post: Post? = nil, _ writer: any StoreWriter
+  ) throws -> Entry? {
+    if settings == was { return nil }
+    // The log holds the last change only, as with items of nodes.
+    if was.position > .zero {
+      try writer.erase(was.position, in: self.dialog(of: user, and: user, writer).state.dialog.id)
+    }
+    var told = settings
+    told.position = .zero
+    let entry = try insertOwn(
+      .settings(
+        DialogSettingsChange(
+          dialog: dialog, settings: told, isMarkedUnread: settings.isMarkedUnread(displayed: displayed))), of: user,
+      at: nextPosition(), writer)
+    told.position = entry.position
+    try writer.put(told, of: user.id, in: dialog)
+    tell(.entry(entry, author: post.flatMap { session(of: $0) }))
+    if try writer.roomName(dialog) != nil { tell(.alerts(user.id, dialog, .member(told.alerts))) }
+    return entry
+  }
+
+  // MARK: Bookmarks
+
+  /// What a bookmark that is about to be written for the first time is, when it says nothing of what is set.
+  mutating func adopting(_ bookmark: Bookmark, of owner: Party, _ writer: any StoreWriter) throws -> Bookmark {
+    guard let dialog = try dialog(at: bookmark.address, of: owner, writer),
+      let settings = try writer.settings(of: owner.id, in: dialog)
+    else { return bookmark }
+    var bookmark = bookmark
+    if bookmark.notifications.isEmpty, let alerts = settings.alerts { bookmark.notifications.set(alerts, for: .phone) }
+    bookmark.isPinned = bookmark.isPinned || settings.isPinned
+    return bookmark
+  }
+
+  /// A bookmark has been written.
+  mutating func follow(_ bookmark: Bookmark, of owner: Party, _ writer: any StoreWriter) throws {
+    guard let dialog = try dialog(at: bookmark.address, of: owner, writer),
+      let was = try writer.settings(of: owner.id, in: dialog)
+    else { return }
+    let displayed = try displayed(by: owner, in: dialog, bookmark.address, writer)
+    try change(was, to: was.following(bookmark), displayed: displayed, in: dialog, of: owner, writer)
+  }
+
+  /// A dialog has just begun for its user, who knows nothing of it yet, and may have bookmarked it before.
+  @discardableResult
+  func begin(_ dialog: DialogID, at chat: BareJID, for user: Party, _ writer: any StoreWriter) throws -> DialogSettings
+  {
+    guard !user.realm.isRemote,
+      case .bookmark(let bookmark)? = try writer.item(chat.description, in: Bookmark.node, of: user.id)?.content
+    else { return DialogSettings() }
+    let settings = DialogSettings().following(bookmark)
+    if settings != DialogSettings() { try writer.put(settings, of: user.id, in: dialog) }
+    return settings
+  }
+
+  /// The dialog or room that the user is in; nil: there is none at this address.
+  private mutating func dialog(at chat: BareJID, of user: Party, _ writer: any StoreWriter) throws -> DialogID? {
+    if let peer = try self.user(chat, writer)?.party { return try writer.dialog(between: user.id, and: peer.id)?.id }
+    guard let room = try lookUp(.address(chat), for: user, writer)?.room, !room.isDestroyed else { return nil }
+    return room.id
+  }
+
+  private func chat(_ dialog: DialogID, of user: Party, _ writer: any StoreWriter) throws -> BareJID? {
+    if let known = try writer.dialog(dialog) { return known.peer(of: user.id).address }
+    return try writer.roomName(dialog)?.address
+  }
+
+  /// How far the user has read, as the posts before this one left it.
+  private mutating func displayed(
+    by user: Party, in dialog: DialogID, _ chat: BareJID, _ writer: any StoreWriter
+  ) throws -> Position {
+    if let peer = try self.user(chat, writer)?.party {
+      return try self.dialog(of: user, and: peer, writer).state.mark(of: user.id).displayed
+    }
+    guard let state = try lookUp(.dialog(dialog), for: user, writer) else { return .zero }
+    return try mark(of: user.id, in: state, writer)?.displayed ?? .zero
+  }
+}
+
+extension DialogSettings {
+  /// As a bookmark says it.
+  fileprivate func following(_ bookmark: Bookmark) -> DialogSettings {
+    var settings = self
+    settings.alerts = bookmark.notifications.alerts(for: .phone)
+    settings.isPinned = bookmark.isPinned
+    return settings
+  }
+}
+
+extension Problem {
+  public static let dialogUnknown = Problem(
+    .missing, "dialog-unknown", "There is no such dialog, or you are not in it.", field: "dialogId")
+}

@@ -1,0 +1,86 @@
+import Dialogs
+
+/// What users want of their dialogs and rooms: a column of their row.
+extension Reader {
+  func settings(of user: UserID, in dialog: DialogID) throws -> DialogSettings? {
+    try connection(.settings).bind(1, user.number).bind(2, dialog.number).first { try Self.settings($0, 0) }
+  }
+
+  func settings(of user: UserID) throws -> [DialogID: DialogSettings] {
+    let found = try connection(.allSettings).bind(1, user.number).all {
+      (DialogID($0.int(0)), try Self.settings($0, 1))
+    }
+    return Dictionary(found, uniquingKeysWith: { $1 })
+  }
+
+  static func settings(_ row: Prepared, _ column: Int32) throws(StoreFailure) -> DialogSettings {
+    guard let bytes = row.bytesOrNil(column) else { return DialogSettings() }
+    return try FactCoding.decode(dialogSettings: bytes)
+  }
+}
+
+extension Writer {
+  func put(_ settings: DialogSettings, of user: UserID, in dialog: DialogID) throws {
+    try connection(.putSettings).bind(1, user.number).bind(2, dialog.number)
+      .bind(3, settings == DialogSettings() ? nil : FactCoding.encode(dialogSettings: settings)).run()
+  }
+}
+
+extension FactCoding {
+  static func encode(dialogSettings settings: DialogSettings) -> [UInt8] {
+    var out = ByteWriter()
+    out.write(version)
+    write(settings, &out)
+    return out.bytes
+  }
+
+  static func decode(dialogSettings bytes: [UInt8]) throws(StoreFailure) -> DialogSettings {
+    var from = ByteReader(bytes)
+    guard try from.int() == version else { throw damaged }
+    return try settings(&from)
+  }
+
+  private static func write(_ settings: DialogSettings, _ out: inout ByteWriter) {
+    out.write(settings.alerts) { $0.write(Int64($1.rawValue)) }
+    out.write(settings.mutedUntil) { $0.write($1.milliseconds) }
+    out.write(settings.isPinned)
+    out.write(settings.isArchived)
+    out.write(settings.unreadAt) { $0.write($1.number) }
+    out.write(settings.position.number)
+  }
+
+  private static func settings(_ from: inout ByteReader) throws(StoreFailure) -> DialogSettings {
+    var settings = DialogSettings()
+    settings.alerts = try from.optional { from throws(StoreFailure) in try alerts(try from.int()) }
+    settings.mutedUntil = try from.optional { from throws(StoreFailure) in Timestamp(milliseconds: try from.int()) }
+    settings.isPinned = try from.flag()
+    settings.isArchived = try from.flag()
+    settings.unreadAt = try from.optional { from throws(StoreFailure) in Position(try from.int()) }
+    settings.position = Position(try from.int())
+    return settings
+  }
+
+  static func alerts(_ number: Int64) throws(StoreFailure) -> Alerts {
+    guard let alerts = Alerts(rawValue: UInt8(clamping: number)) else { throw damaged }
+    return alerts
+  }
+
+  static func write(_ change: DialogSettingsChange, _ out: inout ByteWriter) {
+    out.write(change.dialog.number)
+    write(change.settings, &out)
+    out.write(change.isMarkedUnread)
+  }
+
+  static func settingsChange(_ from: inout ByteReader) throws(StoreFailure) -> DialogSettingsChange {
+    DialogSettingsChange(
+      dialog: DialogID(try from.int()), settings: try settings(&from), isMarkedUnread: try from.flag())
+  }
+}
+
+extension Query {
+  fileprivate static let settings = Query("SELECT settings FROM members WHERE user = ?1 AND dialog = ?2")
+  fileprivate static let allSettings = Query(
+    "SELECT dialog, settings FROM members WHERE user = ?1 AND settings IS NOT NULL")
+  static let forgetSettings = Query("UPDATE members SET settings = NULL WHERE user = ?1 AND settings IS NOT NULL")
+  fileprivate static let putSettings = Query("UPDATE members SET settings = ?3 WHERE user = ?1 AND dialog = ?2")
+}

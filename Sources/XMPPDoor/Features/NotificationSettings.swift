@@ -1,0 +1,58 @@
+import Dialogs
+import XMLStream
+import XMPP
+
+/// XEP-0492: of which messages of a chat a user's clients alert, in its bookmark. Pushes obey what is there for phones, and
+/// apps see and set it. What it is to the server: `Dialogs.DialogSettings`.
+struct NotificationSettings: Feature {
+  static let xep = XEP(
+    492, "0.2.0", "Chat notification settings",
+    note:
+      "in bookmarks, also of users' addresses; pushes go by what is said for `client/phone`; a reply to oneself is a mention, a nickname in the text is none; not in the namespace before 0.2"
+  )
+
+  static let notify = Name("notify", NS.notificationSettings)
+  private static let always = Name("always", NS.notificationSettings)
+  private static let onMention = Name("on-mention", NS.notificationSettings)
+  private static let never = Name("never", NS.notificationSettings)
+
+  func register(in table: inout FeatureTable) {}
+
+  static func read(_ notify: Element) -> NotificationRules {
+    var rules = NotificationRules()
+    for child in notify.children {
+      if let alerts = alerts(child) {
+        rules.rules.append(
+          NotificationRules.Rule(
+            alerts, category: child["identity-category"], type: child["identity-type"],
+            details: BookmarkElement.rest(of: child) { _ in false }))
+      } else {
+        rules.others += child.serialised(defaultNamespace: "")
+      }
+    }
+    return rules
+  }
+
+  private static func alerts(_ element: Element) -> Alerts? {
+    if element.is(always) { return .always }
+    if element.is(onMention) { return .onMention }
+    return element.is(never) ? .never : nil
+  }
+
+  static func write(_ rules: NotificationRules, into writer: inout ElementWriter) {
+    writer.open(notify)
+    for rule in rules.rules {
+      switch rule.alerts {
+      case .always: writer.open("always")
+      case .onMention: writer.open("on-mention")
+      case .never: writer.open("never")
+      }
+      writer.attribute("identity-category", rule.category)
+      writer.attribute("identity-type", rule.type)
+      writer.raw(rule.details)
+      writer.close()
+    }
+    writer.raw(rules.others)
+    writer.close()
+  }
+}
