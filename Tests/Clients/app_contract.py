@@ -488,6 +488,10 @@ def conversation(juliet, romeo, js, rs):
     rs.event("unread.updated", lambda data: data["unreadCount"] == 0)
     check(romeo.call("GET", path)["me"] == {"unreadCount": 0, "mentionCount": 0, "readMessageId": latest["id"], "deliveredMessageId": latest["id"],
                                               "pinned": False, "archived": False, "markedUnread": False}, "me is wrong")
+    wished = romeo.call("PATCH", path + "/me", {"notify": "mentions", "mutedUntil": "2999-01-01T00:00:00.000Z", "pinned": True, "markedUnread": True})
+    check(rs.event("settings.updated", lambda data: data["dialogId"] == dialog["id"])["data"] == wished, "the settings are told otherwise than answered")
+    check({**romeo.call("GET", path)["me"], "dialogId": dialog["id"]}.items() >= wished.items(), "me is not as it was set")
+    romeo.call("PATCH", path + "/me", {"notify": None, "mutedUntil": None, "pinned": False, "markedUnread": False})
     check(romeo.call("PUT", path + "/marker", {"read": first["id"]})["read"] == latest["id"], "a marker went back")
     check(rs.command("marker.set", {"dialogId": dialog["id"], "read": first["id"]})["data"]["read"] == latest["id"], "a marker went back")
     check(js.settled() == [] or all(f["type"] != "marker.updated" for f in js.waiting), "a marker that moved nothing was told")
