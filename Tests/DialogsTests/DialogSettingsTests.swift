@@ -125,6 +125,7 @@ import Testing
     let (phone, desk) = (
       try await stage.session(juliet, "phone", door: .app), try await stage.session(juliet, "desk")
     )
+    _ = phone.taken()
     let until = stage.clock.now + .seconds(60)
     let receipt = try await set(
       DialogSettingsDraft(alerts: .never, mutedUntil: until, isPinned: true, isArchived: true), dialog, stage,
