@@ -6,6 +6,8 @@ enum HTTPLimits {
   static let connectionsMax = 65_536
   /// A connection that sends no complete request for so long is closed.
   static let idle: TimeAmount = .seconds(60)
+  /// How long a WebSocket has to say good-bye when the port stops; then it is closed.
+  static let farewell: TimeAmount = .seconds(1)
   /// Header fields of one request: enough for any proxy; at the bound 400 or 431.
   static let headerBytesMax = 16_384
   static let headersMax = 100

@@ -46,9 +46,10 @@ public struct HTTPListener: Service {
     let sockets = sites.flatMap(\.sockets)
     let tls = tls
     let onBound = onBound
+    let open = OpenSockets()
     let application = Application(
       responder: SiteResponder(sites, isSecure: tls != nil),
-      server: HTTPServerBuilder { UpgradableChannel(responder: $0, sockets: sockets, tls: tls) },
+      server: HTTPServerBuilder { UpgradableChannel(responder: $0, sockets: sockets, open: open, tls: tls) },
       configuration: ApplicationConfiguration(
         address: .hostname(host, port: port), serverName: nil, backlog: 1_024, reuseAddress: true,
         availableConnectionsDelegate: MaximumAvailableConnections(HTTPLimits.connectionsMax)),
@@ -58,5 +59,6 @@ public struct HTTPListener: Service {
     } onGracefulShutdown: { [sites] in
       for site in sites { site.stop() }
     }
+    await open.end()
   }
 }

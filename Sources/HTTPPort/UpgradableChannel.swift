@@ -24,6 +24,7 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
 
   let responder: HTTPChannelHandler.Responder
   let sockets: [HTTPSocket]
+  let open: OpenSockets
   /// Asked for each connection, so that a new certificate serves new ones.
   let tls: (@Sendable () -> NIOSSLContext)?
 
@@ -41,14 +42,15 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
         HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits))
       let patience = FirstRequestHandler(sockets: sockets, isSecure: tls != nil)
       let errors = HTTPServerProtocolErrorHandler()
+      let goOn = ContinueHandler()
       let upgrade = NIOTypedHTTPServerUpgradeHandler<Negotiated>(
-        httpEncoder: encoder, extraHTTPHandlers: [decoder, patience, errors],
+        httpEncoder: encoder, extraHTTPHandlers: [decoder, patience, errors, goOn],
         upgradeConfiguration: .init(
           upgraders: [SocketUpgrader(sockets: sockets, isSecure: tls != nil)],
           notUpgradingCompletionHandler: { channel in
             channel.eventLoop.makeCompletedFuture { try Self.becomeHTTP(channel, patience: patience, logger: logger) }
           }))
-      try pipeline.addHandlers([encoder, decoder, patience, errors, upgrade])
+      try pipeline.addHandlers([encoder, decoder, patience, errors, goOn, upgrade])
       return Value(channel: channel, negotiated: upgrade.upgradeResultFuture)
     }
   }
@@ -71,8 +73,8 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
     do {
       switch try await value.negotiated.get() {
       case .http(let channel): await handleHTTP(asyncChannel: channel, logger: logger)
-      // The session lives in its channel; nothing waits for it.
-      case .webSocket: break
+      // The session lives in its channel; no task waits for it.
+      case .webSocket: open.add(value.channel)
       }
     } catch {
       // The peer went away, or sent something that is no HTTP.
@@ -116,6 +118,7 @@ struct SocketUpgrader: NIOTypedHTTPServerProtocolUpgrader {
       },
       upgradePipelineHandler: { [isSecure] channel, head in
         channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(FrameRules())
           try channel.pipeline.syncOperations.addHandler(
             NIOWebSocketFrameAggregator(
               minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: socket.fragmentsMax,

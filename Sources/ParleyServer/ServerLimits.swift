@@ -76,6 +76,9 @@ public enum ServerLimits {
   static let probeWait: TimeAmount = .seconds(10)
   static let probeBytesMax = 65_536
 
+  /// How long a closed connection waits for the other end's `close_notify`; then it is gone. Enough for what was sent last to
+  /// arrive; nobody has to wait for it (RFC 8446 6.1), and a server that stops waits for all of them.
+  static let tlsCloseWait: TimeAmount = .seconds(1)
   /// How often the certificates' files are looked at.
   public static let certificatePollInterval: Duration = .seconds(30)
   /// A self-signed certificate's days: as many as the strictest clients accept.

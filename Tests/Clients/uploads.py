@@ -10,6 +10,7 @@ import io
 import json
 import os
 import random
+import socket
 import ssl
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
@@ -198,6 +199,17 @@ def over_http(checks, server):
         expect(got == ((409, "upload-taken") if won else (201, None)), f"{got} beside another upload")
         expect(ask(server, made["url"])[2] == (b"abcdefghij" if won else b"1234567890"), "a mixture")
         expect(Put(server, put, 10).send(b"0123456789").answer() == (409, "upload-taken"), "filled twice")
+
+    with checks.check("uploads: who asks before it sends is told to (RFC 9110 10.1.1)"):
+        made = slot(juliet, 4)
+        parts = urllib.parse.urlsplit(made["uploadUrl"])
+        with socket.create_connection(("127.0.0.1", server.http), timeout=PATIENCE) as bare:
+            answers = bare.makefile("rb")
+            bare.sendall(f"PUT {parts.path}?{parts.query} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n"
+                         "Expect: 100-continue\r\n\r\n".encode())
+            expect(b" 100 " in answers.readline() and answers.readline() == b"\r\n", "not told to go on")
+            bare.sendall(b"soon")
+            expect(b" 201 " in answers.readline(), "not stored")
 
     with checks.check("uploads: who hangs up leaves nothing, and may try again"):
         made = slot(juliet, 16 * PIECE)

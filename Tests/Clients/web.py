@@ -220,6 +220,49 @@ def refusals(server):
         expect(found == status, f"{headers} got {found}")
 
 
+def bare_socket(server):
+    """A WebSocket whose frames are bytes. A client's are masked, here with zeros."""
+    bare = socket.socket()
+    bare.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    bare.settimeout(2 * PATIENCE)
+    bare.connect(("127.0.0.1", server.http))
+    bare.sendall(b"GET /xmpp-websocket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                 b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+                 b"Sec-WebSocket-Protocol: xmpp\r\n\r\n")
+    stream = bare.makefile("rb")
+    expect(b" 101 " in stream.readline(), "no WebSocket")
+    while stream.readline() not in (b"\r\n", b""):
+        pass
+    return bare, stream
+
+
+def frames(server):
+    """What RFC 6455 has a server refuse: no mask (5.1), a bit without a meaning (5.2), a continuation of nothing (5.4)."""
+    for data, answer in [(b"\x81\x02hi", b"\x88\x02\x03\xea"), (b"\xc1\x80\0\0\0\0", b"\x88\x02\x03\xea"),
+                         (b"\x80\x80\0\0\0\0", b"\x81\x7e")]:
+        bare, stream = bare_socket(server)
+        bare.sendall(data)
+        expect(stream.read(len(answer)) == answer, f"{data} was taken")
+        if answer[0] == 0x88:
+            expect(stream.read(1) == b"", f"something behind the end: {data}")
+        bare.close()
+
+
+def pings(server):
+    """Who sends pings and reads nothing is answered for the latest (RFC 6455 5.5.3): the others' answers would fill the memory."""
+    count = 40_000
+    bare, stream = bare_socket(server)
+    for first in range(0, count, 500):
+        bare.sendall(b"".join(b"\x89\xfd\0\0\0\0" + str(number).encode().rjust(125) for number in range(first, first + 500)))
+    pongs = []
+    while not pongs or pongs[-1] != count - 1:
+        expect(stream.read(2) == b"\x8a\x7d", "no pong")
+        pongs.append(int(stream.read(125)))
+    expect(pongs == sorted(set(pongs)), "pongs are doubled or out of order")
+    expect(len(pongs) < count, "every ping was answered though nothing was read")
+    bare.close()
+
+
 # MARK: BOSH
 
 
@@ -345,11 +388,15 @@ def stops(server):
     asking.start()
     juliet = Requests(server).login("paris")
     juliet.request(attributes="type='terminate'")
-    started = time.monotonic()
     expect(server.stop() == 0, "the server did not stop well")
     asking.join(PATIENCE)
     expect(answers and answers[0].get("type") == "terminate", f"held: {[ElementTree.tostring(a) for a in answers]}")
     web.until(lambda e: e.tag == ERROR, "system-shutdown")
+    with contextlib.suppress(websockets.exceptions.ConnectionClosed):
+        web.socket.recv(timeout=PATIENCE)  # <close/>
+        web.socket.recv(timeout=PATIENCE)
+    expect(web.socket.protocol.close_code == 1000, f"closed with {web.socket.protocol.close_code}")
+    expect("already shut down" not in server.log.text, "something was still there when the server ended:\n" + server.tail())
     server.start()
     web = Socket(server)
     success = web.login("tybalt", f"<resume xmlns='{SM}' previd='{stream}' h='0'/>")
@@ -523,7 +570,7 @@ def run(checks):
         server.add_users("romeo", "juliet", "benvolio", "nurse", "tybalt", "paris", "rosaline", "balthasar")
         for name, test in [
                 ("where they are", host_meta), ("a WebSocket talks with TCP", sockets), ("an unclean close is resumed", resumption),
-                ("what a WebSocket refuses", refusals), ("BOSH talks, repeats, pauses and ends", requests),
+                ("what a WebSocket refuses", refusals), ("frames that are none", frames), ("pings that nobody reads the answers to", pings), ("BOSH talks, repeats, pauses and ends", requests),
                 ("what BOSH refuses", misuse),
                 ("Strophe.js in a browser over WebSocket", lambda server: strophe(server, "websocket", "rosaline")),
                 ("Strophe.js in a browser over BOSH", lambda server: strophe(server, "xbosh", "balthasar")),

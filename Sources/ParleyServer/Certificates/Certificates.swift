@@ -230,6 +230,7 @@ public final class Certificates: Sendable {
     var configuration = TLSConfiguration.makeServerConfiguration(
       certificateChain: pair.chain.map { .certificate($0) }, privateKey: .privateKey(pair.key))
     configuration.minimumTLSVersion = .tlsv12
+    configuration.shutdownTimeout = ServerLimits.tlsCloseWait
     return configuration
   }
 

@@ -17,6 +17,9 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
   private var pinged = NIODeadline.now()
   /// A close frame was sent.
   private var isClosing = false
+  /// The client's latest ping, while it leaves unread what it is sent: it alone is answered then (RFC 6455 5.5.3), or who only
+  /// sends pings would fill the memory with answers.
+  private var unanswered: ByteBuffer?
 
   init(_ connection: XMPPConnection) { self.connection = connection }
 
@@ -45,6 +48,8 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
       NIOWebSocketFrameAggregator.Error.tooManyFragments:
       connection.received(.violation(.limit("the message is too large")))
       connection.flush()
+    case is NIOWebSocketFrameAggregator.Error:
+      connection.fail(StreamError(.badFormat, "the frames do not follow RFC 6455"))
     default:
       // NIO has told the client of what breaks RFC 6455.
       connection.failed(error)
@@ -63,7 +68,14 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     connection.writabilityChanged(context.channel.isWritable)
+    if context.channel.isWritable, let ping = unanswered.take() { pong(ping, context) }
     context.fireChannelWritabilityChanged()
+  }
+
+  private func pong(_ ping: ByteBuffer, _ context: ChannelHandlerContext) {
+    guard context.channel.isWritable else { return unanswered = ping }
+    send(.pong, ping)
+    context.flush()
   }
 
   func read(context: ChannelHandlerContext) {
@@ -78,8 +90,7 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
     case .pong: connection.noteLife()
     case .ping:
       connection.noteLife()
-      send(.pong, frame.unmaskedData)
-      context.flush()
+      pong(frame.unmaskedData, context)
     case .connectionClose:
       // RFC 6455 5.5.1. The stream was not closed before it, so that it can be resumed (RFC 7395 3.6).
       if !isClosing {
