@@ -198,6 +198,23 @@ extension Parley {
     case unknown
   }
 
+  /// Whether a session came in by an app password: it is lent to a program, and does not manage the account
+  /// (docs/decisions/0010-app-passwords.md).
+  public func isLimited(_ session: any LiveSession) -> Bool {
+    guard
+      case .appPassword? = hub.attendances(of: session.party.id).first(where: { $0.session === session })?
+        .access?.source
+    else { return false }
+    return true
+  }
+
+  /// Throws `access-limited` where a session does not manage its account.
+  public func checkManages(_ session: any LiveSession) throws(Problem) {
+    if isLimited(session) {
+      throw Problem(.forbidden, "access-limited", "An app password does not manage the account.")
+    }
+  }
+
   /// Takes away what a line of the list stands for, with all that was got by it, and ends its sessions.
   ///
   /// - Parameter session: whose wish it is. One that came in by an app password can take away its own access only.

@@ -63,7 +63,8 @@ struct AdHocCommands: Feature {
   private static func mayExecute(_ command: AdHocCommand, _ turn: Turn) -> Bool {
     switch command.audience {
     case .users: turn.to.map { $0.domain == turn.party.address.domain } ?? true
-    case .admins: turn.parley.admins.contains(turn.party.address)
+    case .admins:
+      turn.parley.admins.contains(turn.party.address) && !turn.parley.isLimited(turn.session.handle)
     }
   }
 

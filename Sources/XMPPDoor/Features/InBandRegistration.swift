@@ -33,7 +33,9 @@ struct InBandRegistration: Feature {
     }
     table.iq(.set, .register, to: [.server, .account]) { (turn, query) throws(StanzaError) in
       try Self.check(turn)
-      switch try Change(query, of: turn.party.address) {
+      let change = try Change(query, of: turn.party.address)
+      do throws(Problem) { try turn.parley.checkManages(turn.session.handle) } catch { throw StanzaError(error) }
+      switch change {
       case .remove: Self.remove(turn)
       case .password(let password): try Self.setPassword(password, turn)
       }
