@@ -8,7 +8,8 @@ import Testing
   /// has no default: who adds an intent says here what strangers learn by it.
   private static func isAboutARoom(_ intent: RoomIntent) -> Bool {
     switch intent {
-    case .enter, .show, .exit, .say, .signal, .whisper, .pass, .marker, .members, .roles, .configure, .abandon, .topic,
+    case .enter, .show, .exit, .say, .signal, .whisper, .pass, .face, .marker, .members, .roles, .configure, .abandon,
+      .topic,
       .invite,
       .decline, .askForVoice, .register, .destroy, .occupants, .place:
       true
@@ -30,7 +31,8 @@ import Testing
     var intents: [RoomIntent] = [
       .show(room, stage.presence(session)), .exit(room, nil), .say(room, stage.draft("x")),
       .say(room, stage.draft("x", app: true)), .signal(room, stanza), .pass(room, nick: "romeo", stanza),
-      .pass(room, nick: "nobody", stanza), .whisper(room, nick: "romeo", stage.draft("x")),
+      .pass(room, nick: "nobody", stanza), .face(room, nick: "romeo"), .face(room, nick: "nobody"),
+      .whisper(room, nick: "romeo", stage.draft("x")),
       .marker(room, RoomMarkerDraft(kind: .displayed, target: entry)),
       .marker(room, RoomMarkerDraft(kind: .displayed, target: entry, stanza: marked)),
       .roles(room, [RoleDraft(nick: "romeo", role: .none, reason: nil)]), .roles(room, []),

@@ -29,6 +29,8 @@ public enum RoomIntent: Sendable {
   /// Passed on to one occupant, by nick, and forgotten: chat states, receipts, and
   /// IQs between clients (17.4).
   case pass(RoomReference, nick: String, RelayedStanza)
+  /// Who is there under a nick, for what the server itself says of them. `Receipt.value`: an `OccupantFace`.
+  case face(RoomReference, nick: String)
   /// Up to which message the author has read.
   case marker(RoomReference, RoomMarkerDraft)
   /// Affiliations and reserved nicks, all or none of them (9.1 to 9.8, 10.3 to 10.8).
@@ -226,6 +228,13 @@ public struct SettingsDraft: Sendable {
     self.avatar = avatar
     self.members = members
   }
+}
+
+/// Who is under a nick.
+public struct OccupantFace: Sendable {
+  public let party: Party
+  /// The room tells the asker who they are.
+  public let isKnown: Bool
 }
 
 /// Who is in a room, and what the one who asks is there.

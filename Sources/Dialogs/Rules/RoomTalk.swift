@@ -235,6 +235,20 @@ extension Judge {
     settle(post)
   }
 
+  /// Who is under a nick. Whoever shuns the author looks absent.
+  mutating func face(
+    _ post: Post, _ reference: RoomReference, of nick: String, _ writer: any StoreWriter
+  ) throws {
+    let state = try find(reference, for: post.author, writer)
+    let (author, target) = try pair(post, in: state, with: nick)
+    if try shuns(target, author, resource: nil, in: state.room, writer) { throw Problem.unreachable }
+    var receipt = Receipt(position: head)
+    receipt.value = OccupantFace(
+      party: target.party,
+      isKnown: state.room.settings.showsAddresses || author.role == .moderator || author.party == target.party)
+    settle(post, receipt)
+  }
+
   // MARK: Whispers
 
   /// 7.5: an entry of what these two whisper in this room. Neither learns from it
@@ -287,11 +301,19 @@ extension Judge {
   private func whisperers(
     _ post: Post, in state: RoomBook.State, to nick: String
   ) throws(Problem) -> (author: Occupants.Occupant, target: Occupants.Occupant) {
+    let (author, target) = try pair(post, in: state, with: nick)
+    // An app's session takes no private messages, and answers no client.
+    if target.listeners.isEmpty { throw Problem.noWhispers }
+    return (author, target)
+  }
+
+  /// Two who are there.
+  private func pair(
+    _ post: Post, in state: RoomBook.State, with nick: String
+  ) throws(Problem) -> (author: Occupants.Occupant, target: Occupants.Occupant) {
     let occupants = rooms.occupants(of: state.room.id)
     guard let author = session(of: post).flatMap({ occupants?.occupant(of: $0) }) else { throw Problem.notOccupant }
     guard let (_, key) = try? Self.nick(nick), let target = occupants?.byKey[key] else { throw Problem.occupantUnknown }
-    // An app's session takes no private messages, and answers no client.
-    if target.listeners.isEmpty { throw Problem.noWhispers }
     return (author, target)
   }
 

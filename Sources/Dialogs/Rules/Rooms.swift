@@ -17,6 +17,7 @@ extension Judge {
     case .signal(let room, let stanza): try overhear(post, room, stanza, writer)
     case .whisper(let room, let nick, let draft): try whisper(post, room, to: nick, draft, writer)
     case .pass(let room, let nick, let stanza): try pass(post, room, to: nick, stanza, writer)
+    case .face(let room, let nick): try face(post, room, of: nick, writer)
     case .marker(let room, let draft): try marker(post, room, draft, writer)
     case .members(let room, let drafts): try members(post, room, drafts, writer)
     case .roles(let room, let drafts): try roles(post, room, drafts, writer)

@@ -1,3 +1,4 @@
+import Addresses
 import Dialogs
 import XMLStream
 import XMPP
@@ -20,6 +21,16 @@ struct RoomVCard: Feature {
       } reply: { (stored) throws(StanzaError) in
         turn.reply { VCard.write(stored, into: &$0) }
       }
+    }
+  }
+
+  /// Of somebody who is there: their presence shows the hash of a picture (XEP-0398 4), so the picture must be had where the
+  /// presence comes from. The server answers as for the account; where the room hides who they are, with the picture alone,
+  /// since all else would say it.
+  static func getOfOccupant(_ turn: Turn, in room: BareJID, _ nick: String) {
+    turn.postToRoom(.face(.address(room), nick: nick)) { receipt in
+      guard let face = receipt.value as? OccupantFace else { return turn.fail(StanzaError(.internalServerError)) }
+      VCard.answer(turn, of: face.party.address, isWhole: face.isKnown)
     }
   }
 

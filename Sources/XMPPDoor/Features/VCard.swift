@@ -43,16 +43,21 @@ struct VCard: Feature {
   }
 
   private static func get(_ turn: Turn, _ query: Element) throws(StanzaError) {
-    let address = turn.to?.bare ?? turn.party.address
+    answer(turn, of: turn.to?.bare ?? turn.party.address)
+  }
+
+  /// - Parameter isWhole: else the picture alone.
+  static func answer(_ turn: Turn, of address: BareJID, isWhole: Bool = true) {
     let isOwn = address == turn.party.address
     let (viewer, jid) = (turn.party, turn.jid.jid)
     turn.fetch { reader -> Stored? in
       guard let user = try reader.user(address), user.state == .active else { return nil }
       if !isOwn, try reader.blocks(of: user.id).contains(where: { $0.matches(jid) }) { return nil }
+      let avatar = try reader.avatar(of: user, for: viewer)
+      guard isWhole else { return Stored(profile: Profile(), avatar: avatar) }
       return Stored(
         profile: user.profile, fullName: try reader.fullName(of: user.id),
-        vCard: try reader.vault(user.id, node: Vault.vCard, item: Vault.bytes),
-        avatar: try reader.avatar(of: user, for: viewer))
+        vCard: try reader.vault(user.id, node: Vault.vCard, item: Vault.bytes), avatar: avatar)
     } reply: { (stored) throws(StanzaError) in
       guard let stored, !stored.isEmpty else {
         // 3.1; for others 3.3: no vCard and no user look alike.

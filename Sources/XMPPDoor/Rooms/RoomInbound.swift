@@ -291,6 +291,9 @@ enum RoomInbound {
       }
       // XEP-0410 3.3: the room answers for the client that pings itself.
       if type == .get, nick == seat.nick, turn.stanza.payload?.is(.ping) == true { return turn.reply() }
+      if type == .get, turn.stanza.payload?.is(VCard.vCard) == true {
+        return RoomVCard.getOfOccupant(turn, in: address, nick)
+      }
       pass(turn, address, nick, type)
     }
   }
