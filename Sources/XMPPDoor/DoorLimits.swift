@@ -23,6 +23,9 @@ enum DoorLimits {
   /// Posts of one session that wait for their commit: then its socket is not
   /// read, and TCP pushes back on the client.
   static let postsInFlightMax = 64
+  /// Questions of one session to the store that are under way; then its socket is not read. A page of an archive is a quarter
+  /// of a megabyte, and what fits one read of the socket asks for hundreds of pages.
+  static let lookupsMax = 4
   /// Bytes that wait for a client which takes none: its session lags as soon as
   /// the channel is full (its messages wait in the log, its requests unread), and
   /// from here on it loses presence updates.
@@ -114,7 +117,7 @@ enum DoorLimits {
   /// Bytes unacknowledged, a quarter of what is held at all, up to which more is sent
   /// of what comes by and by.
   static let unacknowledgedBytesPaced = 256 * 1024
-  /// What an item weighs beside its payload.
+  /// What an item weighs beside its id and its payload.
   static let itemOverheadBytes = 128
   /// Forms of one picture that metadata lists at its data node (XEP-0084 4.2.1); more
   /// is refused with `payload-too-big`. Each is a look into the store.
@@ -178,6 +181,9 @@ enum DoorLimits {
   static let registration: TimeAmount = .minutes(5)
   /// Tokens and names tried on one stream; then `not-acceptable`.
   static let registrationTriesMax = 10
+  /// Users that the first term of a search names and that are looked at for the others (XEP-0055); who stands behind them is
+  /// not found by these words. Some tens of milliseconds of one reader.
+  static let usersSearchedMax = 10_000
   /// Octets of a report's reason, a URN (XEP-0377); longer is `not-acceptable`.
   static let reportReasonBytesMax = 256
   // Pushes (XEP-0357).

@@ -51,7 +51,10 @@ struct ArchiveStub: StoreReader {
   func vault(_ realm: RealmID, item: String) throws -> [UInt8]? { throw NotAsked() }
   func user(_ id: UserID) throws -> User? { throw NotAsked() }
   func party(_ id: UserID) throws -> Party? { throw NotAsked() }
-  func users(in realm: RealmID, matching: String?, after: String?, limit: Int) throws -> [User] { throw NotAsked() }
+  func users(in realm: RealmID, matching: String?, after: String?, limit: Int) throws -> [User] {
+    let found = users.values.filter { $0.name > after ?? "" && $0.name.hasPrefix(matching ?? "") }
+    return Array(found.sorted { $0.name < $1.name }.prefix(limit))
+  }
   func userCount(in realm: RealmID) throws -> Int { throw NotAsked() }
   func credentials(of user: UserID) throws -> [SCRAMKeys] { throw NotAsked() }
   func vault(_ user: UserID, node: String, item: String) throws -> [UInt8]? { throw NotAsked() }

@@ -282,6 +282,31 @@ struct PEPTests {
 
   // MARK: Pages
 
+  /// 5.5: what the ids alone weigh is bounded too.
+  @Test func ofTooManyNamesTheNewestAreGiven() throws {
+    var store = ArchiveStub(entries: [])
+    store.nodeItems = (1...1_000).map {
+      let name = "\($0)" + String(repeating: "x", count: Dialogs.Limits.itemIDBytesMax - 4)
+      return NodeItem(id: name, content: .opaque([]), position: Position(Int64($0)), time: someTime)
+    }
+    let node = Node(
+      owner: UserID(1), name: "n", configuration: NodeConfiguration(), createdAt: someTime, itemCount: 1_000,
+      byteCount: 0)
+    let ids = try ItemsPage.ids(of: node, store)
+    #expect(ids.last == store.nodeItems.last?.id)
+    #expect(ids == store.nodeItems.suffix(ids.count).map(\.id))
+    #expect(ids.reduce(0) { $0 + $1.utf8.count } <= DoorLimits.itemsBytesMax)
+    #expect(ids.count > 100)
+    let reader = store
+    guard case .items(let request) = try request("<items node='n'/>", isSet: false) else { throw PlainError() }
+    let page = try #require(try ItemsPage(request, of: node, reader))
+    #expect(page.items.count == ids.count)
+    store.nodeItems = Array(store.nodeItems.prefix(40))
+    #expect(try ItemsPage.ids(of: node, store) == store.nodeItems.map(\.id))
+    store.nodeItems = []
+    #expect(try ItemsPage.ids(of: node, store) == [])
+  }
+
   /// 6.5.4: of what does not fit the newest are given; a page holds the first that fit.
   @Test func ofTooManyItemsAsManyAreGivenAsFit() throws {
     let bytes = Array("<a xmlns='x'>\(String(repeating: "x", count: 150_000))</a>".utf8)

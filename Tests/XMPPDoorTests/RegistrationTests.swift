@@ -120,6 +120,20 @@ import XMPP
     #expect(throws: StanzaError.self) { try terms("<nick/>") }
   }
 
+  /// Many of one name stand before who is looked for by two.
+  @Test func aSearchGoesOnBehindWhoOneTermAloneNames() throws {
+    var store = ArchiveStub(entries: [])
+    for number in 0..<250 {
+      let address = try BareJID(local: "paris\(1_000 + number)", domain: "localhost")
+      store.users[address] = User(
+        id: UserID(Int64(number)), realm: RealmID(1), address: address, state: .active, createdAt: someTime,
+        profile: Profile(displayName: number == 240 ? "Count Paris" : nil), lastSeenAt: nil, delivered: .zero)
+    }
+    #expect(try UserSearch.find(["paris", "count"], in: RealmID(1), store).map(\.name) == ["paris1240"])
+    #expect(try UserSearch.find(["paris"], in: RealmID(1), store).count == Dialogs.Limits.searchResultsMax)
+    #expect(try UserSearch.find(["paris", "nobody"], in: RealmID(1), store) == [])
+  }
+
   @Test func whatAReportSays() throws {
     let item = try stanza(
       """

@@ -460,8 +460,10 @@ struct ArchiveRequest: Sendable {
   /// from.
   private func cut(_ page: ArchivePage) -> ArchivePage {
     var left = DoorLimits.archivePageBytesMax
+    // The client's own id comes back with each result.
+    let own = queryID?.utf8.count ?? 0
     func fits(_ entry: Entry) -> Bool {
-      left -= entry.weight
+      left -= entry.weight + own
       return left >= 0
     }
     let kept =

@@ -87,16 +87,17 @@ struct ConversationInbox: Feature {
   // MARK: The answer
 
   private static func send(_ answer: Answer, _ query: ConversationQuery, to turn: Turn) {
+    let (account, to, queryID) = (turn.party.address, turn.jid.description, turn.stanza.id)
     var left = DoorLimits.inboxBytesMax
     func fits(_ line: Line) -> Bool {
-      left -= line.weight
+      // The client's own id comes back with each.
+      left -= line.weight + (queryID?.utf8.count ?? 0)
       return left >= 0
     }
     let fitting =
       query.oldest ? answer.lines.reversed().prefix(while: fits).count : answer.lines.prefix(while: fits).count
     let count = max(fitting, min(1, answer.lines.count))
     let lines = query.oldest ? answer.lines.suffix(count) : answer.lines.prefix(count)
-    let (account, to, queryID) = (turn.party.address, turn.jid.description, turn.stanza.id)
     for line in lines {
       turn.session.send { writer in
         Archive.write(from: account, to: to, into: &writer) { write(line, queryID: queryID, turn, into: &$0) }

@@ -270,8 +270,7 @@ struct PEP: Feature {
       guard case .node(let node) = try FoundNode(name, of: address, for: viewer, at: jid, reader) else {
         return nil
       }
-      return try reader.items(in: node.name, of: node.owner, newest: true, limit: Dialogs.Limits.itemsPerNodeMax).map(
-        \.id)
+      return try ItemsPage.ids(of: node, reader)
     } reply: { (ids) throws(StanzaError) in
       guard let ids else { throw .noNode }
       turn.reply { writer in
@@ -397,7 +396,7 @@ extension NodeEvent {
   /// About what it weighs as a stanza.
   fileprivate var byteCount: Int {
     guard case .published(let item?) = kind else { return DoorLimits.itemOverheadBytes }
-    return item.content.byteCount + DoorLimits.itemOverheadBytes
+    return item.byteCount
   }
 }
 

@@ -68,13 +68,22 @@ struct UserSearch: Feature {
 
   /// The app's search, page by page, without those who cannot be reached.
   static func find(_ terms: [String], in realm: RealmID, _ reader: any StoreReader) throws -> [User] {
-    let page = Dialogs.Limits.pageMax
-    let users = try reader.users(in: realm, matching: terms.first, after: nil, limit: page)
     let rest = terms.dropFirst().map { $0.lowercased() }
-    let found = users.filter { user in
-      user.state == .active
-        && rest.allSatisfy { user.name.hasPrefix($0) || (user.profile.displayName?.lowercased().contains($0) ?? false) }
-    }
+    var found: [User] = []
+    var last: String?
+    var looked = 0
+    // Of those the first term names the others may leave few: it goes on behind them.
+    repeat {
+      let page = try reader.users(in: realm, matching: terms.first, after: last, limit: Dialogs.Limits.pageMax)
+      found += page.filter { user in
+        user.state == .active
+          && rest.allSatisfy { term in
+            user.name.hasPrefix(term) || user.profile.displayName?.lowercased().contains(term) == true
+          }
+      }
+      last = page.count == Dialogs.Limits.pageMax ? page.last?.name : nil
+      looked += page.count
+    } while last != nil && found.count < Dialogs.Limits.searchResultsMax && looked < DoorLimits.usersSearchedMax
     return Array(found.prefix(Dialogs.Limits.searchResultsMax))
   }
 

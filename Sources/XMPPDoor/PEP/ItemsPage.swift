@@ -94,11 +94,29 @@ struct ItemsPage: Equatable {
     var items: [NodeItem] = []
     var bytes = 0
     while items.count < most, let item = try next() {
-      bytes += item.content.byteCount + DoorLimits.itemOverheadBytes
+      bytes += item.byteCount
       if bytes > DoorLimits.itemsBytesMax, !items.isEmpty { return (items, false) }
       items.append(item)
     }
     return (items, true)
+  }
+
+  /// The ids of all items (5.5), in the order of publication; of more than fit an answer the newest.
+  static func ids(of node: Node, _ reader: any StoreReader) throws -> [String] {
+    var ids: [String] = []
+    var bytes = 0
+    var before = Position.end
+    while true {
+      let page = try reader.items(
+        in: node.name, of: node.owner, after: .zero, before: before, newest: true, limit: DoorLimits.itemsReadAtOnce)
+      for item in page.reversed() {
+        bytes += item.id.utf8.count + DoorLimits.itemOverheadBytes
+        if bytes > DoorLimits.itemsBytesMax { return ids.reversed() }
+        ids.append(item.id)
+      }
+      guard page.count == DoorLimits.itemsReadAtOnce, let first = page.first else { return ids.reversed() }
+      before = first.position
+    }
   }
 
   func write(of node: Node, owner: String, into writer: inout ElementWriter) {
@@ -110,4 +128,9 @@ struct ItemsPage: Equatable {
     if !isSilent { ResultSetPage(first: items.first?.id, last: items.last?.id, count: count).write(into: &writer) }
     writer.close()
   }
+}
+
+extension NodeItem {
+  /// About what it weighs in an answer or an event.
+  var byteCount: Int { id.utf8.count + content.byteCount + DoorLimits.itemOverheadBytes }
 }
