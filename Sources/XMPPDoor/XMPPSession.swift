@@ -21,52 +21,43 @@ final class XMPPSession {
   let party: Party
   let jid: FullJID
   let handle: SessionHandle
-  private(set) weak var connection: XMPPConnection?
+  weak var connection: XMPPConnection?
   var management: ResumptionMachine<Sent>
-  private var nonce: StreamNonce?
+  var nonce: StreamNonce?
   private var slots: [ObjectIdentifier: Any] = [:]
 
   /// What was last broadcast; nil: not available.
   var presence: Presence?
   /// The client reads its archive itself: no offline replay.
   var readsArchive = false
-  private var hasReplayed = false
+  var hasReplayed = false
 
-  private var lastToken: UInt64 = 0
-  private var inFlight: [InFlight] = []
-  private var inFlightHead = 0
-  private var waiting: [(after: UInt64, run: () -> Void)] = []
+  private var posts = PostsInFlight()
   private var unsent: [Post] = []
   private var attending: ((Problem?) -> Void)?
   private var isHeld = false
-  private var announcedHandled: UInt32 = 0
+  var announcedHandled: UInt32 = 0
 
-  private var pace = Pace()
+  var pace = Pace()
   /// The rooms it is in.
   var rooms = RoomSeats()
   /// Where the user's confirmed inbound messages ended when the session began.
-  private var delivered = Position.zero
-  private var suspendedAt: NIODeadline?
+  var delivered = Position.zero
+  var suspendedAt: NIODeadline?
   /// Since when a connected client that owes acknowledgements has given none.
-  private var owesSince: NIODeadline?
+  var owesSince: NIODeadline?
   /// Since when a client that push services can wake leaves a request for acknowledgement unanswered, and whether that has
   /// been too long.
-  private var deafSince: NIODeadline?
-  private var isDeaf = false
-  private(set) var isEnded = false
+  var deafSince: NIODeadline?
+  var isDeaf = false
+  var isEnded = false
 
-  private var intake = Intake()
+  var intake = Intake()
   /// What the server has asked the client, oldest first.
-  private var questions: [(id: String, answered: (XMPPSession, Stanza) -> Void)] = []
+  var questions: [(id: String, answered: (XMPPSession, Stanza) -> Void)] = []
 
   /// What is sent by and by, as the client takes it.
-  private var paced: [() -> Void] = []
-
-  private struct InFlight {
-    let token: UInt64
-    let number: UInt64?
-    let then: ((Result<Receipt, Problem>) -> Void)?
-  }
+  var paced: [() -> Void] = []
 
   init(house: House, wheel: LoopWheel, party: Party, jid: FullJID) {
     self.house = house
@@ -126,8 +117,9 @@ final class XMPPSession {
     return writer.buffer
   }
 
-  /// Whether rooms of the user's realm live at this domain.
+  /// Whether the upload service of the user's domain lives at this one.
   func isUploads(_ domain: String) -> Bool { house.options.uploads[party.address.domain] == domain }
+  /// Whether rooms of the user's realm live at this domain.
   func isRooms(_ domain: String) -> Bool { parley.realm(rooms: domain)?.id == party.realm }
 
   /// Whether users of another server, to which there may be a link, live at this domain.
@@ -223,7 +215,6 @@ final class XMPPSession {
   /// Queues a post; `numbered`: it is the stanza just received, done when it is
   /// committed.
   func post(_ intent: Intent, numbered: Bool = false, then: ((Result<Receipt, Problem>) -> Void)?) {
-    lastToken += 1
     var inbound: Post.Inbound?
     var number: UInt64?
     if numbered, management.isEnabled {
@@ -231,17 +222,17 @@ final class XMPPSession {
       number = total
       if let nonce { inbound = Post.Inbound(stream: nonce, number: UInt32(truncatingIfNeeded: total)) }
     }
-    inFlight.append(InFlight(token: lastToken, number: number, then: then))
+    let token = posts.add(number: number, then: then)
     let behalf = standIn?.behalf
     let post = Post(
       author: behalf == nil ? party : standIn?.link.party ?? party, intent: intent, inbound: inbound,
-      completion: .session(handle, token: lastToken), behalf: behalf)
+      completion: .session(handle, token: token), behalf: behalf)
     if !unsent.isEmpty || !parley.submit(post) {
       // The inbox is full: wait in order, and do not read on.
       unsent.append(post)
       if unsent.count == 1 { submitWhenRoom() }
     }
-    if inFlight.count - inFlightHead >= DoorLimits.postsInFlightMax { connection?.pause(.posts) }
+    if posts.isFull { connection?.pause(.posts) }
   }
 
   private func submitWhenRoom() {
@@ -250,7 +241,7 @@ final class XMPPSession {
     parley.whenRoom { handle.reach { $0?.submitUnsent() } }
   }
 
-  private func submitUnsent() {
+  func submitUnsent() {
     while let post = unsent.first {
       guard parley.submit(post) else { return submitWhenRoom() }
       unsent.removeFirst()
@@ -259,12 +250,9 @@ final class XMPPSession {
 
   /// Runs once all posts so far are done: at once when there are none.
   func afterPosts(_ run: @escaping () -> Void) {
-    if inFlightHead == inFlight.count { return run() }
-    guard waiting.count < DoorLimits.waitingTurnsMax else {
-      connection?.pause(.posts)
-      return waiting.append((lastToken, run))
-    }
-    waiting.append((lastToken, run))
+    if posts.isEmpty { return run() }
+    posts.wait(run)
+    if posts.isWaitingFull { connection?.pause(.posts) }
   }
 
   func fetch<Value: Sendable>(
@@ -312,23 +300,11 @@ final class XMPPSession {
 
   private func settle(_ token: UInt64, _ result: Result<Receipt, Problem>) {
     if token == 0 { return attended(result) }
-    // Outcomes come in the order of the posts.
-    guard inFlightHead < inFlight.count else { return }
-    let done = inFlight[inFlightHead]
-    inFlightHead += 1
-    if inFlightHead == inFlight.count {
-      inFlight.removeAll(keepingCapacity: inFlight.count <= DoorLimits.postsInFlightMax)
-      inFlightHead = 0
-    }
+    guard let done = posts.settle() else { return }
     if let number = done.number { management.inbound.finished(number) }
-    if let then = done.then {
-      then(result)
-    }
-    while let next = waiting.first, next.after <= token {
-      waiting.removeFirst()
-      next.run()
-    }
-    if inFlight.count - inFlightHead < DoorLimits.postsInFlightMax / 2, unsent.isEmpty { connection?.unpause(.posts) }
+    if let then = done.then { then(result) }
+    while let next = posts.next(settled: token) { next() }
+    if posts.hasRoom, unsent.isEmpty { connection?.unpause(.posts) }
   }
 
   private func attended(_ result: Result<Receipt, Problem>) {
@@ -353,10 +329,10 @@ final class XMPPSession {
     if pace.arrived(entry.position, lags: lags) { tell(entry, form) }
   }
 
-  private var lags: Bool { isUnread || owes(DoorLimits.unacknowledgedMax) }
+  var lags: Bool { isUnread || owes(DoorLimits.unacknowledgedMax) }
 
   /// More waits for the client than what is sent by and by may add to.
-  private var isBehind: Bool {
+  var isBehind: Bool {
     isUnread || owes(DoorLimits.unacknowledgedMax / 2)
       || management.outbound.byteCount > DoorLimits.unacknowledgedBytesPaced
   }
@@ -370,9 +346,9 @@ final class XMPPSession {
     if management.isEnabled { askForSign() }
   }
 
-  private var isUnread: Bool { connection?.isWritable == false }
+  var isUnread: Bool { connection?.isWritable == false }
 
-  private func owes(_ count: Int) -> Bool { management.outbound.count >= count }
+  func owes(_ count: Int) -> Bool { management.outbound.count >= count }
 
   func tell(_ entry: Entry, _ form: Form, delayed: Bool = false) {
     if isInactive { releaseHeld() }
@@ -487,169 +463,7 @@ final class XMPPSession {
     connection.flush()
   }
 
-  // MARK: Catching up
-
-  /// The first presence of non-negative priority: what came while nobody was
-  /// there is told, oldest first, unless the client reads its archive itself.
-  func becameAvailable() {
-    guard !hasReplayed, !readsArchive, (presence?.priority ?? -1) >= 0 else { return }
-    hasReplayed = true
-    pace.replay(after: delivered)
-    replay(after: delivered)
-  }
-
-  private func replay(after: Position) {
-    let user = party.id
-    fetch({ reader in
-      // The head first: what is committed while we read is read again below.
-      (try reader.head().position, try reader.replay(of: user, after: after, limit: Limits.replayMax))
-    }) { [self] result in
-      guard case .success((let end, let entries)) = result else { return unreadable() }
-      // Offline messages may be more than what may wait for a client at all.
-      if isUnread { return paced.append { [self] in replay(after: after) } }
-      for entry in entries { tell(entry, .direct, delayed: true) }
-      // At once: a client that only looks in must not get them again.
-      if !entries.isEmpty { askForSign() }
-      let isFull = entries.count == Limits.replayMax
-      if let next = pace.replayed(through: entries.last?.position, isFull: isFull, end: end) { readOn(after: next) }
-    }
-  }
-
-  /// The client reads again, or is back: what it missed comes from the log.
-  func resumeReading() {
-    while !paced.isEmpty, !isBehind { paced.removeFirst()() }
-    if let from = pace.resume() { readOn(after: from) }
-  }
-
-  private func readOn(after: Position) {
-    let user = party.id
-    let seats = rooms.followed
-    fetch({ try $0.feed(of: user, rooms: seats, after: after, limit: Limits.feedPageMax, all: true) }) {
-      [self] result in
-      guard case .success(let entries) = result else { return unreadable() }
-      if isUnread {
-        // The page is read again when the client reads.
-        _ = pace.told(through: after, isFull: true, lags: true)
-        return
-      }
-      for entry in entries {
-        if let form = form(of: entry) { tell(entry, form) }
-      }
-      flush()
-      let isFull = entries.count == Limits.feedPageMax
-      if let next = pace.told(through: entries.last?.position, isFull: isFull, lags: lags) { readOn(after: next) }
-    }
-  }
-
-  /// What is missed is still behind `pace.missed`: the client comes back for it.
-  func unreadable() {
-    connection?.fail(StreamError(.internalServerError, "the archive could not be read"))
-  }
-
-  /// In what dress an entry read from the log goes to this session: what live
-  /// routing would have said.
-  private func form(of entry: Entry) -> Form? {
-    if let room = entry.room { return rooms.follows(entry.position, in: room) ? .room : nil }
-    let message: Message
-    switch entry.fact {
-    case .message(let said): message = said
-    case .marker(let marker):
-      guard let stanza = marker.stanza else {
-        return marker.asked ? (entry.author.id == party.id ? .carbonSent : .direct) : nil
-      }
-      message = stanza
-    case .contact, .blocks, .profile: return .direct
-    case .invitation(let invitation): return invitation.isFor(attendance?.interests ?? []) ? .direct : nil
-    case .dialogOpened, .room, .node, .settings: return nil
-    }
-    let copies = carbons && !message.traits.contains(.uncopied)
-    if let whisper = entry.whisper {
-      // To who was in the room then, and still is.
-      guard let seat = rooms[whisper.room.address], entry.position > seat.since else { return nil }
-      guard entry.author == party, entry.isToOther else { return .direct }
-      return copies && message.envelope.fromResource != jid.resource ? .carbonSent : nil
-    }
-    if entry.author.id == party.id, entry.peer != party {
-      return copies && message.envelope.fromResource != jid.resource ? .carbonSent : nil
-    }
-    if entry.author.id == party.id, message.envelope.fromResource == jid.resource { return nil }
-    if let resource = message.envelope.toResource {
-      if resource == jid.resource { return .direct }
-      return copies ? .carbonReceived : nil
-    }
-    if let presence, presence.priority >= 0 { return .direct }
-    return copies ? .carbonReceived : nil
-  }
-
-  private var carbons: Bool {
-    parley.hub.attendances(of: party.id).first { $0.session === handle }?.carbons ?? false
-  }
-
-  // MARK: Confirmation
-
-  /// The client has everything up to `position`.
-  private func confirmed(_ position: Position) {
-    guard intake.confirm(position) else { return }
-    if let next = pace.confirmed(position) { replay(after: next) }
-    postConfirmation(after: Limits.confirmEvery)
-  }
-
-  private func postConfirmation(after count: Int = 1) {
-    guard let position = intake.due(after: count) else { return }
-    _ = parley.submit(Post(author: party, intent: .confirm(position), completion: .none))
-  }
-
-  /// An IQ result or error from the client to the server: the answer to a
-  /// question, or to our ping, which stood behind messages (a client without
-  /// stream management confirms in no other way).
-  func answered(_ stanza: Stanza) {
-    guard let id = stanza.id, !house.questions.answered(stanza, from: JID(jid)) else { return }
-    if let index = questions.firstIndex(where: { $0.id == id }) {
-      return questions.remove(at: index).answered(self, stanza)
-    }
-    guard let position = intake.answered(id) else { return }
-    confirmed(position)
-    if pace.waits { ping() }
-    postConfirmation()
-  }
-
-  /// Asks the client something. What it does not answer is forgotten in time.
-  func ask(_ content: (inout ElementWriter) -> Void, then: @escaping (XMPPSession, Stanza) -> Void) {
-    let id = House.randomID()
-    if questions.count >= DoorLimits.questionsMax { questions.removeFirst() }
-    questions.append((id, then))
-    send { writer in
-      writer.open(.iq)
-      writer.attribute("type", IQType.get.text)
-      writer.attribute("id", id)
-      writer.attribute("from", jid.bare.domain)
-      writer.attribute("to", jid.description)
-      content(&writer)
-      writer.close()
-    }
-  }
-
-  func askForSign() {
-    if management.isEnabled {
-      connection?.write { StreamManagement.writeRequest(into: &$0) }
-    } else {
-      ping()
-    }
-  }
-
-  private func ping() {
-    let id = House.randomID()
-    guard intake.begin(ping: id) else { return }
-    connection?.write { writer in
-      writer.open(.iq)
-      writer.attribute("type", IQType.get.text)
-      writer.attribute("id", id)
-      writer.attribute("from", jid.bare.domain)
-      writer.attribute("to", jid.description)
-      writer.element(.ping)
-      writer.close()
-    }
-  }
+  // MARK: Time
 
   func tick(_ now: NIODeadline) {
     if let suspendedAt, now >= suspendedAt + .seconds(resumptionSeconds) { return end() }
@@ -667,131 +481,12 @@ final class XMPPSession {
     postConfirmation()
   }
 
-  // MARK: Pushes
-
-  /// Nobody is at the other end any more: what was said and not confirmed is for the push services.
-  private func lost() {
-    parley.hub.update(handle) { $0.isConnected = false }
-    oweMissed()
-  }
-
-  private func oweMissed() {
-    guard parley.pushes.has(party.id) else { return }
-    parley.submitSurely(Post(author: party, intent: .push(.missed(after: intake.confirmed)), completion: .none))
-  }
-
-  /// A device that sleeps keeps its connection for hours; that it does not acknowledge is how one learns so.
-  private func listen(_ now: NIODeadline, _ connection: XMPPConnection) {
-    guard management.isEnabled, management.outbound.count > 0, parley.pushes.has(party.id, resource: jid.resource)
-    else { return }
-    if let deafSince {
-      if !isDeaf, now >= deafSince + DoorLimits.deafness {
-        isDeaf = true
-        lost()
-      }
-    } else {
-      deafSince = now
-      connection.write { StreamManagement.writeRequest(into: &$0) }
-      connection.flush()
-    }
-  }
-
-  private func heard() {
-    deafSince = nil
-    guard isDeaf else { return }
-    isDeaf = false
-    parley.hub.update(handle) { $0.isConnected = true }
-  }
-
-  // MARK: Stream management
-
-  /// Carries out what the client says of stream management on the bound stream.
-  func manage(_ element: ManagementElement) -> StreamError? {
-    switch element {
-    case .enable(let resume, let max):
-      let decision = enable(resume: resume, max: max)
-      connection?.write { decision.write(into: &$0) }
-      if case .misused(let error) = decision { return error }
-    case .resume:
-      connection?.write { StreamManagement.writeFailed(.unexpectedRequest, into: &$0) }
-    case .request:
-      announcedHandled = management.inbound.durable
-      connection?.write { StreamManagement.writeAcknowledgement(announcedHandled, into: &$0) }
-    case .acknowledge(let handled):
-      var last = Position.zero
-      let outcome = management.acknowledged(handled) { item in
-        if case .entry(let entry, _) = item, entry.author.id != party.id { last = max(last, entry.position) }
-      }
-      if case .tooHigh(let error) = outcome { return error }
-      owesSince = nil
-      heard()
-      confirmed(last)
-      if !isUnread, !owes(DoorLimits.unacknowledgedMax / 2) { resumeReading() }
-    }
-    return nil
-  }
-
-  /// Counts stanzas from here on.
-  func enable(resume: Bool, max: UInt32?) -> EnableDecision {
-    let nonce = StreamNonce(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
-    let id = PublicID(high: nonce.high, low: nonce.low).description
-    // A guest who comes again is another one: there is nobody to go on with.
-    let resume = resume && !parley.isGuest(party.id)
-    let decision = management.enable(resume: resume, max: max, policy: house.resumption, id: id)
-    if case .enabled(_?) = decision, house.suspended.put(handle, under: nonce) { self.nonce = nonce }
-    return decision
-  }
-
-  /// On the former session's loop: hands over and ends, telling nobody.
-  func surrender(handled: UInt32, to heir: SessionHandle) -> Result<SessionState, Refusal> {
-    // Who comes back is active (XEP-0352 5.1), and is told what waits with the rest.
-    isInactive = false
-    let decision = management.resume(handled: handled)
-    guard case .resumed = decision, let state else {
-      // Its stream goes on; it can be resumed again.
-      if let nonce { _ = house.suspended.put(handle, under: nonce) }
-      return .failure(Refusal(decision: decision))
-    }
-    if !rooms.isEmpty {
-      parley.submitSurely(
-        Post(author: party, intent: .room(.reseat(from: self.handle.id, to: heir)), completion: .none))
-    }
-    isEnded = true
-    paced = []
-    handle.moved(to: heir)
-    wheel.remove(suspended: self)
-    let old = connection
-    connection = nil
-    old?.fail(StreamError(.conflict, "the session was resumed on another stream"))
-    return .success(state)
-  }
-
-  struct Refusal: Error { let decision: ResumeDecision }
-
-  /// Everything unacknowledged again, in order, before anything new.
-  func replay(_ items: [Sent]) {
-    for item in items {
-      switch item {
-      case .bytes(let buffer): connection?.write { $0.raw(buffer) }
-      case .entry(let entry, let form): Outbound.resend(entry, form, to: self)
-      }
-    }
-  }
-
   // MARK: The end
 
   func connectionLost() {
     connection = nil
     guard !isEnded else { return }
     if nonce != nil, management.id != nil { suspend() } else { end() }
-  }
-
-  /// Waits without a connection.
-  func suspend() {
-    suspendedAt = .now()
-    wheel.add(suspended: self)
-    lost()
-    unsent.isEmpty ? () : submitUnsent()
   }
 
   /// The client closed its stream: nothing is left to resume.
@@ -810,30 +505,6 @@ final class XMPPSession {
     wheel.remove(suspended: self)
     handle.ended()
     connection = nil
-  }
-
-  /// What a session goes on with elsewhere, also in the next process; nil: it cannot
-  /// be resumed.
-  var state: SessionState? {
-    guard let nonce, !isEnded, let snapshot = management.snapshot else { return nil }
-    return SessionState(
-      jid: jid, nonce: nonce, presence: presence, readsArchive: readsArchive, hasReplayed: hasReplayed,
-      missed: pace.missed, toldUpTo: intake.told, confirmedUpTo: intake.confirmed, rooms: rooms,
-      management: SessionState.Management(snapshot: snapshot, handled: management.inbound.durable))
-  }
-
-  /// Whose device can be woken may be away for longer.
-  private var resumptionSeconds: Int64 {
-    let usual = Int64(management.resumptionSeconds)
-    guard parley.pushes.has(party.id, resource: jid.resource) else { return usual }
-    return max(usual, Int64(house.options.pushResumptionSeconds))
-  }
-
-  /// Seconds until a suspended session ends; from now for a connected one.
-  var resumptionSecondsLeft: Int64 {
-    let all = resumptionSeconds
-    guard let suspendedAt else { return all }
-    return max(0, all - (NIODeadline.now() - suspendedAt).nanoseconds / 1_000_000_000)
   }
 
   private func close(_ reason: CloseReason) {
@@ -862,8 +533,7 @@ final class XMPPSession {
     parley.leave(party, session: handle.id)
     presence = nil
     handle.ended()
-    inFlight = []
-    waiting = []
+    posts = PostsInFlight()
     questions = []
     paced = []
     slots = [:]

@@ -1,0 +1,50 @@
+import Dialogs
+
+/// The posts of a session whose outcome is awaited, and what is to be done behind them. Outcomes come in the order of the posts.
+struct PostsInFlight {
+  struct Posted {
+    /// Of the stanza, where it is counted (XEP-0198).
+    let number: UInt64?
+    let then: ((Result<Receipt, Problem>) -> Void)?
+  }
+
+  private var lastToken: UInt64 = 0
+  private var posted: [Posted] = []
+  private var head = 0
+  private var waiting: [(after: UInt64, run: () -> Void)] = []
+
+  var isEmpty: Bool { head == posted.count }
+  /// Then nothing more is read, until there is room.
+  var isFull: Bool { posted.count - head >= DoorLimits.postsInFlightMax }
+  var hasRoom: Bool { posted.count - head < DoorLimits.postsInFlightMax / 2 }
+  var isWaitingFull: Bool { waiting.count > DoorLimits.waitingTurnsMax }
+
+  /// - Returns: the token of its outcome, above 0.
+  mutating func add(number: UInt64?, then: ((Result<Receipt, Problem>) -> Void)?) -> UInt64 {
+    lastToken += 1
+    posted.append(Posted(number: number, then: then))
+    return lastToken
+  }
+
+  /// The one whose outcome is here; nil: none was awaited any more.
+  mutating func settle() -> Posted? {
+    if isEmpty { return nil }
+    let done = posted[head]
+    head += 1
+    if isEmpty {
+      posted.removeAll(keepingCapacity: posted.count <= DoorLimits.postsInFlightMax)
+      head = 0
+    }
+    return done
+  }
+
+  /// Keeps what is to be done behind all posts so far.
+  mutating func wait(_ run: @escaping () -> Void) { waiting.append((lastToken, run)) }
+
+  /// What is to be done now that the outcome of this token is here; nil: nothing more.
+  mutating func next(settled token: UInt64) -> (() -> Void)? {
+    guard let next = waiting.first, next.after <= token else { return nil }
+    waiting.removeFirst()
+    return next.run
+  }
+}

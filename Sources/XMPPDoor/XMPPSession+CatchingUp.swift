@@ -1,0 +1,173 @@
+import Addresses
+import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// What a session reads from the log: offline messages, what it missed while its client was away or slow, and up to where its
+/// client has what it was told.
+extension XMPPSession {
+  // MARK: Catching up
+
+  /// The first presence of non-negative priority: what came while nobody was
+  /// there is told, oldest first, unless the client reads its archive itself.
+  func becameAvailable() {
+    guard !hasReplayed, !readsArchive, (presence?.priority ?? -1) >= 0 else { return }
+    hasReplayed = true
+    pace.replay(after: delivered)
+    replay(after: delivered)
+  }
+
+  private func replay(after: Position) {
+    let user = party.id
+    fetch({ reader in
+      // The head first: what is committed while we read is read again below.
+      (try reader.head().position, try reader.replay(of: user, after: after, limit: Limits.replayMax))
+    }) { [self] result in
+      guard case .success((let end, let entries)) = result else { return unreadable() }
+      // Offline messages may be more than what may wait for a client at all.
+      if isUnread { return paced.append { [self] in replay(after: after) } }
+      for entry in entries { tell(entry, .direct, delayed: true) }
+      // At once: a client that only looks in must not get them again.
+      if !entries.isEmpty { askForSign() }
+      let isFull = entries.count == Limits.replayMax
+      if let next = pace.replayed(through: entries.last?.position, isFull: isFull, end: end) { readOn(after: next) }
+    }
+  }
+
+  /// The client reads again, or is back: what it missed comes from the log.
+  func resumeReading() {
+    while !paced.isEmpty, !isBehind { paced.removeFirst()() }
+    if let from = pace.resume() { readOn(after: from) }
+  }
+
+  private func readOn(after: Position) {
+    let user = party.id
+    let seats = rooms.followed
+    fetch({ try $0.feed(of: user, rooms: seats, after: after, limit: Limits.feedPageMax, all: true) }) {
+      [self] result in
+      guard case .success(let entries) = result else { return unreadable() }
+      if isUnread {
+        // The page is read again when the client reads.
+        _ = pace.told(through: after, isFull: true, lags: true)
+        return
+      }
+      for entry in entries {
+        if let form = form(of: entry) { tell(entry, form) }
+      }
+      flush()
+      let isFull = entries.count == Limits.feedPageMax
+      if let next = pace.told(through: entries.last?.position, isFull: isFull, lags: lags) { readOn(after: next) }
+    }
+  }
+
+  /// What is missed is still behind `pace.missed`: the client comes back for it.
+  func unreadable() {
+    connection?.fail(StreamError(.internalServerError, "the archive could not be read"))
+  }
+
+  /// In what dress an entry read from the log goes to this session: what live
+  /// routing would have said.
+  private func form(of entry: Entry) -> Form? {
+    if let room = entry.room { return rooms.follows(entry.position, in: room) ? .room : nil }
+    let message: Message
+    switch entry.fact {
+    case .message(let said): message = said
+    case .marker(let marker):
+      guard let stanza = marker.stanza else {
+        return marker.asked ? (entry.author.id == party.id ? .carbonSent : .direct) : nil
+      }
+      message = stanza
+    case .contact, .blocks, .profile: return .direct
+    case .invitation(let invitation): return invitation.isFor(attendance?.interests ?? []) ? .direct : nil
+    case .dialogOpened, .room, .node, .settings: return nil
+    }
+    let copies = carbons && !message.traits.contains(.uncopied)
+    if let whisper = entry.whisper {
+      // To who was in the room then, and still is.
+      guard let seat = rooms[whisper.room.address], entry.position > seat.since else { return nil }
+      guard entry.author == party, entry.isToOther else { return .direct }
+      return copies && message.envelope.fromResource != jid.resource ? .carbonSent : nil
+    }
+    if entry.author.id == party.id, entry.peer != party {
+      return copies && message.envelope.fromResource != jid.resource ? .carbonSent : nil
+    }
+    if entry.author.id == party.id, message.envelope.fromResource == jid.resource { return nil }
+    if let resource = message.envelope.toResource {
+      if resource == jid.resource { return .direct }
+      return copies ? .carbonReceived : nil
+    }
+    if let presence, presence.priority >= 0 { return .direct }
+    return copies ? .carbonReceived : nil
+  }
+
+  private var carbons: Bool {
+    parley.hub.attendances(of: party.id).first { $0.session === handle }?.carbons ?? false
+  }
+
+  // MARK: Confirmation
+
+  /// The client has everything up to `position`.
+  func confirmed(_ position: Position) {
+    guard intake.confirm(position) else { return }
+    if let next = pace.confirmed(position) { replay(after: next) }
+    postConfirmation(after: Limits.confirmEvery)
+  }
+
+  func postConfirmation(after count: Int = 1) {
+    guard let position = intake.due(after: count) else { return }
+    _ = parley.submit(Post(author: party, intent: .confirm(position), completion: .none))
+  }
+
+  /// An IQ result or error from the client to the server: the answer to a
+  /// question, or to our ping, which stood behind messages (a client without
+  /// stream management confirms in no other way).
+  func answered(_ stanza: Stanza) {
+    guard let id = stanza.id, !house.questions.answered(stanza, from: JID(jid)) else { return }
+    if let index = questions.firstIndex(where: { $0.id == id }) {
+      return questions.remove(at: index).answered(self, stanza)
+    }
+    guard let position = intake.answered(id) else { return }
+    confirmed(position)
+    if pace.waits { ping() }
+    postConfirmation()
+  }
+
+  /// Asks the client something. What it does not answer is forgotten in time.
+  func ask(_ content: (inout ElementWriter) -> Void, then: @escaping (XMPPSession, Stanza) -> Void) {
+    let id = House.randomID()
+    if questions.count >= DoorLimits.questionsMax { questions.removeFirst() }
+    questions.append((id, then))
+    send { writer in
+      writer.open(.iq)
+      writer.attribute("type", IQType.get.text)
+      writer.attribute("id", id)
+      writer.attribute("from", jid.bare.domain)
+      writer.attribute("to", jid.description)
+      content(&writer)
+      writer.close()
+    }
+  }
+
+  func askForSign() {
+    if management.isEnabled {
+      connection?.write { StreamManagement.writeRequest(into: &$0) }
+    } else {
+      ping()
+    }
+  }
+
+  func ping() {
+    let id = House.randomID()
+    guard intake.begin(ping: id) else { return }
+    connection?.write { writer in
+      writer.open(.iq)
+      writer.attribute("type", IQType.get.text)
+      writer.attribute("id", id)
+      writer.attribute("from", jid.bare.domain)
+      writer.attribute("to", jid.description)
+      writer.element(.ping)
+      writer.close()
+    }
+  }
+}
