@@ -81,6 +81,8 @@ final class XMPPConnection {
     static let posts = Pauses(rawValue: 2)
     /// The client does not read.
     static let output = Pauses(rawValue: 4)
+    /// The session has asked as much of the store as it may.
+    static let lookups = Pauses(rawValue: 8)
   }
 
   init(

@@ -37,6 +37,7 @@ extension XMPPSession {
 
   /// The client reads again, or is back: what it missed comes from the log.
   func resumeReading() {
+    continueLookups()
     while !paced.isEmpty, !isBehind { paced.removeFirst()() }
     if let from = pace.resume() { readOn(after: from) }
   }

@@ -34,6 +34,9 @@ final class XMPPSession {
 
   private var posts = PostsInFlight()
   private var unsent: [Post] = []
+  /// What the client asks of the store: so much is under way, the rest waits for it, and for the client to take the answers.
+  private var lookups: [() -> Void] = []
+  private var lookupsUnderWay = 0
   private var attending: ((Problem?) -> Void)?
   private var isHeld = false
   var announcedHandled: UInt32 = 0
@@ -258,13 +261,11 @@ final class XMPPSession {
   func fetch<Value: Sendable>(
     _ body: @escaping @Sendable (any StoreReader) throws -> Value, then: @escaping (Result<Value, Problem>) -> Void
   ) {
-    afterPosts { [self] in
+    lookUp { [self] in
       let back = NIOLoopBound((session: self, then: then), eventLoop: wheel.loop)
       parley.fetch(on: wheel.lane, body) { result in
         let (session, then) = back.value
-        guard !session.isEnded else { return }
-        then(result)
-        session.flush()
+        session.lookedUp { then(result) }
       }
     }
   }
@@ -272,7 +273,7 @@ final class XMPPSession {
   func `await`<Value: Sendable>(
     _ body: @escaping @Sendable () async throws(Problem) -> Value, then: @escaping (Result<Value, Problem>) -> Void
   ) {
-    afterPosts { [self] in
+    lookUp { [self] in
       let back = NIOLoopBound((session: self, then: then), eventLoop: wheel.loop)
       let loop = wheel.loop
       Task {
@@ -280,12 +281,36 @@ final class XMPPSession {
         do throws(Problem) { result = .success(try await body()) } catch { result = .failure(error) }
         loop.execute {
           let (session, then) = back.value
-          guard !session.isEnded else { return }
-          then(result)
-          session.flush()
+          session.lookedUp { then(result) }
         }
       }
     }
+  }
+
+  /// Behind all posts so far, and when its turn has come: no more is read of the client meanwhile.
+  private func lookUp(_ start: @escaping () -> Void) {
+    afterPosts { [self] in
+      lookups.append(start)
+      continueLookups()
+      if !lookups.isEmpty { connection?.pause(.lookups) }
+    }
+  }
+
+  private func lookedUp(_ then: () -> Void) {
+    lookupsUnderWay -= 1
+    guard !isEnded else { return }
+    then()
+    flush()
+    continueLookups()
+  }
+
+  /// One of those before is answered, or the client reads again.
+  func continueLookups() {
+    while lookupsUnderWay < DoorLimits.lookupsMax, !isUnread, !lookups.isEmpty {
+      lookupsUnderWay += 1
+      lookups.removeFirst()()
+    }
+    if lookups.isEmpty { connection?.unpause(.lookups) }
   }
 
   // MARK: Deliveries
@@ -534,6 +559,7 @@ final class XMPPSession {
     presence = nil
     handle.ended()
     posts = PostsInFlight()
+    lookups = []
     questions = []
     paced = []
     slots = [:]
