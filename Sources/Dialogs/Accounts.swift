@@ -178,7 +178,7 @@ extension Parley {
       try writer.update(user)
       try writer.erasePersonal(user.id)
     }
-    pushes.set(user.id, [])
+    pushes.set(user.id, [], [:])
   }
 
   private static func removeLogins(of user: UserID, _ writer: any StoreWriter) throws {

@@ -28,8 +28,11 @@ package enum Files {
 
   /// Bytes in a file; nil: there is none.
   package static func size(_ path: String) -> Int64? {
-    var status = stat()
-    return stat(path, &status) == 0 ? Int64(status.st_size) : nil
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    let end = lseek(file, 0, SEEK_END)
+    return end < 0 ? nil : Int64(end)
   }
 
   package static func read(_ path: String, bytesMax: Int) throws(Failure) -> [UInt8] {

@@ -64,7 +64,11 @@ struct ReaderTests {
         <no-copy xmlns="urn:xmpp:hints"/><no-store xmlns="urn:xmpp:hints"/></message>
       """)
     #expect(session.isUncopied && session.isUnstored && !session.isTransient && !session.isKept)
-    #expect(try draft("<message><store xmlns='urn:xmpp:hints'/></message>").isKept)
+    let stored = try draft("<message><store xmlns='urn:xmpp:hints'/></message>")
+    #expect(stored.isStored && stored.isSaid && !stored.isKept)
+    let marker = try draft(
+      "<message><displayed xmlns='urn:xmpp:chat-markers:0' id='a'/><store xmlns='urn:xmpp:hints'/></message>")
+    #expect(marker.isStored && !marker.isSaid)
     #expect(try draft("<message><no-permanent-store xmlns='urn:xmpp:hints'/></message>").isTransient)
   }
 

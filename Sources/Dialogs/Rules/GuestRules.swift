@@ -15,8 +15,7 @@ extension Judge {
       return try checkGuest(post.author, writesTo: address, writer)
     // What outlives a visit, and what concerns others who did not ask for it.
     case .contact, .removeContact, .subscription, .befriend, .link, .redeem, .profile, .node, .visit,
-      .archivePreferences,
-      .keep, .push:
+      .archivePreferences, .keep, .push, .settings:
       break
     }
     throw Problem.guestLimited

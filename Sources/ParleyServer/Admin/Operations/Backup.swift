@@ -35,13 +35,13 @@ package enum Backup: AdminOperation {
       unlink(part)
     }
     try await context.parley.copy(to: part)
-    var status = stat()
-    guard fsync(file) == 0, fstat(file, &status) == 0, link(part, input.path) == 0 else {
+    let bytes = lseek(file, 0, SEEK_END)
+    guard fsync(file) == 0, bytes >= 0, link(part, input.path) == 0 else {
       throw refused(input.path, errno)
     }
     // The name must be as durable as the content.
     guard syncFolder(of: input.path) else { throw refused(input.path, errno) }
-    return Output(path: input.path, bytes: Int64(status.st_size))
+    return Output(path: input.path, bytes: Int64(bytes))
   }
 
   private static func refused(_ path: String, _ code: Int32) -> Problem {
