@@ -192,6 +192,6 @@ enum Features {
 
   /// What compliant servers have and this one does not yet.
   static let pending: [XEP] = [
-    XEP(220, "", "Server Dialback", note: "no federation"),
+    XEP(220, "", "Server Dialback", note: "no federation")
   ]
 }

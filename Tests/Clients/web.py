@@ -250,7 +250,7 @@ def frames(server):
 
 def pings(server):
     """Who sends pings and reads nothing is answered for the latest (RFC 6455 5.5.3): the others' answers would fill the memory."""
-    count = 40_000
+    count = 80_000  # more bytes than the buffers of both systems hold
     bare, stream = bare_socket(server)
     for first in range(0, count, 500):
         bare.sendall(b"".join(b"\x89\xfd\0\0\0\0" + str(number).encode().rjust(125) for number in range(first, first + 500)))

@@ -14,6 +14,8 @@ final class Inbox: Sendable {
     /// How many have ever arrived.
     var count = 0
     var isOver = false
+    /// The other side has said that it ends.
+    var hasEnded = false
     var waiters: [Waiter] = []
     var waiterID = 0
     /// Everything said in both directions, for the report of a failure.
@@ -33,7 +35,11 @@ final class Inbox: Sendable {
       state.count += 1
       state.transcript.append("< \(arrival)")
       state.told.append("\(arrival)")
-      if case .disconnected = arrival { state.isOver = true }
+      switch arrival {
+      case .disconnected: state.isOver = true
+      case .end: state.hasEnded = true
+      case .xml, .json: break
+      }
       defer { state.waiters = [] }
       return state.waiters
     }
@@ -53,6 +59,7 @@ final class Inbox: Sendable {
   func reopen() {
     state.withLock { state in
       state.isOver = false
+      state.hasEnded = false
       state.unread.removeAll { arrival in
         switch arrival {
         case .disconnected, .end: true
@@ -64,6 +71,7 @@ final class Inbox: Sendable {
     }
   }
 
+  var hasEnded: Bool { state.withLock { $0.hasEnded } }
   var told: [String] { state.withLock { $0.told } }
   var transcript: [String] { state.withLock { $0.transcript } }
   var unread: [Arrival] { state.withLock { $0.unread } }

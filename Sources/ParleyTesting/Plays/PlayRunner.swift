@@ -151,7 +151,8 @@ public final class PlayRunner {
   }
 
   private func pingAll() async throws {
-    for (role, player) in players where player.isConnected && !role.isRaw && !role.options.contains(.unbound) {
+    for (role, player) in players
+    where player.isConnected && !player.inbox.hasEnded && !role.isRaw && !role.options.contains(.unbound) {
       try await player.ping()
     }
   }

@@ -28,9 +28,16 @@ struct RoomVCard: Feature {
   /// presence comes from. The server answers as for the account; where the room hides who they are, with the picture alone,
   /// since all else would say it.
   static func getOfOccupant(_ turn: Turn, in room: BareJID, _ nick: String) {
-    turn.postToRoom(.face(.address(room), nick: nick)) { receipt in
-      guard let face = receipt.value as? OccupantFace else { return turn.fail(StanzaError(.internalServerError)) }
-      VCard.answer(turn, of: face.party.address, isWhole: face.isKnown)
+    turn.post(.room(.face(.address(room), nick: nick))) { result in
+      switch result {
+      case .success(let receipt):
+        guard let face = receipt.value as? OccupantFace else { return turn.fail(StanzaError(.internalServerError)) }
+        VCard.answer(turn, of: face.party.address, isWhole: face.isKnown)
+      // Whoever blocks the asker looks like who has no picture for them: another error would tell who it is.
+      case .failure(let problem) where problem.code == Problem.unreachable.code:
+        turn.fail(StanzaError(.serviceUnavailable))
+      case .failure(let problem): turn.fail(inRoom: problem)
+      }
     }
   }
 
