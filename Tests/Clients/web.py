@@ -539,7 +539,7 @@ def strophe(server, kind, user):
 def anonymous(server, kind):
     """Who gives no name is a guest (XEP-0175): in a room, with somebody on TCP, and gone with the page."""
     room = f"hall-{kind}@conference.localhost"
-    juliet = XMPP("juliet", server.xmpp)
+    juliet = XMPP("juliet", server.tls, trust=server.certificate)
     juliet.connect()
     juliet.send(f"<presence to='{room}/Juliet'><x xmlns='http://jabber.org/protocol/muc'/></presence>")
     juliet.stanza(lambda s: s.get("from") == f"{room}/Juliet", "her own presence")
