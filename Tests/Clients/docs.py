@@ -39,10 +39,7 @@ NOT_RUN = {
     ("docs/operations.md", "components:"): "a part of a configuration; the test `components` has one like it",
     ("docs/operations.md", "2026-01-31T12:00:00.000Z info"): "a line of the log",
     ("docs/app-protocol.md", "POST /v1/users"): "a table of requests; the test `contract` makes all of them",
-    ("docs/guides/attach-a-gateway.md", "components:"): "a part of a configuration",
-    ("docs/guides/attach-a-gateway.md", "roster: both"): "a part of a configuration; the test `gateway_slidge` has it",
     ("docs/guides/attach-a-gateway.md", "slidge --legacy-module"): "a gateway to a network of others; the test `gateway_slidge` starts one",
-    ("docs/guides/attach-a-gateway.md", "- name: pubsub.example.org"): "a part of a configuration; the test `privileges` has one like it",
     ("docs/guides/add-a-xep.md", "cast:"): "a play; `swift test --filter PlayTests` runs plays",
     ("docs/guides/add-an-app-operation.md", "cast:"): "a play, of an operation that the reader writes",
 }
