@@ -12,6 +12,7 @@ import datetime
 import logging
 import random
 import sys
+from xml.etree import ElementTree
 
 from slixmpp import JID
 from slixmpp.exceptions import IqError, PresenceError
@@ -169,6 +170,15 @@ def room_of(name):
     return f"{name}@{SERVICE}"
 
 
+async def activity(client, room):
+    """Messages per hour (XEP-0502), as disco tells; None: it tells nothing."""
+    info = (await client.plugin["xep_0030"].get_info(room, timeout=PATIENCE))["disco_info"]
+    for field in info.xml.iter("{jabber:x:data}field"):
+        if field.get("var") == "{urn:xmpp:muc-activity}message-activity":
+            return field.findtext("{jabber:x:data}value")
+    return None
+
+
 # MARK: Rooms come to be
 
 async def discover(checks, romeo):
@@ -178,6 +188,14 @@ async def discover(checks, romeo):
         info = (await romeo.plugin["xep_0030"].get_info(SERVICE, timeout=PATIENCE))["disco_info"]
         expect(("conference", "text") in {identity[:2] for identity in info["identities"]}, f"{info}")
         expect(MUC in info["features"], f"{info}")
+    with checks.check("rooms: a name that nobody has, for clients that ask for one (XEP-0307)"):
+        names = set()
+        for _ in range(2):
+            question = romeo.make_iq_get(ito=SERVICE)
+            question.append(ElementTree.Element(f"{{{MUC}#unique}}unique"))
+            answer = await question.send(timeout=PATIENCE)
+            names.add(answer.xml.findtext(f"{{{MUC}#unique}}unique"))
+        expect(len(names) == 2 and all(len(name) >= 16 for name in names), f"{names}")
 
 
 async def create(checks, romeo, juliet, paris):
@@ -250,6 +268,7 @@ async def create(checks, romeo, juliet, paris):
 async def talk(checks, romeo, juliet, paris):
     verona = room_of("verona")
     said = []
+    before = await activity(romeo, verona)
     with checks.check("rooms: what is said comes back to its author, under its id, the room's and the occupant's (7.4)"):
         for number in range(1, 7):
             name = romeo.say(verona, f"line {number}", f"line-{number}")
@@ -260,6 +279,9 @@ async def talk(checks, romeo, juliet, paris):
                 between = datetime.datetime.now(datetime.timezone.utc)
         expect(len(set(said)) == 6, f"{said}")
         expect(occupant_id(back), f"{back}")
+    with checks.check("rooms: how much is said in a public room (XEP-0502)"):
+        # A room of this minute counts as one of an hour.
+        expect((before, await activity(romeo, verona)) == ("0.00", "6.00"), f"{before}")
     with checks.check("rooms: entering: others, oneself, history, topic, in this order (7.2.2, 7.2.14, 7.2.15)"):
         juliet.order.clear()
         own, topic, others, history = await juliet.enter(verona, "Juliet", maxstanzas=3)

@@ -104,7 +104,7 @@ async def converse(checks, server):
         await app(lambda: juliet.event("presence.updated", lambda d: d["userId"] == "romeo" and d.get("status") == "courting"))
         await app(lambda: juliet.command("presence", {"availability": "away"}))
         await romeo.saw("presence_away", lambda p: str(p["from"]) == "juliet@localhost/app-phone")
-    with checks.check("slixmpp: service discovery, version, ping, time"):
+    with checks.check("slixmpp: service discovery, version, ping, time (XEP-0030, 0092, 0199, 0202)"):
         info = await romeo["xep_0030"].get_info(jid="localhost", timeout=PATIENCE)
         expect("urn:xmpp:carbons:2" in info["disco_info"]["features"], f"{info}")
         info = await romeo["xep_0030"].get_info(jid="romeo@localhost", timeout=PATIENCE)

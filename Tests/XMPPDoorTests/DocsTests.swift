@@ -8,7 +8,7 @@ import Testing
 @Suite("docs/xeps.md")
 struct DocsTests {
   @Test func isUpToDate() throws {
-    let path = #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined() + "/docs/xeps.md"
+    let path = Self.root + "/docs/xeps.md"
     let generated = Self.page()
     if ProcessInfo.processInfo.environment["PARLEY_WRITE_DOCS"] == "1" {
       try generated.write(toFile: path, atomically: false, encoding: .utf8)
@@ -33,7 +33,9 @@ struct DocsTests {
 
     Made from the list of features in `Sources/XMPPDoor/Features.swift`; a test compares the two
     (`PARLEY_WRITE_DOCS=1 swift test --filter DocsTests` writes this page anew). The version is that of the
-    specification that was read. Where nothing is said to be left out, nothing is known to be.
+    specification that was read. Where nothing is said to be left out, nothing is known to be. Tests are some of those that
+    name the specification: plays (`Tests/Plays`), clients (`Tests/Clients`), unit tests; the test that compares fails where
+    there is none.
 
     ## Features
 
@@ -59,17 +61,62 @@ struct DocsTests {
     """
   }
 
+  @Test(arguments: (Features.all.map { $0.xep } + Features.elsewhere + KeptMessages.passedOn).filter { $0.number > 0 })
+  func hasATest(_ xep: XEP) {
+    #expect(Self.naming[xep.number] != nil, "no test names XEP-\(xep.number)")
+  }
+
+  private static let root = #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined()
+
+  /// By number, the tests whose text names the specification: one of each kind first.
+  private static let naming: [Int: [String]] = {
+    let kinds = [
+      "Tests/Plays", "Tests/Clients", "Tests/XMPPDoorTests", "Tests/XMPPTests", "Tests/DialogsTests",
+      "Tests/AddressesTests",
+    ]
+    var found: [Int: [[String]]] = [:]
+    for (kind, folder) in kinds.enumerated() {
+      let files = (try? FileManager.default.contentsOfDirectory(atPath: "\(root)/\(folder)")) ?? []
+      for file in files.sorted() where file != "DocsTests.swift" {
+        let parts = file.split(separator: ".")
+        guard parts.count == 2, ["play", "py", "swift"].contains(parts[1]),
+          let text = try? String(contentsOfFile: "\(root)/\(folder)/\(file)", encoding: .utf8)
+        else { continue }
+        for number in numbers(in: text) {
+          found[number, default: Array(repeating: [], count: kinds.count)][kind].append(String(parts[0]))
+        }
+      }
+    }
+    return found.mapValues { tests in tests.compactMap(\.first) + tests.flatMap { $0.dropFirst() } }
+  }()
+
+  /// "XEP-0308, 0424, 0444" names three.
+  private static func numbers(in text: String) -> Set<Int> {
+    var found: Set<Int> = []
+    for part in text.split(separator: "XEP-").dropFirst() {
+      for word in part.split(separator: ", ", omittingEmptySubsequences: false) {
+        let digits = word.prefix { $0.isASCII && $0.isNumber }
+        guard digits.count == 4, let number = Int(digits) else { break }
+        found.insert(number)
+        if digits.count < word.count { break }
+      }
+    }
+    return found
+  }
+
   private static func table(_ xeps: [XEP], _ notes: String, withVersion: Bool = true) -> String {
     let sorted = xeps.enumerated().sorted { ($0.element.number, $0.offset) < ($1.element.number, $1.offset) }.map(
       \.element)
     var lines =
       withVersion
-      ? ["| XEP | Title | Version read | \(notes) |", "|---|---|---|---|"]
+      ? ["| XEP | Title | Version read | Tests | \(notes) |", "|---|---|---|---|---|"]
       : ["| XEP | Title | \(notes) |", "|---|---|---|"]
     for xep in sorted {
       let number =
         xep.number == 0 ? "" : String(repeating: "0", count: max(0, 4 - String(xep.number).count)) + "\(xep.number)"
-      let version = withVersion ? " \(xep.version) |" : ""
+      let tests = naming[xep.number, default: []]
+      let shown = tests.prefix(3).map { "`\($0)`" }.joined(separator: ", ") + (tests.count > 3 ? ", …" : "")
+      let version = withVersion ? " \(xep.version) | \(shown) |" : ""
       lines.append("| \(number) | \(xep.title) |\(version) \(xep.note ?? "") |")
     }
     return lines.joined(separator: "\n").replacing("|  |", with: "| |").replacing("|  |", with: "| |")

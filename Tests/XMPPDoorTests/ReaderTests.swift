@@ -106,6 +106,7 @@ struct ReaderTests {
     #expect(draft.kind == .none)
   }
 
+  /// XEP-0384, 0380, 0373.
   @Test(arguments: [
     (
       "<encrypted xmlns='eu.siacs.conversations.axolotl'><header sid='1'/><payload>AA==</payload></encrypted>",
