@@ -71,7 +71,6 @@ class Deaf(Listener):
         """Reads on; what is left of a request is sent meanwhile. The ids of the answers, up to the last."""
         connection = self.socket
         connection.settimeout(None)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
         sender = threading.Thread(target=connection.sendall, args=(rest,), daemon=True)
         sender.start()
         ids = []
@@ -130,8 +129,9 @@ def deaf(checks):
         dialog = romeo.dialog("juliet")
         juliet = Deaf("juliet", server.xmpp)
         juliet.connect()
-        # Little is to be on its way in the system's buffers.
-        juliet.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        # Little is to be on its way in the system's buffers; less than a few segments, and nobody tells the server at once that
+        # there is room again.
+        juliet.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 18)
         juliet.send("<presence/>")
         juliet.in_step()
         with checks.check("lag: who reads no answers is asked for no more requests"):

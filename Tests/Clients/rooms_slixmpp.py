@@ -268,7 +268,6 @@ async def create(checks, romeo, juliet, paris):
 async def talk(checks, romeo, juliet, paris):
     verona = room_of("verona")
     said = []
-    before = await activity(romeo, verona)
     with checks.check("rooms: what is said comes back to its author, under its id, the room's and the occupant's (7.4)"):
         for number in range(1, 7):
             name = romeo.say(verona, f"line {number}", f"line-{number}")
@@ -280,8 +279,20 @@ async def talk(checks, romeo, juliet, paris):
         expect(len(set(said)) == 6, f"{said}")
         expect(occupant_id(back), f"{back}")
     with checks.check("rooms: how much is said in a public room (XEP-0502)"):
+        square = room_of("square")
+        await romeo.enter(square, "Romeo")
+        form = Form()
+        form["type"] = "submit"
+        form.add_field("FORM_TYPE", ftype="hidden", value=CONFIG)
+        form.add_field("muc#roomconfig_publicroom", ftype="boolean", value=True)
+        await romeo.muc.set_room_config(square, form, timeout=PATIENCE)
+        before = await activity(romeo, square)
+        for number in range(1, 4):
+            romeo.say(square, f"word {number}", f"word-{number}")
+            await romeo.message(square, f"word {number}")
         # A room of this minute counts as one of an hour.
-        expect((before, await activity(romeo, verona)) == ("0.00", "6.00"), f"{before}")
+        expect((before, await activity(romeo, square)) == ("0.00", "3.00"), f"{before}")
+        expect(await activity(romeo, verona) is None, "a room that nobody listed tells how much is said")
     with checks.check("rooms: entering: others, oneself, history, topic, in this order (7.2.2, 7.2.14, 7.2.15)"):
         juliet.order.clear()
         own, topic, others, history = await juliet.enter(verona, "Juliet", maxstanzas=3)
