@@ -8,7 +8,7 @@ from slixmpp.exceptions import IqError
 from slixmpp.xmlstream.handler import Collector
 from slixmpp.xmlstream.matcher import StanzaPath
 
-from harness import PATIENCE, App, Server, expect
+from harness import PATIENCE, App, expect, on_server
 from slixmpp_client import Client, text
 
 JULIET = "juliet@localhost"
@@ -176,12 +176,4 @@ async def converse(checks, server):
 
 
 def run(checks):
-    with Server() as server:
-        server.start()
-        server.add_users("romeo", "juliet")
-        server.befriend("romeo", "juliet")
-        try:
-            asyncio.run(converse(checks, server))
-        except Exception:
-            print(server.tail())
-            raise
+    on_server(converse, checks, "romeo", "juliet")

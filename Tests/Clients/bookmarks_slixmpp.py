@@ -7,7 +7,7 @@ from slixmpp.plugins.xep_0048 import Bookmarks
 from slixmpp.plugins.xep_0402 import stanza as native
 from slixmpp.xmlstream import ElementBase
 
-from harness import PATIENCE, App, Server, expect
+from harness import PATIENCE, App, expect, on_server
 from slixmpp_client import Client
 
 NODE = "urn:xmpp:bookmarks:1"
@@ -112,11 +112,4 @@ async def converse(checks, server):
 
 
 def run(checks):
-    with Server() as server:
-        server.start()
-        server.add_users("romeo", "juliet")
-        try:
-            asyncio.run(converse(checks, server))
-        except Exception:
-            print(server.tail())
-            raise
+    on_server(converse, checks, "romeo", "juliet", friends=False)

@@ -2,6 +2,7 @@
 
 The app client is urllib and the websockets package: neither knows anything of Parley.
 """
+import asyncio
 import contextlib
 import functools
 import json
@@ -209,6 +210,21 @@ class Server:
             self.stop()
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def on_server(body, checks, *users, friends=True, **settings):
+    """Runs `body(checks, server)`, a coroutine, on a server with these users; romeo and juliet are contacts if `friends`. Where it
+    fails, the end of the server's log is shown."""
+    with Server(**settings) as server:
+        server.start()
+        server.add_users(*users)
+        if friends:
+            server.befriend("romeo", "juliet")
+        try:
+            asyncio.run(body(checks, server))
+        except Exception:
+            print(server.tail())
+            raise
 
 
 class App:

@@ -15,7 +15,7 @@ from slixmpp import JID
 from slixmpp.plugins.base import register_plugin
 from slixmpp_omemo import XEP_0384
 
-from harness import PATIENCE, App, Server, expect
+from harness import PATIENCE, App, expect, on_server
 from pubsub_slixmpp import Reader
 from rooms_slixmpp import Guest, room_of
 from slixmpp_client import Client
@@ -244,11 +244,4 @@ async def converse(checks, server):
 def run(checks):
     for name in ("slixmpp", "omemo.core"):
         logging.getLogger(name).addHandler(logging.NullHandler())
-    with Server() as server:
-        server.start()
-        server.add_users("romeo", "juliet", "nurse")
-        try:
-            asyncio.run(converse(checks, server))
-        except Exception:
-            print(server.tail())
-            raise
+    on_server(converse, checks, "romeo", "juliet", "nurse", friends=False)

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import urllib.request
 
-from harness import PATIENCE, App, Server, expect
+from harness import PATIENCE, App, expect, on_server
 from slixmpp_client import Client
 
 ROSE = base64.b64decode(
@@ -129,12 +129,4 @@ async def converse(checks, server):
 
 
 def run(checks):
-    with Server() as server:
-        server.start()
-        server.add_users("romeo", "juliet")
-        server.befriend("romeo", "juliet")
-        try:
-            asyncio.run(converse(checks, server))
-        except Exception:
-            print(server.tail())
-            raise
+    on_server(converse, checks, "romeo", "juliet")

@@ -1,7 +1,6 @@
 """Personal eventing (XEP-0163, XEP-0060) as slixmpp sees it: nodes with options, subscriptions, affiliations, pages of
 items, and the nodes of OMEMO's clients, read by a stranger with their owner away and after kill -9.
 """
-import asyncio
 import xml.etree.ElementTree as ET
 
 from slixmpp.exceptions import IqError
@@ -10,7 +9,7 @@ from slixmpp.plugins.xep_0059.stanza import Set
 from slixmpp.plugins.xep_0060.stanza import Pubsub
 from slixmpp.xmlstream import ElementBase, register_stanza_plugin
 
-from harness import PATIENCE, Server, expect
+from harness import PATIENCE, expect, on_server
 from slixmpp_client import Client
 
 ROMEO = "romeo@localhost"
@@ -148,12 +147,4 @@ async def converse(checks, server):
 
 
 def run(checks):
-    with Server() as server:
-        server.start()
-        server.add_users("romeo", "juliet", "nurse", "paris")
-        server.befriend("romeo", "juliet")
-        try:
-            asyncio.run(converse(checks, server))
-        except Exception:
-            print(server.tail())
-            raise
+    on_server(converse, checks, "romeo", "juliet", "nurse", "paris")

@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 from slixmpp.exceptions import IqError
 from slixmpp.plugins.xep_0004 import Form
 
-from harness import PATIENCE, App, Server, expect
+from harness import PATIENCE, App, expect, on_server
 from slixmpp_client import Client
 
 ADMIN = "http://jabber.org/protocol/admin#"
@@ -207,12 +207,7 @@ async def converse(checks, server):
 
 
 def run(checks):
-    with Server(admins="romeo@localhost", contact__abuse="mailto:abuse@localhost", turn__secret=SECRET,
-                turn__servers="stun:relay.example.org,turn:relay.example.org") as server:
-        server.start()
-        server.add_users("romeo", "juliet", "paris")
-        try:
-            asyncio.run(converse(checks, server))
-        except Exception:
-            print(server.tail())
-            raise
+    on_server(
+        converse, checks, "romeo", "juliet", "paris", friends=False, admins="romeo@localhost",
+        contact__abuse="mailto:abuse@localhost", turn__secret=SECRET,
+        turn__servers="stun:relay.example.org,turn:relay.example.org")

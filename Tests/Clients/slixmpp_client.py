@@ -7,7 +7,7 @@ import pathlib
 
 import slixmpp
 
-from harness import PASSWORD, PATIENCE, App, Failure, Server, expect
+from harness import PASSWORD, PATIENCE, App, Failure, expect, on_server
 
 PLUGINS = ["xep_0030", "xep_0054", "xep_0085", "xep_0092", "xep_0115", "xep_0184", "xep_0191", "xep_0198", "xep_0199",
            "xep_0202", "xep_0280", "xep_0313", "xep_0333", "xep_0352", "xep_0359"]
@@ -238,12 +238,4 @@ async def converse(checks, server):
 
 
 def run(checks):
-    with Server() as server:
-        server.start()
-        server.add_users("romeo", "juliet", "nurse", "paris")
-        server.befriend("romeo", "juliet")
-        try:
-            asyncio.run(converse(checks, server))
-        except Exception:
-            print(server.tail())
-            raise
+    on_server(converse, checks, "romeo", "juliet", "nurse", "paris")

@@ -210,11 +210,8 @@ func runInbox(s *settings, r *report) error {
 		return err
 	}
 	defer c.close()
-	var lat hist
-	wrong, n, size := 0, 0, 0
-	get := func() error {
-		n++
-		id := "i" + strconv.Itoa(n)
+	wrong, size := 0, 0
+	err = repeat(s, r, "inboxes", func(id string) error {
 		if err := c.writeString("<iq type='get' id='" + id + "'><inbox xmlns='urn:xmpp:inbox:1'/></iq>"); err != nil {
 			return err
 		}
@@ -234,28 +231,13 @@ func runInbox(s *settings, r *report) error {
 			wrong++
 		}
 		return err
+	})
+	if err != nil {
+		return err
 	}
-	for end := time.Now().Add(s.warmup); time.Now().Before(end); {
-		if err := get(); err != nil {
-			return err
-		}
-	}
-	n = 0
-	a := readUsage(s.pids)
-	for end := a.at.Add(s.duration); time.Now().Before(end); {
-		t := time.Now()
-		if err := get(); err != nil {
-			return err
-		}
-		lat.add(int64(time.Since(t)))
-	}
-	b := readUsage(s.pids)
 	r.put("dialogs", s.contacts, "")
 	r.put("messages", s.messages, "")
 	r.put("answer_bytes", size, "")
-	r.put("inboxes_per_s", float64(n)/b.at.Sub(a.at).Seconds(), "/s")
-	r.latency("", &lat)
-	r.cpu(s.pids, a, b, float64(n), "inboxes")
 	r.put("wrong_results", wrong, "")
 	if wrong > 0 {
 		return fmt.Errorf("inbox not right: %d wrong results", wrong)

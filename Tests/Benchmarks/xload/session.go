@@ -96,11 +96,8 @@ func runRoster(s *settings, r *report) error {
 		return err
 	}
 	defer c.close()
-	var lat hist
-	items, n := 0, 0
-	get := func() error {
-		n++
-		id := "g" + strconv.Itoa(n)
+	items := 0
+	err = repeat(s, r, "gets", func(id string) error {
 		if err := c.writeString("<iq type='get' id='" + id + "'><query xmlns='jabber:iq:roster'/></iq>"); err != nil {
 			return err
 		}
@@ -109,26 +106,41 @@ func runRoster(s *settings, r *report) error {
 			items = countOf(st, "<item ")
 		}
 		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.put("user", s.user, "")
+	r.put("items", items, "")
+	return nil
+}
+
+// repeat asks one thing after the other, each with an id of its own, for the warm-up and then for the duration, and reports
+// how many a second, how long each took, and what they cost the server.
+func repeat(s *settings, r *report, what string, get func(id string) error) error {
+	var lat hist
+	n := 0
+	next := func() error {
+		n++
+		return get("g" + strconv.Itoa(n))
 	}
 	for end := time.Now().Add(s.warmup); time.Now().Before(end); {
-		if err := get(); err != nil {
+		if err := next(); err != nil {
 			return err
 		}
 	}
-	n = 0
+	warm := n
 	a := readUsage(s.pids)
 	for end := a.at.Add(s.duration); time.Now().Before(end); {
 		t := time.Now()
-		if err := get(); err != nil {
+		if err := next(); err != nil {
 			return err
 		}
 		lat.add(int64(time.Since(t)))
 	}
 	b := readUsage(s.pids)
-	r.put("user", s.user, "")
-	r.put("items", items, "")
-	r.put("gets_per_s", float64(n)/b.at.Sub(a.at).Seconds(), "/s")
+	r.put(what+"_per_s", float64(n-warm)/b.at.Sub(a.at).Seconds(), "/s")
 	r.latency("", &lat)
-	r.cpu(s.pids, a, b, float64(n), "gets")
+	r.cpu(s.pids, a, b, float64(n-warm), what)
 	return nil
 }
