@@ -11,7 +11,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 # What the build needs, and what the tests need beside it.
-BUILD_PACKAGES := libxml2-dev libssl-dev libsqlite3-dev zlib1g-dev pkg-config git ca-certificates
+BUILD_PACKAGES := libxml2-dev libssl-dev libsqlite3-dev zlib1g-dev libcurl4-openssl-dev pkg-config git ca-certificates
 TEST_PACKAGES := python3 python3-venv profanity tmux biboumi ngircd openssl curl sqlite3 strace chromium-headless-shell \
   libjs-strophe gajim xvfb dbus-daemon librsvg2-common
 CONTAINER_PACKAGES := buildah debootstrap openssl curl

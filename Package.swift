@@ -31,6 +31,7 @@ let grdb: [Target.Dependency] = [
   .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
 ]
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 
 let package = Package(
   name: "parley",
@@ -49,10 +50,12 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
   ],
   targets: [
     // Leaves
     .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(name: "CKeyDerivation"),
     .target(name: "Addresses", exclude: ["generate-tables.py"], swiftSettings: settings),
     .target(name: "XMLStream", dependencies: [nioCore], swiftSettings: settings),
@@ -61,6 +64,12 @@ let package = Package(
     // The core, and where it is stored
     .target(name: "Dialogs", dependencies: ["Addresses", "CKeyDerivation", logging] + crypto, swiftSettings: settings),
     .target(name: "SQLiteStore", dependencies: ["Dialogs", "Addresses", logging] + grdb, swiftSettings: settings),
+
+    // What the server asks of others: requests and mail, identity tokens, push services
+    .target(name: "WebClient", dependencies: ["CCurl", logging], swiftSettings: settings),
+    .target(name: "IdentityTokens", dependencies: ["Dialogs", jwt, logging] + crypto, swiftSettings: settings),
+    .target(
+      name: "PushServices", dependencies: ["Dialogs", "WebClient", jwt, logging] + crypto, swiftSettings: settings),
 
     // The HTTP port, which doors share
     .target(
@@ -93,8 +102,8 @@ let package = Package(
     .target(
       name: "ParleyServer",
       dependencies: [
-        "Dialogs", "Addresses", "SQLiteStore", "XMPP", "HTTPPort", "AppProtocol", "XMPPDoor", "AppDoor", nioCore,
-        nioPosix, nioSSL, nioHTTP1, logging, yams,
+        "Dialogs", "Addresses", "SQLiteStore", "XMPP", "HTTPPort", "AppProtocol", "XMPPDoor", "AppDoor",
+        "WebClient", "IdentityTokens", "PushServices", nioCore, nioPosix, nioSSL, nioHTTP1, logging, yams,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -118,6 +127,18 @@ let package = Package(
       ], swiftSettings: settings),
     .testTarget(
       name: "PlayTests", dependencies: ["ParleyTesting", "XMLStream", "AppProtocol", "parley"], swiftSettings: settings),
+    .testTarget(
+      name: "WebClientTests",
+      dependencies: [
+        "WebClient", nioCore, nioPosix, nioHTTP1, logging,
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+      ], swiftSettings: settings),
+    .testTarget(
+      name: "IdentityTokensTests", dependencies: ["IdentityTokens", "Dialogs", jwt] + crypto, swiftSettings: settings),
+    .testTarget(
+      name: "PushServicesTests",
+      dependencies: ["PushServices", "WebClient", "Dialogs", jwt, nioCore, nioPosix, nioHTTP1] + crypto,
+      swiftSettings: settings),
     .testTarget(name: "AddressesTests", dependencies: ["Addresses"], swiftSettings: settings),
     .testTarget(
       name: "HTTPPortTests", dependencies: ["HTTPPort", nioCore, nioHTTP1], swiftSettings: settings),

@@ -10,6 +10,10 @@ enum AppLimits {
   /// Pieces of one fragmented WebSocket message; at the bound close code 1009.
   static let fragmentsMax = 64
 
+  // Sessions.
+  /// Bytes of what a client may call itself; at the bound: `too-large`.
+  static let clientNameBytesMax = 256
+
   // WebSocket sessions.
   /// Time to say `hello`; then close code 4401.
   static let helloTime: TimeAmount = .seconds(10)

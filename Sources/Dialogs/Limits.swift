@@ -17,6 +17,8 @@ public enum Limits {
   public static let clientIDBytesMax = 128
   public static let metadataBytesMax = 4_096
   public static let displayNameBytesMax = 256
+  /// Bytes of a name that somebody who signs in without an account has elsewhere and is given here; another is made up.
+  public static let plainNameBytesMax = 64
   public static let statusBytesMax = 1_024
   public static let vCardBytesMax = 131_072
   public static let avatarBytesMax = 98_304

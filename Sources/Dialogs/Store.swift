@@ -20,7 +20,7 @@ public protocol Store: Sendable {
   func close() throws
 }
 
-public protocol StoreReader {
+public protocol StoreReader: IdentityReader {
   // Realms and users
   func realms() throws -> [Realm]
   /// Bytes of a realm, as `vault` of a user.
@@ -209,7 +209,7 @@ public protocol StoreReader {
 }
 
 /// All of it inside the one transaction of a batch.
-public protocol StoreWriter: StoreReader {
+public protocol StoreWriter: StoreReader, IdentityWriter {
   /// Stores entry, payload and the feed rows that `feeds` names. Everything of a room but a
   /// marker that has feed rows also goes into the room's own list, which its members follow.
   func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws
@@ -304,7 +304,7 @@ public protocol StoreWriter: StoreReader {
   /// `owner` and has no other reference is over at `ending`; nil: it stays.
   func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws
 
-  /// Contacts, blocks, credentials, grants, vault, nodes, settings of dialogs, invitations and push registrations of a
+  /// Contacts, blocks, credentials, identities, grants, vault, nodes, settings of dialogs, invitations and push registrations of a
   /// deleted user, and what they were to nodes of others. Their files of purpose `profile` and those
   /// that have not come are over; what they brought into dialogs stays as what they said does.
   func erasePersonal(_ user: UserID) throws

@@ -37,6 +37,7 @@ public enum Server {
     if guests > 0 { logger.info("guests of before were removed", metadata: ["count": "\(guests)"]) }
     let loops = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
 
+    let outgoing = try Outgoing(settings.outgoing, logger: logger)
     let readiness = Readiness()
     let xmpp = try await XMPPService(settings, core.parley, certificates, loops, readiness, logger)
     let app = HTTPPorts.app(settings, core.parley, loops, logger)
@@ -54,7 +55,7 @@ public enum Server {
     // Shut down from the last to the first.
     let services: [any Service] =
       [
-        CoreService(core: core, logger: logger), BlobSweeper(parley: core.parley, logger: logger),
+        CoreService(core: core, logger: logger), outgoing, BlobSweeper(parley: core.parley, logger: logger),
         GuestSweeper(parley: core.parley, logger: logger), reload, admin, greeter, PushService(pusher: xmpp.pusher),
         xmpp,
       ] + http

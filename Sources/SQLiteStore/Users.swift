@@ -146,7 +146,7 @@ extension Writer {
   /// stays: it is that room's, and holds nothing of theirs but the number.
   func erasePersonal(_ user: UserID) throws {
     for query in [
-      Query.deleteCredentials, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants, .deleteSuspended,
+      Query.deleteCredentials, .deleteIdentities, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants, .deleteSuspended,
       .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys,
       .deleteAllItems,
       .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,

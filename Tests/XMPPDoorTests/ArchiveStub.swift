@@ -42,6 +42,8 @@ struct ArchiveStub: StoreReader {
     throw NotAsked()
   }
   func inviteCount(by inviter: UserID?, in realm: RealmID) throws -> Int { throw NotAsked() }
+  func user(of identity: Identity, in realm: RealmID) throws -> UserID? { throw NotAsked() }
+  func identities(of user: UserID) throws -> [UserIdentity] { throw NotAsked() }
   func invites(in realm: RealmID, limit: Int) throws -> [Invite] { throw NotAsked() }
   func report(_ id: Int64) throws -> Report? { throw NotAsked() }
   func reports(in realm: RealmID, limit: Int) throws -> [Report] { throw NotAsked() }

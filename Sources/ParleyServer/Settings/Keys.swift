@@ -143,6 +143,12 @@ extension Key {
   static let pushResumeSeconds = Key(
     "push.resume_seconds", .seconds, "259200", .restart,
     "How long a lost XMPP session may be resumed whose client can be woken by a push; never less than resume.seconds.")
+  static let outgoingNetworks = Key(
+    "outgoing.networks", .list, nil, .restart,
+    "Networks that URLs given by users may lead to although they are not public, such as 10.0.0.0/8.")
+  static let outgoingAuthorities = Key(
+    "outgoing.authorities", .path, nil, .restart,
+    "A PEM file of the authorities whose certificates other servers must have; by default the system's.")
   static let adminSocket = Key(
     "admin.socket", .path, nil, .restart, "The Unix socket of the admin commands; <data>/admin.sock by default.")
   static let logLevel = Key(
@@ -159,7 +165,7 @@ extension Key {
       guestDomains, guestsMax, guestsPerAddress, guestSeconds, guestRights, admins, resumeSeconds, pushContent,
       pushResumeSeconds, components, componentHost, componentPort, turnServers, turnSecret,
       turnSeconds,
-    ] + contacts + [adminSocket, logLevel, threads]
+    ] + contacts + [outgoingNetworks, outgoingAuthorities, adminSocket, logLevel, threads]
 
   /// The fields of one element of `domains`.
   static let domainFields = ["name", "rooms", "uploads", "certificate", "key"]

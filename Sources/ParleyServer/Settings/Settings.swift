@@ -97,6 +97,7 @@ public struct Settings: Hashable, Sendable {
   public let pushContent: PushContent
   /// The same where a push can wake the client.
   public let pushResumeWindow: Duration
+  public let outgoing: Outgoing
   /// The Unix socket of the admin commands, from the root.
   public let adminSocket: String
   public let logLevel: Logger.Level
@@ -214,6 +215,7 @@ struct SettingsReader {
       contacts: contacts(),
       pushContent: pushContent(),
       pushResumeWindow: .seconds(number(.pushResumeSeconds, 0...ServerLimits.pushResumeSecondsMax, "seconds")),
+      outgoing: outgoing(),
       adminSocket: adminSocket(data: data),
       logLevel: level(.logLevel),
       threads: threads(),

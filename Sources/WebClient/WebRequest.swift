@@ -1,0 +1,97 @@
+/// One request to another server.
+public struct WebRequest: Sendable {
+  public enum Method: String, Sendable {
+    case get = "GET", head = "HEAD", post = "POST", put = "PUT", delete = "DELETE"
+  }
+
+  public enum Body: Sendable {
+    case none
+    case bytes([UInt8])
+    /// So many bytes of a file, from its beginning.
+    case file(path: String, count: Int64)
+  }
+
+  public var method: Method
+  public var url: String
+  public var headers: [(name: String, value: String)]
+  public var body: Body
+  /// From the submission to the last byte of the answer.
+  public var timeout: Duration
+  /// A longer answer fails (`WebFailure.tooLarge`).
+  public var answerBytesMax: Int
+  /// HTTP/2 is asked for: many requests share one connection.
+  public var prefersHTTP2: Bool
+  /// Signs with AWS Signature Version 4, as S3 wants it.
+  public var signing: Signing?
+
+  public struct Signing: Sendable {
+    public var accessKey: String
+    public var secretKey: String
+    public var region: String
+    public var service: String
+    public init(accessKey: String, secretKey: String, region: String, service: String) {
+      (self.accessKey, self.secretKey, self.region, self.service) = (accessKey, secretKey, region, service)
+    }
+  }
+
+  public init(
+    _ method: Method, _ url: String, headers: [(name: String, value: String)] = [], body: Body = .none,
+    timeout: Duration = WebLimits.timeout, answerBytesMax: Int = WebLimits.answerBytesMax, prefersHTTP2: Bool = false,
+    signing: Signing? = nil
+  ) {
+    self.method = method
+    self.url = url
+    self.headers = headers
+    self.body = body
+    self.timeout = timeout
+    self.answerBytesMax = answerBytesMax
+    self.prefersHTTP2 = prefersHTTP2
+    self.signing = signing
+  }
+}
+
+/// What came back, whatever its status.
+public struct WebAnswer: Sendable {
+  public let status: Int
+  /// Names in lower case, in the order they came.
+  public let headers: [(name: String, value: String)]
+  public let body: [UInt8]
+
+  public init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  public var isSuccess: Bool { (200..<300).contains(status) }
+
+  /// The first of this name, which is in lower case.
+  public func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+
+  /// Seconds that the server asks to wait (RFC 9110 10.2.3); dates count as none.
+  public var retryAfter: Int? { header("retry-after").flatMap { Int($0) }.map { max(0, $0) } }
+}
+
+/// Why there is no answer.
+public struct WebFailure: Error, Hashable, Sendable, CustomStringConvertible {
+  public enum Kind: Hashable, Sendable {
+    /// The URL is none, or of a kind that is not asked (http and https are).
+    case malformed
+    /// Where it leads may not be asked: no public address.
+    case forbidden
+    /// Nobody answers there, or not in time, or not with a certificate that is trusted.
+    case unreachable
+    case tooLarge
+    /// Too much is under way.
+    case overloaded
+    case cancelled
+  }
+  public let kind: Kind
+  public let description: String
+  public init(_ kind: Kind, _ description: String) {
+    self.kind = kind
+    self.description = description
+  }
+
+  static let cancelled = WebFailure(.cancelled, "The request was cancelled.")
+}
