@@ -146,8 +146,8 @@ extension Writer {
   /// stays: it is that room's, and holds nothing of theirs but the number.
   func erasePersonal(_ user: UserID) throws {
     for query in [
-      Query.deleteCredentials, .deleteIdentities, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants, .deleteSuspended,
-      .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys,
+      Query.deleteCredentials, .deleteIdentities, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants,
+      .deleteSuspended, .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys,
       .deleteAllItems,
       .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
       .deleteInvitesOfUser, .deletePushRegistrations, .deletePushesOwed, .forgetSettings,

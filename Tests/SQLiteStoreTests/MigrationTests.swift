@@ -25,6 +25,7 @@ import Testing
       "0017-pushes": 5_992_363_226_449_904_034,
       "0018-dialog-settings": 8_653_726_479_279_899_065,
       "0019-guests": 18_138_375_443_708_560_013,
+      "0020-identities": 4_505_815_838_767_667_368,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }
