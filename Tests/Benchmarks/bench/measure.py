@@ -6,10 +6,10 @@ import subprocess
 from .servers import XLOAD, log
 
 
-def measure(name, args, server, address, pids, cpu=None, cache=None, max_other=40, attempts=3):
+def measure(name, args, server, address, http, pids, cpu=None, cache=None, max_other=40, attempts=3):
     """One row of results; a run on a machine that was not quiet is repeated."""
     command = (["taskset", "-c", str(cpu)] if cpu is not None else []) + [
-        XLOAD, *args.split(), "--addr", address, "--pid", pids, "--name", server]
+        XLOAD, *args.split(), "--addr", address, "--http", http, "--pid", pids, "--name", server]
     if cache:
         os.makedirs(os.path.dirname(cache), exist_ok=True)
         command += ["--scram-cache", cache]

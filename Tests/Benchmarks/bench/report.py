@@ -34,7 +34,7 @@ def conditions(machine, rows):
 def drawings(rows):
     """{file name: SVG} of what was measured."""
     out = {}
-    ratios = [b for b in tables.bars(rows) if b.get("ratio") and b["against"] is not None]
+    ratios = [b for b in tables.bars(rows) if b.get("ratio") and b["against"] not in (None, "self")]
     if ratios:
         groups = [(b["workload"], [("parley", "times %s (wanted: %g)" % (b["peer"], b["factor"]), b["ratio"])]) for b in ratios]
         out["throughput.svg"] = charts.bar_chart(

@@ -51,6 +51,10 @@ class Server:
         return "127.0.0.1:%d" % self.port
 
     @property
+    def http_address(self):
+        return "127.0.0.1:%d" % self.http
+
+    @property
     def pids(self):
         return ",".join(str(p) for p in (self.pid, self.database) if p)
 

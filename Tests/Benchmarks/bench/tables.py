@@ -81,7 +81,8 @@ def bars(rows):
             if mine is None:
                 continue
             sign = next(m.sign for m in load.metrics if m.name == bar.metric)
-            peers = {s: median(rows, bar.of or w, s, bar.metric) for s in candidates(bar.against or "any", names)}
+            others = ["parley"] if bar.against == "self" else candidates(bar.against or "any", names)
+            peers = {s: median(rows, bar.of or w, s, bar.metric) for s in others}
             peers = {s: v for s, v in peers.items() if v}
             rival = sorted(peers, key=peers.get, reverse=sign > 0)[0] if peers else None
             row = {"workload": w, "metric": bar.metric, "parley": mine, "peer": rival,
@@ -104,6 +105,7 @@ def bars_table(rows):
             wanted = ("at most %s" if b["sign"] < 0 else "at least %s") % number(b["factor"])
         else:
             wanted = "%s times%s" % (number(b["factor"]), "" if b["against"] == "any" else
+                                     " its own" if b["against"] == "self" else
                                      " the durable" if b["against"] == "durable" else " those without archive")
             wanted += " in `%s`" % b["of"] if b["of"] else ""
         verdict = {True: "reached", False: "**not reached**", None: "not measured"}[b["reached"]]

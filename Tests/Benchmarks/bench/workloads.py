@@ -7,8 +7,8 @@ Metric = namedtuple("Metric", "name sign")
 
 # What Parley is to reach. `against` is "durable" or "volatile" (the best peer
 # with, or without, an archive that is synced before anybody is told), "any",
-# or None for an absolute figure; `factor` multiplies that peer's median. `of` is
-# the peers' workload where it is another one.
+# "self" (Parley's own figure in `of`), or None for an absolute figure; `factor`
+# multiplies that median. `of` is the other's workload where it is another one.
 Bar = namedtuple("Bar", "metric against factor of", defaults=(None,))
 
 # peers: the variants that run by default. fresh: needs a server process that
@@ -111,6 +111,17 @@ WORKLOADS = dict([
              bars=[Bar("kib_per_session", None, 32)]),
     workload("idle5000", "idle --users 5000 --duration 3s", MEMORY, fresh=True, warm=ALL_USERS,
              bars=[Bar("kib_per_session", None, 12)]),
+    # The app protocol. Many users, since each may send 200 messages a second.
+    workload("chat-400", "chat --users 400 --window 2 --duration 4s --warmup 1s", rate("messages"), peers=(),
+             warm=(("u", 0, 400),)),
+    workload("app-chat", "app-chat --users 400 --window 2 --duration 4s --warmup 1s", rate("messages"), peers=(), warm=(),
+             bars=[Bar("messages_per_cpu_s", "self", 0.67, of="chat-400")]),
+    workload("app-mixed", "app-chat --mixed --first 400 --users 400 --window 2 --duration 4s --warmup 1s", rate("messages"), peers=(),
+             warm=(("u", 400, 400),), bars=[Bar("messages_per_cpu_s", "self", 0.67, of="chat-400")]),
+    workload("rest", "rest --users 64 --duration 4s --warmup 1s", rate("messages"), peers=(), warm=()),
+    workload("app-idle10k", "app-idle --users 5000 --devices 2 --duration 3s", MEMORY, peers=(), fresh=True, warm=()),
+    workload("dialogs", "dialogs --user b9 --peers u --contacts 5000 --messages 1000000 --duration 4s --warmup 1s",
+             rate("pages"), peers=(), warm=ALL_USERS, bars=[Bar("p99_ms", None, 10)]),
     workload("idle-contacts", "idle --prefix k --users 1020 --duration 3s", MEMORY, fresh=True,
              warm=(("k", 0, 1020),)),
 ])
@@ -118,7 +129,7 @@ WORKLOADS = dict([
 # What `run` measures without further words. Not in it: what varies only in a
 # detail.
 DEFAULT = ["login", "login-tls", "login-sasl2", "login-fast", "roster1000", "presence", "pep500", "muc200", "muc20x20", "room5000", "chat", "chat-tls", "chat-300", "mam", "mam-random", "chat-real",
-           "archive-10k", "idle5000", "idle2000-tls", "idle-contacts", "archive", "inbox"]
+           "archive-10k", "idle5000", "idle2000-tls", "idle-contacts", "chat-400", "app-chat", "app-mixed", "rest", "app-idle10k", "archive", "inbox", "dialogs"]
 
 
 def quick(args):

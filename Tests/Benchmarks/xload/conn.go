@@ -21,6 +21,7 @@ type conn struct {
 	features []string
 	// Round trips: until bound, the first for TCP; and of them those behind the features to log in with.
 	loginTrips, authTrips int
+	socket                bool // frames of the app protocol instead of stanzas
 	scanner
 
 	wmu     sync.Mutex
@@ -104,6 +105,14 @@ func (c *conn) fill() error {
 	return err
 }
 
+// next returns one stanza or frame, or ok=false when more data is needed.
+func (c *conn) next() ([]byte, bool, error) {
+	if c.socket {
+		return c.nextFrame()
+	}
+	return c.scanner.next()
+}
+
 // read blocks for the next stanza.
 func (c *conn) read() ([]byte, error) {
 	for {
@@ -152,6 +161,8 @@ func (c *conn) await(timeout time.Duration, want func([]byte) bool) ([]byte, err
 // may hold messages back or end the session.
 func (c *conn) account(st []byte) {
 	switch {
+	case c.socket:
+		c.acknowledge(st)
 	case is(st, "message"), is(st, "presence"):
 		c.handled++
 	case is(st, "iq"):

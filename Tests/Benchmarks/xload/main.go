@@ -34,6 +34,9 @@ type settings struct {
 	page     int
 	muc      string
 	user     string
+	peers    string
+	http     string
+	mixed    bool
 	sigkill  string
 	tag      string
 	fullJID  bool
@@ -63,12 +66,16 @@ var modes = map[string]mode{
 	"chat-real":  {runChatReal, "chat over TLS with stream management, carbons, ids, receipts and markers"},
 	"fill":       {runFill, "store --messages messages in each of groups x group x partners dialogs"},
 	"roster":     {runRoster, "fetch the roster of --user over and over"},
+	"app-chat":   {runAppChat, "chat over WebSockets of the app protocol; with --mixed half of the users are XMPP clients"},
+	"app-idle":   {runAppIdle, "hold WebSocket sessions of --users on --devices each; server memory per session"},
+	"rest":       {runREST, "--users users each send one message after the other over HTTP"},
+	"dialogs":    {runDialogs, "fetch the first page of --user's dialogs, whose archive is filled as by archive, over and over"},
 	"crash":      {runCrash, "send --messages messages, kill -9 the server once they are confirmed (--kill-on)"},
 	"survived":   {runSurvived, "after a restart, count which messages of a crash run (--tag) the archive holds"},
 }
 
 var modeOrder = []string{
-	"login", "idle", "chat", "chat-real", "fill", "muc", "room", "presence", "pep", "mam", "mam-random", "archive", "inbox", "roster", "crash", "survived",
+	"login", "idle", "chat", "chat-real", "fill", "muc", "room", "presence", "pep", "mam", "mam-random", "archive", "inbox", "roster", "app-chat", "app-idle", "rest", "dialogs", "crash", "survived",
 }
 
 func usageText() {
@@ -119,15 +126,18 @@ func main() {
 	fs.IntVar(&s.members, "members", 20, "muc: occupants per room; room: members")
 	fs.IntVar(&s.present, "occupants", 1000, "room: occupants")
 	fs.IntVar(&s.senders, "senders", 1, "muc, room: talking occupants per room; presence: broadcasting users")
-	fs.IntVar(&s.contacts, "contacts", 100, "presence, pep: online contacts of each sender; archive, inbox: dialogs")
+	fs.IntVar(&s.contacts, "contacts", 100, "presence, pep: online contacts of each sender; archive, inbox, dialogs: dialogs")
 	fs.IntVar(&s.messages, "messages", 1000, "mam, mam-random, crash: messages to store per pair; fill: per dialog; archive, inbox: in all")
 	fs.IntVar(&s.page, "page", 50, "mam, mam-random, archive: page size")
 	fs.StringVar(&s.muc, "muc", "", "conference domain (default conference.DOMAIN)")
-	fs.StringVar(&s.user, "user", "r100", "roster, pep, archive, inbox: account")
+	fs.StringVar(&s.user, "user", "r100", "roster, pep, archive, inbox, dialogs: account")
+	fs.StringVar(&s.peers, "peers", "c", "archive, inbox, dialogs: account name prefix of those whom --user talks with")
+	fs.StringVar(&s.http, "http", "", "app-chat, app-idle, rest, dialogs: address of the server's HTTP, loopback only")
+	fs.BoolVar(&s.mixed, "mixed", false, "app-chat: half of the users are XMPP clients")
 	fs.StringVar(&s.sigkill, "kill-on", "delivered", "crash: acked (stream management) or delivered")
 	fs.StringVar(&s.tag, "tag", "", "crash, survived: marks the messages of one run")
 	fs.BoolVar(&s.fullJID, "full-jid", false, "chat: address the full JID instead of the bare one")
-	fs.IntVar(&s.devices, "devices", 1, "chat-real: sessions per account; all but the first get carbons only")
+	fs.IntVar(&s.devices, "devices", 1, "chat-real, app-idle: sessions per account; of chat-real all but the first get carbons only")
 	fs.IntVar(&s.group, "group", 0, "chat-real, fill: accounts per group of contacts (chat-real: 0 for none)")
 	fs.IntVar(&s.groups, "groups", 1, "fill: groups")
 	fs.IntVar(&s.partners, "partners", 1, "fill: members that each member writes to")
@@ -148,6 +158,11 @@ func main() {
 	}
 	if err := loopbackOnly(s.addr); err != nil {
 		fail(err)
+	}
+	if s.http != "" {
+		if err := loopbackOnly(s.http); err != nil {
+			fail(err)
+		}
 	}
 	s.cache = loadScramCache(cachePath)
 	if s.sasl2 && !s.tls || fast && !s.sasl2 {

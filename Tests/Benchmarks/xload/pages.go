@@ -24,7 +24,7 @@ func fillOne(s *settings) (c *conn, err error) {
 		return
 	}
 	each := s.messages / s.contacts
-	peers := userRange("c", 0, s.contacts)
+	peers := userRange(s.peers, 0, s.contacts)
 	have := 0
 	if _, _, err = c.page(s, "last", window{with: peers[len(peers)-1] + "@" + s.domain, last: true, max: 1}, func(st []byte) {
 		if _, seq, _, ok := stamped(st); ok {
@@ -88,7 +88,7 @@ func runArchive(s *settings, r *report) error {
 	defer c.close()
 	filled := time.Since(begin)
 	dialogs, each := s.contacts, s.messages/s.contacts
-	peer := func(n int) string { return "c" + strconv.Itoa(n%dialogs) + "@" + s.domain }
+	peer := func(n int) string { return s.peers + strconv.Itoa(n%dialogs) + "@" + s.domain }
 
 	// The middles: of each dialog the message that was sent half-way through.
 	middles := make([]string, dialogs)

@@ -233,14 +233,23 @@ func (t *traffic) absorb(r *receiver) error {
 			break
 		}
 		c.account(b)
-		if !is(b, "message") && !is(b, "presence") {
+		if c.socket {
+			if isRefusal(b) {
+				atomic.AddInt64(&t.foreign, 1)
+				t.note.Store(string(b))
+				continue
+			}
+			if !isMessage(b) {
+				continue
+			}
+		} else if !is(b, "message") && !is(b, "presence") {
 			continue
 		}
 		id, seq, at, ok := stamped(b)
 		if !ok {
 			continue
 		}
-		if string(attr(b, "type")) == "error" {
+		if !c.socket && string(attr(b, "type")) == "error" {
 			atomic.AddInt64(&t.foreign, 1)
 			t.note.Store(string(b))
 			continue
