@@ -6,7 +6,7 @@ public struct BlobID: Hashable, Sendable, CustomStringConvertible {
   public init(_ value: PublicID) { self.value = value }
 
   public init?(_ text: some StringProtocol) {
-    guard let value = PublicID(text) else { return nil }
+    guard let value = PublicID(String(text)) else { return nil }
     self.init(value)
   }
 

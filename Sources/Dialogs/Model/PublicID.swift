@@ -34,20 +34,21 @@ public struct PublicID: Hashable, Sendable, CustomStringConvertible {
     return bytes
   }
 
-  /// 32 lower-case hex digits.
-  public init?(_ text: some StringProtocol) {
+  /// 32 lower-case hex digits. Not generic: every message of an app names its dialog so.
+  public init?(_ text: String) {
     guard text.utf8.count == 32 else { return nil }
-    var parts: (UInt64, UInt64) = (0, 0)
-    for (index, byte) in text.utf8.enumerated() {
+    var (high, low): (UInt64, UInt64) = (0, 0)
+    for byte in text.utf8 {
       let digit: UInt64
       switch byte {
       case 0x30...0x39: digit = UInt64(byte - 0x30)
       case 0x61...0x66: digit = UInt64(byte - 0x61 + 10)
       default: return nil
       }
-      if index < 16 { parts.0 = parts.0 << 4 | digit } else { parts.1 = parts.1 << 4 | digit }
+      high = high << 4 | low >> 60
+      low = low << 4 | digit
     }
-    self.init(high: parts.0, low: parts.1)
+    self.init(high: high, low: low)
   }
 
   public var description: String {
