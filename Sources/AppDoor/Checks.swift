@@ -163,49 +163,32 @@ enum Checks {
       let latitude = try coordinate("lat", value, 90)
       let longitude = try coordinate("lng", value, 180)
       // What an XMPP client shows (RFC 5870).
+      try place(value)
       if shown.isEmpty { shown = "geo:\(latitude),\(longitude)" }
     case .contact:
       kind = .contact
       try needsText(body)
+      try contact(value)
     case .sticker:
       kind = .sticker
       try needsText(body)
+      try sticker(value)
     case .custom:
       kind = .custom
       try needsText(body)
-      guard let name = value["kind"]?.string, !name.isEmpty else {
-        throw Problem(.malformed, "content-kind-missing", "Custom content names its kind.", field: "content.kind")
-      }
+      try custom(value)
     case .image, .video, .audio, .file:
       // Unknown members are ignored, as with a text.
       return Content(
         kind: type == .image ? .image : type == .video ? .video : type == .audio ? .audio : .file, text: shown,
-        fields: StoredFields.join(.empty, metadata), attachments: [try attachment(value["attachments"])])
+        fields: StoredFields.join(type == .audio ? try waveform(value["waveform"]) : .empty, metadata),
+        attachments: try attachments(value["attachments"]))
     case .encrypted, .system, .call, .deleted:
       throw Problem(
         .forbidden, "content-type-reserved", "Messages of type \(type.rawValue) cannot be sent this way.",
         field: "content.type")
     }
     return Content(kind: kind, text: shown, fields: StoredFields.join(body.fields, metadata))
-  }
-
-  /// One for now. The core finds it, and where.
-  private static func attachment(_ value: JSONValue?) throws(Problem) -> Attachment {
-    guard case .array(let ids)? = value, let first = ids.first?.string else {
-      throw Problem(
-        .malformed, "attachments-missing", "content.attachments is a list of ids of attachments.",
-        field: "content.attachments")
-    }
-    guard ids.count == 1 else {
-      throw Problem(
-        .tooLarge, "too-many-attachments", "A message brings one file.", field: "content.attachments")
-    }
-    guard let id = BlobID(first) else {
-      throw Problem(
-        .missing, "attachment-unknown", "There is no such attachment, or its file has not come yet.",
-        field: "content.attachments")
-    }
-    return Attachment(blob: id, url: "")
   }
 
   private static func length(_ text: String) throws(Problem) {

@@ -52,6 +52,7 @@ final class EventForm: Sendable {
     let domain = entry.author.address.domain
     switch entry.fact {
     case .message(let message):
+      if message.traits.contains(.part) { return EventForm(head: nil, message: nil, cursor: cursor) }
       if let reference = message.reference, reference.changes {
         return form(
           of: reference, entry, cursor, rendering, naming, reference.outcome ?? subjects.targets[reference.target])
@@ -85,6 +86,7 @@ final class EventForm: Sendable {
           name: invitation.name ?? subjects.rooms[invitation.room.dialog]?.settings.name,
           inviterId: naming.id(invitation.inviter), reason: invitation.reason))
     case .settings(let change): return form(.settingsUpdated, entry, cursor, rendering.settings(change))
+    case .personal(let change): return form(of: change, entry, cursor, rendering)
     // What XMPP clients publish, apps see in the profile, or not at all.
     case .node: return EventForm(head: nil, message: nil, cursor: cursor)
     }
@@ -110,8 +112,8 @@ final class EventForm: Sendable {
     _ target: Entry?
   ) -> EventForm {
     switch reference.kind {
-    case .reply: return EventForm(head: nil, message: nil, cursor: cursor)
-    case .correction, .reactions:
+    case .reply, .part: return EventForm(head: nil, message: nil, cursor: cursor)
+    case .correction, .reactions, .pin:
       return form(.messageUpdated, entry, cursor, target.flatMap { rendering.message($0, naming) })
     case .retraction(let reason), .moderation(let reason):
       guard target != nil else { return EventForm(head: nil, message: nil, cursor: cursor) }
@@ -120,6 +122,29 @@ final class EventForm: Sendable {
         MessageDeletedBody(
           dialogId: rendering.id(entry.dialog), messageId: reference.targetID.description,
           by: naming.id(entry.author), reason: reason))
+    }
+  }
+
+  /// What the user did for themselves alone.
+  private static func form(
+    of change: PersonalChange, _ entry: Entry, _ cursor: String, _ rendering: Rendering
+  ) -> EventForm {
+    let dialog = rendering.id(change.dialog)
+    let message = rendering.id(change.target)
+    switch change.change {
+    case .hidden:
+      return form(
+        .messageDeleted, entry, cursor,
+        MessageDeletedBody(
+          dialogId: dialog, messageId: message ?? "", by: entry.author.name, reason: nil, whom: .me))
+    case .cleared(leaves: false):
+      return form(.dialogCleared, entry, cursor, DialogClearedBody(dialogId: dialog, messageId: message))
+    case .cleared(leaves: true):
+      return form(.dialogDeleted, entry, cursor, DialogDeletedBody(dialogId: dialog, message: nil, whom: .me))
+    case .starred(let isStarred):
+      return form(
+        .messageStarred, entry, cursor,
+        MessageStarredBody(dialogId: dialog, messageId: message ?? "", starred: isStarred))
     }
   }
 

@@ -10,6 +10,8 @@ struct FeedPage: Sendable {
     var targets: [Position: Entry] = [:]
     /// Where the user may not know who the people are.
     var veiled: Set<DialogID> = []
+    /// Messages that the user has deleted for themselves, and what became of them: nothing of it is told.
+    var hidden: Set<Position> = []
 
     func isVeiled(_ entry: Entry) -> Bool { entry.veilable.map { veiled.contains($0.dialog) } ?? false }
   }
@@ -34,6 +36,7 @@ struct FeedPage: Sendable {
       return subjects.rooms[id]
     }
     var seen: Set<DialogID> = []
+    let hides = try reader.hasHidden(user.id)
     for entry in entries {
       if let name = entry.veilable, seen.insert(name.dialog).inserted {
         let affiliation = try reader.member(user.id, of: name.dialog)?.affiliation
@@ -43,6 +46,11 @@ struct FeedPage: Sendable {
       case .room(let change) where change.room == nil: _ = try room(entry.dialog)
       case .invitation(let invitation) where invitation.name == nil: _ = try room(invitation.room.dialog)
       case .message(let message):
+        let about = message.reference.flatMap { $0.changes ? $0.target : nil } ?? entry.position
+        if hides, try reader.isHidden(about, in: entry.dialog, for: user.id) {
+          subjects.hidden.insert(entry.position)
+          continue
+        }
         guard let reference = message.reference, reference.changes, subjects.targets[reference.target] == nil else {
           continue
         }
@@ -52,7 +60,7 @@ struct FeedPage: Sendable {
           continue
         }
         subjects.targets[reference.target] = try reader.entry(reference.target, in: entry.dialog)
-      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings: continue
+      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal: continue
       }
     }
     return FeedPage(entries: entries, subjects: subjects, memberships: since)

@@ -7,7 +7,7 @@ struct MessageChange: Sendable {
   let place: DialogPlace
   let target: Entry
   let caller: Party
-  private let naming: Naming
+  let naming: Naming
   private let call: Call
 
   static let unknown = Problem(
@@ -35,6 +35,7 @@ struct MessageChange: Sendable {
         naming = sight.naming(call.parley)
       }
       guard let position, position > horizon else { return (nil, naming) }
+      if try reader.isHidden(position, in: place.id, for: caller.id) { return (nil, naming) }
       return (try reader.entry(position, in: place.id), naming)
     }
     // Stanzas that only XMPP knows what to do with, and changes themselves, are no messages here.
@@ -66,17 +67,22 @@ struct MessageChange: Sendable {
     case .peer(_, let peer):
       var traits: Message.Traits = [.archived, .fromApp]
       // A client without archive must learn it too when it comes back.
-      if case .reactions = kind {} else { traits.insert(.replayed) }
+      switch kind {
+      case .reactions: break
+      case .pin: traits = .fromApp
+      default: traits.insert(.replayed)
+      }
       intent = .message(
         MessageDraft(
           to: peer.address, content: content, envelope: Envelope(type: .chat, id: key?.id), traits: traits, key: key,
           reference: reference, mentions: mentions))
     case .room(let room):
+      let traits: Message.Traits = if case .pin = kind { .fromApp } else { [.archived, .fromApp] }
       intent = .room(
         .say(
           .dialog(room.dialog),
           RoomMessageDraft(
-            content: content, envelope: Envelope(type: .groupchat, id: key?.id), traits: [.archived, .fromApp],
+            content: content, envelope: Envelope(type: .groupchat, id: key?.id), traits: traits,
             key: key, reference: reference, mentions: mentions)))
     }
     let receipt: Receipt

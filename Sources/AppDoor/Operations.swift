@@ -52,6 +52,16 @@ enum Operations {
     .init(GetAttachment.self),
     .init(Sync.self),
     .init(ListIceServers.self),
+    .init(ClearDialog.self),
+    .init(PinMessage.self),
+    .init(UnpinMessage.self),
+    .init(ListPins.self),
+    .init(StarMessage.self),
+    .init(UnstarMessage.self),
+    .init(ListStars.self),
+    .init(FlagMessage.self),
+    .init(ListEdits.self),
+    .init(ListReceipts.self),
   ]
 }
 

@@ -24,7 +24,9 @@ extension Rendering {
       return body
     }
     let horizon = RoomSight.horizon(of: member, in: sight.room)
-    let last = try reader.history(of: sight.room.id, after: horizon, before: .end, limit: 1, ascending: false).first
+    let last = try reader.history(
+      of: sight.room.id, for: member.party.id, after: horizon, before: .end, limit: 1, ascending: false
+    ).first
     let mark = try reader.mark(member.party.id, in: sight.room.id)
     return try dialog(
       RoomView(

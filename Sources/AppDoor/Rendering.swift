@@ -125,11 +125,17 @@ struct Rendering: Sendable {
       body.replyTo = reference.targetID.description
     }
     body.mentions = mentions(entry.mentions, naming)
+    if let forwarded = message.forwarded, entry.state?.retraction == nil {
+      body.forwardedFrom = ForwardedFromBody(
+        senderId: forwarded.author.flatMap { naming.knows($0) ? $0.name : nil }, sentAt: WireTime(forwarded.at))
+    }
     if let state = entry.state {
       body.editedAt = state.editedAt.map { WireTime($0) }
       body.deletedAt = (state.retraction?.at).map { WireTime($0) }
       body.deletedBy = state.retraction.map { naming.id($0.by) }
       body.reactions = reactions(state.reactions, naming)
+      body.pinnedAt = (state.pin?.at).map { WireTime($0) }
+      body.pinnedBy = state.pin.map { naming.id($0.by) }
       body.version = state.revision
     }
     return body
@@ -177,6 +183,10 @@ struct Rendering: Sendable {
       writer.beginArray()
       for file in content.attachments { attachment(file).write(to: &writer) }
       writer.endArray()
+      if let waveform = fields.value["waveform"] {
+        writer.name("waveform")
+        writer.value(waveform)
+      }
       writer.endObject()
       fields = RawObject(trusted: writer.text)
     }

@@ -79,3 +79,15 @@ extension Parley {
     }
   }
 }
+
+extension DialogPlace {
+  /// Behind which position a user reads there, and by which ids they know people. Throws where they are no member. Blocks: for
+  /// `Parley.read`.
+  func sight(
+    of user: Party, _ parley: Parley, _ reader: any StoreReader
+  ) throws -> (horizon: Position, naming: Naming) {
+    guard case .room(let room) = self else { return (.zero, .open) }
+    let (sight, member) = try RoomSight.asMember(of: room.dialog, user, reader)
+    return (RoomSight.horizon(of: member, in: sight.room), sight.naming(parley))
+  }
+}

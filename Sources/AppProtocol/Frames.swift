@@ -35,6 +35,8 @@ public enum EventName: String, Sendable, CaseIterable {
   case dialogInvited = "dialog.invited"
   case memberUpdated = "member.updated"
   case settingsUpdated = "settings.updated"
+  case dialogCleared = "dialog.cleared"
+  case messageStarred = "message.starred"
   case typingUpdated = "typing.updated"
   case presenceUpdated = "presence.updated"
   case unreadUpdated = "unread.updated"
@@ -47,7 +49,7 @@ public enum EventName: String, Sendable, CaseIterable {
     switch self {
     case .messageCreated, .messageUpdated, .messageDeleted, .markerUpdated, .contactUpdated, .blockUpdated,
       .userUpdated, .dialogCreated, .dialogUpdated, .dialogDeleted, .dialogInvited, .memberUpdated,
-      .settingsUpdated:
+      .settingsUpdated, .dialogCleared, .messageStarred:
       true
     case .ready, .caughtUp, .resync, .typingUpdated, .presenceUpdated, .unreadUpdated, .sessionRevoked, .goAway:
       false

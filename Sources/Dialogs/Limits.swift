@@ -41,9 +41,24 @@ public enum Limits {
   public static let emojiBytesMax = 64
   /// People whose reactions to one message are kept: later ones are only relayed.
   public static let reactingUsersMax = 500
+  /// Numbers in the waveform of a recording, which is drawn about as many pixels wide; more is refused with `too-large`.
+  public static let waveformMax = 256
+  /// What the largest of them is: a byte's.
+  public static let waveformValueMax = 255
+  /// Octets of one member of a contact's card, a place's name, a sticker's id; and lines of one kind (telephones, addresses).
+  public static let contentFieldBytesMax = 256
+  public static let contactLinesMax = 10
   /// Mentions in one message, each a row and a look at a block list: further ones of
   /// XMPP have no effect, and the app is refused with `too-large`.
   public static let mentionsMax = 50
+
+  /// Pinned messages of one dialog: a list that people look through. The next is refused with `too-many-pins`.
+  public static let pinsMax = 50
+  /// Messages that one user stars: a few milliseconds to count; the next is refused with `too-many-stars`.
+  public static let starsMax = 5_000
+  /// Messages that one user deletes for themselves one by one, parts of messages included: counting them takes the committer a
+  /// millisecond. The next is refused with `too-many-hidden`; clearing a dialog takes one value however long it is.
+  public static let hiddenMax = 10_000
 
   // Rooms.
   /// Octets of a room's localpart; longer is `malformed` (RFC 7622 3.3).

@@ -43,7 +43,7 @@ extension Judge {
     for draft in reports where mine < Limits.reportsPerDayMax && all < Limits.reportsMax {
       let report = Report(
         realm: owner.realm, reporter: owner.id, reported: draft.reported.jid.description, reason: draft.reason,
-        text: Self.cut(draft.text), consent: draft.consent,
+        text: Self.cutReport(draft.text), consent: draft.consent,
         messages: try draft.messages.prefix(Limits.reportMessagesMax).map {
           Report.Message(id: $0, text: try said($0, by: draft.reported, to: owner, writer))
         }, createdAt: time)
@@ -65,11 +65,25 @@ extension Judge {
       let entry = try writer.entry(position, in: dialog.id), entry.author.id == author.id,
       case .message(let message) = entry.fact, message.content.kind == .text
     else { return nil }
-    return Self.cut(message.content.text)
+    return Self.cutReport(message.content.text)
+  }
+
+  /// Whether one more is taken.
+  func checkReports(by reporter: Party, _ writer: any StoreWriter) throws {
+    if try writer.reportCount(by: reporter.id, in: reporter.realm, since: time + (.zero - Limits.reportDay))
+      >= Limits.reportsPerDayMax
+    {
+      throw Problem(
+        .tooFast, "too-many-reports", "At most \(Limits.reportsPerDayMax) reports of one user are taken a day.",
+        retryAfter: Int(Limits.reportDay.components.seconds))
+    }
+    if try writer.reportCount(by: nil, in: reporter.realm, since: Timestamp(milliseconds: 0)) >= Limits.reportsMax {
+      throw Problem(.overloaded, "reports-full", "There are too many reports that nobody has looked at yet.")
+    }
   }
 
   /// By code points: what counts as one character to a reader may be of any length.
-  private static func cut(_ text: String) -> String {
+  static func cutReport(_ text: String) -> String {
     String(text.unicodeScalars.prefix(Limits.reportCharactersMax))
   }
 }

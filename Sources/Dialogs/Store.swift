@@ -20,7 +20,7 @@ public protocol Store: Sendable {
   func close() throws
 }
 
-public protocol StoreReader: IdentityReader {
+public protocol StoreReader: IdentityReader, EditReader, PinReader, PersonalReader {
   // Realms and users
   func realms() throws -> [Realm]
   /// Bytes of a realm, as `vault` of a user.
@@ -209,7 +209,7 @@ public protocol StoreReader: IdentityReader {
 }
 
 /// All of it inside the one transaction of a batch.
-public protocol StoreWriter: StoreReader, IdentityWriter {
+public protocol StoreWriter: StoreReader, IdentityWriter, PinWriter, PersonalWriter {
   /// Stores entry, payload and the feed rows that `feeds` names. Everything of a room but a
   /// marker that has feed rows also goes into the room's own list, which its members follow.
   func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws
@@ -415,6 +415,10 @@ public struct ArchiveQuery: Sendable {
   public var limit: Int
   /// True: the page next to `before`, still returned ascending (RSM `<before/>`).
   public var backwards = false
+  /// Of a room's archive: without what this user has deleted for themselves. A user's own archive is without it anyway.
+  public var viewer: UserID?
+  /// With `positions`: whether anything is there, deleted for oneself or not.
+  public var includesHidden = false
 
   public init(limit: Int) { self.limit = limit }
 }

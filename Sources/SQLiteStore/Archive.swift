@@ -6,7 +6,8 @@ import Dialogs
 extension Reader {
   func archive(of user: UserID, _ query: ArchiveQuery) throws -> ArchivePage {
     if let positions = query.positions {
-      return try exactly(positions) { try connection(.archived).bind(1, user.number).bind(2, $0.number) }
+      let statement = query.includesHidden ? Query.archivedOrHidden : .archived
+      return try exactly(positions) { try connection(statement).bind(1, user.number).bind(2, $0.number) }
     }
     let statement: Prepared
     if let text = query.text {
@@ -44,17 +45,20 @@ extension Reader {
 
   func archive(of room: DialogID, _ query: ArchiveQuery) throws -> ArchivePage {
     if let positions = query.positions {
-      return try exactly(positions) { try connection(.archivedInRoom).bind(1, room.number).bind(2, $0.number) }
+      let viewer = query.includesHidden ? nil : query.viewer?.number
+      return try exactly(positions) {
+        try connection(.archivedInRoom).bind(1, room.number).bind(2, $0.number).bind(3, viewer)
+      }
     }
     if let text = query.text {
       guard let expression = try searchText().expression(text, scopes: ["d\(room.number)"]) else {
         return ArchivePage(entries: [], complete: true)
       }
       let statement = try connection(query.backwards ? .roomSearchBackwards : .roomSearch)
-      return try page(statement.bind(1, room.number).bind(5, expression), query)
+      return try page(statement.bind(1, room.number).bind(5, expression).bind(6, query.viewer?.number), query)
     }
     let statement = try connection(query.backwards ? .dialogArchiveBackwards : .dialogArchive)
-    try statement.bind(1, Self.noPeer.number).bind(5, nil as String?).bind(6, room.number)
+    try statement.bind(1, query.viewer?.number).bind(5, nil as String?).bind(6, room.number)
       .bind(7, EntryFlags.firstArchived.rawValue)
     return try page(statement, query)
   }
@@ -123,6 +127,7 @@ extension Query {
       SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
       WHERE f.user = ?1 AND f.position > ?2 AND f.position < ?3
         AND f.traits & \(FeedRow.Traits.archived.rawValue) AND \(ofResource)
+        AND \(isSeen(by: "?1", "f.position", in: "p.dialog"))
       ORDER BY f.position \(order) LIMIT ?4
       """)
   }
@@ -131,6 +136,7 @@ extension Query {
       """
       SELECT \(payload) FROM entries e CROSS JOIN payloads p ON p.position = e.position
       WHERE e.dialog = ?6 AND e.position > ?2 AND e.position < ?3 AND e.flags & ?7 AND \(ofResource)
+        AND \(isSeen(by: "?1", "e.position", in: "?6"))
       ORDER BY e.position \(order) LIMIT ?4
       """)
   }
@@ -148,7 +154,8 @@ extension Query {
       SELECT \(payload) FROM (
         \(part("first", .firstArchived)) UNION ALL \(part("second", .secondArchived))
       ) w CROSS JOIN payloads p ON p.position = w.position
-      WHERE \(ofResource) ORDER BY w.position \(order) LIMIT ?4
+      WHERE \(ofResource) AND \(isSeen(by: "?1", "w.position", in: "p.dialog"))
+      ORDER BY w.position \(order) LIMIT ?4
       """)
   }
   /// The index answers in the order of positions, so a page ends the search.
@@ -159,6 +166,7 @@ extension Query {
       CROSS JOIN payloads p ON p.position = i.rowid
       WHERE i.search MATCH ?6 AND i.rowid > ?2 AND i.rowid < ?3
         AND f.traits & \(FeedRow.Traits.archived.rawValue) AND \(ofResource)
+        AND \(isSeen(by: "?1", "i.rowid", in: "p.dialog"))
       ORDER BY i.rowid \(order) LIMIT ?4
       """)
   }
@@ -168,7 +176,7 @@ extension Query {
       SELECT \(payload) FROM search i CROSS JOIN entries e ON e.dialog = ?1 AND e.position = i.rowid
       CROSS JOIN payloads p ON p.position = i.rowid
       WHERE i.search MATCH ?5 AND i.rowid > ?2 AND i.rowid < ?3
-        AND e.flags & \(EntryFlags.firstArchived.rawValue)
+        AND e.flags & \(EntryFlags.firstArchived.rawValue) AND \(isSeen(by: "?6", "i.rowid", in: "?1"))
       ORDER BY i.rowid \(order) LIMIT ?4
       """)
   }
@@ -182,15 +190,17 @@ extension Query {
   fileprivate static let archiveBackwards = personal("DESC")
   fileprivate static let dialogArchive = ofDialog("ASC")
   fileprivate static let dialogArchiveBackwards = ofDialog("DESC")
-  fileprivate static let archived = Query(
-    """
+  private static let oneArchived = """
     SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
     WHERE f.user = ?1 AND f.position = ?2 AND f.traits & \(FeedRow.Traits.archived.rawValue)
-    """)
+    """
+  fileprivate static let archived = Query(oneArchived + " AND " + isSeen(by: "?1", "f.position", in: "p.dialog"))
+  fileprivate static let archivedOrHidden = Query(oneArchived)
   fileprivate static let archivedInRoom = Query(
     """
     SELECT \(payload) FROM entries e CROSS JOIN payloads p ON p.position = e.position
     WHERE e.dialog = ?1 AND e.position = ?2 AND e.flags & \(EntryFlags.firstArchived.rawValue)
+      AND \(isSeen(by: "?3", "e.position", in: "?1"))
     """)
   fileprivate static let members = Query("SELECT first, second, kind FROM dialogs WHERE id = ?1")
   fileprivate static let nextPayload = Query(

@@ -59,7 +59,8 @@ extension Reader {
       // As a rule the last entry is one that is shown, and there is no second look.
       let said =
         row.int(6) & 1 == 1
-        ? last : try connection(.lastSaid).bind(1, dialog).bind(2, row.int(5)).first { $0.int(0) }
+        ? last : try connection(.lastSaid).bind(1, dialog).bind(2, row.int(5)).bind(3, user.number)
+          .first { $0.int(0) }
       return Standing(
         dialog: DialogID(dialog), isRoom: row.int(1) == Self.roomKind,
         peer: UserID(row.int(2) == user.number ? row.int(3) : row.int(2)), unread: row.int(4), last: last, said: said)
@@ -104,15 +105,18 @@ extension Query {
   fileprivate static let standings = Query(
     """
     SELECT d.id, d.kind, d.first, d.second,
-      max(0, (d.ordinal - m.displayed_ordinal) - (\(own) - m.own_at_displayed)),
+      \(unreadCount),
       \(kept),
       (SELECT e.position * 2 + (e.flags & \(EntryFlags.shown.rawValue) <> 0) FROM entries e
-        WHERE e.dialog = d.id AND e.flags & \(kept) ORDER BY e.position DESC LIMIT 1)
+        WHERE e.dialog = d.id AND e.flags & \(kept) AND \(isSeen(by: "?1", "e.position", in: "d.id"))
+        ORDER BY e.position DESC LIMIT 1)
     FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1
     """)
   fileprivate static let lastSaid = Query(
     """
     SELECT e.position FROM entries e
-    WHERE e.dialog = ?1 AND e.flags & ?2 AND e.flags & \(EntryFlags.shown.rawValue) ORDER BY e.position DESC LIMIT 1
+    WHERE e.dialog = ?1 AND e.flags & ?2 AND e.flags & \(EntryFlags.shown.rawValue)
+      AND \(isSeen(by: "?3", "e.position", in: "?1"))
+    ORDER BY e.position DESC LIMIT 1
     """)
 }

@@ -11,7 +11,7 @@ enum FactCoding {
     var out = ByteWriter()
     switch fact {
     case .message, .dialogOpened: return nil
-    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings: out.write(version)
+    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal: out.write(version)
     }
     switch fact {
     case .message, .dialogOpened: return nil
@@ -29,6 +29,7 @@ enum FactCoding {
     case .invitation(let invitation): write(invitation, &out)
     case .node(let change): write(change, &out)
     case .settings(let change): write(change, &out)
+    case .personal(let change): write(change, &out)
     }
     return out.bytes
   }
@@ -42,7 +43,7 @@ enum FactCoding {
     switch kind {
     case .message: return .message(try stanza())
     case .dialogOpened: return .dialogOpened
-    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings: break
+    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal: break
     }
     var from = ByteReader(detail)
     guard try from.int() == version else { throw damaged }
@@ -66,6 +67,7 @@ enum FactCoding {
     case .invitation: return .invitation(try invitation(&from, party: party, room: room))
     case .node: return .node(try nodeChange(&from))
     case .settings: return .settings(try settingsChange(&from))
+    case .personal: return .personal(try personalChange(&from))
     }
   }
 

@@ -59,10 +59,10 @@ extension Reader {
     // The list first: reading more while a statement stands on a row would keep
     // its sorted rows in memory.
     let found = try connection(.dialogsOf).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
-      (dialog: try dialog($0), mark: mark($0, from: 8, user), settings: try Self.settings($0, 15))
+      (dialog: try dialog($0), mark: mark($0, from: 8, user), settings: try Self.settings($0, 16))
     }
     return try found.map { dialog, mark, settings in
-      let last = try connection(.lastShown).bind(1, dialog.id.number).first { try entry($0) }
+      let last = try connection(.lastShown).bind(1, dialog.id.number).bind(2, user.number).first { try entry($0) }
       return DialogView(dialog: dialog, mark: mark, settings: settings, lastMessage: last)
     }
   }
@@ -75,7 +75,7 @@ extension Reader {
     Mark(
       dialog: DialogID(row.int(column)), user: user, delivered: Position(row.int(column + 1)),
       displayed: Position(row.int(column + 2)), displayedOrdinal: row.int(column + 3), own: row.int(column + 4),
-      ownAtDisplayed: row.int(column + 5), position: Position(row.int(column + 6)))
+      ownAtDisplayed: row.int(column + 5), position: Position(row.int(column + 6)), hidden: row.int(column + 7))
   }
 
   func unread(of user: UserID) throws -> Int64 {
@@ -182,8 +182,10 @@ extension Query {
   static let own = """
     CASE d.first WHEN m.user THEN d.first_own WHEN 0 THEN m.own ELSE d.second_own END
     """
+  /// As `Mark.unread`.
+  static let unreadCount = "max(0, (d.ordinal - m.displayed_ordinal) - (\(own) - m.own_at_displayed) - m.hidden)"
   static let markColumns = """
-    m.dialog, m.delivered, m.displayed, m.displayed_ordinal, \(own), m.own_at_displayed, m.position
+    m.dialog, m.delivered, m.displayed, m.displayed_ordinal, \(own), m.own_at_displayed, m.position, m.hidden
     """
   fileprivate static let dialog = Query(
     "SELECT \(dialogColumns) FROM dialogs d WHERE d.id = ?1 AND d.kind < \(Reader.roomKind)")
@@ -202,7 +204,7 @@ extension Query {
     SELECT \(dialogColumns), \(markColumns), m.settings FROM (
       SELECT n.user AS user, n.dialog AS dialog, e.last AS last
       FROM members n CROSS JOIN dialogs e ON e.id = n.dialog
-      WHERE n.user = ?1 AND e.last < ?2 AND (e.kind = 1 OR e.kind = 0 AND e.sequence > 0)
+      WHERE n.user = ?1 AND e.last < ?2 AND (e.kind = 1 OR e.kind = 0 AND e.sequence > 0) AND \(isListed)
       ORDER BY e.last DESC LIMIT ?3
     ) l CROSS JOIN dialogs d ON d.id = l.dialog CROSS JOIN members m ON m.user = l.user AND m.dialog = l.dialog
     ORDER BY l.last DESC
@@ -211,7 +213,7 @@ extension Query {
     "SELECT \(markColumns) FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1 AND m.dialog = ?2")
   fileprivate static let unread = Query(
     """
-    SELECT coalesce(sum(max(0, (d.ordinal - m.displayed_ordinal) - (\(own) - m.own_at_displayed))), 0)
+    SELECT coalesce(sum(\(unreadCount)), 0)
     FROM members m CROSS JOIN dialogs d ON d.id = m.dialog WHERE m.user = ?1
     """)
 
@@ -229,7 +231,8 @@ extension Query {
   static let lastShown = Query(
     """
     SELECT \(payload) FROM entries e CROSS JOIN payloads p ON p.position = e.position
-    WHERE e.dialog = ?1 AND e.flags & \(EntryFlags.shown.rawValue) ORDER BY e.position DESC LIMIT 1
+    WHERE e.dialog = ?1 AND e.flags & \(EntryFlags.shown.rawValue) AND \(isSeen(by: "?2", "e.position", in: "?1"))
+    ORDER BY e.position DESC LIMIT 1
     """)
   fileprivate static let entry = Query(
     "SELECT \(payload) FROM payloads p WHERE p.position = ?1 AND p.dialog = ?2")
@@ -244,6 +247,7 @@ extension Query {
     """
     SELECT \(payload) FROM feed f CROSS JOIN payloads p ON p.position = f.position
     WHERE f.user = ?1 AND f.position > ?2 AND f.traits & \(FeedRow.Traits.replayed.rawValue)
+      AND \(isSeen(by: "?1", "f.position", in: "p.dialog"))
     ORDER BY f.position LIMIT ?3
     """)
   fileprivate static let find = Query(

@@ -31,12 +31,8 @@ extension Reader {
     let seal = try seal(author.realm)
     let fact: Fact =
       switch kind {
-      case .message:
-        .message(
-          try Self.message(
-            row, reference: row.isNull(17) ? nil : FactCoding.decode(reference: row.bytes(17)) { seal.seal($0.number) },
-            mentions: FactCoding.decode(mentions: row.bytesOrNil(20)) { try known($0) }))
-      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings:
+      case .message: .message(try said(row, seal))
+      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal:
         try FactCoding.decode(
           kind, row.bytes(17), in: dialog, stanza: { () throws(StoreFailure) in try Self.message(row) },
           seal: { seal.seal($0.number) }, party: { try known($0) }, room: { try known($0) })
@@ -47,8 +43,18 @@ extension Reader {
       fact: fact, id: seal.seal(position.number), state: state)
   }
 
+  private func said(_ row: Prepared, _ seal: Sealer) throws -> Message {
+    let about =
+      row.isNull(17)
+      ? (reference: nil, forwarded: nil)
+      : try FactCoding.decode(about: row.bytes(17), seal: { seal.seal($0.number) }, party: { try known($0) })
+    return try Self.message(
+      row, reference: about.reference, mentions: FactCoding.decode(mentions: row.bytesOrNil(20)) { try known($0) },
+      forwarded: about.forwarded)
+  }
+
   private static func message(
-    _ row: Prepared, reference: Reference? = nil, mentions: [Mention] = []
+    _ row: Prepared, reference: Reference? = nil, mentions: [Mention] = [], forwarded: Forwarded? = nil
   ) throws(StoreFailure) -> Message {
     guard let kind = Content.Kind(rawValue: UInt8(clamping: row.int(13))),
       let type = Envelope.MessageType(rawValue: UInt8(clamping: row.int(8)))
@@ -61,7 +67,7 @@ extension Reader {
       envelope: Envelope(
         type: type, fromResource: row.textOrNil(9), toResource: row.textOrNil(10), id: row.textOrNil(11),
         language: row.textOrNil(12)),
-      traits: StoredTraits.message(row.int(7)), reference: reference, mentions: mentions)
+      traits: StoredTraits.message(row.int(7)), reference: reference, mentions: mentions, forwarded: forwarded)
   }
 }
 
@@ -83,8 +89,8 @@ extension Writer {
     case .message(let message):
       attachments = message.content.attachments
       try bind(message, key, to: payload)
-      if let reference = message.reference {
-        try payload.bind(18, FactCoding.encode(reference))
+      if message.reference != nil || message.forwarded != nil {
+        try payload.bind(18, FactCoding.encode(about: message))
       } else {
         try payload.bindNull(18)
       }
@@ -95,7 +101,7 @@ extension Writer {
     case .room(let change):
       try bind(change.stanza, key, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings:
+    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal:
       try bind(nil, nil, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
     }

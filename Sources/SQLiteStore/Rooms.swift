@@ -80,11 +80,11 @@ extension Reader {
     let found = try connection(.roomsOf).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
       (
         room: try room($0), member: try member($0, from: 13), mark: mark($0, from: 22, user),
-        settings: try Self.settings($0, 29)
+        settings: try Self.settings($0, 30)
       )
     }
     return try found.map { room, member, mark, settings in
-      let last = try connection(.lastShown).bind(1, room.id.number).first { try entry($0) }
+      let last = try connection(.lastShown).bind(1, room.id.number).bind(2, user.number).first { try entry($0) }
       return RoomView(room: room, member: member, mark: mark, settings: settings, lastMessage: last)
     }
   }
@@ -287,7 +287,7 @@ extension Query {
     SELECT \(columns), \(memberColumns), \(markColumns), m.settings FROM (
       SELECT n.user AS user, n.dialog AS dialog, e.last AS last
       FROM members n CROSS JOIN dialogs e ON e.id = n.dialog
-      WHERE n.user = ?1 AND e.last < ?2 AND e.kind = \(Reader.roomKind)
+      WHERE n.user = ?1 AND e.last < ?2 AND e.kind = \(Reader.roomKind) AND \(isListed)
       ORDER BY e.last DESC LIMIT ?3
     ) l CROSS JOIN dialogs d ON d.id = l.dialog CROSS JOIN rooms r ON r.dialog = l.dialog
       CROSS JOIN affiliations a ON a.room = l.dialog AND a.user = l.user

@@ -54,7 +54,8 @@ extension FactCoding {
 
   static func encode(_ state: MessageState) -> [UInt8] {
     var out = ByteWriter()
-    out.write(version)
+    // The second version ends with a pin.
+    out.write(state.pin == nil ? version : version + 1)
     out.write(state.retraction) {
       $0.write($1.by.id.number)
       $0.write($1.at.milliseconds)
@@ -66,12 +67,17 @@ extension FactCoding {
       $0.write($1.user.id.number)
       $0.write($1.emoji) { $0.write($1) }
     }
+    if let pin = state.pin {
+      out.write(pin.by.id.number)
+      out.write(pin.at.milliseconds)
+    }
     return out.bytes
   }
 
   static func decode(_ bytes: [UInt8], into state: inout MessageState, party: (UserID) throws -> Party) throws {
     var from = ByteReader(bytes)
-    guard try from.int() == version else { throw damaged }
+    let found = try from.int()
+    guard (version...version + 1).contains(found) else { throw damaged }
     if try from.flag() {
       state.retraction = MessageState.Retraction(
         by: try party(UserID(try from.int())), at: Timestamp(milliseconds: try from.int()),
@@ -79,13 +85,68 @@ extension FactCoding {
     }
     let reactions = try from.list { from throws(StoreFailure) in (UserID(try from.int()), try from.list(text)) }
     state.reactions = try reactions.map { MessageState.Reaction(user: try party($0), emoji: $1) }
+    if found > version {
+      state.pin = MessageState.Pin(
+        by: try party(UserID(try from.int())), at: Timestamp(milliseconds: try from.int()))
+    }
+  }
+
+  // MARK: What users did for themselves
+
+  static func write(_ change: PersonalChange, _ out: inout ByteWriter) {
+    let code: Int64 =
+      switch change.change {
+      case .hidden: 1
+      case .cleared(let leaves): leaves ? 3 : 2
+      case .starred(let isStarred): isStarred ? 4 : 5
+      }
+    out.write(code)
+    out.write(change.dialog.number)
+    out.write(change.target.number)
+  }
+
+  static func personalChange(_ from: inout ByteReader) throws(StoreFailure) -> PersonalChange {
+    let change: PersonalChange.Change =
+      switch try from.int() {
+      case 1: .hidden
+      case 2: .cleared(leaves: false)
+      case 3: .cleared(leaves: true)
+      case 4: .starred(true)
+      case 5: .starred(false)
+      default: throw damaged
+      }
+    return PersonalChange(change, in: DialogID(try from.int()), target: Position(try from.int()))
   }
 
   // MARK: References
 
-  static func encode(_ reference: Reference) -> [UInt8] {
+  /// What a message says about an earlier one, and where it was said before. The first version has no such place.
+  static func encode(about message: Message) -> [UInt8] {
     var out = ByteWriter()
-    out.write(version)
+    out.write(message.forwarded == nil ? version : version + 1)
+    if let forwarded = message.forwarded {
+      out.write(forwarded.author) { $0.write($1.id.number) }
+      out.write(forwarded.at.milliseconds)
+      out.write(message.reference != nil)
+    }
+    if let reference = message.reference { write(reference, &out) }
+    return out.bytes
+  }
+
+  static func decode(
+    about bytes: [UInt8], seal: (Position) -> PublicID, party: (UserID) throws -> Party
+  ) throws -> (reference: Reference?, forwarded: Forwarded?) {
+    var from = ByteReader(bytes)
+    let found = try from.int()
+    guard (version...version + 1).contains(found) else { throw damaged }
+    if found == version { return (try reference(&from, seal: seal), nil) }
+    let author = try from.optional { from throws(StoreFailure) in UserID(try from.int()) }
+    let forwarded = Forwarded(
+      author: try author.map { try party($0) }, at: Timestamp(milliseconds: try from.int()))
+    return (try from.flag() ? try reference(&from, seal: seal) : nil, forwarded)
+  }
+
+  private static func write(_ reference: Reference, _ out: inout ByteWriter) {
     switch reference.kind {
     case .reply: out.write(Int64(reference.targetAuthor == nil ? 1 : 6))
     case .correction: out.write(Int64(2))
@@ -98,16 +159,17 @@ extension FactCoding {
     case .moderation(let reason):
       out.write(Int64(5))
       out.write(reason) { $0.write($1) }
+    case .part: out.write(Int64(7))
+    case .pin(let isPinned): out.write(Int64(isPinned ? 8 : 9))
     }
     out.write(reference.target.number)
     out.write(reference.targetStanzaID) { $0.write($1) }
     if reference.kind == .reply, let author = reference.targetAuthor { out.write(author.description) }
-    return out.bytes
   }
 
-  static func decode(reference bytes: [UInt8], seal: (Position) -> PublicID) throws(StoreFailure) -> Reference {
-    var from = ByteReader(bytes)
-    guard try from.int() == version else { throw damaged }
+  private static func reference(
+    _ from: inout ByteReader, seal: (Position) -> PublicID
+  ) throws(StoreFailure) -> Reference {
     let code = try from.int()
     let kind: Reference.Kind =
       switch code {
@@ -117,6 +179,9 @@ extension FactCoding {
       case 3: .reactions(try from.list(text))
       case 4: .retraction(reason: try from.optional(text))
       case 5: .moderation(reason: try from.optional(text))
+      case 7: .part
+      case 8: .pin(true)
+      case 9: .pin(false)
       default: throw damaged
       }
     let target = Position(try from.int())

@@ -150,7 +150,7 @@ extension Writer {
       .deleteSuspended, .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys,
       .deleteAllItems,
       .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
-      .deleteInvitesOfUser, .deletePushRegistrations, .deletePushesOwed, .forgetSettings,
+      .deleteInvitesOfUser, .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetStars,
       // The marks last: the rooms are found by them.
       .endMemberships, .deleteRoomMarks,
     ] {

@@ -22,7 +22,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
     case .room(let change):
       try insertEntry(entry, feeds, isShown: change.sequence > 0, counts: false)
       if let key { try insertOrigins(entry, key, stanzaID: change.stanza?.envelope.id) }
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings: break
+    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal: break
     }
     let feed = try connection(.insertFeed)
     for row in feeds {
@@ -59,7 +59,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
     switch fact {
     case .message(let message): message.traits.contains(.archived)
     case .room(let change): if case .topic = change.change { true } else { false }
-    case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings: false
+    case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal: false
     }
   }
 
@@ -151,7 +151,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
     try connection(.updateMember).bind(1, mark.user.number).bind(2, mark.dialog.number)
       .bind(3, mark.delivered.number).bind(4, mark.displayed.number).bind(5, mark.displayedOrdinal)
       .bind(6, mark.ownAtDisplayed).bind(7, mark.position.number)
-      .bind(8, own.changes == 0 ? mark.own : 0).run()
+      .bind(8, own.changes == 0 ? mark.own : 0).bind(9, mark.hidden).run()
     if superseded > .zero, try remove(superseded, in: mark.dialog) {
       try connection(.deleteEntry).bind(1, mark.dialog.number).bind(2, superseded.number).run()
     }
@@ -214,9 +214,9 @@ extension Query {
   fileprivate static let updateMember = Query(
     """
     UPDATE members SET delivered = ?3, displayed = ?4, displayed_ordinal = ?5, own_at_displayed = ?6, position = ?7,
-      own = ?8
+      own = ?8, hidden = ?9
     WHERE user = ?1 AND dialog = ?2
       AND (delivered <> ?3 OR displayed <> ?4 OR displayed_ordinal <> ?5 OR own_at_displayed <> ?6 OR position <> ?7
-        OR own <> ?8)
+        OR own <> ?8 OR hidden <> ?9)
     """)
 }

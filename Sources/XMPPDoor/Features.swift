@@ -67,6 +67,7 @@ enum Features {
     Uploads.self,
     OutOfBand.self,
     FileSharing.self,
+    Geolocation.self,
     // Rooms
     MultiUserChat.self,
     UniqueRoomNames.self,

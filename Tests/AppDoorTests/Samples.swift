@@ -43,7 +43,9 @@ enum Samples {
     editedAt: time, deletedAt: time, deletedBy: "juliet",
     reactions: ReactionsBody(lines: [
       .init(emoji: "👍\"\\", userIds: ["romeo", "nurse"]), .init(emoji: "🌹", userIds: ["romeo"]),
-    ]), version: 7, senderNick: "R")
+    ]), version: 7, senderNick: "R", forwardedFrom: ForwardedFromBody(senderId: "nurse", sentAt: time), pinnedAt: time,
+    pinnedBy: "juliet")
+  static let receipt = ReceiptBody(userId: "romeo", delivered: true, read: true, deliveredAt: time, readAt: time)
   static let marker = MarkerBody(dialogId: "d", userId: "romeo", delivered: "m2", read: "m1")
   static let contact = ContactBody(
     userId: "romeo", jid: "romeo@localhost", name: "R", groups: ["a", "b"], state: .mutual)
@@ -116,6 +118,10 @@ enum Samples {
       try Sample("UserPage", PageBody(items: [user], nextCursor: "n")),
       try Sample("ContactPage", PageBody(items: [contact], nextCursor: "n")),
       try Sample("BlockPage", PageBody(items: [block, BlockBody(userId: nil, jid: "evil.example")], nextCursor: "n")),
+      try Sample("ForwardedFrom", ForwardedFromBody(senderId: "nurse", sentAt: time)),
+      try Sample("EditPage", PageBody(items: [EditBody(text: "t", at: time)], nextCursor: "n")),
+      try Sample("Edit", EditBody(text: "t", at: time)),
+      try Sample("Receipt", receipt), try Sample("ReceiptPage", PageBody(items: [receipt], nextCursor: "n")),
       try Sample("MessagePage", PageBody(items: [message, message], nextCursor: "n")),
       try Sample(
         "DialogPage", DialogPageBody(items: [dialog], nextCursor: "n", cursor: "c", totalUnread: 2, totalMentions: 1)),
@@ -151,6 +157,8 @@ enum Samples {
       try durable(.userUpdated, UserUpdatedBody(user: user)),
       try durable(.dialogCreated, DialogCreatedBody(dialog: dialog, message: message)),
       try durable(.settingsUpdated, settings),
+      try durable(.dialogCleared, DialogClearedBody(dialogId: "d", messageId: "m")),
+      try durable(.messageStarred, MessageStarredBody(dialogId: "d", messageId: "m", starred: true)),
       try durable(.dialogUpdated, DialogUpdatedBody(dialog: group, message: message)),
       try durable(.dialogDeleted, DialogDeletedBody(dialogId: "d", message: message)),
       try durable(

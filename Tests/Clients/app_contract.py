@@ -540,6 +540,54 @@ def conversation(juliet, romeo, js, rs):
     return dialog, last
 
 
+def messages(juliet, romeo, js, rs):
+    path = f"/v1/dialogs/{juliet.call('POST', '/v1/dialogs', {'type': 'private', 'userId': romeo.name})['id']}"
+    said = romeo.call("POST", path + "/messages", {"clientId": "m1", "content": {"type": "text", "text": "Good nigth"}}, 201)
+    one = path + "/messages/" + said["id"]
+    romeo.call("PATCH", one, {"text": "Good night"})
+    check([edit["text"] for edit in romeo.call("GET", one + "/edits")["items"]] == ["Good nigth", "Good night"], "the edits")
+    juliet.call("GET", one + "/edits", status=403, code="message-foreign")
+    romeo.call("GET", one + "/edits?cursor=x", status=400, code="cursor-unknown")
+    again = juliet.call("POST", path + "/messages", {
+        "clientId": "m2", "forwardFrom": {"dialogId": said["dialogId"], "messageId": said["id"]}}, 201)
+    check(again["content"]["text"] == "Good night" and again["forwardedFrom"]["sentAt"] == said["sentAt"], f"forwarded {again}")
+    js.command("message.send", {"dialogId": said["dialogId"], "clientId": "m3", "forwardFrom": {
+        "dialogId": said["dialogId"], "messageId": said["id"]}})
+    juliet.call("PUT", path + "/marker", {"read": said["id"]})
+    receipt, = romeo.call("GET", one + "/receipts")["items"]
+    check(receipt["userId"] == juliet.name and receipt["read"] and "readAt" in receipt, f"the receipt is {receipt}")
+    check(romeo.call("PUT", one + "/pin")["pinnedBy"] == romeo.name, "not pinned")
+    check([m["id"] for m in juliet.call("GET", path + "/pins")["items"]] == [said["id"]], "the pins")
+    check("pinnedAt" not in juliet.call("DELETE", one + "/pin"), "still pinned")
+    juliet.call("PUT", path + "/messages/none/pin", status=404, code="message-unknown")
+    juliet.call("PUT", one + "/star", status=204)
+    check(js.event("message.starred")["data"]["starred"], "the star was not told")
+    check([m["id"] for m in juliet.call("GET", "/v1/stars")["items"]] == [said["id"]], "the stars")
+    juliet.call("DELETE", one + "/star", status=204)
+    juliet.call("GET", "/v1/stars?cursor=x", status=400, code="cursor-unknown")
+    juliet.call("POST", one + "/flags", {"reason": "spam", "text": "Too late"}, 204)
+    juliet.call("POST", one + "/flags", {"reason": "abuse"}, 204)
+    juliet.call("POST", one + "/flags", {"reason": "dull"}, 400, "reason-unknown")
+    romeo.call("POST", one + "/flags", {"reason": "spam"}, 403, "message-own")
+    juliet.call("DELETE", one + "?for=me", status=204)
+    juliet.call("DELETE", one + "?for=me", status=204)
+    deleted = js.event("message.deleted", lambda data: data["for"] == "me")
+    check(deleted["data"]["messageId"] == said["id"], f"deleted {deleted}")
+    check(said["id"] not in [m["id"] for m in juliet.call("GET", path + "/messages")["items"]], "still there")
+    check(said["id"] in [m["id"] for m in romeo.call("GET", path + "/messages")["items"]], "gone for both")
+    juliet.call("DELETE", path + "/messages?for=me", status=204)
+    check(js.event("dialog.cleared")["data"]["dialogId"] == said["dialogId"], "not told that it is cleared")
+    check(juliet.call("GET", path + "/messages")["items"] == [], "not cleared")
+    juliet.call("DELETE", path + "/messages?for=everyone", status=400, code="for-unknown")
+    juliet.call("DELETE", path + "?for=me", status=204)
+    js.event("dialog.deleted", lambda data: data["for"] == "me")
+    check(said["dialogId"] not in [d["id"] for d in juliet.call("GET", "/v1/dialogs")["items"]], "still in the list")
+    romeo.call("POST", path + "/messages", {"clientId": "m4", "content": {"type": "text", "text": "Sleep well"}}, 201)
+    check(juliet.call("GET", "/v1/dialogs")["items"][0]["me"]["unreadCount"] == 1, "not back")
+    rs.settled()
+    js.settled()
+
+
 def groups(juliet, romeo, js, rs):
     """A group and a public dialog, from their beginning to their end."""
     js.settled()
@@ -810,6 +858,7 @@ def main():
     groups(juliet, romeo, js, rs)
     blocks(juliet, romeo, js, rs, dialog)
     js = following(base, juliet, romeo, js, dialog)
+    messages(juliet, romeo, js, rs)
     js.close()
     js = bad_sockets(base, juliet)
     romeo.call("DELETE", f"/v1/contacts/{juliet.name}", status=204)

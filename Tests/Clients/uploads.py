@@ -140,6 +140,28 @@ async def converse(checks, server):
         await app(lambda: attach(juliet, dialog, made, "c2"))
         await romeo.saw("message", text(made["url"]))
 
+    with checks.check("uploads: a message of several files is one to an app, and to slixmpp a stanza for each and one for the text"):
+        album = [await app(lambda n=n: upload(server, juliet, bytes([n]) * 9, f"{n}.png", "image/png")) for n in range(3)]
+        body = {"clientId": "album", "content": {"type": "image", "text": "Three roses", "attachments": [m["id"] for m in album]}}
+        path = f"/v1/dialogs/{dialog}/messages"
+        status, message = await app(lambda: juliet.call("POST", path, body))
+        expect(status == 201 and [a["name"] for a in message["content"]["attachments"]] == ["0.png", "1.png", "2.png"], f"{message}")
+        status, repeat = await app(lambda: juliet.call("POST", path, body))
+        expect((status, repeat) == (200, message), f"{status} {repeat}")
+        first = await romeo.saw("message", text(album[0]["url"]))
+        expect(first["id"] == message["id"], f"{first}")
+        for made in album[1:]:
+            expect((await romeo.saw("message", text(made["url"])))["oob"]["url"] == made["url"], "no file")
+        caption = await romeo.saw("message", text("Three roses"))
+        status, edited = await app(lambda: juliet.call("PATCH", f"{path}/{message['id']}", {"text": "Three red roses"}))
+        expect(status == 200 and edited["content"]["text"] == "Three red roses" and len(edited["content"]["attachments"]) == 3, f"{edited}")
+        correction = await romeo.saw("message", text("Three red roses"))
+        replaced = correction.xml.find("{urn:xmpp:message-correct:0}replace").get("id")
+        expect(replaced == caption["id"], f"{replaced} is not {caption['id']}")
+        await app(lambda: delete(juliet, dialog, message))
+        expect([await app(lambda made=made: status_of(server, made)) for made in album] == [404] * 3, "a file is still there")
+        expect((await app(lambda: juliet.call("GET", path + "?limit=1")))[1]["items"][0]["id"] == message["id"], "another message")
+
     with checks.check("uploads: what is retracted by XMPP takes its file with it"):
         mine = await romeo["xep_0363"].upload_file("secret.txt", size=6, content_type="text/plain", input_file=io.BytesIO(b"secret"))
         said = romeo.make_message("juliet@localhost", mine, mtype="chat")

@@ -166,6 +166,7 @@ enum Heard: Equatable {
   case notice(RoomNotice.Kind)
   case recorded(NodeChange)
   case settings(DialogSettingsChange)
+  case personal(PersonalChange)
   case event(String, String, NodeEvent.Kind)
   case announced(String)
   case done(UInt64)
@@ -191,6 +192,7 @@ enum Heard: Equatable {
       case .invitation(let invitation): self = .invited(invitation.room.address.description)
       case .node(let change): self = .recorded(change)
       case .settings(let change): self = .settings(change)
+      case .personal(let change): self = .personal(change)
       }
     case .signal(let signal, let form):
       switch signal {

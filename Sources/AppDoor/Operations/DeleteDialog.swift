@@ -2,7 +2,8 @@ import AppProtocol
 import Dialogs
 
 /// Ends a group or public dialog for everybody, which its owners may. Its address
-/// and its id are never given out again.
+/// and its id are never given out again. Or takes any dialog from the caller's list, and clears it for them, until something
+/// is said there; they stay in it.
 enum DeleteDialog: ServedOperation {
   typealias Input = DeleteDialogInput
   typealias Output = EmptyBody
@@ -12,11 +13,15 @@ enum DeleteDialog: ServedOperation {
 
   static func perform(_ input: DeleteDialogInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user().user
+    if input.whom == Audience.me.rawValue {
+      try await PersonalPost(input.dialogId, call).post(.clear(leaves: true))
+      return .done
+    }
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
     let intent: RoomIntent
     do throws(Problem) {
-      guard input.whom == "everyone" else {
-        throw Problem(.malformed, "for-unknown", "for must be \"everyone\".", field: "for")
+      guard input.whom == Audience.everyone.rawValue else {
+        throw Problem(.malformed, "for-unknown", "for must be \"everyone\" or \"me\".", field: "for")
       }
       intent = .destroy(
         .dialog(room.dialog), reason: try Checks.line(input.reason, field: "reason"), alternate: nil)

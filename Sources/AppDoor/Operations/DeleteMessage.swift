@@ -2,7 +2,8 @@ import AppProtocol
 import Dialogs
 
 /// Deletes a message for everybody: one's own, or as an admin of a group anybody's.
-/// Nothing of what it said is left. A repeat changes nothing.
+/// Nothing of what it said is left. Or for the caller alone, whose XMPP clients find it in no archive any more. A repeat
+/// changes nothing.
 enum DeleteMessage: ServedOperation {
   typealias Input = DeleteMessageInput
   typealias Output = EmptyBody
@@ -11,9 +12,13 @@ enum DeleteMessage: ServedOperation {
   static let path = "/v1/dialogs/{dialogId}/messages/{messageId}"
 
   static func perform(_ input: DeleteMessageInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    if input.whom == Audience.me.rawValue {
+      try await PersonalPost(input.dialogId, call).post(.hide(try Checks.message(input.messageId, field: "messageId")))
+      return .done
+    }
     let change = try await MessageChange(input.messageId, in: input.dialogId, call)
-    guard input.whom == "everyone" else {
-      throw Problem(.malformed, "for-unknown", "for must be \"everyone\".", field: "for")
+    guard input.whom == Audience.everyone.rawValue else {
+      throw Problem(.malformed, "for-unknown", "for must be \"everyone\" or \"me\".", field: "for")
     }
     let reason = try Checks.line(input.reason, field: "reason")
     if change.state?.retraction != nil { return .done }

@@ -14,7 +14,7 @@ enum EditMessage: ServedOperation {
 
   static func perform(_ input: EditMessageInput, _ call: Call) async throws(Problem) -> Outcome<MessageBody> {
     let change = try await MessageChange(input.messageId, in: input.dialogId, call)
-    let content = try Self.content(input)
+    var content = try Self.content(input)
     let mentions = try await Self.mentions(input, change, call)
     var key: RepeatKey?
     if let id = input.clientId {
@@ -27,7 +27,13 @@ enum EditMessage: ServedOperation {
       key = RepeatKey(rule: .app, id: id, bodyHash: digest.finish())
     }
     if let message = change.message, message.content.kind != .text {
-      throw Problem(.malformed, "message-unsuitable", "Only texts can be edited.", field: "messageId")
+      // XMPP has what is said with several files in a stanza of its own, and with one file in the file's.
+      let files = message.content.attachments
+      guard message.content.kind.isFile, files.count == 1 || message.parts > 0 && !message.content.text.isEmpty else {
+        throw Problem(
+          .malformed, "message-unsuitable", "Only texts can be edited, and what is said with files.", field: "messageId")
+      }
+      if files.count == 1 { content = Content(kind: message.content.kind, text: content.text, attachments: files) }
     }
     // Whether the caller may, the core says.
     if key == nil, change.text == content.text, change.target.mentions.map({ MentionDraft($0) }) == mentions,

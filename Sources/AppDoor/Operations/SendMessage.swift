@@ -35,12 +35,13 @@ enum SendMessage: PostingOperation {
     _ input: SendMessageInput, by author: Parley.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
   ) throws(Problem) -> [Intent] {
     try Checks.clientID(input.clientId)
-    let content = try Checks.content(input.content, metadata: input.metadata)
+    let (content, forward) = try said(input, by: author, parley)
     var digest = Digest64()
     digest.combine("\(content.kind.rawValue)")
     digest.combine(content.text)
     digest.combine(content.fields ?? "")
     for attachment in content.attachments { digest.combine(attachment.blob?.description ?? "") }
+    if let from = input.forwardFrom { digest.combine("forward \(from.dialogId) \(from.messageId)") }
     var reference: ReferenceDraft?
     if let id = input.replyTo {
       reference = ReferenceDraft(kind: .reply, target: .entry(try Checks.message(id, field: "replyTo")))
@@ -57,7 +58,7 @@ enum SendMessage: PostingOperation {
             to: peer.address, content: content,
             envelope: Envelope(type: .chat, fromResource: resource, id: input.clientId),
             traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp], key: key, reference: reference,
-            mentions: mentions))
+            mentions: mentions, forward: forward))
       ]
     case .room(let room):
       // Nobody confirms to a whole group that a message has come (XEP-0184 5.3).
@@ -67,8 +68,32 @@ enum SendMessage: PostingOperation {
             .dialog(room.dialog),
             RoomMessageDraft(
               content: content, envelope: Envelope(type: .groupchat, fromResource: resource, id: input.clientId),
-              traits: [.counts, .archived, .markable, .fromApp], key: key, reference: reference, mentions: mentions)))
+              traits: [.counts, .archived, .markable, .fromApp], key: key, reference: reference, mentions: mentions,
+              forward: forward)))
       ]
+    }
+  }
+
+  /// Content, or where to find it: whether the author may read that, the core says.
+  private static func said(
+    _ input: SendMessageInput, by author: Parley.Caller, _ parley: Parley
+  ) throws(Problem) -> (Content, ForwardDraft?) {
+    switch (input.content, input.forwardFrom) {
+    case (let content?, nil): return (try Checks.content(content, metadata: input.metadata), nil)
+    case (nil, let from?):
+      // What is said again is said as it was.
+      guard input.metadata == nil, input.mentions == nil else {
+        throw Problem(
+          .malformed, "input-malformed", "A message that is forwarded takes no metadata and no mentions.",
+          field: "forwardFrom")
+      }
+      guard let dialog = PublicID(from.dialogId).flatMap({ parley.dialog(of: $0, in: author.user.realm) }) else {
+        throw DialogBook.unknown
+      }
+      let message = try Checks.message(from.messageId, field: "forwardFrom")
+      return (Content(kind: .none), ForwardDraft(dialog: dialog, message: message))
+    case (nil, nil), (.some, .some):
+      throw Problem(.malformed, "input-malformed", "Give content or forwardFrom.", field: "content")
     }
   }
 

@@ -61,7 +61,7 @@ enum Sync: ServedOperation {
       var events: [RawObject] = []
       var last = cursor
       var bytes = 0
-      for entry in page.entries {
+      for entry in page.entries where !page.subjects.hidden.contains(entry.position) {
         let form = EventForm.of(
           entry, rendering, isVeiled: page.subjects.isVeiled(entry), for: user.id, page.subjects)
         guard let frame = form.frame(after: last) else { continue }

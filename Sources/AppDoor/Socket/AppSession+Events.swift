@@ -37,7 +37,7 @@ extension AppSession {
       typer.end.cancel()
       tellTyping(in: entry.dialog, session)
     }
-    if isHidden(entry, session) { return }
+    if isHidden(entry, session) || subjects.hidden.contains(entry.position) { return }
     let form = EventForm.of(
       entry, session.rendering, isVeiled: isVeiled, for: session.caller.user.id, subjects)
     guard let frame = form.frame(after: session.cursor) else { return }
@@ -45,12 +45,14 @@ extension AppSession {
     session.cursor = form.cursor
   }
 
-  /// A change of a message that was said before the user came, where that is not
+  /// A change of a message that the user has deleted for themselves, or that was said before they came, where that is not
   /// theirs to read. One that was read from the log brings no message then.
   private func isHidden(_ entry: Entry, _ session: OpenSession) -> Bool {
-    guard case .message(let message) = entry.fact, let reference = message.reference, reference.isSinceJoin,
-      reference.outcome != nil
-    else { return false }
+    guard case .message(let message) = entry.fact, let reference = message.reference, reference.outcome != nil else {
+      return false
+    }
+    if reference.hiddenFrom.contains(session.caller.user.id) { return true }
+    guard reference.isSinceJoin else { return false }
     return reference.target <= session.memberships[entry.dialog] ?? .end
   }
 
@@ -299,10 +301,14 @@ extension AppSession {
       switch message.reference?.kind {
       // Whoever changes it: it may have mentioned the user, or does now.
       case .correction, .retraction, .moderation: break
-      case nil, .reply, .reactions: if isMine || !message.traits.contains(.counts) { return }
+      case nil, .reply, .reactions, .pin, .part: if isMine || !message.traits.contains(.counts) { return }
       }
     case .marker(let marker):
       if !isMine || marker.kind != .displayed { return }
+    case .personal(let change):
+      if case .starred = change.change { return }
+      if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(change.dialog) }
+      return scheduleUnread(session)
     case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings: return
     }
     if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(entry.dialog) }

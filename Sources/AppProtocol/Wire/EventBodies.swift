@@ -25,14 +25,17 @@ public struct MessageUpdatedBody: Codable, Hashable, Sendable, JSONWritable {
   }
 }
 
-/// `message.deleted`, durable: for everybody, and for good.
+/// `message.deleted`, durable: for everybody, and for good, or for the caller alone.
 public struct MessageDeletedBody: Codable, Hashable, Sendable, JSONWritable {
   public var dialogId: String
   public var messageId: String
   /// Its sender or, in a group, an admin.
   public var by: String
   public var reason: String?
-  public init(dialogId: String, messageId: String, by: String, reason: String?) {
+  /// For whom.
+  public var whom: Audience
+  public init(dialogId: String, messageId: String, by: String, reason: String?, whom: Audience = .everyone) {
+    self.whom = whom
     self.dialogId = dialogId
     self.messageId = messageId
     self.by = by
@@ -44,7 +47,12 @@ public struct MessageDeletedBody: Codable, Hashable, Sendable, JSONWritable {
     writer.member("messageId", messageId)
     writer.member("by", by)
     writer.member("reason", reason)
+    writer.member("for", whom.rawValue)
     writer.endObject()
+  }
+  private enum CodingKeys: String, CodingKey {
+    case dialogId, messageId, by, reason
+    case whom = "for"
   }
 }
 
@@ -129,12 +137,16 @@ public struct DialogUpdatedBody: Codable, Hashable, Sendable, JSONWritable {
   }
 }
 
-/// `dialog.deleted`, durable: the dialog is gone for everybody.
+/// `dialog.deleted`, durable: the dialog is gone for everybody; or the caller has cleared it, and it is in no list until
+/// something is said there.
 public struct DialogDeletedBody: Codable, Hashable, Sendable, JSONWritable {
   public var dialogId: String
   /// The last that was said there.
   public var message: MessageBody?
-  public init(dialogId: String, message: MessageBody?) {
+  /// For whom.
+  public var whom: Audience
+  public init(dialogId: String, message: MessageBody?, whom: Audience = .everyone) {
+    self.whom = whom
     self.dialogId = dialogId
     self.message = message
   }
@@ -142,7 +154,12 @@ public struct DialogDeletedBody: Codable, Hashable, Sendable, JSONWritable {
     writer.beginObject()
     writer.member("dialogId", dialogId)
     writer.member("message", message)
+    writer.member("for", whom.rawValue)
     writer.endObject()
+  }
+  private enum CodingKeys: String, CodingKey {
+    case dialogId, message
+    case whom = "for"
   }
 }
 

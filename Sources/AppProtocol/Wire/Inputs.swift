@@ -304,7 +304,7 @@ public struct UpdateDialogInput: Codable, Hashable, Sendable {
 
 public struct DeleteDialogInput: Codable, Hashable, Sendable {
   public var dialogId: String
-  /// `everyone`: nobody has it any more.
+  /// `everyone`: nobody has it any more; `me`: the caller's list has not, and its history is cleared for them.
   public var whom: String
   /// For those who were in it.
   public var reason: String?
@@ -390,16 +390,20 @@ public struct SendMessageInput: Codable, Hashable, Sendable {
   /// Names the message for its sender: a repeat with the same content is
   /// answered with the first result, with other content refused.
   public var clientId: String
-  public var content: ContentBody
+  /// Absent where something is forwarded.
+  public var content: ContentBody?
   public var metadata: RawObject?
   /// The id of the message that this one answers.
   public var replyTo: String?
   /// Members who are named in the text.
   public var mentions: [MentionBody]?
+  /// What to say again, in place of `content`.
+  public var forwardFrom: ForwardFromBody?
   public init(
-    dialogId: String, clientId: String, content: ContentBody, metadata: RawObject? = nil, replyTo: String? = nil,
-    mentions: [MentionBody]? = nil
+    dialogId: String, clientId: String, content: ContentBody? = nil, metadata: RawObject? = nil,
+    replyTo: String? = nil, mentions: [MentionBody]? = nil, forwardFrom: ForwardFromBody? = nil
   ) {
+    self.forwardFrom = forwardFrom
     self.dialogId = dialogId
     self.clientId = clientId
     self.content = content
@@ -435,7 +439,7 @@ public struct EditMessageInput: Codable, Hashable, Sendable {
 public struct DeleteMessageInput: Codable, Hashable, Sendable {
   public var dialogId: String
   public var messageId: String
-  /// `everyone`: nobody has it any more.
+  /// `everyone`: nobody has it any more; `me`: the caller has not.
   public var whom: String
   /// For those who had it.
   public var reason: String?

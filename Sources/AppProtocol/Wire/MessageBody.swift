@@ -30,13 +30,22 @@ public struct MessageBody: Codable, Hashable, Sendable, JSONWritable {
   /// How often it has changed; absent: never. Of two copies the one with the greater
   /// number is the later.
   public var version: Int64?
+  /// Where it was said before.
+  public var forwardedFrom: ForwardedFromBody?
+  /// Since when it stands at the top of its dialog.
+  public var pinnedAt: WireTime?
+  public var pinnedBy: String?
 
   public init(
     id: String, seq: Int64, dialogId: String, senderId: String, clientId: String?, sentAt: WireTime,
     content: ContentBody, metadata: RawObject?, replyTo: String? = nil, mentions: [MentionBody]? = nil,
     editedAt: WireTime? = nil, deletedAt: WireTime? = nil, deletedBy: String? = nil, reactions: ReactionsBody? = nil,
-    version: Int64? = nil, senderNick: String? = nil
+    version: Int64? = nil, senderNick: String? = nil, forwardedFrom: ForwardedFromBody? = nil,
+    pinnedAt: WireTime? = nil, pinnedBy: String? = nil
   ) {
+    self.forwardedFrom = forwardedFrom
+    self.pinnedAt = pinnedAt
+    self.pinnedBy = pinnedBy
     self.id = id
     self.seq = seq
     self.dialogId = dialogId
@@ -67,11 +76,14 @@ public struct MessageBody: Codable, Hashable, Sendable, JSONWritable {
     writer.member("content", content)
     writer.member("metadata", metadata)
     writer.member("replyTo", replyTo)
+    writer.member("forwardedFrom", forwardedFrom)
     writer.member("mentions", mentions)
     writer.member("editedAt", editedAt)
     writer.member("deletedAt", deletedAt)
     writer.member("deletedBy", deletedBy)
     writer.member("reactions", reactions)
+    writer.member("pinnedAt", pinnedAt)
+    writer.member("pinnedBy", pinnedBy)
     writer.member("version", version)
     writer.endObject()
   }

@@ -98,6 +98,8 @@ public enum Fact: Sendable {
   case node(NodeChange)
   /// What the user wants of a dialog changed (in the owner's `self` dialog).
   case settings(DialogSettingsChange)
+  /// What the user did with messages for themselves alone (in the owner's `self` dialog).
+  case personal(PersonalChange)
 
   /// Stored with the entry: never renumber. 1 to 9 are what people say,
   /// 10 and up what the server notes.
@@ -112,6 +114,7 @@ public enum Fact: Sendable {
     case invitation = 16
     case node = 17
     case settings = 18
+    case personal = 24
   }
 
   public var kind: Kind {
@@ -126,6 +129,7 @@ public enum Fact: Sendable {
     case .invitation: .invitation
     case .node: .node
     case .settings: .settings
+    case .personal: .personal
     }
   }
 }
@@ -142,6 +146,8 @@ public struct Message: Sendable {
   public let reference: Reference?
   /// Whom it mentions, as it was said (`Entry.mentions`: as it is now).
   public let mentions: [Mention]
+  /// Where it was said before; nil: nowhere.
+  public let forwarded: Forwarded?
 
   /// Stored with the entry: never renumber the bits.
   public struct Traits: OptionSet, Hashable, Sendable {
@@ -165,12 +171,16 @@ public struct Message: Sendable {
     public static let transient = Traits(rawValue: 128)
     /// Somebody calls (XEP-0353): nothing to show, and urgent.
     public static let rings = Traits(rawValue: 256)
+    /// Said for XMPP alone, which has a stanza for each file of a message: apps know it as a part of that one
+    /// (`Messages/Bundle.swift`).
+    public static let part = Traits(rawValue: 4_096)
   }
 
   public init(
     sequence: Int64, content: Content, envelope: Envelope, traits: Traits, reference: Reference? = nil,
-    mentions: [Mention] = []
+    mentions: [Mention] = [], forwarded: Forwarded? = nil
   ) {
+    self.forwarded = forwarded
     self.sequence = sequence
     self.content = content
     self.envelope = envelope
@@ -216,7 +226,7 @@ public struct Marker: Sendable {
 }
 
 /// One member's row in one dialog. Unread = dialog.ordinal - displayedOrdinal -
-/// (own - ownAtDisplayed): own messages never count.
+/// (own - ownAtDisplayed) - hidden: own messages never count, nor what the member has deleted for themselves.
 public struct Mark: Hashable, Sendable {
   public let dialog: DialogID
   public let user: UserID
@@ -232,11 +242,15 @@ public struct Mark: Hashable, Sendable {
   public var ownAtDisplayed: Int64
   /// The log position of the last change of `delivered` or `displayed`.
   public var position: Position
+  /// How many counting messages of others behind the displayed one the member has deleted for themselves.
+  public var hidden: Int64
 
   public init(
     dialog: DialogID, user: UserID, delivered: Position = .zero, displayed: Position = .zero,
-    displayedOrdinal: Int64 = 0, own: Int64 = 0, ownAtDisplayed: Int64 = 0, position: Position = .zero
+    displayedOrdinal: Int64 = 0, own: Int64 = 0, ownAtDisplayed: Int64 = 0, position: Position = .zero,
+    hidden: Int64 = 0
   ) {
+    self.hidden = hidden
     self.dialog = dialog
     self.user = user
     self.delivered = delivered
@@ -248,7 +262,7 @@ public struct Mark: Hashable, Sendable {
   }
 
   public func unread(ordinal: Int64) -> Int64 {
-    max(0, (ordinal - displayedOrdinal) - (own - ownAtDisplayed))
+    max(0, (ordinal - displayedOrdinal) - (own - ownAtDisplayed) - hidden)
   }
 }
 

@@ -97,6 +97,8 @@ public enum Intent: Sendable {
   /// What the author wants of a dialog or room that they are in. `Receipt.value`: a `DialogSettingsChange`, how
   /// they are now; `isRepeat`: they were so.
   case settings(DialogID, DialogSettingsDraft)
+  /// What the author does with a message or dialog for themselves alone.
+  case personal(DialogID, PersonalIntent)
   /// Anything about a group or public dialog.
   case room(RoomIntent)
   /// Anything about what the author publishes. `Receipt.isRepeat`: nothing changed.
@@ -137,11 +139,14 @@ public struct MessageDraft: Sendable {
   public var reference: ReferenceDraft?
   /// What of it is no mention has no effect where XMPP says it, and the app is refused.
   public var mentions: [MentionDraft]
+  /// A message to say again, in place of `content`.
+  public var forward: ForwardDraft?
 
   public init(
     to: BareJID, content: Content, envelope: Envelope, traits: Message.Traits, key: RepeatKey?,
-    reference: ReferenceDraft? = nil, mentions: [MentionDraft] = []
+    reference: ReferenceDraft? = nil, mentions: [MentionDraft] = [], forward: ForwardDraft? = nil
   ) {
+    self.forward = forward
     self.to = to
     self.content = content
     self.envelope = envelope

@@ -18,6 +18,11 @@ public struct Reference: Sendable {
     case retraction(reason: String?)
     /// A moderator takes it away, for everybody (XEP-0425).
     case moderation(reason: String?)
+    /// It stands at the top of its dialog, or does so no more. No XEP says it: XMPP clients are not told.
+    case pin(Bool)
+    /// A further stanza of the target, a message of several files (`Messages/Bundle.swift`). What is said about it is said about
+    /// the target.
+    case part
   }
   public let kind: Kind
   public let target: Position
@@ -33,11 +38,14 @@ public struct Reference: Sendable {
   /// With `outcome`: members who came behind the target may not read it
   /// (`RoomSettings.history`).
   public let isSinceJoin: Bool
+  /// With `outcome`: users who have deleted the target for themselves, and are not told what becomes of it.
+  public let hiddenFrom: [UserID]
 
   public init(
     kind: Kind, target: Position, targetID: PublicID, targetStanzaID: String?,
-    targetAuthor: JID? = nil, outcome: Entry? = nil, isSinceJoin: Bool = false
+    targetAuthor: JID? = nil, outcome: Entry? = nil, isSinceJoin: Bool = false, hiddenFrom: [UserID] = []
   ) {
+    self.hiddenFrom = hiddenFrom
     self.kind = kind
     self.target = target
     self.targetID = targetID
@@ -49,8 +57,16 @@ public struct Reference: Sendable {
 }
 
 extension Reference {
-  /// Whether it is about the earlier message alone; a reply is a message itself.
-  public var changes: Bool { if case .reply = kind { false } else { true } }
+  /// Whether it is about the earlier message alone; a reply is a message itself, and a part one more stanza.
+  public var changes: Bool {
+    switch kind {
+    case .reply, .part: false
+    case .correction, .reactions, .retraction, .moderation, .pin: true
+    }
+  }
+
+  /// Nothing of it is said in XMPP.
+  public var isUnspoken: Bool { if case .pin = kind { true } else { false } }
 }
 
 /// What is intended towards an earlier message.
@@ -87,6 +103,14 @@ public struct MessageState: Hashable, Sendable {
       self.isModeration = isModeration
     }
   }
+  public struct Pin: Hashable, Sendable {
+    public let by: Party
+    public let at: Timestamp
+    public init(by: Party, at: Timestamp) {
+      self.by = by
+      self.at = at
+    }
+  }
   public struct Reaction: Hashable, Sendable {
     public let user: Party
     public let emoji: [String]
@@ -110,11 +134,14 @@ public struct MessageState: Hashable, Sendable {
   public var retraction: Retraction?
   /// Of each who reacted, in the order of their first reaction; at most `Limits.reactingUsersMax`.
   public var reactions: [Reaction]
+  /// nil: it is not pinned.
+  public var pin: Pin?
 
   public init(
     version: Position, revision: Int64 = 0, text: String? = nil, mentions: [Mention] = [],
-    editedAt: Timestamp? = nil, retraction: Retraction? = nil, reactions: [Reaction] = []
+    editedAt: Timestamp? = nil, retraction: Retraction? = nil, reactions: [Reaction] = [], pin: Pin? = nil
   ) {
+    self.pin = pin
     self.version = version
     self.revision = revision
     self.text = text

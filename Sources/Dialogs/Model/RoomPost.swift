@@ -154,10 +154,13 @@ public struct RoomMessageDraft: Sendable {
   public var reference: ReferenceDraft?
   /// As of `MessageDraft`.
   public var mentions: [MentionDraft]
+  /// As of `MessageDraft`.
+  public var forward: ForwardDraft?
   public init(
     content: Content, envelope: Envelope, traits: Message.Traits, key: RepeatKey?, reference: ReferenceDraft? = nil,
-    mentions: [MentionDraft] = []
+    mentions: [MentionDraft] = [], forward: ForwardDraft? = nil
   ) {
+    self.forward = forward
     self.content = content
     self.envelope = envelope
     self.traits = traits

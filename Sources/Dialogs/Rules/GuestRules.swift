@@ -7,6 +7,8 @@ extension Judge {
     switch post.intent {
     case .attend, .confirm, .leave, .marker, .unblock, .blob, .signal(_, .subscribers), .work: return
     // Whoever has no account reports nobody.
+    case .personal(_, .flag): break
+    case .personal: return
     case .block(_, let reports): if reports.isEmpty { return }
     case .room(.invite): return try require(.messages, of: post.author)
     case .room: return

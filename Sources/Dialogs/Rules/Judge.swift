@@ -171,6 +171,7 @@ struct Judge {
     case .profile(let draft): try profile(post, draft, writer)
     case .openDialog(let address): try openDialog(post, address, writer)
     case .settings(let dialog, let draft): try settings(post, of: dialog, draft, writer)
+    case .personal(let dialog, let intent): try personal(post, in: dialog, intent, writer)
     case .room(let intent): try room(post, intent, writer)
     case .node(let intent): try node(post, intent, writer)
     case .visit(let act): try visit(post, act, writer)

@@ -91,7 +91,7 @@ extension Judge {
       try count(mentions, at: reference?.target ?? entry.position, of: entry, resource: resource, writer)
     case .retraction, .moderation:
       try count([], at: reference?.target ?? entry.position, of: entry, resource: resource, writer)
-    case .reactions: break
+    case .reactions, .pin, .part: break
     }
   }
 

@@ -16,7 +16,8 @@ extension Judge {
       return settle(post, receipt)
     }
     let isApp = draft.traits.contains(.fromApp)
-    let (content, blobs) = try attached(draft.content, by: author, isApp: isApp, writer)
+    let (said, forwarded) = try forwarding(draft.forward, draft.content, by: author, into: nil, writer)
+    let (content, blobs) = try attached(said, by: author, isApp: isApp, writer)
     let mentions = try Self.mentions(draft.mentions, of: content, isApp: isApp) { address in
       guard let party = [author, peer].first(where: { JID($0.address) == address }) else { return nil }
       return (party, .address)
@@ -28,11 +29,25 @@ extension Judge {
     }
     let entry = try insertMessage(
       from: author, at: .peer(peer), in: state, content: content, envelope: draft.envelope, traits: draft.traits,
-      key: draft.key, reference: found?.reference, answering: found?.answered, mentions: mentions, writer)
+      key: draft.key, reference: found?.reference, answering: found?.answered, mentions: mentions,
+      forwarded: forwarded, writer)
     try refer(to: blobs, by: entry, writer)
     if let found { try fold(found, in: entry.dialog, writer) }
     try count(mentions, of: entry, found?.reference, resource: draft.envelope.fromResource, writer)
     tell(.entry(entry, author: session(of: post)))
+    for part in parts(of: entry, found, in: author.realm) {
+      let further = try insertMessage(
+        from: author, at: .peer(peer), in: state, content: part.content, envelope: draft.envelope.ofPart,
+        traits: Bundle.traits.union(.replayed), key: nil, reference: part.reference, mentions: part.mentions, writer)
+      tell(.entry(further, author: session(of: post)))
+    }
+    if let found {
+      try takeBackParts(found, by: author, writer) {
+        try $0.insertMessage(
+          from: author, at: .peer(peer), in: state, content: Content(kind: .none), envelope: Envelope(type: .chat),
+          traits: [.archived, .replayed, .fromApp, .part], key: nil, reference: $1, writer)
+      }
+    }
     var receipt = Receipt(position: head)
     receipt.entry = entry
     receipt.dialog = state.dialog
@@ -69,13 +84,14 @@ extension Judge {
   mutating func insertMessage(
     from author: Party, at place: Entry.Place, in state: DialogState, content: Content, envelope: Envelope,
     traits: Message.Traits, key: RepeatKey?, reference: Reference? = nil, answering answered: UserID? = nil,
-    mentions: [Mention] = [], _ writer: any StoreWriter
+    mentions: [Mention] = [], forwarded: Forwarded? = nil, _ writer: any StoreWriter
   ) throws -> Entry {
     let position = nextPosition()
     let changes = reference?.changes ?? false
     // What changes a message is no message of its own.
     let traits = changes ? traits.subtracting([.counts]) : traits
-    let isShown = content.kind != .none && !changes
+    let isPart = traits.contains(.part)
+    let isShown = content.kind != .none && !changes && !isPart
     if isShown { state.dialog.sequence += 1 }
     if traits.contains(.counts) {
       state.dialog.ordinal += 1
@@ -90,13 +106,13 @@ extension Judge {
       fact: .message(
         Message(
           sequence: isShown ? state.dialog.sequence : 0, content: content, envelope: envelope, traits: traits,
-          reference: reference, mentions: mentions)),
+          reference: reference, mentions: mentions, forwarded: forwarded)),
       id: realms.entryID(position, in: author.realm))
     let archived =
       try traits.contains(.archived) ? archived(envelope, by: author, at: place, writer) : (author: false, peer: false)
     var row: FeedRow.Traits = []
     // What occupants whisper is no app's: this, and a dialog that no list has.
-    if state.dialog.kind == .whispered || (!isShown && !changes) { row.insert(.unfollowed) }
+    if state.dialog.kind == .whispered || (!isShown && !changes) || isPart { row.insert(.unfollowed) }
     // A feed is what clients here follow.
     var feeds =
       author.realm.isRemote ? [] : [FeedRow(user: author.id, traits: archived.author ? row.union(.archived) : row)]
@@ -149,6 +165,7 @@ extension Judge {
         message.sequence == state.dialog.sequence
         ? (all: state.dialog.ordinal, own: mark.own)
         : try writer.counting(in: state.dialog.id, upTo: target.position, by: reader.id)
+      if mark.hidden > 0 { mark.hidden = try writer.hiddenCount(of: reader.id, in: state.dialog.id, after: target.position) }
       mark.displayed = target.position
       mark.displayedOrdinal = counting.all
       mark.ownAtDisplayed = counting.own
@@ -215,6 +232,12 @@ extension Judge {
   }
 
   private mutating func resolve(
+    _ target: MarkerDraft.Target, by peer: Party, in state: DialogState, for reader: Party, _ writer: any StoreWriter
+  ) throws -> Entry? {
+    try whole(try find(target, by: peer, in: state, for: reader, writer), writer)
+  }
+
+  private func find(
     _ target: MarkerDraft.Target, by peer: Party, in state: DialogState, for reader: Party, _ writer: any StoreWriter
   ) throws -> Entry? {
     switch target {

@@ -7,6 +7,7 @@ import Addresses
 //
 //   said -correction (by its author)-> edited -correction-> edited
 //   said, edited -reactions (of anybody)-> the same, with that person's set replaced
+//   said, edited -pin (by whoever may)-> the same, pinned or not
 //   said, edited -retraction (by its author), moderation (by a moderator)-> tombstone; nothing leaves it
 //
 // The fold is a pure function of state, kind and actor. What it refuses changes nothing: the app is told so, XMPP's stanza is
@@ -26,7 +27,7 @@ extension MessageState {
   /// The state after `kind` by `actor`; nil: it is not changed.
   static func folding(
     _ kind: Reference.Kind, text: String, mentions: [Mention] = [], by actor: Party, mayModerate: Bool,
-    into state: MessageState?, of target: Entry, at position: Position, id: String?, time: Timestamp
+    mayPin: Bool = true, into state: MessageState?, of target: Entry, at position: Position, id: String?, time: Timestamp
   ) throws(ReferenceRefusal) -> MessageState? {
     guard case .message(let message) = target.fact, message.sequence > 0 else { throw .unsuitable }
     if state?.retraction != nil { throw .gone }
@@ -34,11 +35,11 @@ extension MessageState {
     next.version = position
     next.revision += 1
     switch kind {
-    case .reply: return nil
+    case .reply, .part: return nil
     case .correction:
       guard target.author == actor else { throw .foreign }
-      // Nobody here can tell what an encrypted correction says.
-      guard message.content.kind != .encrypted, !text.isEmpty else { throw .unsuitable }
+      // Nobody here can tell what an encrypted correction says, and nobody puts words into another's mouth.
+      guard message.content.kind != .encrypted, message.forwarded == nil, !text.isEmpty else { throw .unsuitable }
       next.text = text
       next.mentions = mentions
       next.editedAt = time
@@ -53,6 +54,10 @@ extension MessageState {
         let place = state?.reactions.firstIndex { $0.user == actor } ?? next.reactions.endIndex
         next.reactions.insert(Reaction(user: actor, emoji: kept), at: min(place, next.reactions.endIndex))
       }
+    case .pin(let isPinned):
+      guard mayPin else { throw .foreign }
+      if isPinned == (next.pin != nil) { return nil }
+      next.pin = isPinned ? Pin(by: actor, at: time) : nil
     case .retraction(let reason):
       guard target.author == actor else { throw .foreign }
       next = MessageState(
@@ -81,7 +86,7 @@ extension Judge {
   /// position, and the target's new state; nil: it has no effect.
   func resolve(
     _ draft: ReferenceDraft, text: String, mentions: [Mention], id: String?, by actor: Party, others: [Party],
-    in dialog: DialogID, realm: RealmID, mayModerate: Bool, isApp: Bool, isSinceJoin: Bool = false,
+    in dialog: DialogID, realm: RealmID, mayModerate: Bool, mayPin: Bool = true, isApp: Bool, isSinceJoin: Bool = false,
     _ writer: any StoreWriter
   ) throws -> ResolvedReference? {
     let kind = Self.cut(draft.kind)
@@ -89,9 +94,10 @@ extension Judge {
       if isApp { throw Problem(.missing, "message-unknown", "There is no such message in this dialog.") }
       return nil
     }
-    // Clients that name a correction mean what it corrects.
-    if case .message(let message) = target.fact, let earlier = message.reference, case .correction = earlier.kind,
-      let first = try writer.entry(earlier.target, in: dialog)
+    let named = target
+    // Clients that name a correction mean what it corrects, and those that name a part the message that it is of.
+    if case .message(let message) = target.fact, let earlier = message.reference,
+      earlier.kind == .correction || earlier.kind == .part, let first = try writer.entry(earlier.target, in: dialog)
     {
       target = first
     }
@@ -105,8 +111,8 @@ extension Judge {
     let state: MessageState?
     do throws(ReferenceRefusal) {
       state = try MessageState.folding(
-        kind, text: text, mentions: mentions, by: actor, mayModerate: mayModerate, into: target.state, of: target,
-        at: head.next, id: id, time: time)
+        kind, text: text, mentions: mentions, by: actor, mayModerate: mayModerate, mayPin: mayPin, into: target.state,
+        of: target, at: head.next, id: id, time: time)
     } catch {
       guard isApp else { return nil }
       switch error {
@@ -117,12 +123,19 @@ extension Judge {
     }
     let reference = Reference(
       kind: kind, target: target.position, targetID: target.id,
-      // The app's messages have one id everywhere; the envelope has the client's.
-      targetStanzaID: message.traits.contains(.fromApp) ? nil : message.envelope.id,
+      // The app's messages have one id everywhere; the envelope has the client's. What an edit says anew is the caption.
+      targetStanzaID: message.traits.contains(.fromApp)
+        ? kind == .correction && message.captionPart > 0
+          ? realms.entryID(target.position + message.captionPart, in: realm).description : nil
+        : message.envelope.id,
       targetAuthor: kind == .reply && isApp ? Self.author(of: target, message) : nil,
       // Where nothing has changed, it is told as it is: live and from the log the same.
-      outcome: kind == .reply ? nil : state.map { target.with($0) } ?? target, isSinceJoin: isSinceJoin)
-    return ResolvedReference(reference: reference, state: state, author: target.author.id)
+      outcome: kind == .reply ? nil : state.map { target.with($0) } ?? target, isSinceJoin: isSinceJoin,
+      hiddenFrom: kind == .reply ? [] : try writer.hidden(from: target.position, in: dialog))
+    if case .pin(true) = kind, state != nil { try checkPins(of: dialog, writer) }
+    return ResolvedReference(
+      reference: reference, state: state, author: target.author.id, named: named.position, parts: message.parts,
+      wasPinned: target.state?.pin != nil)
   }
 
   /// The target's new state, as `resolve` found it.
@@ -133,6 +146,9 @@ extension Judge {
     // Before: the state of a tombstone forgets what corrected it.
     if let target = found.reference.outcome { try releaseBlobs(of: target, state, writer) }
     try writer.put(state, of: found.reference.target, in: dialog)
+    if (state.pin != nil) != found.wasPinned {
+      try writer.setPinned(state.pin == nil ? nil : state.version, message: found.reference.target, in: dialog)
+    }
   }
 
   private static func author(of target: Entry, _ message: Message) -> JID? {
@@ -141,7 +157,7 @@ extension Judge {
       local: room.address.local, domain: room.address.domain, resource: message.envelope.fromResource)
   }
 
-  private static let unsuitable = Problem(
+  static let unsuitable = Problem(
     .malformed, "message-unsuitable", "This cannot be done to this message.")
 
   /// What is kept twice, in the log and in the state, must not be long.
@@ -149,7 +165,7 @@ extension Judge {
     switch kind {
     case .retraction(let reason): .retraction(reason: cut(reason))
     case .moderation(let reason): .moderation(reason: cut(reason))
-    case .reply, .correction, .reactions: kind
+    case .reply, .correction, .reactions, .pin, .part: kind
     }
   }
 
@@ -190,6 +206,11 @@ struct ResolvedReference {
   let state: MessageState?
   /// The target's.
   let author: UserID
+  /// What the author of the reference named: the target, or a part of it.
+  let named: Position
+  /// Of the target, as it was said.
+  let parts: Int
+  let wasPinned: Bool
 
   /// Whose message is answered; nil: it is no answer.
   var answered: UserID? { reference.kind == .reply ? author : nil }

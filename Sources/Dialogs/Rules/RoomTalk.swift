@@ -69,6 +69,8 @@ extension Judge {
     try speaker.checkVoice()
     var draft = draft
     let blobs: Set<BlobID>
+    let forwarded: Forwarded?
+    (draft.content, forwarded) = try forwarding(draft.forward, draft.content, by: author, into: state.room, writer)
     (draft.content, blobs) = try attached(draft.content, by: author, isApp: !isXMPP, writer)
     let mentions = try mentions(
       of: draft, by: author, as: speaker.affiliation, isApp: !isXMPP, in: state, writer)
@@ -76,16 +78,17 @@ extension Judge {
       try resolve(
         $0, text: draft.content.text, mentions: mentions, id: draft.envelope.id, by: author, others: [],
         in: state.room.id, realm: author.realm,
-        mayModerate: speaker.role == .moderator || speaker.affiliation >= .admin, isApp: !isXMPP,
+        mayModerate: speaker.role == .moderator || speaker.affiliation >= .admin,
+        mayPin: speaker.role == .moderator || speaker.affiliation >= .admin, isApp: !isXMPP,
         isSinceJoin: state.room.settings.history == .sinceJoin, writer)
     }
     // What changes a message is not a further one.
     if found?.reference.changes != true { try slow(author, speaker.role, in: state) }
 
     appear(author, in: state.room)
+    let nick = try nick(of: speaker, post, in: state, writer)
     let message = message(
-      draft, nick: try nick(of: speaker, post, in: state, writer), reference: found?.reference, mentions: mentions,
-      in: state)
+      draft, nick: nick, reference: found?.reference, mentions: mentions, forwarded: forwarded, in: state)
     if message.traits.contains(.counts) {
       state.room.ordinal += 1
       if speaker.affiliation.isMember { try count(author, in: state, writer) }
@@ -96,6 +99,29 @@ extension Judge {
     try count(mentions, of: entry, found?.reference, resource: draft.envelope.fromResource, writer)
     try owe(entry, in: state.room, answering: found?.answered, writer)
     tell(.entry(entry, author: session(of: post)))
+    for part in parts(of: entry, found, in: author.realm) {
+      var further = RoomMessageDraft(
+        content: part.content, envelope: draft.envelope.ofPart, traits: Bundle.traits, key: nil)
+      further.envelope.type = .groupchat
+      tell(
+        .entry(
+          try insert(
+            .message(
+              self.message(
+                further, nick: nick, reference: part.reference, mentions: part.mentions, forwarded: nil, in: state)),
+            by: author, in: state, writer), author: session(of: post)))
+    }
+    if let found {
+      try takeBackParts(found, by: author, writer) { judge, reference in
+        let further = RoomMessageDraft(
+          content: Content(kind: .none), envelope: Envelope(type: .groupchat), traits: [.archived, .fromApp, .part],
+          key: nil)
+        return try judge.insert(
+          .message(
+            judge.message(further, nick: nick, reference: reference, mentions: [], forwarded: nil, in: state)),
+          by: author, in: state, writer)
+      }
+    }
     var receipt = Receipt(position: head)
     receipt.entry = entry
     receipt.isVeiled = !state.room.showsPeople(to: speaker.affiliation)
@@ -104,19 +130,20 @@ extension Judge {
   }
 
   private func message(
-    _ draft: RoomMessageDraft, nick: String, reference: Reference?, mentions: [Mention], in state: RoomBook.State
+    _ draft: RoomMessageDraft, nick: String, reference: Reference?, mentions: [Mention], forwarded: Forwarded?,
+    in state: RoomBook.State
   ) -> Message {
     var envelope = draft.envelope
     envelope.type = .groupchat
     envelope.fromResource = nick
     envelope.toResource = nil
     let changes = reference?.changes ?? false
-    let isShown = draft.content.kind != .none && !changes
+    let isShown = draft.content.kind != .none && !changes && !draft.traits.contains(.part)
     if isShown { state.room.sequence += 1 }
     return Message(
       sequence: isShown ? state.room.sequence : 0, content: draft.content, envelope: envelope,
       traits: changes ? draft.traits.subtracting([.counts]) : draft.traits, reference: reference,
-      mentions: mentions)
+      mentions: mentions, forwarded: forwarded)
   }
 
   /// Own messages never count as unread (`Mark.unread`).
@@ -370,7 +397,7 @@ extension Judge {
     receipt.room = state.room
     guard var mark = try mark(of: reader.id, in: state, writer),
       let position = realms.position(of: draft.target, in: reader.realm),
-      let target = try writer.entry(position, in: state.room.id)
+      let target = try whole(writer.entry(position, in: state.room.id), writer)
     else {
       if draft.stanza != nil { return settle(post, receipt) }
       throw Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: "read")
@@ -386,6 +413,7 @@ extension Judge {
         target.position >= state.room.last
         ? (all: state.room.ordinal, own: mark.own)
         : try counted(upTo: target.position, by: reader.id, in: state, writer)
+      if mark.hidden > 0 { mark.hidden = try writer.hiddenCount(of: reader.id, in: state.room.id, after: target.position) }
       mark.displayed = target.position
       mark.displayedOrdinal = counting.all
       mark.ownAtDisplayed = counting.own

@@ -193,9 +193,10 @@ struct Archive: Feature {
     let request = try ArchiveRequest(query) { parley.position(of: $0, in: realm) }
     if request.with != nil { throw StanzaError(.featureNotImplemented, "a room's archive is not filtered by person") }
     ofRoom(turn) { (room, occupancy, after) in
+      let user = turn.party.id
       turn.whenIndexed(request.text != nil) {
         turn.fetch {
-          try request.page(of: room.id, after: after, $0)
+          try request.page(of: room.id, for: user, after: after, $0)
         } reply: { (page) throws(StanzaError) in
           guard let page else { throw StanzaError(.itemNotFound, "there is no such message in the archive") }
           let showsAddress =
@@ -272,7 +273,7 @@ extension Entry {
     case .message(let message): message
     case .marker(let marker): marker.stanza
     case .room(let change): change.stanza
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings: nil
+    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal: nil
     }
   }
 
@@ -377,10 +378,16 @@ struct ArchiveRequest: Sendable {
 
   /// The page of a room's archive behind a position, ascending; nil: an id is not
   /// in it. On a reader's thread.
-  func page(of room: DialogID, after floor: Position, _ reader: any StoreReader) throws -> ArchivePage? {
+  func page(
+    of room: DialogID, for viewer: UserID, after floor: Position, _ reader: any StoreReader
+  ) throws -> ArchivePage? {
     // What lies before the floor is not there for this reader.
     if let ids, ids.contains(where: { $0 <= floor }) { return nil }
-    return try page(with: nil, after: floor, reader) { try reader.archive(of: room, $0) }
+    return try page(with: nil, after: floor, reader) {
+      var query = $0
+      query.viewer = viewer
+      return try reader.archive(of: room, query)
+    }
   }
 
   /// The page of a user's archive, ascending; nil: an id is not in it. On a
@@ -431,6 +438,8 @@ struct ArchiveRequest: Sendable {
     if anchors.isEmpty { return true }
     var check = ArchiveQuery(limit: anchors.count)
     check.positions = anchors.sorted()
+    // What the user has deleted for themselves still says where a client stands.
+    check.includesHidden = true
     let missing = anchors.subtracting(try archive(check).entries.map(\.position))
     return try missing.allSatisfy { try !reader.hasEntry(at: $0) }
   }

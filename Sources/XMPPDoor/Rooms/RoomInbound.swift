@@ -62,6 +62,7 @@ enum RoomInbound {
     var query = ArchiveQuery(limit: request.limit)
     query.before = entrance.position.next
     query.after = entrance.visibleAfter
+    query.viewer = session.party.id
     query.backwards = true
     query.start = request.earliest(now: now)
     let (position, asked) = (entrance.position, query)

@@ -71,11 +71,12 @@ enum RoomOutbound {
     guard let room = entry.room else { return nil }
     switch entry.fact {
     case .message(let message):
+      if message.reference?.isUnspoken == true { return nil }
       return entry.forms.form(for: .xmpp) { encode(message, entry, room, parley) }
     case .room(let change):
       guard case .topic(let topic) = change.change else { return nil }
       return entry.forms.form(for: .xmpp) { encode(topic, change.stanza, entry, room, parley) }
-    case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings: return nil
+    case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal: return nil
     }
   }
 
@@ -96,7 +97,7 @@ enum RoomOutbound {
         Retractions.writeTombstone(retraction, in: room, { parley.occupantID(of: $0, in: $1) }, into: &$0)
       } else if message.content.extras.isEmpty {
         Outbound.content(of: message, inRoom: true, into: &$0)
-        Mentions.write(message.mentions, in: room, into: &$0)
+        Mentions.write(message.parts > 0 ? [] : message.mentions, in: room, into: &$0)
         $0.open(.originID)
         $0.attribute("id", entry.id.description)
         $0.close()

@@ -44,6 +44,8 @@ struct Draft {
   var displayed: Displayed?
   /// Files with what is known of them (XEP-0447).
   var files: [Attachment] = []
+  /// Where something is (XEP-0080).
+  var place: Geolocation.Place?
   /// An address beside the message (XEP-0066).
   var address: String?
   /// XEP-0359.
@@ -91,6 +93,11 @@ extension Draft {
     if files.contains(where: { $0.url == content.text }) { content.text = "" }
     for index in content.attachments.indices {
       content.attachments[index].blob = links?.id(in: content.attachments[index].url)
+    }
+    if content.kind == .none, content.attachments.isEmpty, let place = place ?? Geolocation.Place(uri: content.text) {
+      content.kind = .location
+      content.fields = place.fields
+      if content.text.isEmpty { content.text = place.uri }
     }
     if content.kind == .none {
       content.kind = !content.attachments.isEmpty ? .file : content.text.isEmpty ? .none : .text

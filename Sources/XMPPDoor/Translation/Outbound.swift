@@ -13,6 +13,7 @@ enum Outbound {
     if entry.room != nil { return RoomOutbound.entry(entry, delayed: delayed, to: session) }
     switch entry.fact {
     case .message(let message):
+      if message.reference?.isUnspoken == true { return }
       if form == .direct, message.envelope.toResource == nil, !session.isAvailable { return }
       session.send(as: .entry(entry, form)) { write(entry, message, form, delayed: delayed, for: session, into: &$0) }
     case .marker(let marker):
@@ -27,7 +28,7 @@ enum Outbound {
     case .blocks(let change): Blocking.push(change, to: session)
     case .profile(let profile): AvatarHash.changed(profile, session)
     case .invitation(let invitation): RoomOutbound.invitation(invitation, entry, delayed: delayed, to: session)
-    case .dialogOpened, .room, .node, .settings: break
+    case .dialogOpened, .room, .node, .settings, .personal: break
     }
   }
 
@@ -77,9 +78,9 @@ enum Outbound {
   /// What an entry is between users; nil: nothing that is said to anybody.
   static func message(of entry: Entry) -> Message? {
     switch entry.fact {
-    case .message(let message): message
+    case .message(let message): message.reference?.isUnspoken == true ? nil : message
     case .marker(let marker): marker.stanza ?? rendered(marker, of: entry)
-    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings: nil
+    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal: nil
     }
   }
 
@@ -157,7 +158,7 @@ enum Outbound {
 
   private static func rendered(_ message: Message, _ entry: Entry, into writer: inout ElementWriter) {
     content(of: message, inRoom: false, into: &writer)
-    Mentions.write(message.mentions, in: nil, into: &writer)
+    Mentions.write(message.parts > 0 ? [] : message.mentions, in: nil, into: &writer)
     writer.open(.originID)
     writer.attribute("id", entry.id.description)
     writer.close()
@@ -168,7 +169,10 @@ enum Outbound {
   /// What an app's message says, and what it says about an earlier one.
   static func content(of message: Message, inRoom: Bool, into writer: inout ElementWriter) {
     if message.content.kind.isFile, let attachment = message.content.attachments.first {
-      FileSharing.write(attachment, caption: message.content.text, into: &writer)
+      // Of several files each has its own stanza, and so has what is said with them (`Messages/Bundle.swift`).
+      FileSharing.write(attachment, caption: message.parts > 0 ? "" : message.content.text, into: &writer)
+    } else if message.content.kind == .location, let place = Geolocation.Place(message.content) {
+      Geolocation.write(place, caption: message.content.text, into: &writer)
     } else if !message.content.text.isEmpty || message.content.kind != .none {
       writer.open(.body)
       writer.text(message.content.text)
@@ -180,8 +184,8 @@ enum Outbound {
     case .correction: Corrections.write(reference, into: &writer)
     case .reactions(let emoji): Reactions.write(reference, emoji, inRoom: inRoom, into: &writer)
     case .retraction: Retractions.write(reference, inRoom: inRoom, into: &writer)
-    // The room says it itself.
-    case .moderation: break
+    // The room says it itself; a pin is not said; a part is a stanza like others.
+    case .moderation, .pin, .part: break
     }
   }
 

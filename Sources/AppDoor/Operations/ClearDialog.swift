@@ -1,0 +1,20 @@
+import AppProtocol
+import Dialogs
+
+/// Deletes everything that has been said in a dialog so far, for the caller alone.
+enum ClearDialog: ServedOperation {
+  typealias Input = ClearDialogInput
+  typealias Output = EmptyBody
+  static let name = "dialog.clear"
+  static let method = Method.delete
+  static let path = "/v1/dialogs/{dialogId}/messages"
+
+  static func perform(_ input: ClearDialogInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    let personal = try await PersonalPost(input.dialogId, call)
+    guard input.whom == Audience.me.rawValue else {
+      throw Problem(.malformed, "for-unknown", "for must be \"me\".", field: "for")
+    }
+    try await personal.post(.clear(leaves: false))
+    return .done
+  }
+}

@@ -1,0 +1,29 @@
+import AppProtocol
+import Dialogs
+
+/// Reports somebody else's message to the operators, as a report of an XMPP client (XEP-0377) does, and blocks nobody. The same
+/// message again changes nothing.
+enum FlagMessage: ServedOperation {
+  typealias Input = FlagMessageInput
+  typealias Output = EmptyBody
+  static let name = "message.flag"
+  static let method = Method.post
+  static let path = "/v1/dialogs/{dialogId}/messages/{messageId}/flags"
+
+  static func perform(_ input: FlagMessageInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    let personal = try await PersonalPost(input.dialogId, call)
+    guard ["spam", "abuse"].contains(input.reason) else {
+      throw Problem(.malformed, "reason-unknown", "reason is \"spam\" or \"abuse\".", field: "reason")
+    }
+    let text = try Checks.line(input.text, field: "text") ?? ""
+    guard text.unicodeScalars.count <= Limits.reportCharactersMax else {
+      throw Problem(
+        .tooLarge, "text-too-long", "text has at most \(Limits.reportCharactersMax) characters.", field: "text")
+    }
+    try await personal.post(
+      .flag(
+        try Checks.message(input.messageId, field: "messageId"), reason: "urn:xmpp:reporting:\(input.reason)",
+        text: text))
+    return .done
+  }
+}

@@ -1,0 +1,54 @@
+import AppProtocol
+import Dialogs
+
+/// What a message said before, the first first, and last what it says now: for its author, and for those who look after the
+/// dialog. Of what was deleted nothing is left.
+enum ListEdits: ServedOperation {
+  typealias Input = MessagePartsInput
+  typealias Output = PageBody<EditBody>
+  static let name = "edit.list"
+  static let method = Method.get
+  static let path = "/v1/dialogs/{dialogId}/messages/{messageId}/edits"
+
+  static func perform(_ input: MessagePartsInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+    let change = try await MessageChange(input.messageId, in: input.dialogId, call)
+    let limit = try Checks.limit(input.limit)
+    var after = Position.zero
+    if let cursor = input.cursor {
+      guard let position = call.parley.position(ofCursor: cursor, in: call.realm.id) else {
+        throw Problem(.malformed, "cursor-unknown", "cursor is not one of this server's.", field: "cursor")
+      }
+      after = position
+    }
+    let caller = change.caller
+    let (place, target, rendering) = (change.place, change.target, call.rendering)
+    let isAuthor = target.author.id == caller.id
+    return .ok(
+      try await call.parley.read { [after] reader in
+        if !isAuthor {
+          guard case .room(let room) = place,
+            let member = try reader.member(caller.id, of: room.dialog), member.affiliation >= .admin
+          else { throw notYours }
+        }
+        // As it is now: it may have been deleted meanwhile.
+        guard let entry = try reader.entry(target.position, in: place.id), case .message(let first) = entry.fact else {
+          throw MessageChange.unknown
+        }
+        if entry.state?.retraction != nil {
+          throw Problem(.missing, "message-deleted", "This message was deleted.", field: "messageId")
+        }
+        let found = try reader.edits(of: entry.position, after: after, limit: limit + 1)
+        let page = found.prefix(limit)
+        var items = page.compactMap { edit -> EditBody? in
+          guard case .message(let message) = edit.fact else { return nil }
+          return EditBody(text: message.content.text, at: WireTime(edit.time))
+        }
+        if after == .zero { items.insert(EditBody(text: first.content.text, at: WireTime(entry.time)), at: 0) }
+        return PageBody(
+          items: items, nextCursor: found.count > limit ? page.last.map { rendering.cursor($0.position) } : nil)
+      })
+  }
+
+  private static let notYours = Problem(
+    .forbidden, "message-foreign", "Only its author and admins may see what a message said before.", field: "messageId")
+}

@@ -1,0 +1,27 @@
+import AppProtocol
+import Dialogs
+
+/// What stands at the top of a dialog, what was pinned last first: all of it, as far as the caller may read it.
+enum ListPins: ServedOperation {
+  typealias Input = DialogInput
+  typealias Output = PageBody<MessageBody>
+  static let name = "pin.list"
+  static let method = Method.get
+  static let path = "/v1/dialogs/{dialogId}/pins"
+
+  static func perform(_ input: DialogInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+    let caller = try call.user().user
+    let place = try await call.door.dialogs.place(input.dialogId, for: caller)
+    let rendering = call.rendering
+    let parley = call.parley
+    return .ok(
+      try await parley.read { reader in
+        let (horizon, naming) = try place.sight(of: caller, parley, reader)
+        return PageBody(
+          items: try reader.pins(of: place.id).compactMap { position in
+            guard position > horizon, try !reader.isHidden(position, in: place.id, for: caller.id) else { return nil }
+            return try reader.entry(position, in: place.id).flatMap { rendering.message($0, naming) }
+          })
+      })
+  }
+}

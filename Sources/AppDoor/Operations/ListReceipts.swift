@@ -1,0 +1,70 @@
+import AppProtocol
+import Dialogs
+
+/// Whom a message has reached, and who has read it. In larger groups it is its author's to know.
+enum ListReceipts: ServedOperation {
+  typealias Input = MessagePartsInput
+  typealias Output = PageBody<ReceiptBody>
+  static let name = "receipt.list"
+  static let method = Method.get
+  static let path = "/v1/dialogs/{dialogId}/messages/{messageId}/receipts"
+
+  static func perform(_ input: MessagePartsInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+    let change = try await MessageChange(input.messageId, in: input.dialogId, call)
+    let limit = try Checks.limit(input.limit)
+    let (target, caller, naming, parley) = (change.target, change.caller, change.naming, call.parley)
+    switch change.place {
+    case .peer(let dialog, let peer):
+      // Of a message of the peer it is the caller to whom it came.
+      let receiver = target.author.id == caller.id ? peer : caller
+      if receiver.id == target.author.id { return .ok(PageBody(items: [])) }
+      return .ok(
+        try await parley.read { reader in
+          PageBody(items: [try receipt(of: target, for: receiver, in: dialog, naming, reader)])
+        })
+    case .room(let room):
+      var after: UserID?
+      if let cursor = input.cursor {
+        guard let user = parley.user(ofMemberCursor: cursor, in: room) else {
+          throw Problem(.malformed, "cursor-unknown", "cursor is not one of this list's.", field: "cursor")
+        }
+        after = user
+      }
+      return .ok(
+        try await parley.read { [after] reader in
+          let (sight, _) = try RoomSight.asMember(of: room.dialog, caller, reader)
+          guard sight.room.memberCount <= Limits.markersToldMax || target.author.id == caller.id else {
+            throw Problem(
+              .forbidden, "message-foreign",
+              "In a dialog of more than \(Limits.markersToldMax) members only its author may see whom a message reached.",
+              field: "messageId")
+          }
+          let members = try reader.members(
+            of: room.dialog, among: Set(Affiliation.allCases.filter(\.isMember)), after: after, limit: limit + 1)
+          let page = members.prefix(limit)
+          // Who came later was not among those it was said to.
+          let receivers = page.filter { $0.party.id != target.author.id && $0.since < target.position }
+          return PageBody(
+            items: try receivers.map { try receipt(of: target, for: $0.party, in: room.dialog, naming, reader) },
+            nextCursor: members.count > limit ? page.last.map { parley.memberCursor($0.party.id, in: room) } : nil)
+        })
+    }
+  }
+
+  private static func receipt(
+    of target: Entry, for receiver: Party, in dialog: DialogID, _ naming: Naming, _ reader: any StoreReader
+  ) throws -> ReceiptBody {
+    let mark = try reader.mark(receiver.id, in: dialog) ?? Mark(dialog: dialog, user: receiver.id)
+    var body = ReceiptBody(
+      userId: naming.id(receiver), delivered: mark.delivered >= target.position,
+      read: mark.displayed >= target.position)
+    // Only the last marker of each member is kept.
+    if mark.position > .zero, let entry = try reader.entry(mark.position, in: dialog),
+      case .marker(let marker) = entry.fact, marker.target == target.position
+    {
+      let time = WireTime(entry.time)
+      if marker.kind == .displayed { body.readAt = time } else { body.deliveredAt = time }
+    }
+    return body
+  }
+}

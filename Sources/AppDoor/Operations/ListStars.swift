@@ -1,0 +1,45 @@
+import AppProtocol
+import Dialogs
+
+/// What the caller has starred and may still read, the newest message first.
+enum ListStars: ServedOperation {
+  typealias Input = ListStarsInput
+  typealias Output = PageBody<MessageBody>
+  static let name = "star.list"
+  static let method = Method.get
+  static let path = "/v1/stars"
+
+  static func perform(_ input: ListStarsInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+    let caller = try call.user().user
+    let limit = try Checks.limit(input.limit)
+    var before = Position.end
+    if let cursor = input.cursor {
+      guard let position = call.parley.position(ofCursor: cursor, in: call.realm.id) else {
+        throw Problem(.malformed, "cursor-unknown", "cursor is not one of this server's.", field: "cursor")
+      }
+      before = position
+    }
+    let rendering = call.rendering
+    let parley = call.parley
+    return .ok(
+      try await parley.read { [before] reader in
+        // What has become unreadable since leaves a page with fewer.
+        let found = try reader.stars(of: caller.id, before: before, limit: limit + 1)
+        let page = found.prefix(limit)
+        var sights: [DialogID: (horizon: Position, naming: Naming)?] = [:]
+        let items = try page.compactMap { star -> MessageBody? in
+          if sights[star.dialog] == nil {
+            let place = try DialogBook.Page.read(star.dialog, reader).flatMap { try? $0.place(for: caller) }
+            sights[star.dialog] = .some(place.flatMap { try? $0.sight(of: caller, parley, reader) })
+          }
+          guard case .some(.some(let sight)) = sights[star.dialog], star.message > sight.horizon,
+            try !reader.isHidden(star.message, in: star.dialog, for: caller.id),
+            let entry = try reader.entry(star.message, in: star.dialog), entry.state?.retraction == nil
+          else { return nil }
+          return rendering.message(entry, sight.naming)
+        }
+        return PageBody(
+          items: items, nextCursor: found.count > limit ? page.last.map { rendering.cursor($0.message) } : nil)
+      })
+  }
+}

@@ -1,0 +1,17 @@
+import AppProtocol
+import Dialogs
+
+/// Keeps a message among those that the caller wants to find again. Nobody else learns of it.
+enum StarMessage: ServedOperation {
+  typealias Input = MessageInput
+  typealias Output = EmptyBody
+  static let name = "message.star"
+  static let method = Method.put
+  static let path = "/v1/dialogs/{dialogId}/messages/{messageId}/star"
+
+  static func perform(_ input: MessageInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    try await PersonalPost(input.dialogId, call).post(
+      .star(try Checks.message(input.messageId, field: "messageId"), true))
+    return .done
+  }
+}

@@ -1,0 +1,17 @@
+import AppProtocol
+import Dialogs
+
+/// Keeps it no more.
+enum UnstarMessage: ServedOperation {
+  typealias Input = MessageInput
+  typealias Output = EmptyBody
+  static let name = "message.unstar"
+  static let method = Method.delete
+  static let path = "/v1/dialogs/{dialogId}/messages/{messageId}/star"
+
+  static func perform(_ input: MessageInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    try await PersonalPost(input.dialogId, call).post(
+      .star(try Checks.message(input.messageId, field: "messageId"), false))
+    return .done
+  }
+}

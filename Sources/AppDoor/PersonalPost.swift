@@ -1,0 +1,22 @@
+import AppProtocol
+import Dialogs
+
+/// What the operations share by which a caller does something with a message or dialog for themselves alone.
+struct PersonalPost: Sendable {
+  let place: DialogPlace
+  let caller: Party
+  private let call: Call
+
+  init(_ dialogID: String, _ call: Call) async throws(Problem) {
+    self.call = call
+    caller = try call.user().user
+    place = try await call.door.dialogs.place(dialogID, for: caller)
+  }
+
+  @discardableResult
+  func post(_ intent: PersonalIntent) async throws(Problem) -> Receipt {
+    do throws(Problem) { return try await call.parley.post(.personal(place.id, intent), by: caller) } catch {
+      throw await call.parley.told(error, of: place, to: caller)
+    }
+  }
+}

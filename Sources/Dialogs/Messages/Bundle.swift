@@ -1,0 +1,95 @@
+import Addresses
+
+// A message of several files. Theory:
+//
+// XMPP has one file to a stanza that all clients show, so a message of k files is k entries, and one more for what is said with
+// them, which comes last. They are committed together, at positions that follow each other. The first is the message: it has
+// the place in the dialog, counts as unread, and holds all files and the text, which apps show. The others (`Traits.part`)
+// hold what their stanza says and refer to the first; apps never see them. So an app's message costs what it always did, and
+// how many parts there are is known from the first without looking.
+//
+// What is said about a part (a reply, a reaction, a marker, a correction) is said about the message; when that is taken back,
+// each part is taken back by a stanza of its own, since a retraction names one (XEP-0424 3).
+
+enum Bundle {
+  /// Of a part: it may be answered by a marker, as the first may.
+  static let traits: Message.Traits = [.archived, .markable, .fromApp, .part]
+
+  struct Part {
+    let content: Content
+    let mentions: [Mention]
+    let reference: Reference
+  }
+}
+
+extension Message {
+  /// How many entries behind its own belong to it.
+  public var parts: Int {
+    guard content.attachments.count > 1, traits.contains(.fromApp), content.kind.isFile else { return 0 }
+    return content.attachments.count - 1 + (content.text.isEmpty ? 0 : 1)
+  }
+
+  /// Which of the parts says the text; 0: none, it stands with the file.
+  var captionPart: Int { content.text.isEmpty ? 0 : parts }
+}
+
+extension Envelope {
+  /// Nobody else's id names a part.
+  var ofPart: Envelope { Envelope(type: type, fromResource: fromResource, language: language) }
+}
+
+extension Position {
+  static func + (position: Position, count: Int) -> Position { Position(position.number + Int64(count)) }
+}
+
+extension Judge {
+  /// What is to be said behind a message that has just been inserted; nothing where it changes an earlier one.
+  func parts(of head: Entry, _ found: ResolvedReference?, in realm: RealmID) -> [Bundle.Part] {
+    guard case .message(let message) = head.fact, message.parts > 0, found?.reference.changes != true else { return [] }
+    let reference = Reference(kind: .part, target: head.position, targetID: head.id, targetStanzaID: nil)
+    var parts = message.content.attachments.dropFirst().map {
+      Bundle.Part(content: Content(kind: message.content.kind, attachments: [$0]), mentions: [], reference: reference)
+    }
+    if !message.content.text.isEmpty {
+      parts.append(
+        Bundle.Part(
+          content: Content(kind: .text, text: message.content.text), mentions: message.mentions, reference: reference))
+    }
+    return parts
+  }
+
+  /// The message that an entry is a part of; else the entry.
+  func whole(_ entry: Entry?, _ writer: any StoreWriter) throws -> Entry? {
+    guard let entry, case .message(let message) = entry.fact, let reference = message.reference, reference.kind == .part
+    else { return entry }
+    return try writer.entry(reference.target, in: entry.dialog)
+  }
+
+  /// A message was taken back, by a stanza that named it or a part of it: so are all the others, each by a stanza of its own.
+  mutating func takeBackParts(
+    _ found: ResolvedReference, by actor: Party, _ writer: any StoreWriter,
+    say: (inout Judge, Reference) throws -> Entry
+  ) throws {
+    guard found.parts > 0, let state = found.state, let retraction = state.retraction,
+      let head = found.reference.outcome
+    else { return }
+    for number in 0...found.parts {
+      let position = head.position + number
+      var id = retraction.id
+      if position != found.named {
+        let entry = try say(
+          &self,
+          Reference(
+            kind: found.reference.kind, target: position, targetID: realms.entryID(position, in: actor.realm),
+            targetStanzaID: nil))
+        tell(.entry(entry, author: nil))
+        id = entry.id.description
+      }
+      if number == 0 { continue }
+      let own = MessageState.Retraction(
+        by: retraction.by, at: retraction.at, id: id, reason: retraction.reason, isModeration: retraction.isModeration)
+      try writer.put(
+        MessageState(version: state.version, revision: state.revision, retraction: own), of: position, in: head.dialog)
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import Addresses
+
+extension Judge {
+  mutating func personal(
+    _ post: Post, in dialog: DialogID, _ intent: PersonalIntent, _ writer: any StoreWriter
+  ) throws {
+    switch intent {
+    case .hide(let id): try hide(post, id, in: dialog, writer)
+    case .clear(let leaves): try clear(post, dialog, leaves: leaves, writer)
+    case .star(let id, let isStarred): try star(post, id, isStarred, in: dialog, writer)
+    case .flag(let id, let reason, let text): try flag(post, id, reason: reason, text: text, in: dialog, writer)
+    }
+  }
+
+  private mutating func note(
+    _ change: PersonalChange.Change, in dialog: DialogID, target: Position, by post: Post, _ writer: any StoreWriter
+  ) throws {
+    let entry = try insertOwn(
+      .personal(PersonalChange(change, in: dialog, target: target)), of: post.author, at: nextPosition(), writer)
+    tell(.entry(entry, author: session(of: post)))
+    var receipt = Receipt(position: head)
+    receipt.entry = entry
+    settle(post, receipt)
+  }
+
+  private mutating func repeatOf(_ post: Post) {
+    var receipt = Receipt(position: head)
+    receipt.isRepeat = true
+    settle(post, receipt)
+  }
+
+  private mutating func hide(_ post: Post, _ id: PublicID, in dialog: DialogID, _ writer: any StoreWriter) throws {
+    let user = post.author
+    if let position = realms.position(of: id, in: user.realm), try writer.isHidden(position, in: dialog, for: user.id) {
+      return repeatOf(post)
+    }
+    let (entry, _) = try readable(id, in: dialog, by: user, writer)
+    var parts = 0
+    var counts = false
+    if case .message(let message) = entry.fact {
+      parts = message.parts
+      counts = message.traits.contains(.counts) && entry.author.id != user.id
+    }
+    guard try writer.hiddenCount(of: user.id) + parts < Limits.hiddenMax else {
+      throw Problem(
+        .tooLarge, "too-many-hidden",
+        "One user deletes at most \(Limits.hiddenMax) messages for themselves. Clear the dialog instead.",
+        field: "messageId")
+    }
+    for number in 0...parts {
+      try writer.hide(entry.position + number, in: dialog, for: user.id, counts: counts && number == 0)
+    }
+    if counts { try uncount(entry, for: user, writer) }
+    try writer.removeMention(of: user.id, by: entry.position, in: dialog)
+    try writer.setStar(false, entry.position, in: dialog, for: user.id)
+    try note(.hidden, in: dialog, target: entry.position, by: post, writer)
+  }
+
+  /// It makes the dialog unread no more.
+  private mutating func uncount(_ entry: Entry, for user: Party, _ writer: any StoreWriter) throws {
+    try changeMark(of: user, in: entry.dialog, writer) { mark, _ in
+      if entry.position > mark.displayed { mark.hidden += 1 }
+    }
+  }
+
+  private mutating func clear(
+    _ post: Post, _ dialog: DialogID, leaves: Bool, _ writer: any StoreWriter
+  ) throws {
+    let user = post.author
+    guard try writer.mark(user.id, in: dialog) != nil else {
+      throw try writer.roomName(dialog) == nil ? Problem.dialogUnknown : Problem.roomUnknown
+    }
+    let last = try writer.history(of: dialog, after: .zero, before: .end, limit: 1, ascending: false).first
+    // With whatever belongs to it.
+    var end = last?.position ?? .zero
+    if case .message(let message)? = last?.fact { end = end + message.parts }
+    try writer.clear(dialog, upTo: end, leaves: leaves, for: user.id)
+    if let last {
+      let moved = try changeMark(of: user, in: dialog, writer) { mark, ordinal in
+        if last.position > mark.displayed { mark.displayed = last.position }
+        if last.position > mark.delivered { mark.delivered = last.position }
+        mark.displayedOrdinal = ordinal
+        mark.ownAtDisplayed = mark.own
+        mark.hidden = 0
+      }
+      // The user's XMPP clients show it as read.
+      if let moved {
+        try tellDisplayed(last.id, of: moved.chat, archive: moved.isRoom ? moved.chat : user.address, by: user, writer)
+      }
+    }
+    try note(.cleared(leaves: leaves), in: dialog, target: last?.position ?? .zero, by: post, writer)
+  }
+
+  /// - Returns: where that is; nil: they have no mark there.
+  @discardableResult
+  private mutating func changeMark(
+    of user: Party, in dialog: DialogID, _ writer: any StoreWriter, _ change: (inout Mark, _ ordinal: Int64) -> Void
+  ) throws -> (chat: BareJID, isRoom: Bool)? {
+    if let known = try writer.dialog(dialog) {
+      let peer = known.peer(of: user.id)
+      let (state, _) = try self.dialog(of: user, and: peer, writer)
+      var mark = state.mark(of: user.id)
+      change(&mark, state.dialog.ordinal)
+      setMark(mark, in: state)
+      return (peer.address, false)
+    }
+    guard let state = try lookUp(.dialog(dialog), for: user, writer), var mark = try mark(of: user.id, in: state, writer)
+    else { return nil }
+    change(&mark, state.room.ordinal)
+    rooms.set(mark, in: state)
+    return (state.room.address, true)
+  }
+
+  private mutating func star(
+    _ post: Post, _ id: PublicID, _ isStarred: Bool, in dialog: DialogID, _ writer: any StoreWriter
+  ) throws {
+    let user = post.author
+    let (entry, _) = try readable(id, in: dialog, by: user, writer)
+    if isStarred, entry.state?.retraction != nil { throw Problem.messageDeleted }
+    if try writer.isStarred(entry.position, by: user.id) == isStarred { return repeatOf(post) }
+    if isStarred, try writer.starCount(of: user.id) >= Limits.starsMax {
+      throw Problem(
+        .tooLarge, "too-many-stars", "One user stars at most \(Limits.starsMax) messages.", field: "messageId")
+    }
+    try writer.setStar(isStarred, entry.position, in: dialog, for: user.id)
+    try note(.starred(isStarred), in: dialog, target: entry.position, by: post, writer)
+  }
+
+  /// A report as those that come with a block (XEP-0377), once of each message.
+  private mutating func flag(
+    _ post: Post, _ id: PublicID, reason: String, text: String, in dialog: DialogID, _ writer: any StoreWriter
+  ) throws {
+    let user = post.author
+    let (entry, _) = try readable(id, in: dialog, by: user, writer)
+    if entry.author.id == user.id {
+      throw Problem(.forbidden, "message-own", "This message is your own.", field: "messageId")
+    }
+    if try writer.hasFlagged(id, by: user.id, in: user.realm) { return repeatOf(post) }
+    try checkReports(by: user, writer)
+    var said: String?
+    if case .message(let message) = entry.fact, entry.state?.retraction == nil, message.content.kind != .encrypted {
+      said = Self.cutReport(entry.state?.text ?? message.content.text)
+    }
+    _ = try writer.insert(
+      Report(
+        realm: user.realm, reporter: user.id, reported: entry.author.address.description, reason: reason,
+        text: Self.cutReport(text), consent: [], messages: [Report.Message(id: id.description, text: said)],
+        createdAt: time))
+    settle(post)
+  }
+}

@@ -1,0 +1,144 @@
+import Dialogs
+
+/// What users did with messages for themselves alone.
+extension Reader {
+  func isHidden(_ message: Position, in dialog: DialogID, for user: UserID) throws -> Bool {
+    try connection(.isHidden).bind(1, user.number).bind(2, message.number).bind(3, dialog.number).first { $0.int(0) } == 1
+  }
+
+  func hasHidden(_ user: UserID) throws -> Bool {
+    try connection(.hasHidden).bind(1, user.number).first { $0.int(0) } == 1
+  }
+
+  func hidden(from message: Position, in dialog: DialogID) throws -> [UserID] {
+    try connection(.hiddenFrom).bind(1, message.number).bind(2, dialog.number).all { UserID($0.int(0)) }
+  }
+
+  func hiddenCount(of user: UserID) throws -> Int {
+    try connection(.hiddenCount).bind(1, user.number).first { Int($0.int(0)) } ?? 0
+  }
+
+  func hiddenCount(of user: UserID, in dialog: DialogID, after: Position) throws -> Int64 {
+    try connection(.hiddenBehind).bind(1, user.number).bind(2, dialog.number).bind(3, after.number)
+      .first { $0.int(0) } ?? 0
+  }
+
+  func history(
+    of dialog: DialogID, for user: UserID, after: Position, before: Position, limit: Int, ascending: Bool
+  ) throws -> [Entry] {
+    try connection(ascending ? .ownHistoryAscending : .ownHistoryDescending).bind(1, dialog.number)
+      .bind(2, after.number).bind(3, before.number).bind(4, bound(limit)).bind(5, user.number).all { try entry($0) }
+  }
+
+  func stars(of user: UserID, before: Position, limit: Int) throws -> [Star] {
+    try connection(.stars).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
+      Star(dialog: DialogID($0.int(1)), message: Position($0.int(0)))
+    }
+  }
+
+  func starCount(of user: UserID) throws -> Int {
+    try connection(.starCount).bind(1, user.number).first { Int($0.int(0)) } ?? 0
+  }
+
+  func isStarred(_ message: Position, by user: UserID) throws -> Bool {
+    try connection(.isStarred).bind(1, user.number).bind(2, message.number).first { _ in true } ?? false
+  }
+
+  func hasFlagged(_ message: PublicID, by user: UserID, in realm: RealmID) throws -> Bool {
+    try connection(.hasFlagged).bind(1, realm.number).bind(2, user.number).bind(3, message.description)
+      .first { _ in true } ?? false
+  }
+}
+
+extension Writer {
+  func hide(_ message: Position, in dialog: DialogID, for user: UserID, counts: Bool) throws {
+    try connection(.hide).bind(1, user.number).bind(2, message.number).bind(3, dialog.number).bind(4, counts ? 1 : 0)
+      .run()
+  }
+
+  /// What was deleted one by one before needs no row any more.
+  func clear(_ dialog: DialogID, upTo: Position, leaves: Bool, for user: UserID) throws {
+    try connection(.clear).bind(1, user.number).bind(2, dialog.number).bind(3, upTo.number).bind(4, leaves ? 1 : 0).run()
+    try connection(.unhide).bind(1, user.number).bind(2, dialog.number).bind(3, upTo.number).run()
+    try connection(.unstar).bind(1, user.number).bind(2, dialog.number).bind(3, upTo.number).run()
+  }
+
+  func setStar(_ isStarred: Bool, _ message: Position, in dialog: DialogID, for user: UserID) throws {
+    let change = try connection(isStarred ? .putStar : .deleteStar).bind(1, user.number).bind(2, message.number)
+    if isStarred { try change.bind(3, dialog.number) }
+    try change.run()
+  }
+
+  func removeMention(of user: UserID, by message: Position, in dialog: DialogID) throws {
+    try connection(.removeMention).bind(1, dialog.number).bind(2, message.number).bind(3, user.number).run()
+  }
+}
+
+extension Query {
+  /// A condition: the user has not deleted the entry for themselves. Two looks, each into what is short or at a row that is
+  /// read anyway. All three are expressions of SQL.
+  static func isSeen(by user: String, _ position: String, in dialog: String) -> String {
+    """
+    (NOT EXISTS (SELECT 1 FROM hidden h WHERE h.user = \(user) AND h.position = \(position))
+      AND \(position) > coalesce((SELECT c.cleared FROM members c WHERE c.user = \(user) AND c.dialog = \(dialog)), 0))
+    """
+  }
+
+  /// A condition on a row `n` of `members`: the dialog is in the user's lists.
+  static let isListed = """
+    (n.left_list = 0 OR EXISTS (SELECT 1 FROM entries x
+      WHERE x.dialog = n.dialog AND x.position > n.cleared AND x.flags & \(EntryFlags.shown.rawValue)))
+    """
+
+  fileprivate static let isHidden = Query("SELECT NOT \(isSeen(by: "?1", "?2", in: "?3"))")
+  fileprivate static let hasHidden = Query(
+    """
+    SELECT EXISTS (SELECT 1 FROM hidden WHERE user = ?1)
+      OR EXISTS (SELECT 1 FROM members WHERE user = ?1 AND cleared > 0)
+    """)
+  fileprivate static let hiddenFrom = Query(
+    """
+    SELECT user FROM hidden WHERE position = ?1
+    UNION SELECT user FROM members WHERE dialog = ?2 AND cleared > 0 AND cleared >= ?1
+    """)
+  fileprivate static let hiddenCount = Query("SELECT count(*) FROM hidden WHERE user = ?1")
+  fileprivate static let hiddenBehind = Query(
+    "SELECT count(*) FROM hidden WHERE user = ?1 AND position > ?3 AND dialog = ?2 AND counts = 1")
+  private static func history(_ order: String) -> Query {
+    Query(
+      """
+      SELECT \(Reader.payloadColumns) FROM entries e CROSS JOIN payloads p ON p.position = e.position
+      WHERE e.dialog = ?1 AND e.position > ?2 AND e.position < ?3 AND e.flags & \(EntryFlags.shown.rawValue)
+        AND \(isSeen(by: "?5", "e.position", in: "?1"))
+      ORDER BY e.position \(order) LIMIT ?4
+      """)
+  }
+  fileprivate static let ownHistoryAscending = history("ASC")
+  fileprivate static let ownHistoryDescending = history("DESC")
+  fileprivate static let hide = Query(
+    "INSERT OR IGNORE INTO hidden (user, position, dialog, counts) VALUES (?1, ?2, ?3, ?4)")
+  fileprivate static let unhide = Query("DELETE FROM hidden WHERE user = ?1 AND position <= ?3 AND dialog = ?2")
+  fileprivate static let unstar = Query("DELETE FROM stars WHERE user = ?1 AND position <= ?3 AND dialog = ?2")
+  fileprivate static let clear = Query(
+    "UPDATE members SET cleared = max(cleared, ?3), left_list = ?4 WHERE user = ?1 AND dialog = ?2")
+  fileprivate static let stars = Query(
+    "SELECT position, dialog FROM stars WHERE user = ?1 AND position < ?2 ORDER BY position DESC LIMIT ?3")
+  fileprivate static let starCount = Query("SELECT count(*) FROM stars WHERE user = ?1")
+  fileprivate static let isStarred = Query("SELECT 1 FROM stars WHERE user = ?1 AND position = ?2")
+  fileprivate static let putStar = Query("INSERT OR IGNORE INTO stars (user, position, dialog) VALUES (?1, ?2, ?3)")
+  fileprivate static let deleteStar = Query("DELETE FROM stars WHERE user = ?1 AND position = ?2")
+  fileprivate static let removeMention = Query(
+    """
+    DELETE FROM mentions WHERE dialog = ?1 AND user = ?3
+      AND ordinal = (SELECT e.ordinal FROM entries e WHERE e.dialog = ?1 AND e.position = ?2
+        AND e.flags & \(EntryFlags.counts.rawValue))
+    """)
+  fileprivate static let hasFlagged = Query(
+    """
+    SELECT 1 FROM reports r CROSS JOIN report_messages m ON m.report = r.id
+    WHERE r.realm = ?1 AND r.reporter = ?2 AND m.message = ?3 LIMIT 1
+    """)
+  /// Of a deleted user.
+  static let forgetHidden = Query("DELETE FROM hidden WHERE user = ?1")
+  static let forgetStars = Query("DELETE FROM stars WHERE user = ?1")
+}

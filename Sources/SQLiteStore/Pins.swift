@@ -1,0 +1,35 @@
+import Dialogs
+
+/// What stands at the top of a dialog, and what messages said before.
+extension Reader {
+  func pins(of dialog: DialogID) throws -> [Position] {
+    try connection(.pins).bind(1, dialog.number).all { Position($0.int(0)) }
+  }
+
+  func edits(of message: Position, after: Position, limit: Int) throws -> [Entry] {
+    try connection(.edits).bind(1, message.number).bind(2, after.number).bind(3, bound(limit)).all { try entry($0) }
+  }
+}
+
+extension Writer {
+  func setPinned(_ at: Position?, message: Position, in dialog: DialogID) throws {
+    if let at {
+      try connection(.putPin).bind(1, dialog.number).bind(2, message.number).bind(3, at.number).run()
+    } else {
+      try connection(.deletePin).bind(1, dialog.number).bind(2, message.number).run()
+    }
+  }
+}
+
+extension Query {
+  fileprivate static let pins = Query(
+    "SELECT position FROM pins WHERE dialog = ?1 ORDER BY pinned DESC LIMIT \(Limits.pinsMax)")
+  fileprivate static let putPin = Query(
+    "INSERT OR REPLACE INTO pins (dialog, position, pinned) VALUES (?1, ?2, ?3)")
+  fileprivate static let deletePin = Query("DELETE FROM pins WHERE dialog = ?1 AND position = ?2")
+  fileprivate static let edits = Query(
+    """
+    SELECT \(Reader.payloadColumns) FROM corrections c CROSS JOIN payloads p ON p.position = c.position
+    WHERE c.target = ?1 AND c.position > ?2 ORDER BY c.position LIMIT ?3
+    """)
+}

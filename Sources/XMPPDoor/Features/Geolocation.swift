@@ -1,0 +1,101 @@
+import Dialogs
+import FoundationEssentials
+import XMLStream
+import XMPP
+
+/// XEP-0080: where something is, in a message. The body says it too, as a geo URI (RFC 5870), which is all that many clients
+/// write and show.
+struct Geolocation: Feature {
+  static let xep = XEP(80, "1.10.0", "User Location", note: "in messages: coordinates and a name")
+
+  private static let geoloc = Name("geoloc", "http://jabber.org/protocol/geoloc")
+
+  func register(in table: inout FeatureTable) {
+    table.read(Self.geoloc) { element, draft in
+      draft.isKept = true
+      func child(_ local: StaticString) -> String? {
+        element.children.first { $0.is(Name(local, "http://jabber.org/protocol/geoloc")) }?.text
+      }
+      let name = child("description") ?? child("text")
+      guard
+        let place = Place(
+          latitude: child("lat"), longitude: child("lon"),
+          name: name.flatMap { $0.utf8.count <= Dialogs.Limits.contentFieldBytesMax ? $0 : nil })
+      else { return }
+      draft.place = place
+    }
+  }
+
+  /// The body says what the app's text says, then where, unless that is what it says.
+  static func write(_ place: Place, caption: String, into writer: inout ElementWriter) {
+    writer.open(.body)
+    writer.text(caption.isEmpty || caption.hasPrefix("geo:") ? place.uri : caption + "\n" + place.uri)
+    writer.close()
+    writer.open(geoloc)
+    element("lat", Place.decimal(place.lat), into: &writer)
+    element("lon", Place.decimal(place.lng), into: &writer)
+    if let name = place.name { element("description", name, into: &writer) }
+    writer.close()
+  }
+
+  private static func element(_ local: StaticString, _ text: String, into writer: inout ElementWriter) {
+    writer.open(local)
+    writer.text(text)
+    writer.close()
+  }
+
+  /// The members that content of type location has, as apps name them.
+  struct Place: Codable, Hashable, Sendable {
+    /// Degrees north and east (WGS 84).
+    let lat: Double
+    let lng: Double
+    let name: String?
+
+    /// nil: there is no such place.
+    init?(latitude: String?, longitude: String?, name: String? = nil) {
+      guard let lat = latitude.flatMap({ Double($0) }), let lng = longitude.flatMap({ Double($0) }), abs(lat) <= 90,
+        abs(lng) <= 180
+      else { return nil }
+      self.lat = lat
+      self.lng = lng
+      self.name = name
+    }
+
+    /// As an app's content has it; nil: it has none.
+    init?(_ content: Content) {
+      guard let fields = content.fields,
+        let place = try? JSONDecoder().decode(Self.self, from: Data(fields.utf8))
+      else { return nil }
+      self = place
+    }
+
+    /// RFC 5870 3.3: `geo:lat,lon`, perhaps an altitude, perhaps parameters, and nothing else. In another reference system the
+    /// numbers mean something else.
+    init?(uri text: String) {
+      guard text.hasPrefix("geo:"), text.utf8.count <= Dialogs.Limits.contentFieldBytesMax,
+        !text.contains(where: \.isWhitespace)
+      else { return nil }
+      let parts = text.dropFirst(4).split(separator: ";", omittingEmptySubsequences: false)
+      for parameter in parts.dropFirst() where parameter.lowercased().hasPrefix("crs=") {
+        if parameter.lowercased() != "crs=wgs84" { return nil }
+      }
+      let numbers = (parts.first?.split(separator: "?").first ?? "").split(
+        separator: ",", omittingEmptySubsequences: false)
+      guard (2...3).contains(numbers.count) else { return nil }
+      self.init(latitude: String(numbers[0]), longitude: String(numbers[1]))
+    }
+
+    var uri: String { "geo:\(Self.decimal(lat)),\(Self.decimal(lng))" }
+
+    var fields: String? { (try? JSONEncoder().encode(self)).map { String(decoding: $0, as: UTF8.self) } }
+
+    /// Without an exponent, to a centimetre.
+    static func decimal(_ degrees: Double) -> String {
+      let scaled = Int64((degrees * 1e7).rounded())
+      let digits = String(scaled.magnitude % 10_000_000)
+      var fraction = String(repeating: "0", count: 7 - digits.count) + digits
+      while fraction.last == "0" { fraction.removeLast() }
+      return (scaled < 0 ? "-" : "") + String(scaled.magnitude / 10_000_000) + (fraction.isEmpty ? "" : "." + fraction)
+    }
+  }
+}
