@@ -26,6 +26,7 @@ public enum StoreConformance {
   public static let cases: [Case] =
     users + contacts + nodes + dialogs + rooms + whispers + log + states + archive + logins + durability + mentions
     + conversations + search + blobs + invites + pushes + dialogSettings + identities
+    + personal
 }
 
 /// An expectation that a store does not meet.

@@ -1,0 +1,361 @@
+import Addresses
+import Testing
+
+@testable import Dialogs
+
+/// Messages of several files, forwards, pins, and what one deletes for oneself.
+@Suite struct MessageTests {
+  private static let files = (1...3).map { Attachment(blob: nil, url: "https://elsewhere.example/\($0).png") }
+  private static let traits: Message.Traits = [.counts, .archived, .replayed, .markable, .receipted, .fromApp]
+
+  private func draft(
+    to peer: Party, _ content: Content, key: String? = nil, reference: ReferenceDraft? = nil,
+    forward: ForwardDraft? = nil
+  ) -> Intent {
+    .message(
+      MessageDraft(
+        to: peer.address, content: content, envelope: Envelope(type: .chat, id: key), traits: Self.traits,
+        key: key.map { RepeatKey(rule: .app, id: $0, bodyHash: 1) }, reference: reference, forward: forward))
+  }
+
+  private func album(_ text: String = "Look") -> Content {
+    Content(kind: .image, text: text, attachments: Self.files)
+  }
+
+  private func message(_ entry: Entry?) throws -> Message {
+    guard case .message(let message)? = entry?.fact else { throw StageError.full }
+    return message
+  }
+
+  private func state(_ entry: Entry, _ stage: Stage) async throws -> MessageState? {
+    try await stage.parley.read { try $0.entry(entry.position, in: entry.dialog)?.state }
+  }
+
+  private func unread(_ party: Party, _ stage: Stage) async throws -> Int64 {
+    try await stage.parley.read { try $0.unread(of: party.id) }
+  }
+
+  private func hide(_ entry: Entry, _ party: Party, _ stage: Stage) async throws {
+    try await stage.parley.post(.personal(entry.dialog, .hide(entry.id)), by: party)
+  }
+
+  // MARK: Several files
+
+  @Test func aMessageOfSeveralFilesIsSeveralEntriesAndCountsOnce() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let session = try await stage.session(juliet, "phone", door: .app)
+    let receipt = try await stage.parley.post(draft(to: juliet, album(), key: "a"), by: romeo)
+    let head = try #require(receipt.entry)
+    #expect(try message(head).parts == 3)
+    let told = session.deliveries().compactMap { if case .entry(let entry, _) = $0 { entry } else { nil } }
+    #expect(told.map(\.position.number) == (0...3).map { head.position.number + $0 })
+    let parts = try told.dropFirst().map { try message($0) }
+    #expect(parts.map(\.content.attachments) == [[Self.files[1]], [Self.files[2]], []])
+    #expect(parts.map(\.content.text) == ["", "", "Look"])
+    #expect(parts.allSatisfy { $0.sequence == 0 && $0.reference?.kind == .part && $0.reference?.targetID == head.id })
+    #expect(parts.allSatisfy { !$0.traits.contains(.counts) && !$0.traits.contains(.receipted) })
+    #expect(try await unread(juliet, stage) == 1)
+    // A repeat is the first, and says nothing again.
+    let again = try await stage.parley.post(draft(to: juliet, album(), key: "a"), by: romeo)
+    #expect(again.isRepeat && again.entry?.position == head.position)
+    #expect(session.taken().isEmpty)
+    let history = try await stage.parley.read {
+      try $0.history(of: head.dialog, after: .zero, before: .end, limit: 9, ascending: true).map(\.position)
+    }
+    #expect(history == [head.position])
+    let feed = try await stage.parley.read { try $0.feed(of: juliet.id, after: .zero, limit: 99).map(\.position) }
+    #expect(feed.filter { $0 >= head.position } == [head.position])
+    let archive = try await stage.parley.read { try $0.archive(of: juliet.id, ArchiveQuery(limit: 9)).entries.count }
+    #expect(archive == 4)
+  }
+
+  @Test(arguments: [0, 1, 3]) func whateverPartIsNamedAllOfItIsTakenBack(_ number: Int64) async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let head = try #require(try await stage.parley.post(draft(to: juliet, album()), by: romeo).entry)
+    let session = try await stage.session(juliet, "balcony")
+    let named = stage.parley.entryID(Position(head.position.number + number), in: romeo.realm)
+    let receipt = try await stage.parley.post(
+      draft(
+        to: juliet, Content(kind: .none),
+        reference: ReferenceDraft(kind: .retraction(reason: "no"), target: .stanza(named.description))), by: romeo)
+    #expect(try message(receipt.entry).reference?.targetID == head.id)
+    let told = session.deliveries().compactMap { if case .entry(let entry, _) = $0 { entry } else { nil } }
+    // The first is the author's own stanza; the others name what it did not.
+    #expect(told.count == 4)
+    let targets = try told.dropFirst().map { try message($0).reference?.target.number }
+    #expect(targets == (0...3).filter { $0 != number }.map { head.position.number + $0 })
+    for part in 0...Int64(3) {
+      let found = try await stage.parley.read {
+        try $0.entry(Position(head.position.number + part), in: head.dialog)
+      }
+      #expect(found?.state?.retraction?.reason == "no")
+      #expect(try message(found).content.attachments.isEmpty)
+      #expect(try message(found).content.text.isEmpty)
+    }
+  }
+
+  @Test func whatIsSaidAboutAPartIsSaidAboutTheMessage() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let head = try #require(try await stage.parley.post(draft(to: juliet, album()), by: romeo).entry)
+    let caption = stage.parley.entryID(Position(head.position.number + 3), in: romeo.realm)
+    _ = try await stage.parley.post(
+      draft(
+        to: romeo, Content(kind: .none),
+        reference: ReferenceDraft(kind: .reactions(["x"]), target: .entry(caption))), by: juliet)
+    #expect(try await state(head, stage)?.reactions.map(\.emoji) == [["x"]])
+    // What an edit says anew is the caption, and XMPP is told so.
+    let edit = try await stage.parley.post(
+      draft(
+        to: juliet, Content(kind: .text, text: "Anew"),
+        reference: ReferenceDraft(kind: .correction, target: .entry(head.id))), by: romeo)
+    #expect(try message(edit.entry).reference?.targetStanzaID == caption.description)
+    #expect(try await state(head, stage)?.text == "Anew")
+    let marked = try await stage.parley.post(
+      .marker(MarkerDraft(with: romeo.address, kind: .displayed, target: .entry(caption))), by: juliet)
+    guard case .marker(let marker)? = marked.entry?.fact else { throw StageError.full }
+    #expect(marker.mark.displayed == head.position)
+    #expect(try await unread(juliet, stage) == 0)
+  }
+
+  @Test func inARoomTheSameAndAModeratorTakesAllOfItAway() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    let said = try await stage.act(
+      .say(
+        .dialog(room.dialog),
+        RoomMessageDraft(
+          content: album(""), envelope: Envelope(type: .groupchat), traits: [.counts, .archived, .fromApp], key: nil)),
+      by: juliet)
+    let head = try #require(said.entry)
+    #expect(try message(head).parts == 2)
+    #expect(try await stage.stored(room).last.number == head.position.number + 2)
+    #expect(try await unread(romeo, stage) == 1)
+    try await stage.act(
+      .say(
+        .dialog(room.dialog),
+        RoomMessageDraft(
+          content: Content(kind: .none), envelope: Envelope(type: .groupchat), traits: [.archived, .fromApp], key: nil,
+          reference: ReferenceDraft(kind: .moderation(reason: nil), target: .entry(head.id)))), by: romeo)
+    let states = try await stage.parley.read { reader in
+      try (0...2).map { try reader.entry(Position(head.position.number + $0), in: head.dialog)?.state?.retraction }
+    }
+    #expect(states.allSatisfy { $0?.isModeration == true })
+  }
+
+  // MARK: Forwards
+
+  @Test func aForwardIsCopiedByTheServerAndNobodyElseIsNamed() async throws {
+    let stage = try Stage()
+    let (romeo, juliet, nurse) = (
+      try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
+    )
+    let said = try #require(try await stage.say("But soft", from: romeo, to: juliet).entry)
+    let source = ForwardDraft(dialog: said.dialog, message: said.id)
+    let first = try await stage.parley.post(draft(to: nurse, Content(kind: .none), forward: source), by: juliet)
+    #expect(try message(first.entry).content.text == "But soft")
+    #expect(try message(first.entry).forwarded == Forwarded(author: nil, at: said.time))
+    let own = try await stage.parley.post(draft(to: nurse, Content(kind: .none), forward: source), by: romeo)
+    #expect(try message(own.entry).forwarded?.author == romeo)
+    await #expect(throws: Problem.dialogUnknown) {
+      try await stage.parley.post(draft(to: juliet, Content(kind: .none), forward: source), by: nurse)
+    }
+    // Who has deleted it for themselves has it no more.
+    try await hide(said, juliet, stage)
+    await #expect {
+      try await stage.parley.post(draft(to: nurse, Content(kind: .none), forward: source), by: juliet)
+    } throws: { ($0 as? Problem)?.code == "message-unknown" }
+    // Nobody puts words into another's mouth, by whichever door.
+    let copy = try #require(first.entry)
+    let correction = MessageDraft(
+      to: nurse.address, content: Content(kind: .text, text: "But hard"), envelope: Envelope(type: .chat, id: "c"),
+      traits: [.archived], key: nil, reference: ReferenceDraft(kind: .correction, target: .stanza(copy.id.description)))
+    let tried = try await stage.parley.post(.message(correction), by: juliet)
+    #expect(try message(tried.entry).reference == nil)
+    #expect(try await state(copy, stage) == nil)
+  }
+
+  @Test func aNameGoesAlongOnlyWherePeopleKnowEachOther() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let group = try await stage.room("group", by: romeo, with: [(juliet, .member)])
+    let open = try await stage.room("open", by: romeo, .open, with: [(juliet, .member)])
+    func say(_ content: Content, in room: RoomName, by party: Party, forward: ForwardDraft? = nil) async throws -> Entry {
+      try #require(
+        try await stage.act(
+          .say(
+            .dialog(room.dialog),
+            RoomMessageDraft(
+              content: content, envelope: Envelope(type: .groupchat), traits: [.counts, .archived, .fromApp], key: nil,
+              forward: forward)), by: party
+        ).entry)
+    }
+    let named = try await say(Content(kind: .text, text: "1"), in: group, by: romeo)
+    let veiled = try await say(Content(kind: .text, text: "2"), in: open, by: romeo)
+    func author(_ entry: Entry, into room: RoomName) async throws -> Party? {
+      let forward = ForwardDraft(dialog: entry.dialog, message: entry.id)
+      return try message(try await say(Content(kind: .none), in: room, by: juliet, forward: forward)).forwarded?.author
+    }
+    #expect(try await author(named, into: group) == romeo)
+    #expect(try await author(named, into: open) == nil)
+    #expect(try await author(veiled, into: group) == nil)
+    // Once lost it does not come back.
+    let again = try await say(
+      Content(kind: .none), in: group, by: juliet, forward: ForwardDraft(dialog: veiled.dialog, message: veiled.id))
+    #expect(try await author(again, into: group) == nil)
+  }
+
+  // MARK: Pins
+
+  @Test func aPinIsAChangeLikeOthersAndBounded() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    func pin(_ entry: Entry, _ isPinned: Bool) async throws {
+      let change = MessageDraft(
+        to: romeo.address, content: Content(kind: .none), envelope: Envelope(type: .chat), traits: .fromApp, key: nil,
+        reference: ReferenceDraft(kind: .pin(isPinned), target: .entry(entry.id)))
+      try await stage.parley.post(.message(change), by: juliet)
+    }
+    var said: [Entry] = []
+    for number in 0...Limits.pinsMax {
+      said.append(try #require(try await stage.say("\(number)", from: romeo, to: juliet).entry))
+    }
+    for entry in said.dropLast() { try await pin(entry, true) }
+    #expect(try await state(said[0], stage)?.pin?.by == juliet)
+    let dialog = said[0].dialog
+    func pins() async throws -> [Position] { try await stage.parley.read { try $0.pins(of: dialog) } }
+    #expect(try await pins() == said.dropLast().map(\.position).reversed())
+    await #expect { try await pin(said[Limits.pinsMax], true) } throws: { ($0 as? Problem)?.code == "too-many-pins" }
+    // What is so already needs no room.
+    try await pin(said[0], true)
+    try await pin(said[1], false)
+    try await pin(said[Limits.pinsMax], true)
+    #expect(try await pins().first == said[Limits.pinsMax].position)
+    let retraction = MessageDraft(
+      to: juliet.address, content: Content(kind: .none), envelope: Envelope(type: .chat), traits: .fromApp, key: nil,
+      reference: ReferenceDraft(kind: .retraction(reason: nil), target: .entry(said[0].id)))
+    try await stage.parley.post(.message(retraction), by: romeo)
+    #expect(try await !pins().contains(said[0].position))
+    #expect(try await state(said[0], stage)?.pin == nil)
+  }
+
+  // MARK: For oneself
+
+  @Test func whatIsHiddenIsNotUnreadHoweverFarOneHasRead() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    var said: [Entry] = []
+    for number in 1...5 { said.append(try #require(try await stage.say("\(number)", from: romeo, to: juliet).entry)) }
+    func read(_ entry: Entry) async throws {
+      try await stage.parley.post(
+        .marker(MarkerDraft(with: romeo.address, kind: .displayed, target: .entry(entry.id))), by: juliet)
+    }
+    try await hide(said[1], juliet, stage)
+    try await hide(said[3], juliet, stage)
+    try await hide(said[3], juliet, stage)
+    #expect(try await unread(juliet, stage) == 3)
+    // What one says oneself never counts.
+    let mine = try #require(try await stage.say("mine", from: juliet, to: romeo).entry)
+    try await hide(mine, juliet, stage)
+    #expect(try await unread(juliet, stage) == 3)
+    try await read(said[0])
+    #expect(try await unread(juliet, stage) == 2)
+    try await read(said[2])
+    #expect(try await unread(juliet, stage) == 1)
+    try await hide(said[0], juliet, stage)
+    #expect(try await unread(juliet, stage) == 1)
+    try await read(said[4])
+    #expect(try await unread(juliet, stage) == 0)
+    _ = try await stage.say("6", from: romeo, to: juliet)
+    #expect(try await unread(juliet, stage) == 1)
+    #expect(try await unread(romeo, stage) == 1)
+  }
+
+  @Test func inARoomTheSame() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let room = try await stage.room(by: romeo, with: [(juliet, .member)])
+    var said: [Entry] = []
+    for number in 1...4 {
+      let draft = RoomMessageDraft(
+        content: Content(kind: .text, text: "\(number)"), envelope: Envelope(type: .groupchat),
+        traits: [.counts, .archived, .fromApp], key: nil)
+      said.append(try #require(try await stage.act(.say(.dialog(room.dialog), draft), by: romeo).entry))
+    }
+    func read(_ entry: Entry) async throws {
+      try await stage.act(
+        .marker(.dialog(room.dialog), RoomMarkerDraft(kind: .displayed, target: entry.id)), by: juliet)
+    }
+    try await hide(said[0], juliet, stage)
+    try await hide(said[2], juliet, stage)
+    #expect(try await unread(juliet, stage) == 2)
+    try await read(said[0])
+    #expect(try await unread(juliet, stage) == 2)
+    try await read(said[1])
+    #expect(try await unread(juliet, stage) == 1)
+    try await read(said[3])
+    #expect(try await unread(juliet, stage) == 0)
+  }
+
+  @Test func whatBecomesOfIsToldToThoseOnlyWhoHaveIt() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let said = try #require(try await stage.say("1", from: romeo, to: juliet).entry)
+    func react() async throws -> [UserID] {
+      let receipt = try await stage.parley.post(
+        draft(
+          to: juliet, Content(kind: .none),
+          reference: ReferenceDraft(kind: .reactions(["\(stage.clock.now)"]), target: .entry(said.id))), by: romeo)
+      return try message(receipt.entry).reference?.hiddenFrom ?? []
+    }
+    #expect(try await react() == [])
+    try await hide(said, juliet, stage)
+    #expect(try await react() == [juliet.id])
+    let later = try #require(try await stage.say("2", from: romeo, to: juliet).entry)
+    try await stage.parley.post(.personal(later.dialog, .clear(leaves: false)), by: romeo)
+    #expect(try await react() == [juliet.id, romeo.id].sorted())
+    #expect(try await unread(juliet, stage) == 1)
+  }
+
+  @Test func clearingMarksAsReadAndTellsOnesOwnSessionsAlone() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let said = try #require(try await stage.say("1", from: romeo, to: juliet).entry)
+    let phone = try await stage.session(juliet, "phone", door: .app)
+    let other = try await stage.session(romeo, "tablet", door: .app)
+    try await stage.parley.post(.personal(said.dialog, .clear(leaves: true)), by: juliet)
+    #expect(
+      phone.taken() == [.personal(PersonalChange(.cleared(leaves: true), in: said.dialog, target: said.position))])
+    #expect(other.taken().isEmpty)
+    #expect(try await unread(juliet, stage) == 0)
+    await #expect(throws: Problem.dialogUnknown) {
+      try await stage.parley.post(.personal(DialogID(9_999), .clear(leaves: false)), by: juliet)
+    }
+  }
+
+  @Test func aReportIsMadeOnceAndBounded() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    func flag(_ entry: Entry, by party: Party) async throws {
+      try await stage.parley.post(
+        .personal(entry.dialog, .flag(entry.id, reason: "urn:xmpp:reporting:spam", text: "x")), by: party)
+    }
+    var said: [Entry] = []
+    for number in 0...Limits.reportsPerDayMax {
+      said.append(try #require(try await stage.say("\(number)", from: romeo, to: juliet).entry))
+    }
+    try await flag(said[0], by: juliet)
+    try await flag(said[0], by: juliet)
+    let reports = try await stage.parley.reports(in: juliet.realm)
+    #expect(reports.map(\.reported) == ["romeo@localhost"])
+    #expect(reports.first?.messages == [Report.Message(id: said[0].id.description, text: "0")])
+    await #expect { try await flag(said[0], by: romeo) } throws: { ($0 as? Problem)?.code == "message-own" }
+    for entry in said.dropFirst().dropLast() { try await flag(entry, by: juliet) }
+    await #expect { try await flag(said[Limits.reportsPerDayMax], by: juliet) } throws: {
+      ($0 as? Problem)?.kind == .tooFast && ($0 as? Problem)?.retryAfter != nil
+    }
+  }
+}
