@@ -59,7 +59,8 @@ extension Reader {
       // As a rule the last entry is one that is shown, and there is no second look.
       let said =
         row.int(6) & 1 == 1
-        ? last : try connection(.lastSaid).bind(1, dialog).bind(2, row.int(5)).bind(3, user.number)
+        ? last
+        : try connection(.lastSaid).bind(1, dialog).bind(2, row.int(5)).bind(3, user.number)
           .first { $0.int(0) }
       return Standing(
         dialog: DialogID(dialog), isRoom: row.int(1) == Self.roomKind,

@@ -3,7 +3,8 @@ import Dialogs
 /// What users did with messages for themselves alone.
 extension Reader {
   func isHidden(_ message: Position, in dialog: DialogID, for user: UserID) throws -> Bool {
-    try connection(.isHidden).bind(1, user.number).bind(2, message.number).bind(3, dialog.number).first { $0.int(0) } == 1
+    try connection(.isHidden).bind(1, user.number).bind(2, message.number).bind(3, dialog.number).first { $0.int(0) }
+      == 1
   }
 
   func hasHidden(_ user: UserID) throws -> Bool {
@@ -58,7 +59,8 @@ extension Writer {
 
   /// What was deleted one by one before needs no row any more.
   func clear(_ dialog: DialogID, upTo: Position, leaves: Bool, for user: UserID) throws {
-    try connection(.clear).bind(1, user.number).bind(2, dialog.number).bind(3, upTo.number).bind(4, leaves ? 1 : 0).run()
+    try connection(.clear).bind(1, user.number).bind(2, dialog.number).bind(3, upTo.number).bind(4, leaves ? 1 : 0)
+      .run()
     try connection(.unhide).bind(1, user.number).bind(2, dialog.number).bind(3, upTo.number).run()
     try connection(.unstar).bind(1, user.number).bind(2, dialog.number).bind(3, upTo.number).run()
   }
@@ -75,7 +77,7 @@ extension Writer {
 }
 
 extension Query {
-  /// A condition: the user has not deleted the entry for themselves. Two looks, each into what is short or at a row that is
+  /// A condition: the user has not deleted the entry for themselves. Two looks, into what is short and at a row that is
   /// read anyway. All three are expressions of SQL.
   static func isSeen(by user: String, _ position: String, in dialog: String) -> String {
     """

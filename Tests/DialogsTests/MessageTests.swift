@@ -183,7 +183,8 @@ import Testing
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let group = try await stage.room("group", by: romeo, with: [(juliet, .member)])
     let open = try await stage.room("open", by: romeo, .open, with: [(juliet, .member)])
-    func say(_ content: Content, in room: RoomName, by party: Party, forward: ForwardDraft? = nil) async throws -> Entry {
+    func say(_ content: Content, in room: RoomName, by party: Party, forward: ForwardDraft? = nil) async throws -> Entry
+    {
       try #require(
         try await stage.act(
           .say(

@@ -4,7 +4,8 @@ import Dialogs
 /// What users did with messages for themselves alone, what is pinned, what messages said before, and where.
 extension StoreConformance {
   static let personal: [Case] = [
-    Case(name: "what somebody has deleted for themselves is in nothing that they read, and in all that others do") { scene in
+    Case(name: "what somebody has deleted for themselves is in nothing that they read, and in all that others do") {
+      scene in
       let (dialog, said) = try scene.write { writer in
         let said = try (1...4).map { try scene.say("w\($0)", by: scene.romeo, to: scene.juliet, writer) }
         try writer.hide(said[1].position, in: said[1].dialog, for: scene.juliet.id, counts: true)
@@ -67,7 +68,8 @@ extension StoreConformance {
       }
       try scene.read { reader in
         try equal(try reader.dialogs(of: scene.juliet.id, before: .end, limit: 9).count, 0, "listed")
-        try equal(try reader.dialogs(of: scene.romeo.id, before: .end, limit: 9).map(\.dialog.id), [dialog], "the other's")
+        try equal(
+          try reader.dialogs(of: scene.romeo.id, before: .end, limit: 9).map(\.dialog.id), [dialog], "the other's")
         try equal(
           try reader.conversations(of: scene.juliet.id, ConversationQuery(limit: 9)).conversations.count, 0, "inbox")
         try require(try reader.isHidden(last, in: dialog, for: scene.juliet.id), "not cleared")
@@ -97,14 +99,17 @@ extension StoreConformance {
           try equal(try reader.archive(of: room, query).entries.map(\.position), seen, "archive")
           query.text = "w1"
           try equal(
-            try reader.archive(of: room, query).entries.map(\.position), seen.filter { $0 == said[0].position }, "search")
+            try reader.archive(of: room, query).entries.map(\.position), seen.filter { $0 == said[0].position },
+            "search")
           query.text = nil
           query.positions = said.map(\.position)
           try equal(try reader.archive(of: room, query).entries.map(\.position), seen, "by id")
         }
         try equal(
-          try reader.history(of: room, for: scene.juliet.id, after: said[0].position.previous, before: .end, limit: 9, ascending: true)
-            .map(\.position), [said[1].position], "history")
+          try reader.history(
+            of: room, for: scene.juliet.id, after: said[0].position.previous, before: .end, limit: 9, ascending: true
+          )
+          .map(\.position), [said[1].position], "history")
         try equal(
           try reader.rooms(of: scene.juliet.id, before: .end, limit: 9).compactMap(\.lastMessage?.position),
           [said[1].position], "last")
@@ -216,7 +221,9 @@ extension StoreConformance {
             position: position, time: scene.time, dialog: dialog.id, author: scene.juliet, place: .peer(scene.juliet),
             fact: .personal(told), id: scene.id(position))
           try writer.insert(entry, feeds: [FeedRow(user: scene.juliet.id, traits: [])], key: nil)
-          guard case .personal(let found)? = try writer.feed(of: scene.juliet.id, after: position.previous, limit: 1).last?.fact
+          guard
+            case .personal(let found)? = try writer.feed(of: scene.juliet.id, after: position.previous, limit: 1).last?
+              .fact
           else { throw Unmet(description: "it is not told") }
           try equal(found, told)
         }

@@ -31,7 +31,8 @@ enum EditMessage: ServedOperation {
       let files = message.content.attachments
       guard message.content.kind.isFile, files.count == 1 || message.parts > 0 && !message.content.text.isEmpty else {
         throw Problem(
-          .malformed, "message-unsuitable", "Only texts can be edited, and what is said with files.", field: "messageId")
+          .malformed, "message-unsuitable", "Only texts can be edited, and what is said with files.", field: "messageId"
+        )
       }
       if files.count == 1 { content = Content(kind: message.content.kind, text: content.text, attachments: files) }
     }

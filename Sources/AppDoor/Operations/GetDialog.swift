@@ -25,7 +25,8 @@ enum GetDialog: ServedOperation {
         return try RoomSight.of(id, for: caller, reader).map { try rendering.dialog($0, reader) }
       }
       let last = try reader.history(
-        of: id, for: caller.id, after: .zero, before: .end, limit: 1, ascending: false).first
+        of: id, for: caller.id, after: .zero, before: .end, limit: 1, ascending: false
+      ).first
       let view = DialogView(
         dialog: dialog, mark: try reader.mark(caller.id, in: id) ?? Mark(dialog: id, user: caller.id),
         settings: try reader.settings(of: caller.id, in: id) ?? DialogSettings(), lastMessage: last)

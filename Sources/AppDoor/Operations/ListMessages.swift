@@ -27,7 +27,8 @@ enum ListMessages: ServedOperation {
         naming = sight.naming(call.parley)
       }
       let entries = try reader.history(
-        of: place.id, for: caller.id, after: after, before: range.before, limit: range.limit + 1, ascending: range.ascending)
+        of: place.id, for: caller.id, after: after, before: range.before, limit: range.limit + 1,
+        ascending: range.ascending)
       return (entries, naming)
     }
     let page = entries.prefix(range.limit)

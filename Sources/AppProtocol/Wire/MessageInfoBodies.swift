@@ -55,4 +55,3 @@ public struct MessagePartsInput: Codable, Hashable, Sendable {
     self.limit = limit
   }
 }
-

@@ -104,7 +104,8 @@ extension Judge {
       setMark(mark, in: state)
       return (peer.address, false)
     }
-    guard let state = try lookUp(.dialog(dialog), for: user, writer), var mark = try mark(of: user.id, in: state, writer)
+    guard let state = try lookUp(.dialog(dialog), for: user, writer),
+      var mark = try mark(of: user.id, in: state, writer)
     else { return nil }
     change(&mark, state.room.ordinal)
     rooms.set(mark, in: state)

@@ -165,7 +165,9 @@ extension Judge {
         message.sequence == state.dialog.sequence
         ? (all: state.dialog.ordinal, own: mark.own)
         : try writer.counting(in: state.dialog.id, upTo: target.position, by: reader.id)
-      if mark.hidden > 0 { mark.hidden = try writer.hiddenCount(of: reader.id, in: state.dialog.id, after: target.position) }
+      if mark.hidden > 0 {
+        mark.hidden = try writer.hiddenCount(of: reader.id, in: state.dialog.id, after: target.position)
+      }
       mark.displayed = target.position
       mark.displayedOrdinal = counting.all
       mark.ownAtDisplayed = counting.own

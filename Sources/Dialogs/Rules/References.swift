@@ -27,7 +27,8 @@ extension MessageState {
   /// The state after `kind` by `actor`; nil: it is not changed.
   static func folding(
     _ kind: Reference.Kind, text: String, mentions: [Mention] = [], by actor: Party, mayModerate: Bool,
-    mayPin: Bool = true, into state: MessageState?, of target: Entry, at position: Position, id: String?, time: Timestamp
+    mayPin: Bool = true, into state: MessageState?, of target: Entry, at position: Position, id: String?,
+    time: Timestamp
   ) throws(ReferenceRefusal) -> MessageState? {
     guard case .message(let message) = target.fact, message.sequence > 0 else { throw .unsuitable }
     if state?.retraction != nil { throw .gone }
@@ -86,8 +87,8 @@ extension Judge {
   /// position, and the target's new state; nil: it has no effect.
   func resolve(
     _ draft: ReferenceDraft, text: String, mentions: [Mention], id: String?, by actor: Party, others: [Party],
-    in dialog: DialogID, realm: RealmID, mayModerate: Bool, mayPin: Bool = true, isApp: Bool, isSinceJoin: Bool = false,
-    _ writer: any StoreWriter
+    in dialog: DialogID, realm: RealmID, mayModerate: Bool, mayPin: Bool = true, isApp: Bool,
+    isSinceJoin: Bool = false, _ writer: any StoreWriter
   ) throws -> ResolvedReference? {
     let kind = Self.cut(draft.kind)
     guard var target = try find(draft.target, by: actor, others, in: dialog, realm: realm, draft.kind, writer) else {

@@ -413,7 +413,9 @@ extension Judge {
         target.position >= state.room.last
         ? (all: state.room.ordinal, own: mark.own)
         : try counted(upTo: target.position, by: reader.id, in: state, writer)
-      if mark.hidden > 0 { mark.hidden = try writer.hiddenCount(of: reader.id, in: state.room.id, after: target.position) }
+      if mark.hidden > 0 {
+        mark.hidden = try writer.hiddenCount(of: reader.id, in: state.room.id, after: target.position)
+      }
       mark.displayed = target.position
       mark.displayedOrdinal = counting.all
       mark.ownAtDisplayed = counting.own
