@@ -41,10 +41,17 @@ public final class AppDoor: Sendable {
   /// What the server can do beyond the first protocol version's ground.
   static let features = [
     "contacts", "blocks", "groups", "markers", "typing", "presence", "sync", "edits", "deletions", "reactions",
-    "replies", "avatars", "content.location", "content.contact", "content.sticker", "content.custom",
+    "replies", "avatars", "second-factor", "content.location", "content.contact", "content.sticker", "content.custom",
   ]
 
-  var features: [String] { Self.features + (parley.blobs == nil ? [] : ["attachments"]) }
+  var features: [String] {
+    // Where codes can be sent; those in whose place a stranger becomes a user by one, too.
+    let letters = Identity.reachable.filter(parley.reaches.contains).flatMap { issuer in
+      let kind = issuer == .email ? "email" : "phone"
+      return ["codes.\(kind)"] + (parley.newcomers.contains(issuer) ? ["signup.\(kind)"] : [])
+    }
+    return Self.features + (parley.blobs == nil ? [] : ["attachments"]) + letters
+  }
 
   /// - Parameters:
   ///   - loops: where `GET /v1/sync` waits.

@@ -62,6 +62,19 @@ enum Operations {
     .init(FlagMessage.self),
     .init(ListEdits.self),
     .init(ListReceipts.self),
+    .init(SendCode.self),
+    .init(SendPasswordReset.self),
+    .init(ResetPassword.self),
+    .init(ChangePassword.self),
+    .init(SendMyCode.self),
+    .init(SetMyEmail.self),
+    .init(RemoveMyEmail.self),
+    .init(SetMyPhone.self),
+    .init(RemoveMyPhone.self),
+    .init(EnrolSecondFactor.self),
+    .init(ConfirmSecondFactor.self),
+    .init(RemoveSecondFactor.self),
+    .init(LogOutOthers.self),
   ]
 }
 

@@ -27,7 +27,8 @@ extension ProblemBody {
   init(_ problem: Problem, requestID: String?) {
     self.init(
       title: Titles.title(problem.kind.status), status: problem.kind.status, detail: problem.text,
-      code: problem.code, field: problem.field, retryAfter: problem.retryAfter, requestId: requestID)
+      code: problem.code, field: problem.field, retryAfter: problem.retryAfter, requestId: requestID,
+      challenge: problem.challenge)
   }
 }
 

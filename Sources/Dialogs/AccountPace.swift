@@ -10,6 +10,13 @@ public enum PacedAct: Hashable, Sendable {
   case search(UserID)
   /// A new guest.
   case guest(network: String)
+  /// A code or a link for somebody, asked for from a network.
+  case letter(network: String)
+  /// Of whomever, to one mail address or telephone: within an hour, and within a day.
+  case letterOfHour(RealmID, Identity)
+  case letterOfDay(RealmID, Identity)
+  /// A try at a second factor; given back where it was right.
+  case secondFactor(UserID)
 
   var rate: Rate {
     switch self {
@@ -18,6 +25,10 @@ public enum PacedAct: Hashable, Sendable {
     case .passwordChange: Limits.passwordChangeRate
     case .search: Limits.searchRate
     case .guest: Limits.guestRate
+    case .letter: Limits.letterRate
+    case .letterOfHour: Limits.lettersOfHour
+    case .letterOfDay: Limits.lettersOfDay
+    case .secondFactor: Limits.secondFactorRate
     }
   }
 
@@ -26,6 +37,11 @@ public enum PacedAct: Hashable, Sendable {
     case .registration:
       Problem(
         .tooFast, "registrations-too-fast", "Too many new accounts from your address. Wait a little.", retryAfter: wait)
+    case .letter, .letterOfHour, .letterOfDay:
+      Problem(
+        .tooFast, "codes-too-fast", "Too many codes or links were asked for. Wait a little.", retryAfter: wait)
+    case .secondFactor:
+      Problem(.tooFast, "codes-too-fast", "Too many wrong codes. Wait a little.", retryAfter: wait)
     case .invite, .passwordChange, .search, .guest:
       Problem(.tooFast, "requests-too-fast", "You ask too often. Wait a little.", retryAfter: wait)
     }
@@ -44,6 +60,10 @@ final class AccountPace: Sendable {
       return bucket.take(act.rate, now: now)
     }
   }
+
+  func giveBack(_ act: PacedAct, now: Timestamp) {
+    buckets.withLock { $0.change(act) { $0.giveBack(act.rate, now: now) } }
+  }
 }
 
 extension Parley {
@@ -53,4 +73,7 @@ extension Parley {
   public func pace(_ act: PacedAct) throws(Problem) {
     if let wait = accountPace.take(act, now: clock.now) { throw act.refusal(wait) }
   }
+
+  /// It turned out not to count.
+  func giveBack(_ act: PacedAct) { accountPace.giveBack(act, now: clock.now) }
 }

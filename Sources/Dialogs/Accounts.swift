@@ -131,13 +131,8 @@ extension Parley {
   ) async throws(Problem) {
     // A guest does not become an account by it.
     if isGuest(user) { throw Problem.guestLimited }
-    let keys = try await derive { Self.keys(for: [password], iterations: Limits.scramIterations)[0] }.get()
-    try await work(leavingCaches: true) { writer in
-      try writer.setCredentials(keys, for: user)
-      // Their keys have the salts of the password that goes.
-      try writer.removeAppPasswords(of: user)
-      try Self.removeLogins(of: user, writer)
-    }
+    let keys = try await keys(for: password)
+    try await work(leavingCaches: true) { writer in try Self.replacePassword(by: keys, of: user, writer) }
     accounts.forget(user: user)
     hub.close(user, .revoked) { $0.session.id != session }
   }
@@ -181,8 +176,13 @@ extension Parley {
     pushes.set(user.id, [], [:])
   }
 
-  private static func removeLogins(of user: UserID, _ writer: any StoreWriter) throws {
-    try writer.removeGrants(of: user)
+  /// All, or all but one login of the app.
+  static func removeLogins(of user: UserID, except kept: Int64? = nil, _ writer: any StoreWriter) throws {
+    if let kept {
+      for grant in try writer.grants(of: user) where grant.id != kept { try writer.removeGrant(grant.id, of: user) }
+    } else {
+      try writer.removeGrants(of: user)
+    }
     try writer.removeClients(of: user)
   }
 
@@ -240,7 +240,7 @@ extension Parley {
   }
 
   /// - Returns: the user, and the keys that the password fits.
-  private func prove(_ attempt: LoginAttempt, password: String) async throws(Problem) -> (user: User, keys: SCRAMKeys) {
+  func prove(_ attempt: LoginAttempt, password: String) async throws(Problem) -> (user: User, keys: SCRAMKeys) {
     let login = try admit(attempt)
     var outcome = LoginOutcome.void
     defer { settle(login, outcome) }
@@ -256,7 +256,7 @@ extension Parley {
     return (user, keys)
   }
 
-  private static let wrongCredentials = Problem(
+  static let wrongCredentials = Problem(
     .unauthenticated, "wrong-credentials", "The user name or the password is wrong.")
 
   /// The keys to verify a plain password with: of an account that has others only, these.
@@ -331,8 +331,15 @@ extension Parley {
     return try await logIn(user, proved: keys, device: device, client: client)
   }
 
-  /// - Parameter proved: what the login rests on; nil: on nothing that could have ended since.
-  func logIn(_ user: User, proved: SCRAMKeys? = nil, device: String?, client: String?) async throws(Problem) -> Login {
+  /// What every way to sign in ends at.
+  ///
+  /// - Parameters:
+  ///   - proved: what the login rests on; nil: on nothing that could have ended since.
+  ///   - second: a second factor, with what was given out for the first.
+  func logIn(
+    _ user: User, proved: SCRAMKeys? = nil, second: (challenge: Challenge, proof: SecondProof)? = nil, device: String?,
+    client: String?
+  ) async throws(Problem) -> Login {
     if let device {
       guard (1...64).contains(device.utf8.count), device.utf8.allSatisfy({ Self.isDeviceByte($0) }) else {
         throw Problem(
@@ -347,11 +354,14 @@ extension Parley {
     let grant = Grant(
       id: 0, user: user.id, device: device, access: access.hash, accessExpires: now + Limits.accessLifetime,
       refresh: refresh.hash, previousRefresh: nil, createdAt: now, usedAt: now, client: client)
+    let secret = tokenSecret
     let (stored, gone): (Grant, Set<Int64>) = try await work(leavingCaches: true) { writer in
       // In order with the log: whoever changes a password or locks a user out has nobody slip in behind.
       guard let user = try writer.user(user.id) else { throw Problem.unreachable }
       try Self.checkActive(user)
       if let proved, try !writer.credentials(of: user.id).contains(proved) { throw Self.wrongCredentials }
+      try Self.checkSecondFactor(of: user.id, second, secret, now, writer)
+      try writer.setLastLogin(now, of: user.id)
       let before = try writer.grants(of: user.id)
       // One login per device; at the bound the one longest unused goes.
       var gone = Set(before.filter { $0.device == device }.map(\.id))

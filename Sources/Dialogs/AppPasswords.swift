@@ -13,7 +13,9 @@ extension Parley {
       throw Problem(.tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name")
     }
     let text = Self.randomPassword()
-    let own = try await read { try $0.credentials(of: user) }
+    let present = try await read { try $0.credentials(of: user) }
+    // Who has no password of their own needs its salts nonetheless.
+    let own = present.isEmpty ? SCRAMHash.allCases.map { SCRAMKeys.locked(hash: $0) } : present
     let keys = await derive {
       own.compactMap {
         try? SCRAMKeys.deriveKeys(password: text, salt: $0.salt, iterations: $0.iterations, hash: $0.hash)
@@ -22,9 +24,10 @@ extension Parley {
     let now = clock.now
     let password: AppPassword = try await work(leavingCaches: true) { writer in
       // Another password has other salts, and these keys fit it no more.
-      guard try writer.credentials(of: user) == own, keys.count == own.count, !own.isEmpty else {
+      guard try writer.credentials(of: user) == present, keys.count == own.count else {
         throw Problem(.conflict, "password-changed", "The account's password was changed meanwhile; try again.")
       }
+      if present.isEmpty { try writer.setCredentials(own, for: user) }
       let others = try writer.appPasswords(of: user)
       guard !others.contains(where: { $0.name == name }) else {
         throw Problem(.conflict, "name-taken", "There is an app password of this name.", field: "name")
@@ -57,12 +60,15 @@ extension Parley {
     hub.close(user, .revoked) { $0.access?.source == .appPassword(id) }
   }
 
-  /// The keys of a user's own password and of all app passwords; for an unknown user none and no user.
+  /// What lets a user in by a password alone: the keys of their own and of all app passwords; for an unknown user none and no
+  /// user. With a second factor their own are there to be answered with, and fit nothing.
   public static func allCredentials(
     of address: BareJID, _ reader: any StoreReader
   ) throws -> (user: User?, keys: [SCRAMKeys], others: [(password: Int64, keys: SCRAMKeys)]) {
     let (user, keys) = try credentials(of: address, reader)
-    return (user, keys, try user.map { try reader.appPasswordKeys(of: $0.id) } ?? [])
+    guard let user else { return (nil, keys, []) }
+    let isAlone = try reader.secondFactor(of: user.id)?.isOn != true
+    return (user, isAlone ? keys : keys.map(\.locked), try reader.appPasswordKeys(of: user.id))
   }
 
   /// For the list: nobody waits for it.

@@ -265,6 +265,31 @@ public enum Limits {
   /// guest. How many there may be at a time is in `GuestPolicy`.
   public static let guestRate = Rate(burst: 50, perSecond: 0.2)
 
+  // Codes, links and second factors.
+  /// How long a one-time code is good: mail takes minutes at times.
+  public static let codeLifetime: Duration = .seconds(600)
+  /// Wrong tries that a code outlives, the last one not: of a million codes five are guessed.
+  public static let codeAttemptsMax = 5
+  /// How long the link of a password reset is good.
+  public static let passwordResetLifetime: Duration = .seconds(3_600)
+  /// Codes and links that one network asks for, for whomever: a household, not a program.
+  public static let letterRate = Rate(burst: 20, perSecond: 1.0 / 30)
+  /// To one mail address or telephone, whoever asks: whom they reach has not asked for them, perhaps.
+  public static let lettersOfHour = Rate(burst: 4, perSecond: 4.0 / 3_600)
+  public static let lettersOfDay = Rate(burst: 10, perSecond: 10.0 / 86_400)
+  /// How long somebody has to find their telephone, once the password was right.
+  public static let challengeLifetime: Duration = .seconds(600)
+  /// Wrong second factors of one user, over all networks: with three codes good at a time, a thief of the password finds one
+  /// in a thousand in a day.
+  public static let secondFactorRate = Rate(burst: 10, perSecond: 10.0 / 3_600)
+  /// In one set; each works once.
+  public static let recoveryCodes = 10
+  /// Characters of a new password that an app gives (NIST SP 800-63B 5.1.1.2). XMPP clients and operators are not asked.
+  public static let passwordCharactersMin = 8
+  /// Octets of a mail address (RFC 5321 4.5.3.1.3, without the angle brackets), and of what stands before its @ (4.5.3.1.1).
+  public static let emailBytesMax = 254
+  public static let emailLocalBytesMax = 64
+
   // Invitations.
   /// Long enough for whoever reads their mail once a week (XEP-0379 4).
   public static let inviteLifetime: Duration = .seconds(7 * 86_400)

@@ -1,6 +1,7 @@
 public import Addresses
 import Dispatch
 public import Logging
+import Synchronization
 
 /// What the doors and the command line call. One log, one committer, one hub.
 public final class Parley: Sendable {
@@ -25,6 +26,7 @@ public final class Parley: Sendable {
   let tokenSecret: TokenSecret
   let accountPace = AccountPace()
   let guests: GuestBook
+  let letters = Mutex(LetterOffice())
   private let inbox: Inbox
   private let committer: Committer
   private let readers: Workers

@@ -20,7 +20,14 @@ public struct Problem: Error, Hashable, Sendable {
   /// Seconds to wait before trying again (`tooFast`, `overloaded`).
   public let retryAfter: Int?
 
-  public init(_ kind: Kind, _ code: String, _ text: String, field: String? = nil, retryAfter: Int? = nil) {
+  /// What to send a proof of the second factor with (`second-factor-required`).
+  public let challenge: String?
+
+  public init(
+    _ kind: Kind, _ code: String, _ text: String, field: String? = nil, retryAfter: Int? = nil,
+    challenge: String? = nil
+  ) {
+    self.challenge = challenge
     self.kind = kind
     self.code = code
     self.text = text

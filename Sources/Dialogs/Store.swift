@@ -20,7 +20,9 @@ public protocol Store: Sendable {
   func close() throws
 }
 
-public protocol StoreReader: IdentityReader, EditReader, PinReader, PersonalReader {
+public protocol StoreReader:
+  IdentityReader, EditReader, PinReader, PersonalReader, SecondFactorReader, OneTimeCodeReader, PasswordResetReader
+{
   // Realms and users
   func realms() throws -> [Realm]
   /// Bytes of a realm, as `vault` of a user.
@@ -36,6 +38,8 @@ public protocol StoreReader: IdentityReader, EditReader, PinReader, PersonalRead
   /// Those who are not deleted, of all realms.
   func guests() throws -> [UserID]
   func credentials(of user: UserID) throws -> [SCRAMKeys]
+  /// When they last signed in with an app; nil: never.
+  func lastLogin(of user: UserID) throws -> Timestamp?
   func vault(_ user: UserID, node: String, item: String) throws -> [UInt8]?
   /// How many items of the vault stand under `node`.
   func vaultCount(_ user: UserID, node: String) throws -> Int
@@ -209,7 +213,9 @@ public protocol StoreReader: IdentityReader, EditReader, PinReader, PersonalRead
 }
 
 /// All of it inside the one transaction of a batch.
-public protocol StoreWriter: StoreReader, IdentityWriter, PinWriter, PersonalWriter {
+public protocol StoreWriter:
+  StoreReader, IdentityWriter, PinWriter, PersonalWriter, SecondFactorWriter, OneTimeCodeWriter, PasswordResetWriter
+{
   /// Stores entry, payload and the feed rows that `feeds` names. Everything of a room but a
   /// marker that has feed rows also goes into the room's own list, which its members follow.
   func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws
@@ -276,6 +282,7 @@ public protocol StoreWriter: StoreReader, IdentityWriter, PinWriter, PersonalWri
   /// Forward only: of two clients the one that lags does not take back what the other has confirmed.
   func setDelivered(_ position: Position, for user: UserID) throws
   func setLastSeen(_ time: Timestamp, for user: UserID) throws
+  func setLastLogin(_ time: Timestamp, of user: UserID) throws
   func setCredentials(_ keys: [SCRAMKeys], for user: UserID) throws
   /// nil deletes the item.
   func setVault(_ user: UserID, node: String, item: String, _ bytes: [UInt8]?) throws
@@ -304,7 +311,7 @@ public protocol StoreWriter: StoreReader, IdentityWriter, PinWriter, PersonalWri
   /// `owner` and has no other reference is over at `ending`; nil: it stays.
   func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws
 
-  /// Contacts, blocks, credentials, identities, grants, vault, nodes, settings of dialogs, invitations and push registrations of a
+  /// Contacts, blocks, credentials, identities, second factor, password resets, grants, vault, nodes, settings of dialogs, invitations and push registrations of a
   /// deleted user, and what they were to nodes of others. Their files of purpose `profile` and those
   /// that have not come are over; what they brought into dialogs stays as what they said does.
   func erasePersonal(_ user: UserID) throws

@@ -38,6 +38,10 @@ public enum Server {
     let loops = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
 
     let outgoing = try Outgoing(settings.outgoing, logger: logger)
+    if let letters = try LetterDelivery.make(settings, outgoing, clock: core.parley.clock, logger: logger) {
+      core.parley.employ(
+        letters, newcomers: settings.delivery.newcomers, registration: settings.allowsRegistration)
+    }
     let readiness = Readiness()
     let xmpp = try await XMPPService(settings, core.parley, certificates, loops, readiness, logger)
     let app = HTTPPorts.app(settings, core.parley, loops, logger)

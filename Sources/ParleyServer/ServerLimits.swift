@@ -76,6 +76,14 @@ public enum ServerLimits {
   static let probeWait: TimeAmount = .seconds(10)
   static let probeBytesMax = 65_536
 
+  /// Letters (codes, links) that are under way, in memory; the next is dropped, and the log says so.
+  static let lettersMax = 1_000
+  /// Before each try to deliver a letter. Some mail servers take nothing from strangers at first (greylisting); whoever waits
+  /// longer for a code has asked for another.
+  static let letterWaits: [Duration] = [.zero, .seconds(3), .seconds(15), .seconds(60)]
+  /// Bytes of a mail's template. Larger is refused.
+  static let mailTemplateBytesMax = 65_536
+
   /// How long a closed connection waits for the other end's `close_notify`; then it is gone. Enough for what was sent last to
   /// arrive; nobody has to wait for it (RFC 8446 6.1), and a server that stops waits for all of them.
   static let tlsCloseWait: TimeAmount = .seconds(1)

@@ -33,7 +33,7 @@ extension Writer {
 
 extension Identity.Issuer {
   /// As it is stored: never change.
-  fileprivate var stored: String {
+  var stored: String {
     switch self {
     case .external: "external"
     case .email: "email"

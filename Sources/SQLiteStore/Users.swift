@@ -147,7 +147,8 @@ extension Writer {
   func erasePersonal(_ user: UserID) throws {
     for query in [
       Query.deleteCredentials, .deleteIdentities, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants,
-      .deleteSuspended, .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys,
+      .deleteSuspended, .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys, .deleteSecondFactor,
+      .deleteRecoveryCodes, .deletePasswordResets, .deleteCodesOfUser, .forgetLastLogin,
       .deleteAllItems,
       .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
       .deleteInvitesOfUser, .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetStars,

@@ -32,10 +32,10 @@ public final class WebClient: Sendable {
   private struct Multi: @unchecked Sendable { let handle: UnsafeMutableRawPointer }
 
   /// libcurl wants this once, before any thread uses it.
-  private static let begun: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+  static let isBegun: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   public init(_ reach: Reach, authorities: String? = nil, logger: Logger) {
-    precondition(Self.begun, "libcurl does not start")
+    precondition(Self.isBegun, "libcurl does not start")
     guard let handle = curl_multi_init() else { preconditionFailure("out of memory") }
     self.reach = reach
     self.authorities = authorities

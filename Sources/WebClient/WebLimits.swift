@@ -13,6 +13,10 @@ public enum WebLimits {
   /// Connections in all, and to one host; requests wait for one.
   public static let connectionsMax = 128
   public static let connectionsPerHostMax = 16
+  /// To hand over a mail: mail servers think while they look for what is wrong with it.
+  public static let mailTimeout: Duration = .seconds(30)
+  /// Mails that are handed over at the same time, each on a thread; others wait.
+  public static let mailsAtOnce = 4
   /// Bytes of a URL.
   public static let urlBytesMax = 4_096
 }

@@ -81,6 +81,8 @@ public struct WebFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case forbidden
     /// Nobody answers there, or not in time, or not with a certificate that is trusted.
     case unreachable
+    /// A mail server takes this mail never.
+    case refused
     case tooLarge
     /// Too much is under way.
     case overloaded

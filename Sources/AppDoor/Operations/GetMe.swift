@@ -10,8 +10,7 @@ enum GetMe: ServedOperation {
   static let path = "/v1/users/me"
 
   static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<UserBody> {
-    let caller = try call.user()
-    return .ok(call.rendering.user(try await read(caller.user.id, call.parley)))
+    .ok(try await call.me())
   }
 
   static func read(_ id: UserID, _ parley: Parley) async throws(Problem) -> User {

@@ -16,13 +16,35 @@ enum Register: ServedOperation {
     guard call.door.settings.registration else {
       throw Problem(.forbidden, "registration-off", "This server's operator makes the accounts.")
     }
-    let address: BareJID
-    do { address = try BareJID(local: input.username, domain: call.realm.domain) } catch {
+    let address = try address(input, call)
+    if let name = input.name { try Checks.text(name, field: "name") }
+    try Parley.checkNew(input.password)
+    guard let identity = try Checks.reachableIfAny(email: input.email, phone: input.phone) else {
+      guard let address else {
+        throw Problem(.malformed, "input-malformed", "username is missing.", field: "username")
+      }
+      try call.parley.pace(.registration(network: call.address))
+      let user = try await call.parley.register(address, password: input.password, displayName: input.name)
+      return .created(call.rendering.user(user))
+    }
+    guard let code = input.code else {
+      throw Problem(
+        .malformed, "input-malformed", "code is missing: ask for one with POST /v1/codes.", field: "code")
+    }
+    if let name = input.name, name.utf8.count > Limits.displayNameBytesMax {
+      throw Problem(.tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name")
+    }
+    try call.parley.pace(.registration(network: call.address))
+    let user = try await call.parley.register(
+      address, password: input.password, displayName: input.name, by: identity, code: code, in: call.realm.id,
+      from: call.address)
+    return .created(call.rendering.user(user))
+  }
+
+  private static func address(_ input: RegisterInput, _ call: Call) throws(Problem) -> BareJID? {
+    guard let name = input.username else { return nil }
+    do { return try BareJID(local: name, domain: call.realm.domain) } catch {
       throw Problem(.malformed, "username-malformed", "username cannot be used: \(error).", field: "username")
     }
-    if let name = input.name { try Checks.text(name, field: "name") }
-    try call.parley.pace(.registration(network: call.address))
-    let user = try await call.parley.register(address, password: input.password, displayName: input.name)
-    return .created(call.rendering.user(user))
   }
 }

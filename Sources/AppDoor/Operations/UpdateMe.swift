@@ -19,7 +19,7 @@ enum UpdateMe: ServedOperation {
       displayName: name, fullName: name == nil ? nil : .some(nil), status: change(input.status) { $0 },
       metadata: change(input.metadata) { $0.text })
     try await call.parley.post(.profile(draft), by: caller.user)
-    return .ok(call.rendering.user(try await GetMe.read(caller.user.id, call.parley)))
+    return .ok(try await call.me())
   }
 
   private static func change<Value>(_ change: Change<Value>, _ text: (Value) -> String) -> String?? {

@@ -1,20 +1,36 @@
+import Addresses
 import AppProtocol
 import Dialogs
 
-/// A user name and its password. Failures are counted by the core (`LoginFailures`).
+/// A user name, a mail address or a telephone number, and the password. Failures are counted by the core (`LoginFailures`).
 enum PasswordSignIn: SignIn {
   static let grant = "password"
 
   static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login {
-    let username = try required(input.username, "username")
     let password = try required(input.password, "password")
     let client = try client(input)
-    // A name that cannot be is a wrong one: nothing is told about names.
-    guard let address = try? Checks.address(username, domain: call.realm.domain, field: "username") else {
-      throw Problem(.unauthenticated, "wrong-credentials", "The user name or the password is wrong.")
-    }
+    let address = try await address(input, call)
     // The device's id is no secret (others see it in the resource): whoever names it is not known by it.
     let attempt = LoginAttempt(of: address, from: call.address, device: nil)
     return try await call.parley.logIn(attempt, password: password, device: input.deviceId, client: client)
+  }
+
+  private static func address(_ input: LogInInput, _ call: Call) async throws(Problem) -> BareJID {
+    if let identity = try Checks.reachableIfAny(email: input.email, phone: input.phone) {
+      return try await call.parley.address(for: identity, in: call.realm.id)
+    }
+    let username = try required(input.username, "username")
+    // A name that cannot be is a wrong one: nothing is told about names.
+    let name = try? Checks.address(username, domain: call.realm.domain, field: "username")
+    // People type their mail address where a name is asked for; one of this domain is a user's own.
+    if username.utf8.contains(UInt8(ascii: "@")), name.map({ !$0.hasDomain(call.realm.domain) }) ?? true,
+      let email = try? Identity.email(username)
+    {
+      return try await call.parley.address(for: email, in: call.realm.id)
+    }
+    guard let name else {
+      throw Problem(.unauthenticated, "wrong-credentials", "The user name or the password is wrong.")
+    }
+    return name
   }
 }

@@ -13,6 +13,8 @@ enum SignIns {
   static let all: [any SignIn.Type] = [
     PasswordSignIn.self,
     RefreshSignIn.self,
+    CodeSignIn.self,
+    SecondFactorSignIn.self,
   ]
 
   static func named(_ grant: String) throws(Problem) -> any SignIn.Type {

@@ -9,19 +9,31 @@ public struct NoInput: Codable, Hashable, Sendable {
 }
 
 public struct RegisterInput: Codable, Hashable, Sendable {
-  public var username: String
+  /// Absent, beside `email` or `phone`: one is made up.
+  public var username: String?
   public var password: String
   public var name: String?
-  public init(username: String, password: String, name: String? = nil) {
+  /// An address of theirs, with the `code` that was sent to it.
+  public var email: String?
+  public var phone: String?
+  public var code: String?
+  public init(
+    username: String? = nil, password: String, name: String? = nil, email: String? = nil, phone: String? = nil,
+    code: String? = nil
+  ) {
     self.username = username
     self.password = password
     self.name = name
+    self.email = email
+    self.phone = phone
+    self.code = code
   }
 }
 
 public struct LogInInput: Codable, Hashable, Sendable {
-  /// `password` or `refresh`.
+  /// `password`, `refresh`, `code` or `second-factor`.
   public var grant: String
+  /// Of the grant `password`, or in its place `email` or `phone`; may itself hold a mail address.
   public var username: String?
   public var password: String?
   public var refreshToken: String?
@@ -30,6 +42,16 @@ public struct LogInInput: Codable, Hashable, Sendable {
   public var deviceId: String?
   /// What the client calls itself, for the list of sessions.
   public var client: String?
+  public var email: String?
+  public var phone: String?
+  /// Of the grants `code` and `second-factor`.
+  public var code: String?
+  /// Of the grant `code`: what somebody new is called.
+  public var name: String?
+  /// Of the grant `second-factor`: what `second-factor-required` brought.
+  public var challenge: String?
+  /// In place of `code`.
+  public var recoveryCode: String?
   public init(
     grant: String, username: String? = nil, password: String? = nil, refreshToken: String? = nil,
     deviceId: String? = nil, client: String? = nil

@@ -16,13 +16,16 @@ public struct ProblemBody: Codable, Hashable, Sendable, JSONWritable, Error {
   public var retryAfter: Int?
   /// Names this answer in the server's log.
   public var requestId: String?
+  /// What to send a proof of the second factor with.
+  public var challenge: String?
 
   public static let typePrefix = "urn:parley:problem:"
 
   public init(
     title: String, status: Int, detail: String, code: String, field: String? = nil, retryAfter: Int? = nil,
-    requestId: String? = nil
+    requestId: String? = nil, challenge: String? = nil
   ) {
+    self.challenge = challenge
     self.type = Self.typePrefix + code
     self.title = title
     self.status = status
@@ -43,6 +46,7 @@ public struct ProblemBody: Codable, Hashable, Sendable, JSONWritable, Error {
     writer.member("field", field)
     writer.member("retryAfter", retryAfter)
     writer.member("requestId", requestId)
+    writer.member("challenge", challenge)
     writer.endObject()
   }
 }

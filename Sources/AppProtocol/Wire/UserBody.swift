@@ -13,6 +13,15 @@ public struct UserBody: Codable, Hashable, Sendable, JSONWritable {
   public var lastSeenAt: WireTime?
   /// Only ever true: the account is deleted.
   public var deleted: Bool?
+  // What is only shown to the user, in `/v1/users/me`.
+  public var email: String?
+  public var phone: String?
+  /// There is a password that somebody may know.
+  public var hasPassword: Bool?
+  /// A second factor is asked for.
+  public var secondFactor: Bool?
+  /// When they last signed in with an app.
+  public var lastLoginAt: WireTime?
 
   public init(
     id: String, jid: String, name: String? = nil, status: String? = nil, avatarHash: String? = nil,
@@ -40,6 +49,11 @@ public struct UserBody: Codable, Hashable, Sendable, JSONWritable {
     writer.member("createdAt", createdAt)
     writer.member("lastSeenAt", lastSeenAt)
     writer.member("deleted", deleted)
+    writer.member("email", email)
+    writer.member("phone", phone)
+    writer.member("hasPassword", hasPassword)
+    writer.member("secondFactor", secondFactor)
+    writer.member("lastLoginAt", lastLoginAt)
     writer.endObject()
   }
 }

@@ -34,7 +34,8 @@ public struct Access: Hashable, Sendable {
     if let client, try !reader.clients(of: user).contains(where: { $0.id == client }) { return false }
     if let salt, try !reader.credentials(of: user).contains(where: { $0.salt == salt }) { return false }
     switch source {
-    case .password: return true
+    // The password alone does not let anybody in where there is a second factor.
+    case .password: return try reader.secondFactor(of: user)?.isOn != true
     case .grant(let id): return try reader.grants(of: user).contains { $0.id == id }
     case .appPassword(let id): return try reader.appPasswords(of: user).contains { $0.id == id }
     }
@@ -196,7 +197,7 @@ public struct Client: Hashable, Sendable {
 /// database, or of a backup, can make no token. Does not print itself.
 public struct TokenSecret: Sendable, CustomStringConvertible, CustomDebugStringConvertible {
   public static let byteCount = 32
-  private let key: SymmetricKey
+  let key: SymmetricKey
 
   /// - Parameter bytes: at least `byteCount` random ones, the same over restarts; with others all tokens are void.
   public init(_ bytes: [UInt8]) { key = SymmetricKey(data: bytes) }

@@ -161,6 +161,18 @@ public struct SCRAMKeys: Sendable, Equatable {
       storedKey: bytes("stored", hash.byteCount), serverKey: bytes("server", hash.byteCount))
   }
 
+  /// Keys that no password fits: nothing is known to hash to zeros. Salt and iterations are real ones.
+  public static func locked(
+    hash: SCRAMHash, salt: [UInt8] = randomSalt(), iterations: Int = Limits.scramIterations
+  ) -> SCRAMKeys {
+    let nothing = [UInt8](repeating: 0, count: hash.byteCount)
+    return SCRAMKeys(hash: hash, salt: salt, iterations: iterations, storedKey: nothing, serverKey: nothing)
+  }
+
+  /// The same salt and iterations, and no password that fits.
+  public var locked: SCRAMKeys { Self.locked(hash: hash, salt: salt, iterations: iterations) }
+  public var isLocked: Bool { storedKey.allSatisfy { $0 == 0 } }
+
   private static func isInBounds(_ password: String) -> Bool {
     !password.isEmpty && password.utf8.count <= passwordBytesMax
   }

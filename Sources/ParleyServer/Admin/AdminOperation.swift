@@ -43,6 +43,7 @@ enum AdminOperations {
     CreateInvite.self, ListInvites.self, RevokeInvite.self,
     ListReports.self, ShowReport.self, DismissReport.self,
     Backup.self,
+    SetAddress.self, RemoveSecondFactorOf.self,
   ]
 
   static func named(_ name: String) -> (any AdminOperation.Type)? { all.first { $0.name == name } }

@@ -149,6 +149,33 @@ extension Key {
   static let outgoingAuthorities = Key(
     "outgoing.authorities", .path, nil, .restart,
     "A PEM file of the authorities whose certificates other servers must have; by default the system's.")
+  static let signupEmail = Key(
+    "signup.email", .flag, "false", .restart,
+    "Whether somebody nobody knows becomes a user by a code that was mailed to them (grant code).")
+  static let signupPhone = Key(
+    "signup.phone", .flag, "false", .restart,
+    "Whether somebody nobody knows becomes a user by a code that was sent to their telephone (grant code).")
+  static let mailServer = Key(
+    "mail.server", .text, nil, .restart,
+    "The server that takes mail for others: smtps://host:465, or smtp://host:587 with STARTTLS.")
+  static let mailUser = Key("mail.user", .text, nil, .restart, "The name to log in to mail.server with.")
+  static let mailPassword = Key(
+    "mail.password", .text, nil, .restart, secret: true, "The password for mail.user.")
+  static let mailFrom = Key("mail.from", .text, nil, .restart, "Whom mails are from: Chat <chat@example.org>.")
+  static let mailPlaintext = Key(
+    "mail.plaintext", .flag, "false", .restart, "Allow an smtp:// server that offers no STARTTLS.")
+  static let mailTemplates = Key(
+    "mail.templates", .path, nil, .restart,
+    "A folder with code.txt and password-reset.txt, in place of the server's own texts.")
+  static let mailResetURL = Key(
+    "mail.reset_url", .text, nil, .restart,
+    "The page of the app that sets another password; {token} stands for the token. Without it mails tell the token.")
+  static let deliveryURL = Key(
+    "delivery.url", .text, nil, .restart,
+    "Where codes and links are posted to, to be sent on by the app's backend; mails only where mail.server is not set.")
+  static let deliverySecret = Key(
+    "delivery.secret", .text, nil, .restart, secret: true,
+    "Signs those posts as Standard Webhooks: whsec_ and 24 to 64 random bytes in base 64.")
   static let adminSocket = Key(
     "admin.socket", .path, nil, .restart, "The Unix socket of the admin commands; <data>/admin.sock by default.")
   static let logLevel = Key(
@@ -165,7 +192,10 @@ extension Key {
       guestDomains, guestsMax, guestsPerAddress, guestSeconds, guestRights, admins, resumeSeconds, pushContent,
       pushResumeSeconds, components, componentHost, componentPort, turnServers, turnSecret,
       turnSeconds,
-    ] + contacts + [outgoingNetworks, outgoingAuthorities, adminSocket, logLevel, threads]
+    ] + contacts + [
+      outgoingNetworks, outgoingAuthorities, signupEmail, signupPhone, mailServer, mailUser, mailPassword, mailFrom,
+      mailPlaintext, mailTemplates, mailResetURL, deliveryURL, deliverySecret, adminSocket, logLevel, threads,
+    ]
 
   /// The fields of one element of `domains`.
   static let domainFields = ["name", "rooms", "uploads", "certificate", "key"]

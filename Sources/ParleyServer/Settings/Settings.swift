@@ -98,6 +98,8 @@ public struct Settings: Hashable, Sendable {
   /// The same where a push can wake the client.
   public let pushResumeWindow: Duration
   public let outgoing: Outgoing
+  /// How codes and links get to people.
+  public let delivery: Delivery
   /// The Unix socket of the admin commands, from the root.
   public let adminSocket: String
   public let logLevel: Logger.Level
@@ -216,6 +218,7 @@ struct SettingsReader {
       pushContent: pushContent(),
       pushResumeWindow: .seconds(number(.pushResumeSeconds, 0...ServerLimits.pushResumeSecondsMax, "seconds")),
       outgoing: outgoing(),
+      delivery: delivery(),
       adminSocket: adminSocket(data: data),
       logLevel: level(.logLevel),
       threads: threads(),
@@ -267,7 +270,7 @@ struct SettingsReader {
     return number
   }
 
-  private mutating func flag(_ key: Key) -> Bool {
+  mutating func flag(_ key: Key) -> Bool {
     switch text(key).lowercased() {
     case "true", "yes", "on": return true
     case "false", "no", "off": return false

@@ -25,6 +25,10 @@ struct UserShow: AsyncParsableCommand {
       table.add(["state", shown.user.state])
       table.add(["created", shown.user.createdAt])
       table.add(["last seen", shown.user.online ? "online" : shown.user.lastSeenAt ?? "never"])
+      table.add(["last login", shown.lastLoginAt ?? "never"])
+      for identity in shown.identities { table.add(["known as", identity]) }
+      table.add(["password", shown.password ? "yes" : "none"])
+      table.add(["second factor", shown.secondFactor ? "on" : "off"])
       table.add(["contacts", String(shown.contacts)])
       table.add(["blocks", String(shown.blocks)])
       for session in shown.sessions {

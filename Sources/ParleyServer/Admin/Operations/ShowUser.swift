@@ -31,14 +31,19 @@ package enum ShowUser: AdminOperation {
     package let blocks: Int
     package let sessions: [Session]
     package let logins: [Login]
+    /// What the user signs in by besides their address, as `email someone@example.org`.
+    package let identities: [String]
+    package let password: Bool
+    package let secondFactor: Bool
+    package let lastLoginAt: String?
   }
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let user = try await context.user(input.jid)
-    let (contacts, blocks, grants) = try await context.parley.read { reader in
+    let (contacts, blocks, grants, account) = try await context.parley.read { reader in
       (
         try reader.contacts(of: user.id).count { $0.subscription.isInRoster }, try reader.blocks(of: user.id).count,
-        try reader.grants(of: user.id)
+        try reader.grants(of: user.id), try Account(of: user.id, reader)
       )
     }
     let sessions = context.parley.hub.attendances(of: user.id).map { attendance in
@@ -51,6 +56,21 @@ package enum ShowUser: AdminOperation {
       sessions: sessions.sorted { $0.resource < $1.resource },
       logins: grants.sorted { $0.usedAt > $1.usedAt }.map {
         Login(device: $0.device, client: $0.client, usedAt: Moment.text($0.usedAt))
-      })
+      },
+      identities: account.identities.map { "\($0.identity.issuer.word) \($0.identity.subject)" },
+      password: account.hasPassword, secondFactor: account.hasSecondFactor,
+      lastLoginAt: account.lastLogin.map(Moment.text))
+  }
+}
+
+extension Identity.Issuer {
+  /// The word of tables and JSON.
+  var word: String {
+    switch self {
+    case .external: "external"
+    case .email: "email"
+    case .phone: "phone"
+    case .provider(let name): name
+    }
   }
 }

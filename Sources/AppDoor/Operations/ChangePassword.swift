@@ -1,0 +1,17 @@
+import AppProtocol
+import Dialogs
+
+/// Gives the caller another password, or a first one. This login goes on, all others end.
+enum ChangePassword: ServedOperation {
+  typealias Input = ChangePasswordInput
+  typealias Output = EmptyBody
+  static let name = "me.password.put"
+  static let method = Method.put
+  static let path = "/v1/users/me/password"
+
+  static func perform(_ input: ChangePasswordInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    try await call.parley.changePassword(
+      of: try call.user(), current: input.current, to: input.password, from: call.address)
+    return .done
+  }
+}

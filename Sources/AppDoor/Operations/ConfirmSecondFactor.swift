@@ -1,0 +1,17 @@
+import AppProtocol
+import Dialogs
+
+/// Turns the second factor on. XMPP clients that came by the password alone are put out.
+enum ConfirmSecondFactor: ServedOperation {
+  typealias Input = ConfirmSecondFactorInput
+  typealias Output = RecoveryCodesBody
+  static let name = "me.secondFactor.confirm"
+  static let method = Method.put
+  static let path = "/v1/users/me/second-factor"
+
+  static func perform(
+    _ input: ConfirmSecondFactorInput, _ call: Call
+  ) async throws(Problem) -> Outcome<RecoveryCodesBody> {
+    .ok(RecoveryCodesBody(recoveryCodes: try await call.parley.confirm(try call.user(), code: input.code)))
+  }
+}

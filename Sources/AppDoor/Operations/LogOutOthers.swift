@@ -1,0 +1,16 @@
+import AppProtocol
+import Dialogs
+
+/// Ends everything but this login: other logins, the tokens of XMPP clients, the sessions of both. App passwords stay.
+enum LogOutOthers: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = EmptyBody
+  static let name = "session.deleteOthers"
+  static let method = Method.delete
+  static let path = "/v1/sessions"
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    try await call.parley.logOutOthers(try call.user())
+    return .done
+  }
+}

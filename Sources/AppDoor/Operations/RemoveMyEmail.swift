@@ -1,0 +1,16 @@
+import AppProtocol
+import Dialogs
+
+/// Takes the caller's mail address away.
+enum RemoveMyEmail: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = EmptyBody
+  static let name = "me.email.delete"
+  static let method = Method.delete
+  static let path = "/v1/users/me/email"
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    try await call.parley.unbind(.email, from: try call.user().user.id)
+    return .done
+  }
+}

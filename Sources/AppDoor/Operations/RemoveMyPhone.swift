@@ -1,0 +1,16 @@
+import AppProtocol
+import Dialogs
+
+/// Takes the caller's telephone number away.
+enum RemoveMyPhone: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = EmptyBody
+  static let name = "me.phone.delete"
+  static let method = Method.delete
+  static let path = "/v1/users/me/phone"
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    try await call.parley.unbind(.phone, from: try call.user().user.id)
+    return .done
+  }
+}

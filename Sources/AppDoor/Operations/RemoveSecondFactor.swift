@@ -1,0 +1,17 @@
+import AppProtocol
+import Dialogs
+
+/// Takes the second factor away, by proving it once more.
+enum RemoveSecondFactor: ServedOperation {
+  typealias Input = SecondFactorInput
+  typealias Output = EmptyBody
+  static let name = "me.secondFactor.delete"
+  static let method = Method.delete
+  static let path = "/v1/users/me/second-factor"
+
+  static func perform(_ input: SecondFactorInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    let proof = try Checks.secondProof(code: input.code, recoveryCode: input.recoveryCode)
+    try await call.parley.removeSecondFactor(try call.user(), proof)
+    return .done
+  }
+}

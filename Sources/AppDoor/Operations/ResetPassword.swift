@@ -1,0 +1,17 @@
+import AppProtocol
+import Dialogs
+
+/// Sets a password by the link of a reset. All sessions end, in both protocols.
+enum ResetPassword: ServedOperation {
+  typealias Input = ResetPasswordInput
+  typealias Output = EmptyBody
+  static let name = "passwordReset.use"
+  static let method = Method.put
+  static let path = "/v1/password-resets/{token}"
+  static let needsCaller = false
+
+  static func perform(_ input: ResetPasswordInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    try await call.parley.resetPassword(token: input.token, to: input.password, from: call.address)
+    return .done
+  }
+}

@@ -1,0 +1,18 @@
+import AppProtocol
+import Dialogs
+
+/// The caller's mail address, which a code has proved.
+enum SetMyEmail: ServedOperation {
+  typealias Input = SetEmailInput
+  typealias Output = UserBody
+  static let name = "me.email.put"
+  static let method = Method.put
+  static let path = "/v1/users/me/email"
+
+  static func perform(_ input: SetEmailInput, _ call: Call) async throws(Problem) -> Outcome<UserBody> {
+    let caller = try call.user()
+    try await call.parley.bind(
+      .email(input.email), code: input.code, password: input.password, to: caller.user, from: call.address)
+    return .ok(try await call.me())
+  }
+}

@@ -1,0 +1,18 @@
+import AppProtocol
+import Dialogs
+
+/// The caller's telephone number, which a code has proved.
+enum SetMyPhone: ServedOperation {
+  typealias Input = SetPhoneInput
+  typealias Output = UserBody
+  static let name = "me.phone.put"
+  static let method = Method.put
+  static let path = "/v1/users/me/phone"
+
+  static func perform(_ input: SetPhoneInput, _ call: Call) async throws(Problem) -> Outcome<UserBody> {
+    let caller = try call.user()
+    try await call.parley.bind(
+      .phone(input.phone), code: input.code, password: input.password, to: caller.user, from: call.address)
+    return .ok(try await call.me())
+  }
+}

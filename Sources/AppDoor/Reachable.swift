@@ -1,0 +1,60 @@
+import AppProtocol
+import Dialogs
+
+extension Checks {
+  /// The one address that an input names.
+  static func reachable(email: String?, phone: String?) throws(Problem) -> Identity {
+    guard let identity = try reachableIfAny(email: email, phone: phone) else {
+      throw Problem(.malformed, "input-malformed", "email is missing, or phone.", field: "email")
+    }
+    return identity
+  }
+
+  static func reachableIfAny(email: String?, phone: String?) throws(Problem) -> Identity? {
+    switch (email, phone) {
+    case (nil, nil): return nil
+    case (let email?, nil): return try .email(email)
+    case (nil, let phone?): return try .phone(phone)
+    case (.some, .some):
+      throw Problem(.malformed, "input-malformed", "email and phone exclude each other.", field: "phone")
+    }
+  }
+
+  /// A proof of a second factor: one of two members.
+  static func secondProof(code: String?, recoveryCode: String?) throws(Problem) -> Parley.SecondProof {
+    switch (code, recoveryCode) {
+    case (let code?, nil): return .code(code)
+    case (nil, let text?): return .recoveryCode(text)
+    case (nil, nil), (.some, .some):
+      throw Problem(.malformed, "input-malformed", "Either code or recoveryCode is needed.", field: "code")
+    }
+  }
+}
+
+extension Rendering {
+  /// A user as they see themself.
+  func me(_ user: User, _ account: Account) -> UserBody {
+    var body = self.user(user)
+    body.email = account.subject(.email)
+    body.phone = account.subject(.phone)
+    body.hasPassword = account.hasPassword
+    body.secondFactor = account.hasSecondFactor
+    body.lastLoginAt = account.lastLogin.map { WireTime($0) }
+    return body
+  }
+}
+
+extension Call {
+  /// The caller as they see themself, read anew.
+  func me() async throws(Problem) -> UserBody {
+    let id = try user().user.id
+    let found = try await parley.read { reader in
+      try reader.user(id).map { ($0, try Account(of: id, reader)) }
+    }
+    guard let (user, account) = found else { throw GetUser.unknown }
+    return rendering.me(user, account)
+  }
+
+  /// When what is sent now ends.
+  func sent(_ lifetime: Duration) -> SentBody { SentBody(expiresAt: WireTime(parley.clock.now + lifetime)) }
+}

@@ -1,0 +1,24 @@
+import AppProtocol
+import Dialogs
+
+/// A code that was sent to a mail address or a telephone (`POST /v1/codes`). Where the operator allows it, who is nobody's user
+/// yet becomes one.
+enum CodeSignIn: SignIn {
+  static let grant = "code"
+
+  static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login {
+    let identity = try Checks.reachable(email: input.email, phone: input.phone)
+    let code = try required(input.code, "code")
+    let client = try client(input)
+    if let name = input.name {
+      try Checks.text(name, field: "name")
+      guard name.utf8.count <= Limits.displayNameBytesMax else {
+        throw Problem(
+          .tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name")
+      }
+    }
+    return try await call.parley.logIn(
+      by: identity, code: code, in: call.realm.id, displayName: input.name, from: call.address,
+      device: input.deviceId, client: client)
+  }
+}

@@ -1,0 +1,14 @@
+import AppProtocol
+import Dialogs
+
+/// Goes on where another grant was answered `second-factor-required`.
+enum SecondFactorSignIn: SignIn {
+  static let grant = "second-factor"
+
+  static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login {
+    let challenge = try required(input.challenge, "challenge")
+    let proof = try Checks.secondProof(code: input.code, recoveryCode: input.recoveryCode)
+    return try await call.parley.logIn(
+      challenge: challenge, proof, from: call.address, device: input.deviceId, client: try client(input))
+  }
+}

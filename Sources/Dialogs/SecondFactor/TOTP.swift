@@ -1,0 +1,81 @@
+import Crypto
+
+/// Codes that a telephone makes of a shared secret and the time (RFC 6238), with the values that every program for it takes:
+/// HMAC-SHA-1, steps of 30 seconds from 1970 on, six digits.
+public struct TOTP: Sendable {
+  /// As long as the hash (RFC 6238 5.1).
+  static let secretByteCount = 20
+  static let stepSeconds: Int64 = 30
+  static let digits = 6
+  /// Steps before and behind the server's own that count: one, for clocks that differ and for the time that typing takes
+  /// (RFC 6238 5.2 recommends no more).
+  static let drift: Int64 = 1
+
+  let secret: [UInt8]
+
+  static func random() -> TOTP {
+    var generator = SystemRandomNumberGenerator()
+    return TOTP(secret: (0..<secretByteCount).map { _ in .random(in: .min ... .max, using: &generator) })
+  }
+
+  init(secret: [UInt8]) { self.secret = secret }
+
+  static func step(at time: Timestamp) -> Int64 { time.milliseconds / 1_000 / stepSeconds }
+
+  /// The code of a step (RFC 4226 5.3).
+  func code(_ step: Int64) -> String {
+    let counter = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: step >> Int64($0)) }
+    let hash = Array(HMAC<Insecure.SHA1>.authenticationCode(for: counter, using: SymmetricKey(data: secret)))
+    let offset = Int(hash[19] & 0x0f)
+    let number = hash[offset..<offset + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } & 0x7fff_ffff
+    let text = String(number % 1_000_000)
+    return String(repeating: "0", count: Self.digits - text.count) + text
+  }
+
+  /// The step whose code this is, of those that count now and lie behind `last`: a code works once (RFC 6238 5.2). All are
+  /// looked at, each in constant time.
+  func step(of code: String, at now: Timestamp, after last: Int64) -> Int64? {
+    let current = Self.step(at: now)
+    var found: Int64?
+    for step in (current - Self.drift)...(current + Self.drift)
+    where Secrets.equal(Array(self.code(step).utf8), Array(code.utf8)) && step > last {
+      found = step
+    }
+    return found
+  }
+
+  /// RFC 4648 6, without padding.
+  var base32: String {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+    var text: [UInt8] = []
+    var (bits, count) = (UInt32(0), 0)
+    for byte in secret {
+      bits = bits << 8 | UInt32(byte)
+      count += 8
+      while count >= 5 {
+        count -= 5
+        text.append(alphabet[Int(bits >> UInt32(count)) & 31])
+      }
+    }
+    if count > 0 { text.append(alphabet[Int(bits << UInt32(5 - count)) & 31]) }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// The de facto `otpauth` URI of authenticator programs, for a QR code.
+  func uri(account: String, issuer: String) -> String {
+    let (account, issuer) = (Self.escaped(account), Self.escaped(issuer))
+    return "otpauth://totp/\(issuer):\(account)?secret=\(base32)&issuer=\(issuer)&algorithm=SHA1"
+      + "&digits=\(Self.digits)&period=\(Self.stepSeconds)"
+  }
+
+  /// RFC 3986 2.3.
+  private static func escaped(_ text: String) -> String {
+    let hex = Array("0123456789ABCDEF")
+    return text.utf8.reduce(into: "") { text, byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: text.append(Character(Unicode.Scalar(byte)))
+      default: text += "%" + String(hex[Int(byte >> 4)]) + String(hex[Int(byte & 15)])
+      }
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import Addresses
+
+/// A code that was sent to a mail address or a telephone. One is good at a time for one subject and purpose.
+public struct OneTimeCode: Hashable, Sendable {
+  /// Where it was sent.
+  public let identity: Identity
+  /// Whose address it is to become; nil: it is to sign in by.
+  public let user: UserID?
+  /// A keyed hash of the code, for this subject and purpose.
+  public let hash: [UInt8]
+  public let expires: Timestamp
+  public var attemptsLeft: Int
+
+  public init(identity: Identity, user: UserID?, hash: [UInt8], expires: Timestamp, attemptsLeft: Int) {
+    self.identity = identity
+    self.user = user
+    self.hash = hash
+    self.expires = expires
+    self.attemptsLeft = attemptsLeft
+  }
+}
+
+public protocol OneTimeCodeReader {
+  func code(for identity: Identity, of user: UserID?, in realm: RealmID) throws -> OneTimeCode?
+}
+
+public protocol OneTimeCodeWriter {
+  /// Replaces the one before.
+  func put(_ code: OneTimeCode, in realm: RealmID) throws
+  func removeCode(for identity: Identity, of user: UserID?, in realm: RealmID) throws
+  func removeCodes(endedBy time: Timestamp) throws
+}
+
+extension Parley {
+  /// Sends a code to sign in by. Answers and does the same whether or not somebody is known by the address; a letter is only
+  /// written to who is, or may become a user.
+  ///
+  /// - Throws: `.unsupported` `delivery-off`, `.tooFast`.
+  public func sendCode(to identity: Identity, in realm: RealmID, from network: String) async throws(Problem) {
+    try await sendCode(to: identity, for: nil, in: realm, from: network)
+  }
+
+  /// Sends a code by which the user proves that an address is theirs.
+  public func sendCode(to identity: Identity, for user: Party, from network: String) async throws(Problem) {
+    if isGuest(user.id) { throw Problem.guestLimited }
+    try await sendCode(to: identity, for: user, in: user.realm, from: network)
+  }
+
+  private func sendCode(
+    to identity: Identity, for owner: Party?, in realm: RealmID, from network: String
+  ) async throws(Problem) {
+    try paceLetter(to: identity, in: realm, from: network)
+    guard let domain = realmTable.realm(realm)?.domain else { throw Problem.unreachable }
+    let text = Self.makeCode()
+    let (secret, now) = (tokenSecret, clock.now)
+    let code = OneTimeCode(
+      identity: identity, user: owner?.id, hash: Self.hash(text, identity, owner?.id, secret),
+      expires: now + Limits.codeLifetime, attemptsLeft: Limits.codeAttemptsMax)
+    let known: User? = try await work(leavingCaches: true) { writer in
+      try writer.removeCodes(endedBy: now)
+      try writer.put(code, in: realm)
+      return try writer.user(try writer.user(of: identity, in: realm) ?? UserID(0))
+    }
+    let isDue = owner != nil || known.map { $0.state == .active } ?? writesToStrangers(by: identity.issuer)
+    if isDue {
+      send(
+        Letter(
+          to: identity, .code(text), domain: domain, user: owner?.name ?? known?.name, expires: code.expires))
+    }
+  }
+
+  /// Uses a code up, or one of its attempts.
+  ///
+  /// - Throws: `wrong-code`: `.unauthenticated`, of somebody who is logged in `.forbidden`; `.tooFast` for a network that
+  ///   guesses.
+  func redeem(
+    code text: String, for identity: Identity, of owner: UserID?, in realm: RealmID, from network: String
+  ) async throws(Problem) {
+    let (hash, now) = (Self.hash(text, identity, owner, tokenSecret), clock.now)
+    let isRight: Bool = try await work(leavingCaches: true) { writer in
+      guard var code = try writer.code(for: identity, of: owner, in: realm) else { return false }
+      let isRight = Secrets.equal(code.hash, hash) && code.expires > now
+      code.attemptsLeft -= 1
+      if isRight || code.attemptsLeft <= 0 {
+        try writer.removeCode(for: identity, of: owner, in: realm)
+      } else {
+        try writer.put(code, in: realm)
+      }
+      return isRight
+    }
+    guard isRight else {
+      throw wrongToken(
+        Problem(
+          owner == nil ? .unauthenticated : .forbidden, "wrong-code",
+          "The code is wrong, too old, or was used; after a few tries ask for another.", field: "code"), from: network)
+    }
+  }
+
+  /// A login by a code. Who is nobody's user yet becomes one, where `newcomers` has the issuer.
+  public func logIn(
+    by identity: Identity, code: String, in realm: RealmID, displayName: String?, from network: String,
+    device: String?, client: String?
+  ) async throws(Problem) -> Login {
+    try await redeem(code: code, for: identity, of: nil, in: realm, from: network)
+    let newcomer = newcomers.contains(identity.issuer) ? Newcomer(displayName: displayName) : nil
+    do throws(Problem) {
+      return try await logIn(by: identity, in: realm, newcomer: newcomer, device: device, client: client)
+    } catch  where error.code == "identity-unknown" {
+      throw Problem(.forbidden, "registration-off", "Nobody here has this address, and no account is made by it.")
+    }
+  }
+
+  /// An address becomes the user's, in the place of another of its kind: the code has proved it.
+  ///
+  /// - Throws: also `.conflict` `identity-taken`.
+  /// - Parameter password: the account's, where it has one: a new address could set another by a reset.
+  public func bind(
+    _ identity: Identity, code: String, password: String?, to user: Party, from network: String
+  ) async throws(Problem) {
+    _ = try await proveOwn(password, of: user, from: network, field: "password")
+    try await redeem(code: code, for: identity, of: user.id, in: user.realm, from: network)
+    let now = clock.now
+    try await work(leavingCaches: true) { writer in
+      try Self.replace(identity, of: user, now: now, writer)
+    }
+  }
+
+  static func replace(_ identity: Identity, of user: Party, now: Timestamp, _ writer: any StoreWriter) throws {
+    try bind(identity, to: user, now: now, writer)
+    for other in try writer.identities(of: user.id)
+    where other.identity.issuer == identity.issuer && other.identity != identity {
+      try writer.remove(other.identity, of: user.id)
+    }
+  }
+
+  /// The same by an operator, who vouches for it; one that is another's stays with them.
+  public func bindUnproved(_ identity: Identity, to user: Party) async throws(Problem) {
+    let now = clock.now
+    try await work(leavingCaches: true) { writer in try Self.replace(identity, of: user, now: now, writer) }
+  }
+
+  private static func makeCode() -> String {
+    var generator = SystemRandomNumberGenerator()
+    let text = String(Int.random(in: 0..<1_000_000, using: &generator))
+    return String(repeating: "0", count: 6 - text.count) + text
+  }
+
+  private static func hash(_ code: String, _ identity: Identity, _ user: UserID?, _ secret: TokenSecret) -> [UInt8] {
+    let kind = identity.issuer == .email ? "email" : "phone"
+    return secret.hash([kind, identity.subject, "\(user?.number ?? 0)", code], .code)
+  }
+}

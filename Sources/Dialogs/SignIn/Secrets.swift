@@ -1,0 +1,73 @@
+import Crypto
+
+/// What the data folder's key is used for besides tokens of clients: hashing what is too short to be hashed alone, and sealing
+/// what must be read again. Who has the database alone can do nothing with either.
+enum Secrets {
+  /// What a derived key is for.
+  enum Use: String {
+    case code = "parley one-time code"
+    case recoveryCode = "parley recovery code"
+    case secondFactor = "parley second factor"
+    case challenge = "parley challenge"
+  }
+
+  /// Equality whose time does not depend on where two texts of one length differ.
+  static func equal(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+    guard a.count == b.count else { return false }
+    var difference: UInt8 = 0
+    for index in a.indices { difference |= a[index] ^ b[index] }
+    return difference == 0
+  }
+}
+
+extension TokenSecret {
+  private func key(_ use: Secrets.Use) -> SymmetricKey {
+    HKDF<SHA256>.deriveKey(inputKeyMaterial: key, info: Array(use.rawValue.utf8), outputByteCount: 32)
+  }
+
+  /// A keyed hash: of a code of six digits a plain one could be reversed by trying them all.
+  func hash(_ parts: [String], _ use: Secrets.Use) -> [UInt8] {
+    Array(HMAC<SHA256>.authenticationCode(for: Array(parts.joined(separator: "\0").utf8), using: key(use)))
+  }
+
+  /// - Parameter context: what it is sealed for: opens with the same only.
+  func seal(_ bytes: [UInt8], _ use: Secrets.Use, context: String = "") throws -> [UInt8] {
+    let box = try AES.GCM.seal(bytes, using: key(use), authenticating: Array(context.utf8))
+    guard let combined = box.combined else { throw Problem.storage }
+    return Array(combined)
+  }
+
+  /// nil: it is not ours, or was changed.
+  func open(_ bytes: [UInt8], _ use: Secrets.Use, context: String = "") -> [UInt8]? {
+    guard let box = try? AES.GCM.SealedBox(combined: bytes),
+      let opened = try? AES.GCM.open(box, using: key(use), authenticating: Array(context.utf8))
+    else { return nil }
+    return Array(opened)
+  }
+}
+
+extension Token {
+  /// The bytes of such a text; nil: it is none.
+  static func bytes(of text: String) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var (bits, count) = (UInt32(0), 0)
+    for byte in text.utf8 {
+      let value: UInt8
+      switch byte {
+      case 0x41...0x5a: value = byte - 0x41
+      case 0x61...0x7a: value = byte - 0x61 + 26
+      case 0x30...0x39: value = byte - 0x30 + 52
+      case 0x2d: value = 62
+      case 0x5f: value = 63
+      default: return nil
+      }
+      bits = bits << 6 | UInt32(value)
+      count += 6
+      if count >= 8 {
+        count -= 8
+        bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+      }
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,23 @@
+package import Dialogs
+
+/// Takes a user's second factor away, for who has lost the telephone and the recovery codes.
+package enum RemoveSecondFactorOf: AdminOperation {
+  package static let name = "users.secondFactor.remove"
+
+  package struct Input: Codable, Sendable {
+    let jid: String
+    package init(jid: String) { self.jid = jid }
+  }
+
+  package struct Output: Codable, Sendable {
+    package let user: UserRow
+    /// false: there was none.
+    package let removed: Bool
+  }
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let user = try await context.user(input.jid)
+    let removed = try await context.parley.removeSecondFactor(of: user.id)
+    return Output(user: UserRow(user, in: context), removed: removed)
+  }
+}

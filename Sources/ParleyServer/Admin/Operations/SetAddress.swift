@@ -1,0 +1,36 @@
+package import Dialogs
+
+/// Gives a user a mail address or a telephone number that the operator vouches for, or takes it away.
+package enum SetAddress: AdminOperation {
+  package static let name = "users.address"
+
+  package struct Input: Codable, Sendable {
+    package enum Kind: String, Codable, Sendable { case email, phone }
+    let jid: String
+    let kind: Kind
+    /// nil takes it away.
+    let address: String?
+    package init(jid: String, kind: Kind, address: String?) {
+      self.jid = jid
+      self.kind = kind
+      self.address = address
+    }
+  }
+
+  package struct Output: Codable, Sendable {
+    package let user: UserRow
+    /// Normalised; nil: none any more.
+    package let address: String?
+  }
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let user = try await context.user(input.jid)
+    guard let address = input.address else {
+      try await context.parley.unbind(input.kind == .email ? .email : .phone, from: user.id)
+      return Output(user: UserRow(user, in: context), address: nil)
+    }
+    let identity = try input.kind == .email ? Identity.email(address) : .phone(address)
+    try await context.parley.bindUnproved(identity, to: user.party)
+    return Output(user: UserRow(user, in: context), address: identity.subject)
+  }
+}

@@ -1,0 +1,70 @@
+import Dialogs
+import FoundationEssentials
+import WebClient
+
+/// Sends letters as mail, by the operator's mail server.
+struct MailCarrier: LetterCarrier {
+  let client: MailClient
+  /// The address alone, and with a name as it was written.
+  let from: Mailbox
+  let templates: MailTemplates
+  /// With `{token}`; nil: mails tell the token itself.
+  let resetURL: String?
+  let clock: any Clock
+  let name = "mail.server"
+  let reaches: Set<Identity.Issuer> = [.email]
+
+  func carry(_ letter: Letter) async throws(UndeliveredLetter) {
+    let to = Self.mailable(letter.to.subject)
+    let text = templates.text(for: letter, resetURL: resetURL, now: clock.now)
+    let message = MailMessage(
+      from: from, to: to, subject: text.subject, body: text.body, id: letter.id, time: clock.now)
+    do throws(WebFailure) {
+      try await client.send(Mail(from: from.address, to: to, message: message.bytes))
+    } catch {
+      throw UndeliveredLetter(
+        reason: error.description, isWorthTrying: error.kind == .unreachable || error.kind == .overloaded)
+    }
+  }
+
+  /// The domain as mail servers without SMTPUTF8 take it (RFC 5891 4.4).
+  static func mailable(_ address: String) -> String {
+    guard let at = address.lastIndex(of: "@") else { return address }
+    return address[...at] + AsciiDomain.of(String(address[address.index(after: at)...]))
+  }
+}
+
+/// Whom a mail is from: `Parley <parley@example.org>`, or the address alone.
+struct Mailbox: Hashable, Sendable {
+  let name: String?
+  let address: String
+
+  init?(_ text: String) {
+    var written = text.trimmed
+    var name: String?
+    if written.hasSuffix(">"), let open = written.lastIndex(of: "<") {
+      name = String(written[..<open]).trimmed
+      written = String(written[written.index(after: open)...].dropLast())
+    }
+    guard let identity = try? Identity.email(written) else { return nil }
+    if let name,
+      name.isEmpty || name.unicodeScalars.contains(where: { $0.value < 0x20 || "\"<>\\".unicodeScalars.contains($0) })
+    {
+      return nil
+    }
+    self.name = name
+    address = MailCarrier.mailable(identity.subject)
+  }
+}
+
+extension Letter {
+  /// The same whenever it is tried again, so that whoever got it twice knows.
+  var id: String {
+    let secret =
+      switch content {
+      case .code(let code): "code \(code)"
+      case .passwordReset(let token): "reset \(token)"
+      }
+    return "letter-" + Digest.hex("\(domain) \(to.subject) \(secret) \(expires.milliseconds)")
+  }
+}

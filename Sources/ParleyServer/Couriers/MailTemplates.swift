@@ -1,0 +1,112 @@
+import Dialogs
+
+/// What mails say. The operator may say it differently, in any language: files in a folder, named as the cases of `Name`, with
+/// the subject as the first line, an empty line, and the text.
+struct MailTemplates: Hashable, Sendable {
+  enum Name: String, CaseIterable, Sendable {
+    /// A code to sign in by, or to prove an address with: `{code}`, `{minutes}`, `{domain}`.
+    case code = "code.txt"
+    /// A link to set another password by: `{link}` (or, without `mail.reset_url`, the token), `{user}`, `{minutes}`, `{domain}`.
+    case passwordReset = "password-reset.txt"
+
+    /// What the text cannot do without.
+    var needed: String { self == .code ? "{code}" : "{link}" }
+
+    var standard: String {
+      switch self {
+      case .code:
+        """
+        {code} is your code for {domain}
+
+        Your code for {domain} is
+
+            {code}
+
+        It works once, within the next {minutes} minutes. Nobody from {domain} will ever ask
+        you for it.
+
+        If you have not asked for it, you need not do anything.
+
+        """
+      case .passwordReset:
+        """
+        A new password for {domain}
+
+        Somebody, probably you, wants to set another password for the account {user} at
+        {domain}. To do so use
+
+            {link}
+
+        once, within the next {minutes} minutes. You will be signed out everywhere.
+
+        If you have not asked for it, you need not do anything: your password stays as it is.
+
+        """
+      }
+    }
+  }
+
+  private var texts: [Name: String]
+
+  init() { texts = Dictionary(uniqueKeysWithValues: Name.allCases.map { ($0, $0.standard) }) }
+
+  /// - Throws: what is wrong with a file; those that are not there are as ours.
+  init(folder: String) throws(Refusal) {
+    self.init()
+    for name in Name.allCases {
+      let path = "\(folder)/\(name.rawValue)"
+      guard Files.exists(path) else { continue }
+      let bytes: [UInt8]
+      do throws(Files.Failure) { bytes = try Files.read(path, bytesMax: ServerLimits.mailTemplateBytesMax) } catch {
+        throw Refusal("mail.templates: \(path) cannot be read: \(error.reason)")
+      }
+      guard let text = String(validating: bytes, as: UTF8.self) else {
+        throw Refusal("mail.templates: \(path) is not in UTF-8")
+      }
+      guard Self.parts(text).body.contains(name.needed) else {
+        throw Refusal("mail.templates: \(path) does not say \(name.needed) behind its subject")
+      }
+      texts[name] = text
+    }
+  }
+
+  func text(for letter: Letter, resetURL: String?, now: Timestamp) -> (subject: String, body: String) {
+    let name: Name
+    var values = ["domain": letter.domain, "user": letter.user ?? letter.to.subject]
+    values["minutes"] = String(max(1, (letter.expires.milliseconds - now.milliseconds + 59_999) / 60_000))
+    switch letter.content {
+    case .code(let code):
+      name = .code
+      values["code"] = code
+    case .passwordReset(let token):
+      name = .passwordReset
+      values["link"] = resetURL.map { $0.replacing("{token}", with: token) } ?? token
+    }
+    let (subject, body) = Self.parts(texts[name] ?? name.standard)
+    return (Self.fill(subject, values), Self.fill(body, values))
+  }
+
+  private static func parts(_ text: String) -> (subject: String, body: String) {
+    let lines = text.replacing("\r\n", with: "\n").split(separator: "\n", omittingEmptySubsequences: false)
+    return (String(lines.first ?? ""), lines.dropFirst().drop { $0.isEmpty }.joined(separator: "\n"))
+  }
+
+  /// Once through, so that nothing in a value is taken for a name.
+  private static func fill(_ text: String, _ values: [String: String]) -> String {
+    var filled = ""
+    var rest = text[...]
+    while let open = rest.firstIndex(of: "{") {
+      filled += rest[..<open]
+      rest = rest[open...]
+      guard let close = rest.firstIndex(of: "}"), let value = values[String(rest[rest.index(after: open)..<close])]
+      else {
+        filled.append("{")
+        rest = rest.dropFirst()
+        continue
+      }
+      filled += value
+      rest = rest[rest.index(after: close)...]
+    }
+    return filled + rest
+  }
+}
