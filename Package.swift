@@ -67,7 +67,7 @@ let package = Package(
 
     // What the server asks of others: requests and mail, identity tokens, push services
     .target(name: "WebClient", dependencies: ["CCurl", logging], swiftSettings: settings),
-    .target(name: "IdentityTokens", dependencies: ["Dialogs", jwt, logging] + crypto, swiftSettings: settings),
+    .target(name: "IdentityTokens", dependencies: ["AppProtocol", "Dialogs"] + crypto, swiftSettings: settings),
     .target(
       name: "PushServices", dependencies: ["Dialogs", "WebClient", jwt, logging] + crypto, swiftSettings: settings),
 
@@ -167,7 +167,7 @@ let package = Package(
     .testTarget(
       name: "ParleyServerTests",
       dependencies: [
-        "ParleyServer", "XMPPDoor", "Dialogs", "Addresses", nioCore, nioPosix, nioSSL, logging,
+        "ParleyServer", "XMPPDoor", "Dialogs", "Addresses", "IdentityTokens", nioCore, nioPosix, nioSSL, logging,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),

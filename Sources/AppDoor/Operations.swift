@@ -75,6 +75,10 @@ enum Operations {
     .init(ConfirmSecondFactor.self),
     .init(RemoveSecondFactor.self),
     .init(LogOutOthers.self),
+    .init(CreateNonce.self),
+    .init(ListIdentities.self),
+    .init(CreateIdentity.self),
+    .init(DeleteIdentity.self),
   ]
 }
 

@@ -18,7 +18,7 @@ struct Rendering: Sendable {
       id: user.name, jid: user.address.description, name: user.profile.displayName, status: user.profile.status,
       avatarHash: user.profile.avatarHash, metadata: user.profile.metadata.map { RawObject(trusted: $0) } ?? .empty,
       createdAt: WireTime(user.createdAt), lastSeenAt: user.lastSeenAt.map { WireTime($0) },
-      deleted: user.state == .deleted ? true : nil)
+      deleted: user.state == .deleted ? true : nil, guest: user.isGuest && user.state != .deleted ? true : nil)
   }
 
   /// What an event tells of a changed profile.

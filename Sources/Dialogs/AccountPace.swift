@@ -17,6 +17,8 @@ public enum PacedAct: Hashable, Sendable {
   case letterOfDay(RealmID, Identity)
   /// A try at a second factor; given back where it was right.
   case secondFactor(UserID)
+  /// A login by a token of others that was right.
+  case tokenLogin(Identity, RealmID)
 
   var rate: Rate {
     switch self {
@@ -29,6 +31,7 @@ public enum PacedAct: Hashable, Sendable {
     case .letterOfHour: Limits.lettersOfHour
     case .letterOfDay: Limits.lettersOfDay
     case .secondFactor: Limits.secondFactorRate
+    case .tokenLogin: Limits.tokenLoginRate
     }
   }
 
@@ -42,7 +45,7 @@ public enum PacedAct: Hashable, Sendable {
         .tooFast, "codes-too-fast", "Too many codes or links were asked for. Wait a little.", retryAfter: wait)
     case .secondFactor:
       Problem(.tooFast, "codes-too-fast", "Too many wrong codes. Wait a little.", retryAfter: wait)
-    case .invite, .passwordChange, .search, .guest:
+    case .invite, .passwordChange, .search, .guest, .tokenLogin:
       Problem(.tooFast, "requests-too-fast", "You ask too often. Wait a little.", retryAfter: wait)
     }
   }

@@ -144,9 +144,12 @@ extension Parley {
   /// breaks off between, a disabled user is left, who can be deleted again.
   ///
   /// - Parameter session: of who asks, which the door ends when it has told them.
-  public func setState(of id: UserID, _ state: User.State, except session: SessionID? = nil) async throws(Problem) {
+  /// - Parameter onlyGuest: whoever is no guest counts as unknown.
+  public func setState(
+    of id: UserID, _ state: User.State, except session: SessionID? = nil, onlyGuest: Bool = false
+  ) async throws(Problem) {
     let user: User = try await work { writer in
-      guard var user = try writer.user(id), user.state != .deleted else {
+      guard var user = try writer.user(id), user.state != .deleted, user.isGuest || !onlyGuest else {
         throw Problem(.missing, "user-unknown", "There is no such user.", field: "jid")
       }
       user.state = state == .active ? .active : .disabled
@@ -424,7 +427,10 @@ extension Parley {
   public func caller(accessToken: String) async throws(Problem) -> Caller {
     let hash = Token.hash(accessToken)
     let now = clock.now
-    if let caller = accounts.caller(hash, now: now) { return caller }
+    if let caller = accounts.caller(hash, now: now) {
+      guests.touch(caller.user.id, now: now)
+      return caller
+    }
     let endings = accounts.endings
     guard let (grant, user) = try await read({ try Self.bearer(hash, $0) }), user.state == .active else {
       throw Problem(.unauthenticated, "token-invalid", "The access token is not valid; log in again.")
@@ -435,6 +441,7 @@ extension Parley {
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     let caller = Caller(user: party, grant: grant.id, device: grant.device)
     accounts.remember(hash, caller, until: grant.accessExpires, since: endings)
+    guests.touch(user.id, now: now)
     return caller
   }
 

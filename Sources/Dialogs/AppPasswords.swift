@@ -12,10 +12,11 @@ extension Parley {
     guard name.utf8.count <= Limits.displayNameBytesMax else {
       throw Problem(.tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name")
     }
+    if isGuest(user) { throw Problem.guestLimited }
     let text = Self.randomPassword()
-    let present = try await read { try $0.credentials(of: user) }
+    let before = try await read { try $0.credentials(of: user) }
     // Who has no password of their own needs its salts nonetheless.
-    let own = present.isEmpty ? SCRAMHash.allCases.map { SCRAMKeys.locked(hash: $0) } : present
+    let own = before.isEmpty ? SCRAMHash.allCases.map { SCRAMKeys.locked(hash: $0) } : before
     let keys = await derive {
       own.compactMap {
         try? SCRAMKeys.deriveKeys(password: text, salt: $0.salt, iterations: $0.iterations, hash: $0.hash)
@@ -24,10 +25,11 @@ extension Parley {
     let now = clock.now
     let password: AppPassword = try await work(leavingCaches: true) { writer in
       // Another password has other salts, and these keys fit it no more.
-      guard try writer.credentials(of: user) == present, keys.count == own.count else {
+      guard try writer.credentials(of: user) == before, keys.count == own.count,
+        try writer.user(user)?.state == .active
+      else {
         throw Problem(.conflict, "password-changed", "The account's password was changed meanwhile; try again.")
       }
-      if present.isEmpty { try writer.setCredentials(own, for: user) }
       let others = try writer.appPasswords(of: user)
       guard !others.contains(where: { $0.name == name }) else {
         throw Problem(.conflict, "name-taken", "There is an app password of this name.", field: "name")
@@ -37,6 +39,7 @@ extension Parley {
           .tooLarge, "too-many-app-passwords",
           "A user has at most \(Limits.appPasswordsPerUserMax) app passwords; revoke one first.")
       }
+      if before.isEmpty { try writer.setCredentials(own, for: user) }
       // Ids are shown: they tell nothing of how many there are.
       let id = Int64.random(in: 1 << 32..<1 << 53)
       return try writer.insertAppPassword(

@@ -41,7 +41,7 @@ public struct GuestPolicy: Hashable, Sendable {
   public static let none = GuestPolicy(domains: [])
 }
 
-/// The guests who are there. All of them: those of a process before are removed before anybody is let in.
+/// The guests who are there. All of them: those of a process before are removed, or counted, before anybody is let in.
 final class GuestBook: Sendable {
   private struct Guest {
     let network: String
@@ -94,6 +94,22 @@ final class GuestBook: Sendable {
     state.places -= 1
     let left = state.perNetwork[network, default: 1] - 1
     state.perNetwork[network] = left > 0 ? left : nil
+  }
+
+  /// Somebody of a process before, who may come back. They have a place whatever the bounds say.
+  func restore(_ user: UserID, now: Timestamp) {
+    state.withLock { state in
+      guard state.guests[user] == nil else { return }
+      state.places += 1
+      state.perNetwork["", default: 0] += 1
+      state.guests[user] = Guest(network: "", idleSince: now)
+    }
+  }
+
+  /// They have asked for something, without a session.
+  func touch(_ user: UserID, now: Timestamp) {
+    if policy.domains.isEmpty { return }
+    state.withLock { $0.guests[user]?.idleSince = now }
   }
 
   func add(_ user: UserID, from network: String, now: Timestamp) {
@@ -167,19 +183,32 @@ extension Parley {
     return gone.count
   }
 
-  /// Removes the guests whom a process before has left, and returns how many: before anybody is let in.
+  /// Removes the guests whom a process before has left, and returns how many: before anybody is let in. Who has a login of the
+  /// app may come back by it, and is given the time for it.
   @discardableResult
   public func removeGuests() async throws(Problem) -> Int {
-    let left = try await read { try $0.guests() }
-    for user in left { try await remove(guest: user) }
-    return left.count
+    var count = 0
+    let left = try await read { reader in
+      try reader.guests().map { user in
+        (user, mayReturn: try !reader.grants(of: user).isEmpty, domain: try reader.party(user)?.address.domain)
+      }
+    }
+    for (user, mayReturn, domain) in left {
+      if mayReturn, let domain, takesGuests(domain: domain) {
+        guests.restore(user, now: clock.now)
+      } else {
+        try await remove(guest: user)
+        count += 1
+      }
+    }
+    return count
   }
 
   private func remove(guest user: UserID) async throws(Problem) {
     do throws(Problem) {
-      try await setState(of: user, .deleted)
+      try await setState(of: user, .deleted, onlyGuest: true)
     } catch  where error.kind == .missing {
-      // They went by themselves.
+      // They went by themselves, or are a guest no more.
     }
     guests.remove(user)
   }

@@ -19,6 +19,18 @@ public enum Limits {
   public static let displayNameBytesMax = 256
   /// Bytes of a name that somebody who signs in without an account has elsewhere and is given here; another is made up.
   public static let plainNameBytesMax = 64
+
+  // Signing in by what others vouch for.
+  /// How long a nonce is good: what the people who made this flow promise to their clients, and long enough for a slow
+  /// backend. Behind it: `nonce-invalid`.
+  public static let nonceLifetime: Duration = .seconds(600)
+  /// Bytes of a nonce; ours have 60. A longer one is none.
+  public static let nonceBytesMax = 128
+  /// Logins by one identity, whose nonces are kept until their time is over: at most 180 at a time. At the bound: `tooFast`.
+  public static let tokenLoginRate = Rate(burst: 60, perSecond: 0.2)
+  /// Identities of one user; the next is `too-many-identities`.
+  public static let identitiesPerUserMax = 32
+
   public static let statusBytesMax = 1_024
   public static let vCardBytesMax = 131_072
   public static let avatarBytesMax = 98_304

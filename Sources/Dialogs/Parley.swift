@@ -27,6 +27,8 @@ public final class Parley: Sendable {
   let accountPace = AccountPace()
   let guests: GuestBook
   let letters = Mutex(LetterOffice())
+  /// Who vouches for users.
+  public let signIn: SignInPolicy
   private let inbox: Inbox
   private let committer: Committer
   private let readers: Workers
@@ -35,12 +37,12 @@ public final class Parley: Sendable {
   /// Opens the log and creates realms that are new. `domains`: the first is the
   /// default; at least one. `rooms`: where the rooms of a domain live. `remotes`: domains of others that are reached by a
   /// link (`Hub.attach`), each with the one of `domains` to whose users it belongs for ever. `admins`, `invitations`: see
-  /// there. `guests`: who may come without an account. `blobs`: where files are kept, and how; nil: nowhere. `threads`: so many at a time read the store, and so many
+  /// there. `guests`: who may come without an account. `signIn`: who vouches for users. `blobs`: where files are kept, and how; nil: nowhere. `threads`: so many at a time read the store, and so many
   /// derive keys. `tokenSecret`: what tokens of XMPP clients are made with; without one they end with the process.
   public init(
     store: any Store, clock: any Clock, domains: [String],
     rooms: (String) -> String = { "conference.\($0)" }, remotes: [(domain: String, home: String)] = [],
-    admins: Set<BareJID> = [], invitations: Bool = false, guests: GuestPolicy = .none,
+    admins: Set<BareJID> = [], invitations: Bool = false, guests: GuestPolicy = .none, signIn: SignInPolicy = .none,
     blobs: (policy: BlobPolicy, store: any BlobStore)? = nil,
     threads: Int = 2, tokenSecret: TokenSecret = .random(), services: ExternalServices = .none, logger: Logger
   ) throws {
@@ -80,6 +82,7 @@ public final class Parley: Sendable {
     self.logger = logger
     self.services = services
     self.guests = GuestBook(guests)
+    self.signIn = signIn
     hub = Hub(guests: self.guests)
     inbox = Inbox()
     accounts = AccountCache()

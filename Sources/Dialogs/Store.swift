@@ -214,7 +214,8 @@ public protocol StoreReader:
 
 /// All of it inside the one transaction of a batch.
 public protocol StoreWriter:
-  StoreReader, IdentityWriter, PinWriter, PersonalWriter, SecondFactorWriter, OneTimeCodeWriter, PasswordResetWriter
+  StoreReader, IdentityWriter, PinWriter, PersonalWriter, SecondFactorWriter, OneTimeCodeWriter, PasswordResetWriter,
+  NonceWriter
 {
   /// Stores entry, payload and the feed rows that `feeds` names. Everything of a room but a
   /// marker that has feed rows also goes into the room's own list, which its members follow.

@@ -8,7 +8,9 @@ struct Core: Sendable {
   let store: any Store
   let parley: Parley
 
-  static func open(_ settings: Settings, _ folder: DataFolder, logger: Logger) throws(Refusal) -> Core {
+  static func open(
+    _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy = .none, logger: Logger
+  ) throws(Refusal) -> Core {
     let secret = try folder.tokenSecret()
     do {
       let store = try SQLiteStore(path: folder.database)
@@ -25,8 +27,8 @@ struct Core: Sendable {
         store: store, clock: SystemClock(), domains: settings.domains.map(\.name),
         rooms: { name in settings.domains.first { $0.name == name }?.rooms ?? "conference.\(name)" },
         remotes: settings.components.map { ($0.name, $0.home) }, admins: settings.admins,
-        invitations: settings.allowsInvitations, guests: settings.guests, blobs: blobs, threads: settings.threads,
-        tokenSecret: secret,
+        invitations: settings.allowsInvitations, guests: settings.guests, signIn: signIn, blobs: blobs,
+        threads: settings.threads, tokenSecret: secret,
         services: settings.services, logger: logger)
       parley.grant(settings.privileges)
       return Core(folder: folder, store: store, parley: parley)

@@ -32,12 +32,13 @@ public enum Server {
     OpenFiles.raise(logger)
     let folder = try await DataFolder.hold(settings.data, for: .serving)
     let certificates = try Certificates(settings, folder: folder, logger: logger)
-    let core = try Core.open(settings, folder, logger: logger)
+    let outgoing = try Outgoing(settings.outgoing, logger: logger)
+    let core = try Core.open(
+      settings, folder, signIn: Vouching.policy(settings.identity, outgoing, logger: logger), logger: logger)
     let guests = try await core.parley.removeGuests()
     if guests > 0 { logger.info("guests of before were removed", metadata: ["count": "\(guests)"]) }
     let loops = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
 
-    let outgoing = try Outgoing(settings.outgoing, logger: logger)
     if let letters = try LetterDelivery.make(settings, outgoing, clock: core.parley.clock, logger: logger) {
       core.parley.employ(
         letters, newcomers: settings.delivery.newcomers, registration: settings.allowsRegistration)

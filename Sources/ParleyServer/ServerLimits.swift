@@ -19,6 +19,8 @@ public enum ServerLimits {
   /// How long credentials for a TURN server may count: a week. Longer ones could as well be passwords; above it the value
   /// is a mistake.
   public static let turnSecondsMax = 604_800
+  /// Backends, and providers, that vouch for users. More are a mistake in the configuration.
+  public static let vouchersMax = 100
   /// STUN and TURN servers: browsers gather more slowly with each. More are a mistake in the configuration.
   public static let turnServersMax = 20
   /// Contact addresses of one role. They stand in every answer to disco#info; more are a mistake in the configuration.

@@ -29,6 +29,8 @@ extension Writer {
   func remove(_ identity: Identity, of user: UserID) throws {
     try connection(.deleteIdentity).bind(1, user.number).bind(2, identity.issuer.stored).bind(3, identity.subject).run()
   }
+
+  func endGuest(_ user: UserID) throws { try connection(.endGuest).bind(1, user.number).run() }
 }
 
 extension Identity.Issuer {
@@ -62,6 +64,7 @@ extension Query {
     "SELECT issuer, subject, since FROM identities WHERE user = ?1 ORDER BY issuer, subject")
   fileprivate static let insertIdentity = Query(
     "INSERT INTO identities (realm, issuer, subject, user, since) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING")
+  fileprivate static let endGuest = Query("UPDATE users SET guest = 0 WHERE id = ?1")
   fileprivate static let deleteIdentity = Query(
     "DELETE FROM identities WHERE user = ?1 AND issuer = ?2 AND subject = ?3")
 }

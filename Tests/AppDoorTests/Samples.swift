@@ -33,7 +33,7 @@ enum Samples {
   static let user = UserBody(
     id: "juliet", jid: "juliet@localhost", name: "Juliet \"J\"", status: "balcony\n",
     avatarHash: String(repeating: "a", count: 40),
-    metadata: RawObject(trusted: #"{"team":7}"#), createdAt: time, lastSeenAt: time, deleted: true)
+    metadata: RawObject(trusted: #"{"team":7}"#), createdAt: time, lastSeenAt: time, deleted: true, guest: true)
   static let content = ContentBody(
     type: "custom", text: "hi 😀", fields: RawObject(trusted: #"{"kind":"poll","payload":{"a":[1,true,null]}}"#))
   static let message = MessageBody(
@@ -51,6 +51,7 @@ enum Samples {
     userId: "romeo", jid: "romeo@localhost", name: "R", groups: ["a", "b"], state: .mutual)
   static let iceServer = IceServerBody(
     urls: ["turn:relay:3478?transport=udp"], username: "1:romeo@localhost", credential: "c=", expiresAt: time)
+  static let identity = IdentityBody(id: "i", type: "provider", provider: "google", subject: "1", createdAt: time)
   static let block = BlockBody(userId: "tybalt", jid: "tybalt@localhost")
   /// With the members of all types of dialogs.
   static let dialog: DialogBody = {
@@ -111,10 +112,12 @@ enum Samples {
         "Info",
         InfoBody(
           server: "parley", version: "1", protocols: ["v1"], domain: "localhost", features: ["sync"],
-          registration: true, webSocketUrl: "wss://localhost/v1/ws",
+          grants: ["password"], providers: ["google"], registration: true, webSocketUrl: "wss://localhost/v1/ws",
           limits: .init(
             textCharacters: 1, messageBytes: 2, metadataBytes: 3, pageItems: 4, syncEvents: 5, syncWaitSeconds: 6,
             attachmentBytes: 7))),
+      try Sample("Nonce", NonceBody(nonce: "n", expiresAt: time)),
+      try Sample("Identity", identity), try Sample("IdentityPage", PageBody(items: [identity], nextCursor: "n")),
       try Sample("UserPage", PageBody(items: [user], nextCursor: "n")),
       try Sample("ContactPage", PageBody(items: [contact], nextCursor: "n")),
       try Sample("BlockPage", PageBody(items: [block, BlockBody(userId: nil, jid: "evil.example")], nextCursor: "n")),

@@ -88,6 +88,10 @@ FILES = {
     "rosters.csv": "jid,contact,name,groups\nalice@localhost,bob@localhost,Bob,Friends;Work\n",
 }
 
+# Who vouches for the users of `docs/app-protocol.md`.
+SECRET = "a secret of my app and of the server"
+SIGN_IN = {"identity__backends": f"my-app={SECRET}", "guests__domains": "localhost"}
+
 # A block, or a command within a sentence.
 Piece = collections.namedtuple("Piece", "where section text inline")
 
@@ -257,7 +261,7 @@ def run(checks):
 
 def readme(checks, book):
     """From the first start on, on one server, as a newcomer does it."""
-    with checks.check("docs: README, a server's first start and end"), Machine() as machine, machine.serving():
+    with checks.check("docs: README, a server's first start and end"), Machine(**SIGN_IN) as machine, machine.serving():
         with checks.check("docs: the first start tells two passwords and a command"):
             machine.waits("a greeting", r"curl .*\n")
             greeting = machine.log.text
@@ -294,6 +298,12 @@ def readme(checks, book):
             for text in ["I am here", '"name":"Orchard"', '"topic":"The moon"', '"role":"admin"', "Market square", "Good night",
                          '"reactions":', '"replyTo":', '"type":"deleted"']:
                 expect(text in output, f"\"{text}\" is not in\n{output}")
+        with checks.check("docs: the app protocol, signing in"):
+            (block,) = book.take("docs/app-protocol.md", "Signing in")
+            output = machine.shell(block, SECRET=SECRET)
+            for text in ["Viola", '"type":"external"', "cesario@illyria.example", '"name":"Cesario"']:
+                expect(text in output, f"\"{text}\" is not in\n{output}")
+            expect("guest" not in output, output)
         with checks.check("docs: README, the commands"):
             (block,) = book.take("README.md", "Look after it")
             output = machine.shell(block, typed=f"{PASSWORD}\n")

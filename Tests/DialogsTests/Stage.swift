@@ -15,15 +15,16 @@ final class Stage: Sendable {
 
   /// - Parameter remotes: domains elsewhere, attached to localhost.
   init(
-    remotes: [String] = [], admins: Set<BareJID> = [], invitations: Bool = false, guests: GuestPolicy = .none
+    remotes: [String] = [], admins: Set<BareJID> = [], invitations: Bool = false, guests: GuestPolicy = .none,
+    domains: [String] = ["localhost"], signIn: SignInPolicy = .none
   ) throws {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("parley-dialogs-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     folder = url.path
     store = TracingStore(try SQLiteStore(path: "\(folder)/parley.db"))
     parley = try Parley(
-      store: store, clock: clock, domains: ["localhost"], remotes: remotes.map { ($0, "localhost") }, admins: admins,
-      invitations: invitations, guests: guests,
+      store: store, clock: clock, domains: domains, remotes: remotes.map { ($0, "localhost") }, admins: admins,
+      invitations: invitations, guests: guests, signIn: signIn,
       logger: Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() })
   }
 

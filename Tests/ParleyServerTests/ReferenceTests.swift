@@ -21,14 +21,12 @@ import Testing
   /// Settings that stand behind a `#` without a space, or with the two spaces of a group, become real; prose has
   /// one space.
   private func uncommented(_ text: String) -> String {
-    text.replacing("domains: []", with: "domains:").replacing("components: []", with: "components:").split(
-      separator: "\n", omittingEmptySubsequences: false
-    )
-    .map { line in
-      guard line.hasPrefix("#"), let next = line.dropFirst().first else { return line }
-      return next.isLetter || line.hasPrefix("#  ") ? line.dropFirst() : line
-    }
-    .joined(separator: "\n")
+    text.replacing(": []", with: ":").split(separator: "\n", omittingEmptySubsequences: false)
+      .map { line in
+        guard line.hasPrefix("#"), let next = line.dropFirst().first else { return line }
+        return next.isLetter || line.hasPrefix("#  ") ? line.dropFirst() : line
+      }
+      .joined(separator: "\n")
   }
 
   @Test func whatIsSetThereIsTheDefault() throws {
@@ -42,9 +40,10 @@ import Testing
   @Test func everyKeyIsThereAndNoOther() throws {
     let raw = read(uncommented(try reference()))
     #expect(raw.mistakes == [])
-    #expect(Set(raw.values.keys).union(["domains", "components"]) == Set(Key.all.map(\.name)))
-    #expect(raw.domains.map { Set($0.fields.keys) } == [Set(Key.domainFields)])
-    #expect(raw.components.map { Set($0.fields.keys) } == [Set(Key.componentFields)])
+    #expect(Set(raw.values.keys).union(Key.entryFields.keys) == Set(Key.all.map(\.name)))
+    for (key, fields) in Key.entryFields {
+      #expect(raw.entries[key]?.map { Set($0.fields.keys) } == [Set(fields)], "\(key)")
+    }
   }
 
   @Test func theExampleOfAPublicServerLoads() throws {

@@ -1,6 +1,7 @@
 import Addresses
 import Dialogs
 import Foundation
+import IdentityTokens
 import Logging
 import Testing
 import XMPPDoor
@@ -38,6 +39,79 @@ import XMPPDoor
       guard let start = line.range(of: "/tmp/"), let end = line.range(of: "/parley.yaml") else { return line }
       return line.replacingCharacters(in: start.lowerBound..<end.upperBound, with: "FILE")
     }
+  }
+
+  @Test func whoVouchesForWhom() throws {
+    let secret = String(repeating: "s", count: 32)
+    let yaml = """
+      domains: [example.org]
+      identity:
+        backends:
+          - name: my-app
+            secrets: [\(secret), \(secret)2]
+            keys: [/etc/parley/key.pem]
+            jwks: http://127.0.0.1:8000/keys
+            domain: Example.org
+            signup: false
+          - name: other
+            jwks: https://example.org/keys
+        providers:
+          - name: google
+            audiences: [a, b]
+            issuers: [https://accounts.google.com, accounts.google.com]
+            nonce: true
+            contacts: no
+      """
+    let settings = try load(yaml)
+    #expect(
+      settings.identity.backends.map(\.tokens) == [
+        Backend(
+          name: "my-app", domain: "example.org", secrets: [Array(secret.utf8), Array("\(secret)2".utf8)],
+          keySet: "http://127.0.0.1:8000/keys", admitsNewcomers: false),
+        Backend(name: "other", domain: "localhost", keySet: "https://example.org/keys"),
+      ])
+    #expect(settings.identity.backends.map(\.keyFiles) == [["/etc/parley/key.pem"], []])
+    #expect(
+      settings.identity.providers == [
+        Provider(
+          name: "google", domain: "localhost", issuers: ["https://accounts.google.com", "accounts.google.com"],
+          audiences: ["a", "b"], needsNonce: true, provesContacts: false)
+      ])
+    #expect(settings.effective.first { $0.key == "identity.backends" }?.value == "my-app, other")
+    let environment = try load(environment: ["PARLEY_IDENTITY_BACKENDS": "app=\(secret)="])
+    #expect(environment.identity.backends.map(\.tokens.secrets) == [[Array("\(secret)=".utf8)]])
+    #expect(!environment.effective.contains { $0.value.contains(secret) })
+  }
+
+  @Test func mistakesOfThoseWhoVouch() throws {
+    let lines = try mistakes(
+      """
+      identity:
+        backends:
+          - name: a
+            secrets: short-secret
+          - name: b
+          - name: c
+            jwks: http://example.org/keys
+            domain: example.net
+            signup: perhaps
+        providers:
+          - name: Google
+            audiences: a
+            issuers: accounts.google.com
+          - name: none
+          - nmae: x
+      """)
+    #expect(!lines.contains { $0.contains("short-secret") })
+    let expected = [
+      "secrets (FILE:4): a secret has at least 32 bytes", "b needs secrets, keys or jwks", "an https URL is expected",
+      "it is not served here", "true or false is expected", "1 to 32 small letters", "an https URL is expected",
+      "the app's ids at the provider", "what its tokens have as iss is expected", "did you mean name?",
+    ]
+    for text in expected { #expect(lines.contains { $0.contains(text) }, "\(text) in \(lines)") }
+    let secret = String(repeating: "s", count: 32)
+    let twice = try mistakes(environment: ["PARLEY_IDENTITY_BACKENDS": "a=\(secret),a=\(secret)"])
+    #expect(twice.contains { $0.contains("has a backend of this name already") })
   }
 
   @Test func defaultsAreThoseOfTheTable() throws {

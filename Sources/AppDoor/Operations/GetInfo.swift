@@ -19,6 +19,8 @@ enum GetInfo: ServedOperation {
       InfoBody(
         server: "parley", version: settings.version, protocols: ["v1"], domain: call.realm.domain,
         features: call.door.features + (settings.registration ? ["registration"] : []),
+        grants: SignIns.all.filter { $0.isOffered(call) }.map { $0.grant },
+        providers: call.parley.signIn.verifier?.providers(of: call.realm.domain) ?? [],
         registration: settings.registration,
         webSocketUrl: (address.hasSuffix("/") ? String(address.dropLast()) : address) + webSocketPath,
         limits: InfoBody.Bounds(

@@ -5,6 +5,8 @@ import Dialogs
 /// `SignIns.all`. Whoever comes by any of them is the same user, with one address.
 protocol SignIn: Sendable {
   static var grant: String { get }
+  /// Whether it is there for users of this realm.
+  static func isOffered(_ call: Call) -> Bool
   static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login
 }
 
@@ -15,6 +17,9 @@ enum SignIns {
     RefreshSignIn.self,
     CodeSignIn.self,
     SecondFactorSignIn.self,
+    BackendSignIn.self,
+    ProviderSignIn.self,
+    GuestSignIn.self,
   ]
 
   static func named(_ grant: String) throws(Problem) -> any SignIn.Type {
@@ -27,6 +32,8 @@ enum SignIns {
 }
 
 extension SignIn {
+  static func isOffered(_ call: Call) -> Bool { true }
+
   /// What a way to sign in cannot do without.
   static func required<Value>(_ value: Value?, _ field: String) throws(Problem) -> Value {
     guard let value else { throw Problem(.malformed, "input-malformed", "\(field) is missing.", field: field) }

@@ -44,19 +44,25 @@ public struct InfoBody: Codable, Hashable, Sendable, JSONWritable {
   /// The XMPP domain of this app.
   public var domain: String
   public var features: [String]
+  /// Ways to sign in: values of `grant` in `POST /v1/sessions`.
+  public var grants: [String]
+  /// Whose ID tokens are taken.
+  public var providers: [String]
   public var registration: Bool
   public var webSocketUrl: String
   public var limits: Bounds
 
   public init(
-    server: String, version: String, protocols: [String], domain: String, features: [String], registration: Bool,
-    webSocketUrl: String, limits: Bounds
+    server: String, version: String, protocols: [String], domain: String, features: [String], grants: [String],
+    providers: [String], registration: Bool, webSocketUrl: String, limits: Bounds
   ) {
     self.server = server
     self.version = version
     self.protocols = protocols
     self.domain = domain
     self.features = features
+    self.grants = grants
+    self.providers = providers
     self.registration = registration
     self.webSocketUrl = webSocketUrl
     self.limits = limits
@@ -69,6 +75,8 @@ public struct InfoBody: Codable, Hashable, Sendable, JSONWritable {
     writer.member("protocols", protocols)
     writer.member("domain", domain)
     writer.member("features", features)
+    writer.member("grants", grants)
+    writer.member("providers", providers)
     writer.member("registration", registration)
     writer.member("webSocketUrl", webSocketUrl)
     writer.member("limits", limits)

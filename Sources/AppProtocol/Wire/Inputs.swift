@@ -31,12 +31,17 @@ public struct RegisterInput: Codable, Hashable, Sendable {
 }
 
 public struct LogInInput: Codable, Hashable, Sendable {
-  /// `password`, `refresh`, `code` or `second-factor`.
+  /// One of `InfoBody.grants`.
   public var grant: String
   /// Of the grant `password`, or in its place `email` or `phone`; may itself hold a mail address.
   public var username: String?
   public var password: String?
   public var refreshToken: String?
+  /// Of the app's own backend.
+  public var identityToken: String?
+  /// One of `InfoBody.providers`, and its token.
+  public var provider: String?
+  public var idToken: String?
   /// A name for this installation, the same at every login; the server makes
   /// one up where it is absent.
   public var deviceId: String?
@@ -54,12 +59,16 @@ public struct LogInInput: Codable, Hashable, Sendable {
   public var recoveryCode: String?
   public init(
     grant: String, username: String? = nil, password: String? = nil, refreshToken: String? = nil,
-    deviceId: String? = nil, client: String? = nil
+    identityToken: String? = nil, provider: String? = nil, idToken: String? = nil, deviceId: String? = nil,
+    client: String? = nil
   ) {
     self.grant = grant
     self.username = username
     self.password = password
     self.refreshToken = refreshToken
+    self.identityToken = identityToken
+    self.provider = provider
+    self.idToken = idToken
     self.deviceId = deviceId
     self.client = client
   }

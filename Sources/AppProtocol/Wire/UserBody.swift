@@ -22,10 +22,13 @@ public struct UserBody: Codable, Hashable, Sendable, JSONWritable {
   public var secondFactor: Bool?
   /// When they last signed in with an app.
   public var lastLoginAt: WireTime?
+  /// Only ever true: a guest, who goes. Absent in events.
+  public var guest: Bool?
 
   public init(
     id: String, jid: String, name: String? = nil, status: String? = nil, avatarHash: String? = nil,
-    metadata: RawObject = .empty, createdAt: WireTime? = nil, lastSeenAt: WireTime? = nil, deleted: Bool? = nil
+    metadata: RawObject = .empty, createdAt: WireTime? = nil, lastSeenAt: WireTime? = nil, deleted: Bool? = nil,
+    guest: Bool? = nil
   ) {
     self.id = id
     self.jid = jid
@@ -36,6 +39,7 @@ public struct UserBody: Codable, Hashable, Sendable, JSONWritable {
     self.createdAt = createdAt
     self.lastSeenAt = lastSeenAt
     self.deleted = deleted
+    self.guest = guest
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -54,6 +58,7 @@ public struct UserBody: Codable, Hashable, Sendable, JSONWritable {
     writer.member("hasPassword", hasPassword)
     writer.member("secondFactor", secondFactor)
     writer.member("lastLoginAt", lastLoginAt)
+    writer.member("guest", guest)
     writer.endObject()
   }
 }

@@ -83,9 +83,5 @@ extension Parley {
       for each in gone { try writer.remove(each.identity, of: user) }
     }
   }
-
-  /// Whether there is a password that somebody knows.
-  static func hasPassword(_ user: UserID, _ reader: any StoreReader) throws -> Bool {
-    try reader.credentials(of: user).contains { !$0.isLocked }
   }
 }

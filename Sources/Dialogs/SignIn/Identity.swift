@@ -46,4 +46,6 @@ public protocol IdentityWriter {
   /// Throws `StoreConflict` when it is another user's; a repeat keeps the time of the first.
   func put(_ identity: UserIdentity, in realm: RealmID) throws
   func remove(_ identity: Identity, of user: UserID) throws
+  /// The user is a guest no more.
+  func endGuest(_ user: UserID) throws
 }

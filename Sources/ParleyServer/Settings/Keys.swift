@@ -9,6 +9,8 @@ public struct Key: Hashable, Sendable {
     case text
     /// A list of name, secret and grants.
     case components
+    /// Another list of maps.
+    case entries
     /// Several; in the environment with commas between.
     case list
   }
@@ -112,6 +114,14 @@ extension Key {
   static let guestRights = Key(
     "guests.may", .list, nil, .restart,
     "What guests may do besides being in open rooms: messages, rooms, memberships, uploads, calls.")
+  static let identityBackends = Key(
+    "identity.backends", .entries, nil, .restart, secret: true,
+    "The app's own backends, which vouch for users by tokens: a list of name, secrets, keys, jwks, domain and signup; in the "
+      + "environment name=secret with commas between.")
+  static let identityProviders = Key(
+    "identity.providers", .entries, nil, .restart,
+    "OpenID providers whose ID tokens let users in: a list of name, audiences, issuers, jwks, domain, signup, nonce and "
+      + "contacts.")
   static let admins = Key(
     "admins", .users, nil, .restart,
     "Users who may look after the server with their XMPP client (XEP-0133): addresses with commas between, or a list.")
@@ -189,7 +199,8 @@ extension Key {
       domain, domains, data, xmppHost, xmppPort, xmppTLSPort, xmppPlaintext, httpHost, httpPort, httpURL,
       httpAddresses, httpsHost, httpsPort, tlsCertificate, tlsKey, roomsDomain, uploadsDomain, uploadsBytes,
       uploadsUserBytes, uploadsUserDayBytes, uploadsDays, uploadsEndWithMessages, registration, invitations,
-      guestDomains, guestsMax, guestsPerAddress, guestSeconds, guestRights, admins, resumeSeconds, pushContent,
+      guestDomains, guestsMax, guestsPerAddress, guestSeconds, guestRights,
+      identityBackends, identityProviders, admins, resumeSeconds, pushContent,
       pushResumeSeconds, components, componentHost, componentPort, turnServers, turnSecret,
       turnSeconds,
     ] + contacts + [
@@ -203,8 +214,18 @@ extension Key {
   /// The fields of one element of `components`.
   static let componentFields = ["name", "secret", "roster", "roster_push", "message", "iq", "presence", "delegate"]
 
-  /// Those of them, and of `domainFields`, that may be lists.
-  static let listFields: Set<String> = ["iq", "delegate"]
+  /// The fields of one element of `identity.backends`, and of one of `identity.providers`.
+  static let backendFields = ["name", "secrets", "keys", "jwks", "domain", "signup"]
+  static let providerFields = ["name", "audiences", "issuers", "jwks", "domain", "signup", "nonce", "contacts"]
+
+  /// The keys that are lists of maps, with the fields of their elements; the first is the name.
+  static let entryFields: [String: [String]] = [
+    domains.name: domainFields, components.name: componentFields, identityBackends.name: backendFields,
+    identityProviders.name: providerFields,
+  ]
+
+  /// Fields that may be lists.
+  static let listFields: Set<String> = ["iq", "delegate", "secrets", "keys", "issuers", "audiences"]
 
   static func named(_ name: String) -> Key? { all.first { $0.name == name } }
 }

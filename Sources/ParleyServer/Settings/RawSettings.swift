@@ -5,33 +5,30 @@ struct RawSettings {
     var origin: Origin
   }
 
-  /// One element of `domains` or `components`: its fields by name.
+  /// One element of a list of maps: its fields by name.
   struct DomainEntry: Hashable {
     var fields: [String: Value]
     var origin: Origin
   }
 
   private(set) var values: [String: Value] = [:]
-  var domains: [DomainEntry] = []
-  var components: [DomainEntry] = []
+  /// Those of `Key.entryFields`, by key.
+  var entries: [String: [DomainEntry]] = [:]
+  var domains: [DomainEntry] { entries[Key.domains.name] ?? [] }
+  var components: [DomainEntry] { entries[Key.components.name] ?? [] }
   var mistakes: [Mistake] = []
 
   /// Empty text unsets: `PARLEY_TLS_KEY=` is how a container's settings say "none".
   mutating func set(_ name: String, _ text: String, _ origin: Origin) {
-    guard let key = Key.named(name) else {
+    guard Key.named(name) != nil else {
       mistakes.append(Self.unknown(name, origin))
       return
     }
-    if key.kind == .components {
-      components = text.split(separator: ",").map { part in
+    if let fields = Key.entryFields[name] {
+      // The two fields that matter most: `name=secret`.
+      entries[name] = text.split(separator: ",").map { part in
         let halves = part.split(separator: "=", maxSplits: 1).map { Value(text: $0.trimmed, origin: origin) }
-        return DomainEntry(
-          fields: Dictionary(uniqueKeysWithValues: zip(["name", "secret"], halves)), origin: origin)
-      }
-    } else if key.kind == .domains {
-      domains = text.split(separator: ",").map { part in
-        let name = part.trimmed
-        return DomainEntry(fields: ["name": Value(text: name, origin: origin)], origin: origin)
+        return DomainEntry(fields: Dictionary(uniqueKeysWithValues: zip(fields, halves)), origin: origin)
       }
     } else if text.isEmpty {
       values[name] = nil

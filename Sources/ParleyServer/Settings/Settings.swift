@@ -82,6 +82,8 @@ public struct Settings: Hashable, Sendable {
   public let allowsInvitations: Bool
   /// Who may come without an account.
   public let guests: GuestPolicy
+  /// Who vouches for users.
+  public let identity: Identity
   /// Who may look after the whole server in band.
   public let admins: Set<BareJID>
   /// How long a lost XMPP session may be resumed.
@@ -210,6 +212,7 @@ struct SettingsReader {
       allowsRegistration: flag(.registration),
       allowsInvitations: flag(.invitations),
       guests: guests(among: domains),
+      identity: identity(among: domains),
       admins: addresses(.admins, among: domains),
       resumeWindow: .seconds(number(.resumeSeconds, 0...ServerLimits.resumeSecondsMax, "seconds")),
       components: components, component: component,
@@ -239,6 +242,12 @@ struct SettingsReader {
 
   mutating func note(_ key: Key, _ text: String, _ origin: Origin) {
     effective[key.name] = Settings.Effective(key: key.name, value: Self.shown(key, text), origin: origin.description)
+  }
+
+  /// A list of maps, of which the names are shown.
+  mutating func note(names: [String], of key: Key, _ origin: Origin) {
+    effective[key.name] = Settings.Effective(
+      key: key.name, value: names.joined(separator: ", "), origin: origin.description)
   }
 
   /// What may be shown of a value.

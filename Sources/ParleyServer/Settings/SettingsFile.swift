@@ -1,7 +1,7 @@
 import Yams
 
-/// The YAML file. Groups nest (`xmpp:` over `port:`) or are written with a dot (`xmpp.port:`); `domains` is a list
-/// of maps.
+/// The YAML file. Groups nest (`xmpp:` over `port:`) or are written with a dot (`xmpp.port:`); those of
+/// `Key.entryFields` are lists of maps.
 enum SettingsFile {
   /// Looked for in this order where no file is named.
   static let standardPaths = ["parley.yaml", "/etc/parley/parley.yaml"]
@@ -48,10 +48,8 @@ enum SettingsFile {
         continue
       }
       let name = prefix + part
-      if name == Key.domains.name, let list = value.sequence {
-        settings.domains = readEntries(list, Key.domains, Key.domainFields, path: path, into: &settings)
-      } else if name == Key.components.name, let list = value.sequence {
-        settings.components = readEntries(list, Key.components, Key.componentFields, path: path, into: &settings)
+      if let fields = Key.entryFields[name], let list = value.sequence {
+        settings.entries[name] = readEntries(list, name, fields, path: path, into: &settings)
       } else if let kind = Key.named(name)?.kind, kind == .list || kind == .users, let list = value.sequence {
         let texts = list.compactMap(\.scalar?.string)
         if texts.count == list.count {
@@ -76,7 +74,7 @@ enum SettingsFile {
   }
 
   private static func readEntries(
-    _ list: Node.Sequence, _ key: Key, _ fields: [String], path: String, into settings: inout RawSettings
+    _ list: Node.Sequence, _ key: String, _ fields: [String], path: String, into settings: inout RawSettings
   ) -> [RawSettings.DomainEntry] {
     var entries: [RawSettings.DomainEntry] = []
     for node in list {
@@ -92,7 +90,7 @@ enum SettingsFile {
             let near = Nearest.name(to: name, among: fields)
             settings.mistakes.append(
               Mistake(
-                key: "\(key.name).\(name)", origin: origin, "there is no such key\(RawSettings.suggestion(near))"))
+                key: "\(key).\(name)", origin: origin, "there is no such key\(RawSettings.suggestion(near))"))
           } else if let scalar = value.scalar {
             if !isNull(value), !scalar.string.isEmpty {
               entry.fields[name] = RawSettings.Value(text: scalar.string, origin: origin)
@@ -105,12 +103,12 @@ enum SettingsFile {
           } else {
             let expected = Key.listFields.contains(name) ? "a list of plain texts is" : "one value is"
             settings.mistakes.append(
-              Mistake(key: "\(key.name).\(name)", origin: origin, "\(expected) expected here"))
+              Mistake(key: "\(key).\(name)", origin: origin, "\(expected) expected here"))
           }
         }
       } else {
         settings.mistakes.append(
-          Mistake(key: key.name, origin: origin, "a name or a map of \(fields.joined(separator: ", "))"))
+          Mistake(key: key, origin: origin, "a name or a map of \(fields.joined(separator: ", "))"))
         continue
       }
       entries.append(entry)

@@ -1,0 +1,35 @@
+import AppProtocol
+import Dialogs
+
+/// Binds an identity to the caller, by a token that proves it. A guest becomes a user like others by it.
+enum CreateIdentity: ServedOperation {
+  typealias Input = IdentityInput
+  typealias Output = IdentityBody
+  static let name = "identity.create"
+  static let method = Method.post
+  static let path = "/v1/users/me/identities"
+  static let successes = [200, 201]
+
+  static func perform(_ input: IdentityInput, _ call: Call) async throws(Problem) -> Outcome<IdentityBody> {
+    let caller = try call.user()
+    let token: IdentityToken
+    switch (input.identityToken, input.provider, input.idToken) {
+    case (let text?, nil, nil): token = .backend(text)
+    case (nil, let provider?, let text?): token = .provider(provider, idToken: text)
+    default:
+      throw Problem(
+        .malformed, "input-malformed", "Either identityToken, or provider and idToken are expected.",
+        field: "identityToken")
+    }
+    do throws(Problem) {
+      let (identity, isNew) = try await call.parley.link(token, to: caller.user)
+      let body = IdentityBody(identity)
+      return isNew ? .created(body) : .ok(body)
+    } catch {
+      // 401 is for the access token, which is good.
+      guard error.kind == .unauthenticated else { throw error }
+      let counted = call.parley.wrongToken(error, from: call.address)
+      throw counted.kind == .tooFast ? counted : Problem(.forbidden, error.code, error.text)
+    }
+  }
+}

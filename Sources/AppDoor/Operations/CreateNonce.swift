@@ -1,0 +1,18 @@
+import AppProtocol
+import Dialogs
+
+/// What the app's backend puts into the token that it makes: good once, for ten minutes.
+enum CreateNonce: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = NonceBody
+  static let name = "nonce.create"
+  static let method = Method.post
+  static let path = "/v1/nonces"
+  static let successes = [201]
+  static let needsCaller = false
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<NonceBody> {
+    let (text, expires) = try call.parley.makeNonce(in: call.realm.id)
+    return .created(NonceBody(nonce: text, expiresAt: WireTime(expires)))
+  }
+}

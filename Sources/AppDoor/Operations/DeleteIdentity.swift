@@ -1,0 +1,17 @@
+import AppProtocol
+import Dialogs
+
+/// Takes an identity from the caller, unless it is the last way in.
+enum DeleteIdentity: ServedOperation {
+  typealias Input = IdentityReference
+  typealias Output = EmptyBody
+  static let name = "identity.delete"
+  static let method = Method.delete
+  static let path = "/v1/users/me/identities/{identityId}"
+
+  static func perform(_ input: IdentityReference, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    let caller = try call.user()
+    try await call.parley.unlink(input.identityId, from: caller.user)
+    return .done
+  }
+}

@@ -1,0 +1,31 @@
+import AppProtocol
+import Dialogs
+
+/// What the caller is known by besides their id.
+enum ListIdentities: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = PageBody<IdentityBody>
+  static let name = "identity.list"
+  static let method = Method.get
+  static let path = "/v1/users/me/identities"
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+    let caller = try call.user()
+    return .ok(PageBody(items: try await call.parley.identities(of: caller.user.id).map { IdentityBody($0) }))
+  }
+}
+
+extension IdentityBody {
+  init(_ identity: UserIdentity) {
+    let (type, provider): (Kind, String?) =
+      switch identity.identity.issuer {
+      case .external: (.external, nil)
+      case .email: (.email, nil)
+      case .phone: (.phone, nil)
+      case .provider(let name): (.provider, name)
+      }
+    self.init(
+      id: identity.identity.id, type: type.rawValue, provider: provider, subject: identity.identity.subject,
+      createdAt: WireTime(identity.since))
+  }
+}

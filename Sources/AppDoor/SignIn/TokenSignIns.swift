@@ -1,0 +1,55 @@
+import AppProtocol
+import Dialogs
+
+/// A token of the app's own backend, with a nonce of ours in it.
+enum BackendSignIn: SignIn {
+  static let grant = "jwt"
+
+  static func isOffered(_ call: Call) -> Bool { call.parley.signIn.verifier?.hasBackend(call.realm.domain) ?? false }
+
+  static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login {
+    try await logIn(try .backend(required(input.identityToken, "identityToken")), input, call)
+  }
+}
+
+/// An ID token of an OpenID provider.
+enum ProviderSignIn: SignIn {
+  static let grant = "provider"
+
+  static func isOffered(_ call: Call) -> Bool {
+    call.parley.signIn.verifier?.providers(of: call.realm.domain).isEmpty == false
+  }
+
+  static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login {
+    let provider = try required(input.provider, "provider")
+    return try await logIn(.provider(provider, idToken: try required(input.idToken, "idToken")), input, call)
+  }
+}
+
+/// Nobody vouches: a guest.
+enum GuestSignIn: SignIn {
+  static let grant = "guest"
+
+  static func isOffered(_ call: Call) -> Bool { call.parley.takesGuests(domain: call.realm.domain) }
+
+  static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login {
+    try await call.parley.logInAsGuest(
+      in: call.realm.domain, from: call.address, device: input.deviceId, client: try client(input))
+  }
+}
+
+extension SignIn {
+  /// Nobody guesses tokens: what is counted is the asking.
+  fileprivate static func logIn(
+    _ token: IdentityToken, _ input: LogInInput, _ call: Call
+  ) async throws(Problem) -> Parley.Login {
+    let client = try client(input)
+    do throws(Problem) {
+      let login = try await call.parley.logIn(by: token, in: call.realm.id, device: input.deviceId, client: client)
+      call.parley.rightToken(LoginAttempt(of: login.user.address, from: call.address, device: nil))
+      return login
+    } catch {
+      throw error.kind == .unauthenticated ? call.parley.wrongToken(error, from: call.address) : error
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import Crypto
+
+/// Several ways to sign in for one user, and guests who stay.
+extension Parley {
+  public func identities(of user: UserID) async throws(Problem) -> [UserIdentity] {
+    try await read { try $0.identities(of: user) }
+  }
+
+  /// Binds what a token proves to a user who is logged in. A guest is none any more by it: the same user, at the same address,
+  /// with all that is theirs.
+  ///
+  /// - Returns: false where it was theirs already.
+  /// - Throws: as `logIn(by:in:device:client:)`; `.conflict` `identity-taken`; `.tooLarge` `too-many-identities`.
+  public func link(
+    _ token: IdentityToken, to user: Party
+  ) async throws(Problem) -> (identity: UserIdentity, isNew: Bool) {
+    let (proof, nonce) = try await prove(token, in: user.realm)
+    let now = clock.now
+    let linked: (identity: UserIdentity, isNew: Bool, user: User) = try await work { writer in
+      guard let row = try writer.user(user.id) else { throw Problem.unreachable }
+      try Self.checkActive(row)
+      if let nonce { try Self.use(nonce, in: user.realm, now: now, writer) }
+      let before = try writer.identities(of: user.id)
+      if let found = before.first(where: { $0.identity == proof.identity }) { return (found, false, row) }
+      guard before.count + proof.contacts.count < Limits.identitiesPerUserMax else {
+        throw Problem(
+          .tooLarge, "too-many-identities",
+          "A user has at most \(Limits.identitiesPerUserMax) identities; remove one first.")
+      }
+      try Self.bind(proof.identity, to: user, now: now, writer)
+      try Self.bindFree(proof.contacts, to: row, now: now, writer)
+      try Self.upgrade(row, writer)
+      return (UserIdentity(proof.identity, of: user.id, since: now), true, row)
+    }
+    noteUpgrade(of: user.id)
+    _ = await adopt(proof, linked.user)
+    return (linked.identity, linked.isNew)
+  }
+
+  /// Takes an identity from a user. Logins that came by it go on.
+  ///
+  /// - Parameter id: its `Identity.id`.
+  /// - Throws: `.missing` `identity-unknown`; `.conflict` `last-sign-in` where nothing else would let the user in.
+  public func unlink(_ id: String, from user: Party) async throws(Problem) {
+    guard let domain = realmTable.realm(user.realm)?.domain else { throw Problem.unreachable }
+    let policy = signIn
+    try await work(leavingCaches: true) { writer in
+      let all = try writer.identities(of: user.id).map(\.identity)
+      guard let found = all.first(where: { $0.id == id }) else {
+        throw Problem(.missing, "identity-unknown", "You have no such identity.", field: "identityId")
+      }
+      let ways = all.filter { policy.letsIn($0, domain) }
+      let others = ways.filter { $0 != found }
+      guard try !ways.contains(found) || !others.isEmpty || Self.hasPassword(user.id, writer) else {
+        throw Problem(
+          .conflict, "last-sign-in", "Nothing else lets you in: link another identity or set a password first.")
+      }
+      try writer.remove(found, of: user.id)
+    }
+  }
+
+  /// Whether the user has a password of their own. One without may have credentials all the same: those that app passwords
+  /// hang on.
+  public static func hasPassword(_ user: UserID, _ reader: any StoreReader) throws -> Bool {
+    try reader.credentials(of: user).contains { !$0.isLocked }
+  }
+
+  // MARK: Guests who stay
+
+  /// In the transaction that gives a guest a way to sign in: they are a user like others by it, the same user. To be followed by
+  /// `noteUpgrade` when it is durable.
+  ///
+  /// Nobody is removed as a guest who has become a user: whoever removes guests looks at this mark in a transaction too. And a
+  /// guest whom it has begun to remove is disabled, and becomes nothing.
+  public static func upgrade(_ user: User, _ writer: any StoreWriter) throws {
+    guard user.isGuest else { return }
+    try checkActive(user)
+    try writer.endGuest(user.id)
+  }
+
+  /// The guest's place is free, and what guests may not do they may.
+  public func noteUpgrade(of user: UserID) { guests.remove(user) }
+}
+
+extension SignInPolicy {
+  /// Whether who has this identity gets in by it today.
+  func letsIn(_ identity: Identity, _ domain: String) -> Bool {
+    switch identity.issuer {
+    case .external: verifier?.hasBackend(domain) ?? false
+    case .provider(let name): verifier?.providers(of: domain).contains(name) ?? false
+    case .email, .phone: codes.contains(identity.issuer)
+    }
+  }
+}
+
+extension Identity {
+  /// Names it among those of its user: always the same, and nothing that must be kept.
+  public var id: String {
+    let name =
+      switch issuer {
+      case .external: "external"
+      case .email: "email"
+      case .phone: "phone"
+      case .provider(let name): "provider:\(name)"
+      }
+    return Token.text(of: Array(SHA256.hash(data: Array("\(name)\0\(subject)".utf8)).prefix(12)))
+  }
+}

@@ -1,0 +1,130 @@
+import AppProtocol
+import Dialogs
+
+/// An OpenID provider whose ID tokens are taken.
+public struct Provider: Hashable, Sendable {
+  /// As clients name it, and as it is stored with whoever comes by it.
+  public var name: String
+  /// Whose users it vouches for.
+  public var domain: String
+  /// `iss` in its tokens: one of these, to the letter.
+  public var issuers: [String]
+  /// Our ids at the provider (`aud`).
+  public var audiences: [String]
+  /// Where it publishes keys; nil: the first issuer tells (OpenID Connect Discovery 1.0).
+  public var keySet: String?
+  /// Whoever has no account gets one.
+  public var admitsNewcomers: Bool
+  /// A token must bring a nonce of ours.
+  public var needsNonce: Bool
+  /// Verified mail addresses and telephone numbers are taken over.
+  public var provesContacts: Bool
+
+  public init(
+    name: String, domain: String, issuers: [String], audiences: [String], keySet: String? = nil,
+    admitsNewcomers: Bool = true, needsNonce: Bool = false, provesContacts: Bool = true
+  ) {
+    self.name = name
+    self.domain = domain
+    self.issuers = issuers
+    self.audiences = audiences
+    self.keySet = keySet
+    self.admitsNewcomers = admitsNewcomers
+    self.needsNonce = needsNonce
+    self.provesContacts = provesContacts
+  }
+
+  var keys: RemoteKeys.Place { keySet.map { .keySet($0) } ?? .discovery(issuer: issuers.first ?? "") }
+}
+
+/// Checks ID tokens (OpenID Connect Core 1.0, 3.1.3.7).
+struct ProviderTokens {
+  let provider: Provider
+  private let keys: RemoteKeys
+  private let clock: any Clock
+
+  init(_ provider: Provider, _ keys: RemoteKeys, clock: any Clock) {
+    self.provider = provider
+    self.keys = keys
+    self.clock = clock
+  }
+
+  func proof(_ token: SignedToken) async throws(Problem) -> IdentityProof {
+    // Cheap ones first: who has nothing to do with this provider does not make us ask it for keys.
+    guard let issuer = token.claims["iss"]?.string, provider.issuers.contains(issuer) else {
+      throw .invalid("iss is another than the provider's")
+    }
+    try checkAudience(token)
+    guard token.algorithm != .hs256 else { throw .invalid("ID tokens are taken with RS256 and ES256") }
+    guard try await keys.keys(for: token).contains(where: { $0.verifies(token) }) else {
+      throw .invalid("its signature is not by a key of its issuer")
+    }
+    try token.checkTimes(
+      now: clock.now, lifetimeMax: IdentityLimits.providerLifetimeMax, needsNotBefore: false)
+    guard let subject = token.claims["sub"]?.string, (1...IdentityLimits.subjectBytesMax).contains(subject.utf8.count),
+      subject.utf8.allSatisfy({ (0x20...0x7e).contains($0) })
+    else { throw .invalid("sub is missing, or no name of somebody") }
+    var name = token.claims["name"]?.string
+    if let given = name, given.isEmpty || !given.isPlain || given.utf8.count > Limits.displayNameBytesMax { name = nil }
+    return IdentityProof(
+      Identity(.provider(provider.name), subject), displayName: name, pictureURL: token.pictureURL("picture"),
+      nonce: token.claims["nonce"]?.string, needsNonce: provider.needsNonce,
+      contacts: provider.provesContacts ? contacts(token) : [], admitsNewcomers: provider.admitsNewcomers)
+  }
+
+  /// 3: one of ours, and no other that we do not know. 4: of several one is the party that asked.
+  private func checkAudience(_ token: SignedToken) throws(Problem) {
+    let named: [String?] =
+      switch token.claims["aud"] {
+      case .string(let one): [one]
+      case .array(let several): several.map(\.string)
+      default: []
+      }
+    guard (1...IdentityLimits.audiencesMax).contains(named.count),
+      named.allSatisfy({ $0.map(provider.audiences.contains) ?? false })
+    else { throw .invalid("aud is not this app") }
+    if named.count > 1 {
+      guard let party = token.claims["azp"]?.string, provider.audiences.contains(party) else {
+        throw .invalid("azp is not this app")
+      }
+    }
+  }
+
+  /// Those that were proved to the provider: an address that somebody only says to have is worth nothing. A number is in a
+  /// token of Firebase's only after its owner has typed the code; elsewhere `phone_number_verified` says it (5.1).
+  private func contacts(_ token: SignedToken) -> [Identity] {
+    var contacts: [Identity] = []
+    if token.claims["email_verified"] == .bool(true), let email = token.claims["email"]?.string,
+      let identity = Identity(email: email)
+    {
+      contacts.append(identity)
+    }
+    let isCode = token.claims["firebase"]?["sign_in_provider"]?.string == "phone"
+    if isCode || token.claims["phone_number_verified"] == .bool(true),
+      let phone = token.claims["phone_number"]?.string, let identity = Identity(phone: phone)
+    {
+      contacts.append(identity)
+    }
+    return contacts
+  }
+}
+
+extension Identity {
+  /// A mail address of plain form, in small letters; nil for anything else.
+  init?(email: String) {
+    let parts = email.split(separator: "@", omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty, parts[1].contains("."), email.utf8.count <= 254,
+      email.utf8.allSatisfy({ (0x21...0x7e).contains($0) && !"\"(),:;<>[\\]".utf8.contains($0) })
+    else { return nil }
+    self.init(.email, email.lowercased())
+  }
+
+  /// E.164: a plus and 7 to 15 digits; nil for anything else.
+  init?(phone: String) {
+    let digits = phone.utf8.dropFirst()
+    guard phone.utf8.first == UInt8(ascii: "+"), (7...15).contains(digits.count),
+      digits.first != UInt8(ascii: "0"), digits.allSatisfy({ (0x30...0x39).contains($0) })
+    else { return nil }
+    self.init(.phone, phone)
+  }
+}

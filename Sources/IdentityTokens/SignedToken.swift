@@ -1,0 +1,125 @@
+import AppProtocol
+import Dialogs
+
+/// A token in the compact form of RFC 7515 3.1, read and not yet believed.
+struct SignedToken {
+  let algorithm: TokenKey.Algorithm
+  let header: JSONValue
+  let claims: JSONValue
+  let signature: [UInt8]
+  /// What the signature is of.
+  let signed: [UInt8]
+
+  /// `kid`: which of several keys.
+  var keyID: String? { header["kid"]?.string }
+
+  /// - Throws: `.tooLarge`; `.unauthenticated` for whatever is no token, and for algorithms that are not taken from anybody:
+  ///   `none` is not a name of one.
+  init(_ text: String, field: String) throws(Problem) {
+    let bytes = Array(text.utf8)
+    guard bytes.count <= IdentityLimits.tokenBytesMax else {
+      throw Problem(
+        .tooLarge, "identity-token-too-long", "\(field) has at most \(IdentityLimits.tokenBytesMax) bytes.",
+        field: field)
+    }
+    let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+    guard parts.count == 3, let headerBytes = Base64URL.decode(parts[0]), let claimBytes = Base64URL.decode(parts[1]),
+      let signature = Base64URL.decode(parts[2])
+    else { throw .invalid("it is not three parts in base64url") }
+    // Members that are there twice are refused by the parser (RFC 7515 4, RFC 8725 2.4).
+    guard let header = try? JSONValue(parsing: headerBytes), case .object = header,
+      let claims = try? JSONValue(parsing: claimBytes), case .object = claims
+    else { throw .invalid("header or claims are no JSON object") }
+    // 4.1.11: extensions that must be understood are not.
+    if header["crit"] != nil { throw .invalid("its header has extensions that are not understood") }
+    guard let algorithm = header["alg"]?.string.flatMap(TokenKey.Algorithm.init) else {
+      let names = TokenKey.Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
+      throw .invalid("alg is none of \(names)")
+    }
+    if let keyID = header["kid"], keyID.string == nil { throw .invalid("kid is no text") }
+    self.algorithm = algorithm
+    self.header = header
+    self.claims = claims
+    self.signature = signature
+    signed = Array(bytes[..<(bytes.count - parts[2].count - 1)])
+  }
+
+  // MARK: Claims
+
+  /// A NumericDate (RFC 7519 2): seconds, perhaps with a fraction, which is cut.
+  func time(_ name: String) throws(Problem) -> Int64? {
+    guard let value = claims[name] else { return nil }
+    // Far below where a Double counts no single seconds.
+    guard case .number(let text) = value, let seconds = Double(text), (0...1e13).contains(seconds) else {
+      throw .invalid("\(name) is no time")
+    }
+    return Int64(seconds)
+  }
+
+  func requiredTime(_ name: String) throws(Problem) -> Int64 {
+    guard let time = try time(name) else { throw .invalid("\(name) is missing") }
+    return time
+  }
+
+  /// A text that people and XML can bear: without control characters. Empty counts as absent.
+  func text(_ name: String, bytesMax: Int) throws(Problem) -> String? {
+    guard let value = claims[name], value != .null else { return nil }
+    guard let text = value.string, text.utf8.count <= bytesMax, text.isPlain else {
+      throw .invalid("\(name) is no text of at most \(bytesMax) bytes without control characters")
+    }
+    return text.isEmpty ? nil : text
+  }
+
+  /// What every token's times must satisfy (RFC 7519 4.1.4 to 4.1.6).
+  func checkTimes(now: Timestamp, lifetimeMax: Int64, needsNotBefore: Bool) throws(Problem) {
+    let (now, skew) = (now.milliseconds / 1_000, IdentityLimits.skewSeconds)
+    let (issued, ends) = (try requiredTime("iat"), try requiredTime("exp"))
+    guard ends > now - skew else { throw .expired }
+    guard issued <= now + skew else { throw .invalid("iat is in the future") }
+    guard ends > issued, ends - issued <= lifetimeMax else {
+      throw .invalid("exp is at most \(lifetimeMax) seconds behind iat")
+    }
+    let begins = needsNotBefore ? try requiredTime("nbf") : try time("nbf")
+    if let begins, begins > now + skew { throw .invalid("nbf is in the future") }
+  }
+}
+
+extension String {
+  /// Without control characters (C0, C1, DEL) and what XML 1.0 2.2 has no place for.
+  var isPlain: Bool {
+    unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7f...0x9f).contains($0.value) && $0.value & 0xfffe != 0xfffe }
+  }
+}
+
+/// RFC 4648 5 without padding, as RFC 7515 2 has it. One text for the same bytes: anything else is refused.
+enum Base64URL {
+  static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.count * 3 / 4)
+    var (bits, count) = (UInt32(0), 0)
+    for letter in text {
+      guard let value = value(letter) else { return nil }
+      bits = bits << 6 | UInt32(value)
+      count += 6
+      if count >= 8 {
+        count -= 8
+        bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+      }
+      bits &= 0xffff
+    }
+    // Six bits alone are no byte, and those that are left are zero.
+    guard count < 6, bits & (1 << UInt32(count) - 1) == 0 else { return nil }
+    return bytes
+  }
+
+  private static func value(_ letter: UInt8) -> UInt8? {
+    switch letter {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): letter - UInt8(ascii: "A")
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): letter - UInt8(ascii: "a") + 26
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): letter - UInt8(ascii: "0") + 52
+    case UInt8(ascii: "-"): 62
+    case UInt8(ascii: "_"): 63
+    default: nil
+    }
+  }
+}

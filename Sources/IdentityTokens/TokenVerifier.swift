@@ -1,0 +1,67 @@
+import AppProtocol
+public import Dialogs
+
+// Tokens by which others vouch for users: what an app's own backend makes, and what OpenID providers make. Theory:
+//
+// A token is bytes of a stranger until its signature has been checked. Which keys may check it the configuration says, by who
+// claims to have made it; which algorithm goes with a key its kind says, never the token (RFC 8725 3.1). Then come the claims.
+// Only the nonce is left to the core, which uses it up with the login.
+
+/// Who vouches for users of which domain, with their keys.
+public final class TokenVerifier: IdentityVerifier {
+  private let backends: [String: [BackendTokens]]
+  private let providers: [String: [ProviderTokens]]
+
+  /// - Throws: `KeyError` where a key of the configuration is none.
+  public init(
+    backends: [Backend], providers: [Provider], documents: any DocumentSource, clock: any Clock
+  ) throws(KeyError) {
+    // Who names one address has one cache.
+    var remotes: [RemoteKeys.Place: RemoteKeys] = [:]
+    func keys(_ place: RemoteKeys.Place) -> RemoteKeys {
+      let known = remotes[place] ?? RemoteKeys(place, documents: documents, clock: clock)
+      remotes[place] = known
+      return known
+    }
+    var byDomain: [String: [BackendTokens]] = [:]
+    for backend in backends {
+      let keySet = backend.keySet.map { keys(.keySet($0)) }
+      byDomain[backend.domain, default: []].append(try BackendTokens(backend, keySet, clock: clock))
+    }
+    self.backends = byDomain
+    self.providers = Dictionary(
+      grouping: providers.map { ProviderTokens($0, keys($0.keys), clock: clock) }, by: \.provider.domain)
+  }
+
+  public func hasBackend(_ domain: String) -> Bool { backends[domain] != nil }
+  public func providers(of domain: String) -> [String] { (providers[domain] ?? []).map(\.provider.name) }
+
+  public func verify(_ token: IdentityToken, for domain: String) async throws(Problem) -> IdentityProof {
+    switch token {
+    case .backend(let text):
+      guard let known = backends[domain] else {
+        throw Problem(.forbidden, "grant-off", "No backend vouches for users of this app.", field: "grant")
+      }
+      let token = try SignedToken(text, field: "identityToken")
+      // Whoever is not known here has no keys here, whatever they have elsewhere.
+      guard let backend = known.first(where: { $0.backend.name == token.claims["iss"]?.string }) else {
+        throw Problem.invalid("iss names nobody whose tokens are taken here")
+      }
+      return try await backend.proof(token)
+    case .provider(let name, let text):
+      guard let provider = providers[domain]?.first(where: { $0.provider.name == name }) else {
+        throw Problem(.malformed, "provider-unknown", "There is no such provider here.", field: "provider")
+      }
+      return try await provider.proof(try SignedToken(text, field: "idToken"))
+    }
+  }
+}
+
+extension Problem {
+  static func invalid(_ reason: String) -> Problem {
+    Problem(.unauthenticated, "identity-token-invalid", "The token is worth nothing here: \(reason).")
+  }
+
+  static let expired = Problem(
+    .unauthenticated, "identity-token-expired", "The token's time is over; ask whoever made it for a new one.")
+}

@@ -1,0 +1,152 @@
+public import IdentityTokens
+
+extension Settings {
+  /// Who vouches for users.
+  public struct Identity: Hashable, Sendable {
+    public struct Backing: Hashable, Sendable {
+      /// Without the keys that stand in files.
+      public let tokens: Backend
+      /// Public keys as PEM.
+      public let keyFiles: [String]
+    }
+    public let backends: [Backing]
+    public let providers: [Provider]
+  }
+}
+
+extension SettingsReader {
+  mutating func identity(among domains: [Settings.Domain]) -> Settings.Identity {
+    var backends: [Settings.Identity.Backing] = []
+    for entry in entries(.identityBackends) {
+      var reader = VoucherReader(entry, .identityBackends, domains)
+      if let backend = reader.backend(after: backends) { backends.append(backend) }
+      mistakes += reader.mistakes
+    }
+    var providers: [Provider] = []
+    for entry in entries(.identityProviders) {
+      var reader = VoucherReader(entry, .identityProviders, domains)
+      if let provider = reader.provider(after: providers) { providers.append(provider) }
+      mistakes += reader.mistakes
+    }
+    return Settings.Identity(backends: backends, providers: providers)
+  }
+
+  /// Shows their names only.
+  private mutating func entries(_ key: Key) -> [RawSettings.DomainEntry] {
+    let entries = raw.entries[key.name] ?? []
+    note(names: entries.map { $0.fields["name"]?.text ?? "" }, of: key, entries.first?.origin ?? .standard)
+    guard entries.count <= ServerLimits.vouchersMax else {
+      mistakes.append(
+        Mistake(
+          key: key.name, value: "\(entries.count) of them", origin: entries[0].origin,
+          "at most \(ServerLimits.vouchersMax) are taken"))
+      return []
+    }
+    return entries
+  }
+}
+
+/// One element of `identity.backends` or `identity.providers`.
+private struct VoucherReader {
+  private let entry: RawSettings.DomainEntry
+  private let key: Key
+  private let domains: [Settings.Domain]
+  private(set) var mistakes: [Mistake] = []
+
+  init(_ entry: RawSettings.DomainEntry, _ key: Key, _ domains: [Settings.Domain]) {
+    self.entry = entry
+    self.key = key
+    self.domains = domains
+  }
+
+  mutating func backend(after others: [Settings.Identity.Backing]) -> Settings.Identity.Backing? {
+    let name = entry.fields["name"]?.text.trimmed ?? ""
+    if name.isEmpty { mistake("name", "what its tokens have as iss is expected") }
+    let (secrets, files) = (list("secrets"), list("keys").map { Files.absolute($0) })
+    if secrets.contains(where: { $0.utf8.count < IdentityLimits.secretBytesMin }) {
+      mistake("secrets", "a secret has at least \(IdentityLimits.secretBytesMin) bytes")
+    }
+    let keySet = url("jwks")
+    if secrets.isEmpty, files.isEmpty, entry.fields["jwks"] == nil {
+      mistake("secrets", "\(name) needs secrets, keys or jwks")
+    }
+    if secrets.count + files.count > IdentityLimits.backendKeysMax {
+      mistake("secrets", "at most \(IdentityLimits.backendKeysMax) secrets and keys are taken")
+    }
+    let backend = Backend(
+      name: name, domain: domain(), secrets: secrets.map { Array($0.utf8) }, keySet: keySet,
+      admitsNewcomers: flag("signup", true))
+    if others.contains(where: { $0.tokens.name == name && $0.tokens.domain == backend.domain }) {
+      mistake("name", "\(backend.domain) has a backend of this name already")
+    }
+    return mistakes.isEmpty ? Settings.Identity.Backing(tokens: backend, keyFiles: files) : nil
+  }
+
+  mutating func provider(after others: [Provider]) -> Provider? {
+    let name = entry.fields["name"]?.text.trimmed ?? ""
+    let isName =
+      (1...32).contains(name.utf8.count)
+      && name.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d }
+    if !isName { mistake("name", "1 to 32 small letters, digits or hyphens are expected: it is stored with its users") }
+    let (issuers, audiences) = (list("issuers"), list("audiences"))
+    if audiences.isEmpty { mistake("audiences", "the app's ids at the provider (aud in its tokens) are expected") }
+    if issuers.isEmpty { mistake("issuers", "what its tokens have as iss is expected") }
+    let keySet = url("jwks")
+    if keySet == nil, let first = issuers.first, !Self.isSafe(first) {
+      mistake("issuers", "without jwks the first is asked for its keys: an https URL is expected")
+    }
+    let provider = Provider(
+      name: name, domain: domain(), issuers: issuers, audiences: audiences, keySet: keySet,
+      admitsNewcomers: flag("signup", true), needsNonce: flag("nonce", false), provesContacts: flag("contacts", true))
+    if others.contains(where: { $0.name == name && $0.domain == provider.domain }) {
+      mistake("name", "\(provider.domain) has a provider of this name already")
+    }
+    return mistakes.isEmpty ? provider : nil
+  }
+
+  private mutating func mistake(_ field: String, _ text: String) {
+    mistakes.append(
+      Mistake(
+        key: "\(key.name).\(field)", value: field == "secrets" ? nil : entry.fields[field]?.text,
+        origin: entry.fields[field]?.origin ?? entry.origin, text))
+  }
+
+  private func list(_ field: String) -> [String] {
+    (entry.fields[field]?.text ?? "").split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }
+  }
+
+  private mutating func domain() -> String {
+    guard let written = entry.fields["domain"]?.text else { return domains.first?.name ?? "localhost" }
+    guard let name = Host.domain(written), domains.contains(where: { $0.name == name }) else {
+      mistake("domain", "it is not served here")
+      return written
+    }
+    return name
+  }
+
+  private mutating func flag(_ field: String, _ standard: Bool) -> Bool {
+    switch entry.fields[field]?.text.lowercased() {
+    case nil: return standard
+    case "true", "yes", "on": return true
+    case "false", "no", "off": return false
+    default:
+      mistake(field, "true or false is expected")
+      return standard
+    }
+  }
+
+  private mutating func url(_ field: String) -> String? {
+    guard let written = entry.fields[field]?.text.trimmed, !written.isEmpty else { return nil }
+    if !Self.isSafe(written) { mistake(field, "an https URL is expected") }
+    return written
+  }
+
+  /// Whoever can change keys on their way makes tokens; on this machine nobody can.
+  private static func isSafe(_ url: String) -> Bool {
+    if url.hasPrefix("https://") { return true }
+    let rest = url.hasPrefix("http://") ? url.dropFirst("http://".count) : ""
+    return ["localhost", "127.0.0.1", "[::1]"].contains { host in
+      rest.hasPrefix(host) && [nil, ":", "/"].contains(rest.dropFirst(host.count).first)
+    }
+  }
+}

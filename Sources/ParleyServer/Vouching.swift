@@ -1,0 +1,64 @@
+import Dialogs
+import IdentityTokens
+import Logging
+import WebClient
+
+/// Who vouches for users, as the core wants them.
+enum Vouching {
+  /// - Throws: where a key cannot be read.
+  static func policy(
+    _ settings: Settings.Identity, _ outgoing: Outgoing, logger: Logger
+  ) throws(Refusal) -> SignInPolicy {
+    let pictures = WebPictures(client: outgoing.given)
+    if settings.backends.isEmpty, settings.providers.isEmpty { return SignInPolicy(pictures: pictures) }
+    var backends: [Backend] = []
+    for backend in settings.backends {
+      var tokens = backend.tokens
+      for file in backend.keyFiles {
+        do {
+          let bytes = try Files.read(file, bytesMax: ServerLimits.certificateFileBytesMax)
+          tokens.publicKeys.append(String(decoding: bytes, as: UTF8.self))
+        } catch { throw Refusal("identity.backends.keys: \(file) cannot be read: \(error.reason)") }
+      }
+      backends.append(tokens)
+    }
+    do {
+      let verifier = try TokenVerifier(
+        backends: backends, providers: settings.providers,
+        documents: WebDocuments(client: outgoing.named, logger: logger), clock: SystemClock())
+      return SignInPolicy(verifier: verifier, pictures: pictures)
+    } catch { throw Refusal("identity.backends: \(error)") }
+  }
+}
+
+/// Keys of others, from the addresses of the configuration.
+private struct WebDocuments: DocumentSource {
+  let client: WebClient
+  let logger: Logger
+
+  func document(at url: String, bytesMax: Int) async -> Document? {
+    let reason: String
+    do throws(WebFailure) {
+      let answer = try await client.send(
+        WebRequest(.get, url, headers: [("accept", "application/json")], answerBytesMax: bytesMax))
+      if answer.status == 200 {
+        return Document(answer.body, cacheControl: answer.header("cache-control"), age: answer.header("age"))
+      }
+      reason = "status \(answer.status)"
+    } catch { reason = error.description }
+    logger.warning(
+      "keys could not be fetched", metadata: ["url": "\(Line.safe(url))", "reason": "\(Line.safe(reason))"])
+    return nil
+  }
+}
+
+/// Pictures that tokens name: the addresses are users' own.
+private struct WebPictures: PictureSource {
+  let client: WebClient
+
+  func picture(at url: String) async -> [UInt8]? {
+    let request = WebRequest(.get, url, answerBytesMax: Limits.avatarBytesMax)
+    guard let answer = try? await client.send(request), answer.status == 200 else { return nil }
+    return answer.body
+  }
+}

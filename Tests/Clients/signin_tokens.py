@@ -1,0 +1,432 @@
+"""Signing in by tokens of others: an app's backend and two OpenID providers, made here with the package `cryptography` after
+RFC 7515, RFC 7517 and OpenID Connect Core 1.0, which knows nothing of Parley. The providers are real servers, with discovery,
+caching and new keys; slixmpp comes in by what the app got.
+"""
+import asyncio
+import base64
+import concurrent.futures
+import contextlib
+import http.server
+import json
+import os
+import pathlib
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import slixmpp
+from cryptography.hazmat.primitives import hashes, hmac, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa, utils
+
+from harness import PATIENCE, Server, expect
+from wire import XMPP
+
+SECRET, OLD, OTHER = "a secret of the backend and the server", "an older secret of the backend, still good", "a secret that nobody here has, or knows"
+
+
+def b64(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+class Signer:
+    """A key pair, or a secret, and what it calls itself."""
+
+    def __init__(self, alg, kid=None, secret=None):
+        self.alg, self.kid, self.secret = alg, kid, secret
+        if alg == "RS256":
+            self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        elif alg == "ES256":
+            self.key = ec.generate_private_key(ec.SECP256R1())
+
+    def sign(self, body):
+        if self.alg == "HS256":
+            mac = hmac.HMAC(self.secret.encode() if isinstance(self.secret, str) else self.secret, hashes.SHA256())
+            mac.update(body)
+            return mac.finalize()
+        if self.alg == "RS256":
+            return self.key.sign(body, padding.PKCS1v15(), hashes.SHA256())
+        if self.alg == "ES256":
+            r, s = utils.decode_dss_signature(self.key.sign(body, ec.ECDSA(hashes.SHA256())))
+            return r.to_bytes(32, "big") + s.to_bytes(32, "big")
+        return b""
+
+    def token(self, claims, **header):
+        header = {"alg": self.alg, **({"kid": self.kid} if self.kid else {}), **header}
+        body = f"{b64(json.dumps(header).encode())}.{b64(json.dumps(claims).encode())}"
+        return f"{body}.{b64(self.sign(body.encode()))}"
+
+    def jwk(self):
+        numbers = self.key.public_key().public_numbers()
+        number = lambda value, size: b64(value.to_bytes(size, "big"))
+        if self.alg == "RS256":
+            members = {"kty": "RSA", "n": number(numbers.n, 256), "e": number(numbers.e, 3)}
+        else:
+            members = {"kty": "EC", "crv": "P-256", "x": number(numbers.x, 32), "y": number(numbers.y, 32)}
+        return {**members, "kid": self.kid, "use": "sig", "alg": self.alg}
+
+    def pem(self):
+        return self.key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+
+
+class Provider:
+    """An OpenID provider's public side: discovery, keys, pictures. Counts who asks."""
+
+    def __init__(self):
+        provider = self
+        self.signers, self.asked, self.answers = [], [], True
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                provider.asked.append(self.path)
+                documents = {
+                    "/.well-known/openid-configuration": {"issuer": provider.issuer, "jwks_uri": provider.issuer + "/keys"},
+                    "/keys": {"keys": [{"kty": "oct", "kid": "strange", "k": "AAAA"}] + [s.jwk() for s in provider.signers]},
+                }
+                if not provider.answers or self.path not in documents:
+                    self.send_error(503)
+                    return
+                body = json.dumps(documents[self.path]).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Cache-Control", "public, max-age=3600")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.issuer = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def token(self, subject, signer=None, **changes):
+        now = int(time.time())
+        claims = {"iss": self.issuer, "aud": "my-app-id", "sub": subject, "iat": now, "exp": now + 3600, "name": f"Name {subject}"}
+        claims.update(changes)
+        return (signer or self.signers[0]).token({k: v for k, v in claims.items() if v is not None})
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class App:
+    """Bare REST, with the Host of one of the apps."""
+
+    def __init__(self, server, host="localhost"):
+        self.server, self.host, self.token = server, host, None
+
+    def call(self, method, path, body=None):
+        request = urllib.request.Request(
+            self.server.base + path, method=method, data=None if body is None else json.dumps(body).encode())
+        request.add_header("Host", self.host)
+        request.add_header("Content-Type", "application/json")
+        if self.token:
+            request.add_header("Authorization", "Bearer " + self.token)
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                data = answer.read()
+                return answer.status, json.loads(data) if data else None
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
+    def right(self, status, method, path, body=None):
+        got, value = self.call(method, path, body)
+        expect(got == status, f"{method} {path} answered {got} {value}, not {status}")
+        return value
+
+    def wrong(self, status, code, method, path, body=None):
+        got, value = self.call(method, path, body)
+        expect((got, value.get("code")) == (status, code), f"{method} {path} answered {got} {value}, not {status} {code}")
+
+    def nonce(self):
+        return self.right(201, "POST", "/v1/nonces")["nonce"]
+
+    def log_in(self, **body):
+        session = self.right(201, "POST", "/v1/sessions", body)
+        self.token = session["accessToken"]
+        return session["user"]
+
+
+def vouch(nonce, prn, signer, iss="my-app", header=None, **changes):
+    now = int(time.time())
+    claims = {"iss": iss, "iat": now, "nbf": now, "exp": now + 60, "nce": nonce, "prn": prn, "name": prn.title(), **changes}
+    return signer.token({k: v for k, v in claims.items() if v is not None}, **{"typ": "JWT", "ver": "v2", **(header or {})})
+
+
+def configuration(server, provider, keys):
+    """Two apps, each with a backend and providers of its own."""
+    key_file = os.path.join(server.folder, "backend.pem")
+    pathlib.Path(key_file).write_bytes(keys["pair"].pem())
+    backends = [
+        {"name": "my-app", "secrets": [SECRET, OLD], "keys": [key_file], "jwks": provider.issuer + "/keys"},
+        {"name": "other-app", "secrets": [SECRET], "domain": "verona.example"},
+        {"name": "closed", "secrets": [SECRET], "signup": False},
+    ]
+    audiences = ["my-app-id", "my-app-ios"]
+    providers = [
+        {"name": "found", "issuers": [provider.issuer], "audiences": audiences},
+        {"name": "named", "issuers": [provider.issuer, "accounts.example"], "audiences": audiences, "jwks": provider.issuer + "/keys", "nonce": True},
+        {"name": "closed", "issuers": [provider.issuer], "audiences": audiences, "signup": False},
+        {"name": "found", "issuers": [provider.issuer], "audiences": ["other-id"], "domain": "verona.example"},
+        {"name": "away", "issuers": ["http://127.0.0.1:9"], "audiences": audiences},
+    ]
+    # JSON is YAML.
+    pathlib.Path(server.configuration).write_text(json.dumps(
+        {"domains": [{"name": "verona.example"}], "identity": {"backends": backends, "providers": providers},
+         "guests": {"domains": "localhost"}}))
+
+
+class Jabber(slixmpp.ClientXMPP):
+    """slixmpp with a password: logs in, hears one message and answers."""
+
+    def __init__(self, jid, password, port):
+        super().__init__(jid, password)
+        self.heard, self.failed = asyncio.get_event_loop().create_future(), False
+        self.enable_direct_tls, self.enable_starttls, self.enable_plaintext = False, False, True
+        self["feature_mechanisms"].unencrypted_plain = True
+        self["feature_mechanisms"].unencrypted_scram = True
+        self.add_event_handler("session_start", lambda _: self.send_presence())
+        self.add_event_handler("message", self.hear)
+        self.add_event_handler("failed_all_auth", lambda _: self.heard.done() or self.heard.set_exception(RuntimeError("not let in")))
+        self.connect("127.0.0.1", port)
+
+    def hear(self, message):
+        if message["body"]:
+            message.reply("Here, by an app password").send()
+            if not self.heard.done():
+                self.heard.set_result(message["body"])
+
+
+def run(checks):
+    provider = Provider()
+    keys = {"pair": Signer("ES256"), "hs": Signer("HS256", secret=SECRET)}
+    first, second = Signer("RS256", "first"), Signer("ES256", "second")
+    provider.signers = [first, second]
+    try:
+        with Server(xmpp__plaintext="true", resume__seconds=0) as server:
+            configuration(server, provider, keys)
+            server.start()
+            backends(checks, server, provider, keys)
+            forgeries(checks, server, keys)
+            providers(checks, server, provider)
+            realms(checks, server, provider, keys)
+            linking(checks, server, provider, keys)
+            jabber(checks, server, keys)
+            kills(checks, server, keys)
+    finally:
+        provider.close()
+
+
+def backends(checks, server, provider, keys):
+    with checks.check("tokens: what there is, /v1/info tells"):
+        info = App(server).right(200, "GET", "/v1/info")
+        expect(info["grants"] == ["password", "refresh", "jwt", "provider", "guest"], f"{info}")
+        expect(info["providers"] == ["found", "named", "closed", "away"], f"{info}")
+        other = App(server, "verona.example").right(200, "GET", "/v1/info")
+        expect(other["grants"] == ["password", "refresh", "jwt", "provider"] and other["providers"] == ["found"], f"{other}")
+    with checks.check("tokens: a backend's user comes in, again and again, as one user"):
+        app = App(server)
+        users = []
+        for signer in [keys["hs"], Signer("HS256", secret=OLD), keys["pair"], provider.signers[0], provider.signers[1]]:
+            users.append(app.log_in(grant="jwt", identityToken=vouch(app.nonce(), "romeo", signer)))
+        expect(all(user["id"] == "romeo" and user["name"] == "Romeo" for user in users), f"{users}")
+        changed = app.log_in(grant="jwt", identityToken=vouch(app.nonce(), "romeo", keys["hs"], name="Romeo M."))
+        expect(changed["name"] == "Romeo M." and app.right(200, "GET", "/v1/users/me")["name"] == "Romeo M.", f"{changed}")
+        identities = app.right(200, "GET", "/v1/users/me/identities")["items"]
+        expect([(i["type"], i["subject"]) for i in identities] == [("external", "romeo")], f"{identities}")
+        mail = app.log_in(grant="jwt", identityToken=vouch(app.nonce(), "romeo@montague.example", keys["hs"]))
+        expect(mail["id"] not in ("romeo", "romeo@montague.example") and mail["jid"] == mail["id"] + "@localhost", f"{mail}")
+    with checks.check("tokens: a nonce is good once, and for one of many at once"):
+        app = App(server)
+        token = vouch(app.nonce(), "once", keys["hs"])
+        app.log_in(grant="jwt", identityToken=token)
+        App(server).wrong(401, "nonce-invalid", "POST", "/v1/sessions", {"grant": "jwt", "identityToken": token})
+        nonce = app.nonce()
+        tokens = [vouch(nonce, f"twin{n % 2}", keys["hs"]) for n in range(8)]
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda text: App(server).call("POST", "/v1/sessions", {"grant": "jwt", "identityToken": text}), tokens))
+        expect(sorted(status for status, _ in answers) == [201] + [401] * 7, f"{answers}")
+        expect(all(value["code"] == "nonce-invalid" for status, value in answers if status == 401), f"{answers}")
+        for made in ["", "x", nonce + "x", nonce[:-1], "a.1.b"]:
+            App(server).wrong(401, "nonce-invalid", "POST", "/v1/sessions", {"grant": "jwt", "identityToken": vouch(made, "once", keys["hs"])})
+    with checks.check("tokens: who may not bring newcomers brings those who are here"):
+        app = App(server)
+        app.wrong(404, "identity-unknown", "POST", "/v1/sessions",
+                  {"grant": "jwt", "identityToken": vouch(app.nonce(), "paris", keys["hs"], iss="closed")})
+        app.log_in(grant="jwt", identityToken=vouch(app.nonce(), "romeo", keys["hs"], iss="closed"))
+
+
+def forgeries(checks, server, keys):
+    with checks.check("tokens: forged, old, and for somebody else"):
+        now = int(time.time())
+        pem = keys["pair"].pem()
+        signer = keys["hs"]
+        cases = {
+            "no signature": Signer("none"), "another secret": Signer("HS256", secret=OTHER),
+            "a public key as the secret": Signer("HS256", secret=pem),
+            "a public key as the secret, without its end": Signer("HS256", secret=pem.strip()),
+            "another key pair": Signer("ES256"), "another pair of RSA": Signer("RS256"),
+        }
+        tokens = {name: vouch(App(server).nonce(), "mercutio", forger) for name, forger in cases.items()}
+        changed = {
+            "alg in small letters": {"header": {"alg": "hs256"}}, "another alg": {"header": {"alg": "HS512"}},
+            "alg of the other key": {"header": {"alg": "ES256"}}, "another typ": {"header": {"typ": "JWS"}}, "another ver": {"header": {"ver": "v1"}},
+            "an extension": {"header": {"crit": ["b64"], "b64": False}}, "another issuer": {"iss": "mantua"},
+            "a life too long": {"exp": now + 7200}, "not yet": {"nbf": now + 600}, "from the future": {"iat": now + 600, "exp": now + 660},
+            "nobody": {"prn": None}, "somebody empty": {"prn": ""}, "somebody long": {"prn": "x" * 257}, "control characters": {"prn": "a\nb"},
+            "no begin": {"nbf": None}, "no nonce": {"nce": None}, "a number as a text": {"exp": "soon"},
+        }
+        for name, change in changed.items():
+            tokens[name] = vouch(App(server).nonce(), **{"prn": "mercutio", "signer": signer, **change})
+        right = vouch(App(server).nonce(), "mercutio", signer)
+        header, claims, signature = right.split(".")
+        tokens.update({
+            "half of it": right[:len(right) // 2], "no signature part": f"{header}.{claims}", "an empty one": f"{header}.{claims}.",
+            "padding": right + "=", "four parts": right + ".x", "claims of another": f"{header}.{b64(b'{}')}.{signature}", "nothing": "",
+        })
+        for name, token in tokens.items():
+            status, value = App(server).call("POST", "/v1/sessions", {"grant": "jwt", "identityToken": token})
+            # One address may be wrong so often; then it waits, which is no way in either.
+            expect(status == 401 and value["code"].startswith("identity-token") or status == 429, f"{name}: {status} {value}")
+            if status == 429:
+                expect(value["code"] == "logins-too-fast", f"{name}: {value}")
+        status, value = App(server).call("POST", "/v1/sessions", {"grant": "jwt", "identityToken": "x" * 20_000})
+        expect((status, value["code"]) == (413, "identity-token-too-long"), f"{status} {value}")
+        # What was wrong has kept nobody out whose token is right.
+        App(server).log_in(grant="jwt", identityToken=right)
+
+
+def providers(checks, server, provider):
+    with checks.check("tokens: an OpenID provider's user comes in; its keys are asked for once"):
+        provider.asked.clear()
+        app = App(server)
+        one = app.log_in(grant="provider", provider="found", idToken=provider.token("1"))
+        same = app.log_in(grant="provider", provider="found", idToken=provider.token("1", provider.signers[1]))
+        expect(one["id"] == same["id"] and one["name"] == "Name 1", f"{one} {same}")
+        expect(provider.asked.count("/.well-known/openid-configuration") == 1 and provider.asked.count("/keys") <= 1, f"{provider.asked}")
+        app.log_in(grant="provider", provider="found", idToken=provider.token("1", aud=["my-app-id", "my-app-ios"], azp="my-app-ios"))
+    with checks.check("tokens: who is not meant does not come in"):
+        other = Signer("RS256", "first")
+        now = int(time.time())
+        for name, token in {
+            "another audience": provider.token("1", aud="other"), "an audience too many": provider.token("1", aud=["my-app-id", "other"], azp="my-app-id"),
+            "no party": provider.token("1", aud=["my-app-id", "my-app-ios"]), "another issuer": provider.token("1", iss="https://evil.example"),
+            "another key": provider.token("1", other), "an end": provider.token("1", exp=now - 100), "nobody": provider.token("1", sub=None),
+        }.items():
+            status, value = App(server).call("POST", "/v1/sessions", {"grant": "provider", "provider": "found", "idToken": token})
+            expect(status in (401, 429), f"{name}: {status} {value}")
+        App(server).wrong(400, "provider-unknown", "POST", "/v1/sessions", {"grant": "provider", "provider": "none", "idToken": provider.token("1")})
+        App(server).wrong(404, "identity-unknown", "POST", "/v1/sessions", {"grant": "provider", "provider": "closed", "idToken": provider.token("1")})
+        App(server).wrong(503, "issuer-unreachable", "POST", "/v1/sessions",
+                          {"grant": "provider", "provider": "away", "idToken": provider.token("1", iss="http://127.0.0.1:9")})
+    with checks.check("tokens: a nonce where the provider's token must have one"):
+        app = App(server)
+        status, value = app.call("POST", "/v1/sessions", {"grant": "provider", "provider": "named", "idToken": provider.token("1")})
+        expect(status in (401, 429), f"{status} {value}")
+        token = provider.token("1", nonce=app.nonce(), iss="accounts.example")
+        user = app.log_in(grant="provider", provider="named", idToken=token)
+        # Another provider's user of the same name is somebody else.
+        expect(user["id"] != App(server).log_in(grant="provider", provider="found", idToken=provider.token("1"))["id"], f"{user}")
+        status, value = App(server).call("POST", "/v1/sessions", {"grant": "provider", "provider": "named", "idToken": token})
+        expect(status in (401, 429), f"{status} {value}")
+    with checks.check("tokens: verified contacts are taken where they are free, and lead to nobody else"):
+        app = App(server)
+        mail = {"email": "Juliet@Capulet.example", "email_verified": True}
+        app.log_in(grant="provider", provider="found", idToken=provider.token("juliet", **mail, phone_number="+39045800000", firebase={"sign_in_provider": "phone"}))
+        items = app.right(200, "GET", "/v1/users/me/identities")["items"]
+        expect({(i["type"], i["subject"]) for i in items} == {
+            ("email", "juliet@capulet.example"), ("phone", "+39045800000"), ("provider", "juliet")}, f"{items}")
+        thief = App(server)
+        thief.log_in(grant="provider", provider="found", idToken=provider.token("tybalt", **mail))
+        items = thief.right(200, "GET", "/v1/users/me/identities")["items"]
+        expect([i["type"] for i in items] == ["provider"], f"{items}")
+
+
+def realms(checks, server, provider, keys):
+    with checks.check("tokens: what is good in one app is nothing in another"):
+        here, there = App(server), App(server, "verona.example")
+        for app, iss, nonce in [(there, "my-app", there.nonce()), (here, "other-app", here.nonce()), (there, "other-app", here.nonce())]:
+            status, value = app.call("POST", "/v1/sessions", {"grant": "jwt", "identityToken": vouch(nonce, "romeo", keys["hs"], iss=iss)})
+            expect(status in (401, 429), f"{status} {value}")
+        status, value = there.call("POST", "/v1/sessions", {"grant": "provider", "provider": "found", "idToken": provider.token("1")})
+        expect(status in (401, 429), f"{status} {value}")
+        user = there.log_in(grant="jwt", identityToken=vouch(there.nonce(), "romeo", keys["hs"], iss="other-app"))
+        expect(user["jid"] == "romeo@verona.example", f"{user}")
+        # The token names the app, not the Host.
+        there.host = "localhost"
+        expect(there.right(200, "GET", "/v1/users/me")["jid"] == "romeo@verona.example", "a session of one app is one of another")
+        there.wrong(404, "user-unknown", "GET", "/v1/users/once")
+
+
+def linking(checks, server, provider, keys):
+    with checks.check("tokens: a guest stays as the same user, with several ways in, of which the last stays"):
+        app = App(server)
+        visit = app.right(201, "POST", "/v1/sessions", {"grant": "guest"})
+        app.token = visit["accessToken"]
+        expect(visit["user"]["guest"] is True, f"{visit}")
+        app.wrong(403, "guest-limited", "PATCH", "/v1/users/me", {"name": "Cesario"})
+        app.wrong(403, "guest-limited", "POST", "/v1/app-passwords", {"name": "x"})
+        app.wrong(409, "identity-taken", "POST", "/v1/users/me/identities", {"identityToken": vouch(app.nonce(), "romeo", keys["hs"])})
+        expect(app.right(200, "GET", "/v1/users/me").get("guest") is True, "a guest is none any more")
+        made = app.right(201, "POST", "/v1/users/me/identities", {"identityToken": vouch(app.nonce(), "cesario", keys["hs"])})
+        me = app.right(200, "GET", "/v1/users/me")
+        expect("guest" not in me and me["id"] == visit["user"]["id"] and me["name"] == "Cesario", f"{me}")
+        app.right(200, "POST", "/v1/users/me/identities", {"identityToken": vouch(app.nonce(), "cesario", keys["hs"])})
+        app.wrong(409, "last-sign-in", "DELETE", f"/v1/users/me/identities/{made['id']}")
+        app.right(201, "POST", "/v1/users/me/identities", {"provider": "found", "idToken": provider.token("cesario")})
+        app.right(204, "DELETE", f"/v1/users/me/identities/{made['id']}")
+        again = App(server).log_in(grant="provider", provider="found", idToken=provider.token("cesario"))
+        expect(again["id"] == me["id"], f"{again}")
+        token = vouch("made up", "cesario", keys["hs"])
+        status, value = app.call("POST", "/v1/users/me/identities", {"identityToken": token})
+        expect(status in (403, 429), f"{status} {value}")
+
+
+def jabber(checks, server, keys):
+    with checks.check("tokens: slixmpp comes in by an app password of somebody without a password; OAUTHBEARER by the token"):
+        app = App(server)
+        user = app.log_in(grant="jwt", identityToken=vouch(app.nonce(), "viola", keys["hs"]))
+        password = app.right(201, "POST", "/v1/app-passwords", {"name": "slixmpp"})["password"]
+        app.wrong(409, "last-sign-in", "DELETE", "/v1/users/me/identities/" + app.right(200, "GET", "/v1/users/me/identities")["items"][0]["id"])
+        app.wrong(401, "wrong-credentials", "POST", "/v1/sessions", {"grant": "password", "username": "viola", "password": password})
+        other = App(server)
+        other.log_in(grant="jwt", identityToken=vouch(other.nonce(), "romeo", keys["hs"]))
+        dialog = other.right(201, "POST", "/v1/dialogs", {"type": "private", "userId": "viola"})["id"]
+
+        async def talk():
+            client = Jabber(user["jid"], password, server.xmpp)
+            await asyncio.wait_for(client.session_bind_event.wait(), PATIENCE)
+            await asyncio.to_thread(
+                other.right, 201, "POST", f"/v1/dialogs/{dialog}/messages", {"clientId": "1", "content": {"type": "text", "text": "Who is there?"}})
+            heard = await asyncio.wait_for(client.heard, PATIENCE)
+            await client.disconnect()
+            return heard
+
+        expect(asyncio.run(talk()) == "Who is there?", "slixmpp heard something else")
+        texts = [m["content"]["text"] for m in other.right(200, "GET", f"/v1/dialogs/{dialog}/messages")["items"]]
+        expect(texts == ["Here, by an app password", "Who is there?"], f"{texts}")
+        wrong = XMPP("viola", server.tls, "wrong", server.certificate)
+        with contextlib.suppress(Exception):
+            wrong.connect()
+            raise SystemExit("the usual password of the tests is good for somebody without one")
+
+
+def kills(checks, server, keys):
+    with checks.check("tokens: kill -9 behind a login: the nonce stays used, the user stays, so does a guest"):
+        app = App(server)
+        token = vouch(app.nonce(), "sebastian", keys["hs"])
+        unused = app.nonce()
+        user = app.log_in(grant="jwt", identityToken=token)
+        guest = App(server)
+        visit = guest.log_in(grant="guest")
+        server.kill()
+        server.start()
+        App(server).wrong(401, "nonce-invalid", "POST", "/v1/sessions", {"grant": "jwt", "identityToken": token})
+        expect(app.right(200, "GET", "/v1/users/me")["id"] == user["id"], "the login is gone")
+        expect(guest.right(200, "GET", "/v1/users/me")["id"] == visit["id"], "the guest is gone")
+        again = App(server).log_in(grant="jwt", identityToken=vouch(unused, "sebastian", keys["hs"]))
+        expect(again["id"] == user["id"], f"{again}")
