@@ -69,7 +69,8 @@ let package = Package(
     .target(name: "WebClient", dependencies: ["CCurl", logging], swiftSettings: settings),
     .target(name: "IdentityTokens", dependencies: ["AppProtocol", "Dialogs"] + crypto, swiftSettings: settings),
     .target(
-      name: "PushServices", dependencies: ["Dialogs", "WebClient", jwt, logging] + crypto, swiftSettings: settings),
+      name: "PushServices", dependencies: ["Dialogs", "WebClient", "AppProtocol", logging] + crypto,
+      swiftSettings: settings),
 
     // The HTTP port, which doors share
     .target(
@@ -137,7 +138,7 @@ let package = Package(
       name: "IdentityTokensTests", dependencies: ["IdentityTokens", "Dialogs", jwt] + crypto, swiftSettings: settings),
     .testTarget(
       name: "PushServicesTests",
-      dependencies: ["PushServices", "WebClient", "Dialogs", jwt, nioCore, nioPosix, nioHTTP1] + crypto,
+      dependencies: ["PushServices", "WebClient", "AppProtocol", "Dialogs", jwt, nioCore, nioPosix, nioHTTP1] + crypto,
       swiftSettings: settings),
     .testTarget(name: "AddressesTests", dependencies: ["Addresses"], swiftSettings: settings),
     .testTarget(

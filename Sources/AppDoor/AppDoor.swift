@@ -50,7 +50,8 @@ public final class AppDoor: Sendable {
       let kind = issuer == .email ? "email" : "phone"
       return ["codes.\(kind)"] + (parley.newcomers.contains(issuer) ? ["signup.\(kind)"] : [])
     }
-    return Self.features + (parley.blobs == nil ? [] : ["attachments"]) + letters
+    return Self.features + (parley.blobs == nil ? [] : ["attachments"])
+      + (parley.pushPolicy.providers.isEmpty ? [] : ["devices"]) + letters
   }
 
   /// - Parameters:

@@ -79,6 +79,9 @@ enum Operations {
     .init(ListIdentities.self),
     .init(CreateIdentity.self),
     .init(DeleteIdentity.self),
+    .init(PutDevice.self),
+    .init(ListDevices.self),
+    .init(DeleteDevice.self),
   ]
 }
 

@@ -176,7 +176,7 @@ extension Parley {
       try writer.update(user)
       try writer.erasePersonal(user.id)
     }
-    pushes.set(user.id, [], [:])
+    pushes.set(user.id, .nothing, [:])
   }
 
   /// All, or all but one login of the app.
@@ -344,7 +344,7 @@ extension Parley {
     client: String?
   ) async throws(Problem) -> Login {
     if let device {
-      guard (1...64).contains(device.utf8.count), device.utf8.allSatisfy({ Self.isDeviceByte($0) }) else {
+      guard Self.isDeviceID(device) else {
         throw Problem(
           .malformed, "device-id-malformed", "A deviceId has 1 to 64 letters, digits, '-' or '_'.", field: "deviceId")
       }
@@ -381,11 +381,15 @@ extension Parley {
     return Login(grant: stored, accessToken: access.text, refreshToken: refresh.text, user: user)
   }
 
-  private static func isDeviceByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x5f: true
-    default: false
-    }
+  /// What an app may call an installation of itself.
+  static func isDeviceID(_ text: String) -> Bool {
+    (1...64).contains(text.utf8.count)
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x5f: true
+        default: false
+        }
+      }
   }
 
   /// New tokens for a refresh token. Each works once; a second use means that it

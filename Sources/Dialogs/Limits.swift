@@ -219,6 +219,16 @@ public enum Limits {
   public static let pushRetry: Duration = .seconds(5)
   public static let pushRetryMax: Duration = .seconds(21_600)
 
+  // Devices of apps.
+  /// Dialogs and calls that one publication tells a device of, the newest; the badge counts the others too.
+  public static let pushNoticesMax = 10
+  /// Bytes of a provider's token. Apple's have 64 or 160 digits, Google's some 160 letters; both say that they may grow.
+  public static let pushTokenBytesMax = 4_096
+  /// Bytes of the URL of a subscription; those of browsers have some 200 to 800.
+  public static let pushEndpointBytesMax = 2_048
+  /// Bytes of an app's name at its provider (Apple's have at most 155), of a platform and of a locale.
+  public static let deviceFieldBytesMax = 200
+
   /// Entries that are looked at for the index of searches in one piece, ten milliseconds of the committer where all of
   /// them are messages.
   static let indexedAtOnce = 1_000

@@ -18,6 +18,8 @@ public final class Parley: Sendable {
   let standing: StandingMessages
   /// Who has push registrations.
   public let pushes: PushBook
+  /// Which push providers this server reaches.
+  public let pushPolicy: PushPolicy
   /// Who may look after the whole server in band (XEP-0133).
   public let admins: Set<BareJID>
   /// Whether every user may invite others (XEP-0401), not admins alone.
@@ -44,7 +46,8 @@ public final class Parley: Sendable {
     rooms: (String) -> String = { "conference.\($0)" }, remotes: [(domain: String, home: String)] = [],
     admins: Set<BareJID> = [], invitations: Bool = false, guests: GuestPolicy = .none, signIn: SignInPolicy = .none,
     blobs: (policy: BlobPolicy, store: any BlobStore)? = nil,
-    threads: Int = 2, tokenSecret: TokenSecret = .random(), services: ExternalServices = .none, logger: Logger
+    threads: Int = 2, tokenSecret: TokenSecret = .random(), services: ExternalServices = .none,
+    pushPolicy: PushPolicy = .none, logger: Logger
   ) throws {
     precondition(!domains.isEmpty, "a server without a domain")
     var realms = try store.read { try $0.realms() }
@@ -81,6 +84,7 @@ public final class Parley: Sendable {
     self.clock = clock
     self.logger = logger
     self.services = services
+    self.pushPolicy = pushPolicy
     self.guests = GuestBook(guests)
     self.signIn = signIn
     hub = Hub(guests: self.guests)

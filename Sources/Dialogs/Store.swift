@@ -322,7 +322,7 @@ public protocol StoreWriter:
   func remove(_ contact: Contact, version: Position) throws
   func setBlocks(_ patterns: [BlockPattern], of owner: UserID) throws
 
-  /// Inserts or replaces; user, service and node name it.
+  /// Inserts or replaces; user and name of the target name it.
   func put(_ registration: PushRegistration) throws
   func removePushRegistration(_ registration: PushRegistration) throws
   /// Nothing where it is owed already.
@@ -330,6 +330,7 @@ public protocol StoreWriter:
   func removePushesOwed(to user: UserID, through position: Position) throws
 
   func put(_ grant: Grant) throws
+  /// With the push registrations that end with it.
   func removeGrant(_ id: Int64, of user: UserID) throws
   func removeGrants(of user: UserID) throws
   /// Inserts, or replaces by id. Of one user no two have the same `agent`.

@@ -1,5 +1,6 @@
 import Dialogs
 import Logging
+import PushServices
 import SQLiteStore
 
 /// The opened data: the store and the core over it. Whoever has it holds the data folder's lock.
@@ -7,11 +8,13 @@ struct Core: Sendable {
   let folder: DataFolder
   let store: any Store
   let parley: Parley
+  let webPushKey: WebPush.Key
 
   static func open(
     _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy = .none, logger: Logger
   ) throws(Refusal) -> Core {
     let secret = try folder.tokenSecret()
+    let webPushKey = try folder.webPushKey()
     do {
       let store = try SQLiteStore(path: folder.database)
       let blobs = try settings.uploads.map { uploads in
@@ -29,9 +32,9 @@ struct Core: Sendable {
         remotes: settings.components.map { ($0.name, $0.home) }, admins: settings.admins,
         invitations: settings.allowsInvitations, guests: settings.guests, signIn: signIn, blobs: blobs,
         threads: settings.threads, tokenSecret: secret,
-        services: settings.services, logger: logger)
+        services: settings.services, pushPolicy: settings.pushes.policy(webPushKey), logger: logger)
       parley.grant(settings.privileges)
-      return Core(folder: folder, store: store, parley: parley)
+      return Core(folder: folder, store: store, parley: parley, webPushKey: webPushKey)
     } catch let refusal as Refusal {
       throw refusal
     } catch let problem as Problem {

@@ -1,5 +1,6 @@
 import Dialogs
 import Glibc
+import PushServices
 
 /// The data folder, held by one process at a time: whoever holds the lock may open the database.
 public final class DataFolder: Sendable {
@@ -104,6 +105,23 @@ public final class DataFolder: Sendable {
       throw Refusal("\(tokenKey) is damaged; remove it, and XMPP clients log in by their passwords once more")
     }
     return TokenSecret(bytes)
+  }
+
+  /// What browsers' push services know this server by; at first it is made. Subscriptions are bound to it, so it is part of
+  /// a backup.
+  func webPushKey() throws(Refusal) -> WebPush.Key {
+    let path = path + "/webpush.key"
+    do throws(Files.Failure) {
+      guard Files.exists(path) else {
+        let key = WebPush.Key()
+        try Files.write(key.raw, to: path, mode: 0o600)
+        return key
+      }
+      if let key = WebPush.Key(raw: try Files.read(path, bytesMax: ServerLimits.keyBytesMax)) { return key }
+    } catch {
+      throw Refusal("\(path) cannot be used: \(error.reason)")
+    }
+    throw Refusal("\(path) is damaged; remove it, and browsers subscribe to pushes anew")
   }
 
   private static func locked(_ path: String, _ holder: Holder?) -> Refusal {

@@ -13,8 +13,8 @@ struct XMPPService: Service {
   private let settings: Settings
   private let parley: Parley
   private let listener: XMPPListener
-  /// Tells push services what users are not there to see.
-  let pusher: Pusher
+  /// The way to push services (XEP-0357).
+  let pushes: PushPublisher
   private let readiness: Readiness
   private let logger: Logger
 
@@ -45,7 +45,7 @@ struct XMPPService: Service {
     // XEP-0368 5: ALPN.
     let exporters = TLSExporters()
     let house = House(parley: parley, options: options, logger: logger)
-    pusher = Pusher(parley: parley, route: PushPublisher(house: house))
+    pushes = PushPublisher(house: house)
     listener = try await XMPPListener(
       house: house, group: loops, tls: try certificates.identities(protocols: ["xmpp-client"], keyLog: exporters.log),
       exporters: exporters)

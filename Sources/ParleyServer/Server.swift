@@ -33,6 +33,7 @@ public enum Server {
     let folder = try await DataFolder.hold(settings.data, for: .serving)
     let certificates = try Certificates(settings, folder: folder, logger: logger)
     let outgoing = try Outgoing(settings.outgoing, logger: logger)
+    let pushKeys = try PushKeys(settings.pushes)
     let core = try Core.open(
       settings, folder, signIn: Vouching.policy(settings.identity, outgoing, logger: logger), logger: logger)
     let guests = try await core.parley.removeGuests()
@@ -45,6 +46,9 @@ public enum Server {
     }
     let readiness = Readiness()
     let xmpp = try await XMPPService(settings, core.parley, certificates, loops, readiness, logger)
+    let devices = settings.pushes.services(
+      pushKeys, core.webPushKey, content: settings.pushContent, outgoing, clock: core.parley.clock, logger)
+    let pusher = Pusher(parley: core.parley, route: PushRoutes(services: xmpp.pushes, devices: devices))
     let app = HTTPPorts.app(settings, core.parley, loops, logger)
     let invites = InvitePage(parley: core.parley, logger: logger)
     let sites = [app.site, xmpp.site, UploadSite(parley: core.parley).site, invites.site]
@@ -61,7 +65,7 @@ public enum Server {
     let services: [any Service] =
       [
         CoreService(core: core, logger: logger), outgoing, BlobSweeper(parley: core.parley, logger: logger),
-        GuestSweeper(parley: core.parley, logger: logger), reload, admin, greeter, PushService(pusher: xmpp.pusher),
+        GuestSweeper(parley: core.parley, logger: logger), reload, admin, greeter, PushService(pusher: pusher),
         xmpp,
       ] + http
     var configuration = ServiceGroupConfiguration(

@@ -27,6 +27,8 @@ public enum ServerLimits {
   public static let contactAddressesMax = 10
   /// The same of a client that a push can wake: a week, after which the archive serves it better.
   public static let pushResumeSecondsMax = 604_800
+  /// Bytes of a file with a key for pushes: a service account's has some 2,400. Larger is refused.
+  public static let pushKeyBytesMax = 65_536
   /// `sun_path` has 108 bytes, the last of which ends the string (unix(7)).
   public static let socketPathBytesMax = 107
 

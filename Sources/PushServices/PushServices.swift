@@ -1,1 +1,59 @@
-import WebClient
+public import Dialogs
+public import Logging
+
+// Push providers: one file each, one protocol. Theory:
+//
+// The core decides who is told of what, and keeps it until it is taken; here it is put into a provider's words, and what the
+// provider answers into one of four: taken, gone for ever, failed, or not to be had now. A notice is the same bytes with the same
+// id whenever it is repeated, and takes the place of what was said of its dialog before, so that the one repeat that cannot be
+// avoided, after a crash between an answer and its commit, shows nothing twice.
+
+/// Wakes devices by one provider.
+public protocol PushSender: Sendable {
+  /// One request, and what became of it.
+  func send(_ notice: PushNotice, _ words: PushWords, to device: PushDevice) async -> PushOutcome
+}
+
+/// The way to the devices of apps.
+public struct PushServices: PushRoute {
+  private let senders: [PushDevice.Provider: any PushSender]
+  private let content: PushContent
+  private let logger: Logger
+
+  public init(_ senders: [PushDevice.Provider: any PushSender], content: PushContent, logger: Logger) {
+    self.senders = senders
+    self.content = content
+    self.logger = logger
+  }
+
+  public func publish(
+    _ summary: PushSummary, to registration: PushRegistration, of user: Party
+  ) async -> PushOutcome {
+    guard let device = registration.target.device else { return .refused }
+    // The operator has turned it off: it may be turned on again.
+    guard let sender = senders[device.provider] else { return .unavailable(seconds: nil) }
+    for notice in summary.notices {
+      let outcome = await sender.send(notice, PushWords(notice, content), to: device)
+      if outcome != .taken { return outcome }
+    }
+    return .taken
+  }
+}
+
+/// What a key or an account that the operator has given lacks.
+public struct PushKeyProblem: Error, Hashable, Sendable, CustomStringConvertible {
+  public let description: String
+  init(_ description: String) { self.description = description }
+}
+
+/// Says once, and not for every push, that a provider does not serve this server.
+struct Complaints: Sendable {
+  let provider: PushDevice.Provider
+  let logger: Logger
+
+  func say(_ reason: String) {
+    logger.warning(
+      "pushes are not taken; they are tried again",
+      metadata: ["provider": "\(provider.rawValue)", "reason": "\(reason)"])
+  }
+}

@@ -50,9 +50,13 @@ extension Writer {
 
   func removeGrant(_ id: Int64, of user: UserID) throws {
     try connection(.deleteGrant).bind(1, id).bind(2, user.number).run()
+    try removePushRegistrations(of: user, with: id)
   }
 
-  func removeGrants(of user: UserID) throws { try connection(.deleteGrants).bind(1, user.number).run() }
+  func removeGrants(of user: UserID) throws {
+    try connection(.deleteGrants).bind(1, user.number).run()
+    try removePushRegistrations(of: user, with: nil)
+  }
 
   func setHandled(_ stream: StreamNonce, _ number: UInt32, at time: Timestamp) throws {
     try connection(.setHandled).bind(1, Int64(bitPattern: stream.high)).bind(2, Int64(bitPattern: stream.low))

@@ -15,35 +15,103 @@ extension Reader {
 
   func pushesOwed(to user: UserID, limit: Int) throws -> [OwedPush] {
     try connection(.pushesOwed).bind(1, user.number).bind(2, bound(limit)).all {
-      OwedPush(position: Position($0.int(0)), dialog: DialogID($0.int(1)))
+      OwedPush(
+        position: Position($0.int(0)), dialog: DialogID($0.int(1)),
+        kind: OwedPush.Kind(rawValue: UInt8(truncatingIfNeeded: $0.int(2))) ?? .alert, subject: Position($0.int(3)))
     }
   }
 
+  /// A device stands where a service has its publish options, under no service and its id as the node.
   private static func pushRegistration(_ row: Prepared) throws -> PushRegistration {
-    guard let service = JID(parsing: row.text(1)) else {
-      throw StoreFailure.corrupt("the address of a push service cannot be read")
+    let target: PushTarget
+    if row.text(1).isEmpty {
+      var reader = ByteReader(row.bytes(3))
+      target = .device(try reader.device(id: row.text(2)))
+    } else {
+      guard let service = JID(parsing: row.text(1)) else {
+        throw StoreFailure.corrupt("the address of a push service cannot be read")
+      }
+      target = .service(service, node: row.text(2), options: row.bytesOrNil(3))
     }
     return PushRegistration(
-      user: UserID(row.int(0)), service: service, node: row.text(2), options: row.bytesOrNil(3), resource: row.text(4),
+      user: UserID(row.int(0)), target: target, resource: row.text(4), grant: row.intOrNil(8),
       pushed: Position(row.int(5)), failures: Int(row.int(6)), enabled: Position(row.int(7)))
+  }
+}
+
+extension PushTarget.Name {
+  fileprivate var columns: (service: String, node: String) {
+    switch self {
+    case .service(let service, let node): (service.description, node)
+    case .device(let id): ("", id)
+    }
+  }
+}
+
+extension ByteWriter {
+  fileprivate mutating func write(_ device: PushDevice) {
+    write(device.provider.rawValue)
+    write(device.kind.rawValue)
+    write(device.environment.rawValue)
+    write(device.token)
+    write(device.hearsSilently)
+    write(device.registeredAt.milliseconds)
+    for text in [device.appID, device.platform, device.locale] { write(text) { $0.write($1) } }
+    write(device.keys) {
+      $0.write($1.agreement)
+      $0.write($1.secret)
+    }
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func device(id: String) throws(StoreFailure) -> PushDevice {
+    guard let provider = PushDevice.Provider(rawValue: try text()), let kind = PushDevice.Kind(rawValue: try text()),
+      let environment = PushDevice.Environment(rawValue: try text())
+    else { throw .corrupt("what is known of a device cannot be read") }
+    var device = PushDevice(
+      id: id, provider: provider, kind: kind, environment: environment, token: try text(), hearsSilently: try flag(),
+      registeredAt: Timestamp(milliseconds: try int()))
+    device.appID = try optional { (from: inout ByteReader) throws(StoreFailure) in try from.text() }
+    device.platform = try optional { (from: inout ByteReader) throws(StoreFailure) in try from.text() }
+    device.locale = try optional { (from: inout ByteReader) throws(StoreFailure) in try from.text() }
+    device.keys = try optional { (from: inout ByteReader) throws(StoreFailure) in
+      PushDevice.Keys(agreement: try from.array(), secret: try from.array())
+    }
+    return device
   }
 }
 
 extension Writer {
   func put(_ registration: PushRegistration) throws {
-    try connection(.putPushRegistration).bind(1, registration.user.number).bind(2, registration.service.description)
-      .bind(3, registration.node).bind(4, registration.options).bind(5, registration.resource)
-      .bind(6, registration.pushed.number).bind(7, Int64(registration.failures))
-      .bind(8, registration.enabled.number).run()
+    let options: [UInt8]?
+    switch registration.target {
+    case .service(_, _, let given): options = given
+    case .device(let device):
+      var writer = ByteWriter()
+      writer.write(device)
+      options = writer.bytes
+    }
+    let name = registration.name.columns
+    try connection(.putPushRegistration).bind(1, registration.user.number).bind(2, name.service).bind(3, name.node)
+      .bind(4, options).bind(5, registration.resource).bind(6, registration.pushed.number)
+      .bind(7, Int64(registration.failures)).bind(8, registration.enabled.number).bind(9, registration.grant).run()
   }
 
   func removePushRegistration(_ registration: PushRegistration) throws {
-    try connection(.removePushRegistration).bind(1, registration.user.number)
-      .bind(2, registration.service.description).bind(3, registration.node).run()
+    let name = registration.name.columns
+    try connection(.removePushRegistration).bind(1, registration.user.number).bind(2, name.service).bind(3, name.node)
+      .run()
+  }
+
+  /// Those that end with a login; nil: with any.
+  func removePushRegistrations(of user: UserID, with grant: Int64?) throws {
+    try connection(.removePushRegistrationsOfLogin).bind(1, user.number).bind(2, grant).run()
   }
 
   func owePush(_ push: OwedPush, to user: UserID) throws {
-    try connection(.owePush).bind(1, user.number).bind(2, push.position.number).bind(3, push.dialog.number).run()
+    try connection(.owePush).bind(1, user.number).bind(2, push.position.number).bind(3, push.dialog.number)
+      .bind(4, Int64(push.kind.rawValue)).bind(5, push.subject.number).run()
   }
 
   func removePushesOwed(to user: UserID, through position: Position) throws {
@@ -52,23 +120,25 @@ extension Writer {
 }
 
 extension Query {
-  private static let columns = "user, service, node, options, resource, pushed, failures, enabled"
+  private static let columns = "user, service, node, options, resource, pushed, failures, enabled, login"
   fileprivate static let allPushRegistrations = Query("SELECT \(columns) FROM push_registrations")
   fileprivate static let pushRegistrations = Query("SELECT \(columns) FROM push_registrations WHERE user = ?1")
   fileprivate static let putPushRegistration = Query(
-    "INSERT OR REPLACE INTO push_registrations (\(columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")
+    "INSERT OR REPLACE INTO push_registrations (\(columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")
   fileprivate static let removePushRegistration = Query(
     "DELETE FROM push_registrations WHERE user = ?1 AND service = ?2 AND node = ?3")
+  fileprivate static let removePushRegistrationsOfLogin = Query(
+    "DELETE FROM push_registrations WHERE user = ?1 AND login IS NOT NULL AND login = ifnull(?2, login)")
   static let deletePushRegistrations = Query("DELETE FROM push_registrations WHERE user = ?1")
   fileprivate static let usersOwedPushes = Query("SELECT DISTINCT user FROM pushes_owed")
   fileprivate static let pushesOwed = Query(
     """
-    SELECT position, dialog FROM (
-      SELECT position, dialog FROM pushes_owed WHERE user = ?1 ORDER BY position DESC LIMIT ?2
+    SELECT position, dialog, kind, subject FROM (
+      SELECT position, dialog, kind, subject FROM pushes_owed WHERE user = ?1 ORDER BY position DESC LIMIT ?2
     ) ORDER BY position
     """)
   fileprivate static let owePush = Query(
-    "INSERT OR IGNORE INTO pushes_owed (user, position, dialog) VALUES (?1, ?2, ?3)")
+    "INSERT OR IGNORE INTO pushes_owed (user, position, dialog, kind, subject) VALUES (?1, ?2, ?3, ?4, ?5)")
   fileprivate static let removePushesOwed = Query("DELETE FROM pushes_owed WHERE user = ?1 AND position <= ?2")
   static let deletePushesOwed = Query("DELETE FROM pushes_owed WHERE user = ?1")
 }

@@ -4,16 +4,6 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// How much of a message its push says: it passes through hands that neither user knows (XEP-0357 9).
-public enum PushContent: String, Sendable, CaseIterable {
-  /// That there is one.
-  case none
-  /// And from whom.
-  case sender
-  /// And its text.
-  case body
-}
-
 /// Publishes to push services (XEP-0357 7): an IQ from the user's domain, by the same way as what clients send each other.
 public struct PushPublisher: PushRoute {
   private let house: House
@@ -29,14 +19,14 @@ public struct PushPublisher: PushRoute {
   public func publish(
     _ summary: PushSummary, to registration: PushRegistration, of user: Party
   ) async -> PushOutcome {
-    guard Self.mayReach(registration.service, for: user, house.parley),
-      let domain = BareJID(parsing: user.address.domain)
+    guard case .service(let service, let node, let options) = registration.target,
+      Self.mayReach(service, for: user, house.parley), let domain = BareJID(parsing: user.address.domain)
     else { return .refused }
     var writer = StreamFraming.writer()
-    Self.write(summary, to: registration, house.options.pushContent, into: &writer)
+    Self.write(summary, to: node, options, house.options.pushContent, into: &writer)
     let server = Party(id: UserID(0), realm: user.realm, address: domain)
     let answer = await house.questions.ask(
-      .set, Array(writer.buffer.readableBytesView), of: registration.service, from: server,
+      .set, Array(writer.buffer.readableBytesView), of: service, from: server,
       within: DoorLimits.pushAnswer, house.parley.hub)
     return answer.map(Self.outcome) ?? .failed
   }
@@ -57,18 +47,19 @@ public struct PushPublisher: PushRoute {
 
   /// `<pubsub/>`.
   static func write(
-    _ summary: PushSummary, to registration: PushRegistration, _ content: PushContent, into writer: inout ElementWriter
+    _ summary: PushSummary, to node: String, _ options: [UInt8]?, _ content: PushContent,
+    into writer: inout ElementWriter
   ) {
     writer.open(.pubsub)
     writer.open(publish)
-    writer.attribute("node", registration.node.isEmpty ? nil : registration.node)
+    writer.attribute("node", node.isEmpty ? nil : node)
     writer.open(.pubsubItem)
     writer.open(notification)
     form(of: summary, content).write(into: &writer)
     writer.close()
     writer.close()
     writer.close()
-    if let options = registration.options {
+    if let options {
       writer.open(publishOptions)
       writer.raw(options)
       writer.close()

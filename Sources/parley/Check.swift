@@ -5,7 +5,8 @@ struct Check: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Checks the configuration without starting anything.",
     discussion: """
-      Every mistake is told in one go, with its key, its value and where it was written. Certificates are read, too.
+      Every mistake is told in one go, with its key, its value and where it was written. Certificates and keys for pushes are
+      read, too.
 
       With --compliance the running server is asked, over its ports and as a user, for what the compliance suites of 2023
       (XEP-0479) want of an advanced server. Exit status 1: it has not all of it.
@@ -27,7 +28,7 @@ struct Check: AsyncParsableCommand {
   func run() async throws {
     let settings = try options.settings()
     if compliance { return try await compare(settings) }
-    let wrong = Certificates.check(settings)
+    let wrong = Certificates.check(settings) + PushKeys.check(settings)
     guard wrong.isEmpty else { throw Refusal(lines: wrong, .usage) }
     if prints {
       var table = TextTable("Key", "Value", "From")

@@ -324,6 +324,22 @@ def bad_input(base, juliet):
     juliet.call("GET", "/v1/sync?cursor=x&wait=31", status=400, code="wait-out-of-range")
 
 
+def devices(client):
+    """Where nobody is woken: it goes before anybody says anything. The keys are those of RFC 8291 5."""
+    keys = {"p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+            "auth": "BTBZMqHH6r4Tts7J_aSIgg"}
+    push = {"provider": "webpush", "subscription": {"endpoint": "https://push.example.org/a", "keys": keys}}
+    for status in [201, 200]:
+        device = client.call("PUT", "/v1/devices/browser", {"push": push, "platform": "web", "locale": "it"}, status)
+        check(device["current"] and device["locale"] == "it", f"{device}")
+    check([d["id"] for d in client.call("GET", "/v1/devices")["items"]] == ["browser"], "the device is not listed")
+    client.call("DELETE", "/v1/devices/browser", status=204)
+    client.call("DELETE", "/v1/devices/browser", status=404, code="device-unknown")
+    client.call("PUT", "/v1/devices/a", {"push": {"provider": "apns", "token": "ab"}}, 400, "push-provider-not-served")
+    push["subscription"]["keys"] = {"p256dh": "AA", "auth": "AA"}
+    client.call("PUT", "/v1/devices/a", {"push": push}, 400, "push-keys-malformed")
+
+
 def sessions(base, name, password):
     client = Client(base)
     first = client.log_in(name, password, "contract-1")
@@ -894,6 +910,7 @@ def main():
     bad_input(base, juliet)
     sessions(base, *pair[0])
     vouched = identities(base, info, juliet)
+    devices(juliet)
     js, rs = Socket(juliet), Socket(romeo)
     profiles(juliet, romeo)
     contacts(juliet, romeo, js, rs)

@@ -294,9 +294,11 @@ def readme(checks, book):
         with checks.check("docs: the app protocol, groups and changes"):
             (block,) = book.take("docs/app-protocol.md", "Groups")
             (changes,) = book.take("docs/app-protocol.md", "Editing, deleting, reacting")
-            output = machine.shell(block + "\n" + changes, JULIET_PASSWORD=passwords["juliet"], ROMEO_PASSWORD=passwords["romeo"])
+            (pushes,) = book.take("docs/app-protocol.md", "Pushes")
+            output = machine.shell("\n".join([block, changes, pushes]), JULIET_PASSWORD=passwords["juliet"], ROMEO_PASSWORD=passwords["romeo"])
             for text in ["I am here", '"name":"Orchard"', '"topic":"The moon"', '"role":"admin"', "Market square", "Good night",
-                         '"reactions":', '"replyTo":', '"type":"deleted"']:
+                         '"reactions":', '"replyTo":', '"type":"deleted"',
+                         "browser"]:
                 expect(text in output, f"\"{text}\" is not in\n{output}")
         with checks.check("docs: the app protocol, signing in"):
             (block,) = book.take("docs/app-protocol.md", "Signing in")

@@ -4,6 +4,12 @@ import Testing
 
 @testable import Dialogs
 
+extension PushRegistration {
+  /// Of a service.
+  var node: String { if case .service(_, let node, _) = target { node } else { "" } }
+  var service: JID? { if case .service(let service, _, _) = target { service } else { nil } }
+}
+
 /// Who is woken for what (XEP-0357), and that nothing of it is lost or told twice.
 @Suite struct PushTests {
   // MARK: The rule
@@ -158,7 +164,7 @@ import Testing
     for _ in 0..<2 { try await stage.parley.post(.push(.missed(after: first.position)), by: juliet) }
     #expect(try await owed(juliet, stage) == [second.position])
     try await stage.parley.post(
-      .push(.settled(service: service, node: "a", upTo: second.position, .taken)), by: juliet)
+      .push(.settled(.service(service, node: "a"), upTo: second.position, .taken)), by: juliet)
     try await stage.parley.post(.push(.missed(after: .zero)), by: juliet)
     #expect(try await owed(juliet, stage) == [])
   }
@@ -438,15 +444,15 @@ import Testing
       try await stage.parley.post(enable("a"), by: user)
       _ = try await stage.say("one", from: romeo, to: user)
     }
-    try await stage.parley.post(.push(.settled(service: service, node: "a", upTo: .end, .refused)), by: juliet)
+    try await stage.parley.post(.push(.settled(.service(service, node: "a"), upTo: .end, .refused)), by: juliet)
     #expect(try await registrations(juliet, stage) == [])
     #expect(try await owed(juliet, stage) == [])
     for _ in 1..<Limits.pushFailuresMax {
-      try await stage.parley.post(.push(.settled(service: service, node: "a", upTo: .end, .failed)), by: nurse)
+      try await stage.parley.post(.push(.settled(.service(service, node: "a"), upTo: .end, .failed)), by: nurse)
     }
     #expect(try await registrations(nurse, stage).map(\.failures) == [Limits.pushFailuresMax - 1])
     #expect(try await owed(nurse, stage).count == 1)
-    try await stage.parley.post(.push(.settled(service: service, node: "a", upTo: .end, .failed)), by: nurse)
+    try await stage.parley.post(.push(.settled(.service(service, node: "a"), upTo: .end, .failed)), by: nurse)
     #expect(try await registrations(nurse, stage) == [])
     #expect(!stage.parley.pushes.has(nurse.id))
   }
@@ -458,11 +464,11 @@ import Testing
     let said = try await stage.say("one", from: romeo, to: juliet).position
     try await stage.parley.post(enable("a"), by: juliet)
     for outcome in [PushOutcome.refused, .failed] {
-      try await stage.parley.post(.push(.settled(service: service, node: "a", upTo: said, outcome)), by: juliet)
+      try await stage.parley.post(.push(.settled(.service(service, node: "a"), upTo: said, outcome)), by: juliet)
     }
     #expect(try await registrations(juliet, stage).map(\.failures) == [0])
     #expect(try await owed(juliet, stage) == [said])
-    try await stage.parley.post(.push(.settled(service: service, node: "a", upTo: said, .taken)), by: juliet)
+    try await stage.parley.post(.push(.settled(.service(service, node: "a"), upTo: said, .taken)), by: juliet)
     #expect(try await owed(juliet, stage) == [])
   }
 

@@ -8,7 +8,7 @@ extension StoreConformance {
       let service = try JID("push.localhost")
       func registration(_ user: Party, _ node: String, failures: Int = 0) -> PushRegistration {
         PushRegistration(
-          user: user.id, service: service, node: node, options: node.isEmpty ? nil : [60, 62], resource: "r",
+          user: user.id, target: .service(service, node: node, options: node.isEmpty ? nil : [60, 62]), resource: "r",
           pushed: Position(3), failures: failures, enabled: Position(2))
       }
       try scene.write { writer in
@@ -30,6 +30,56 @@ extension StoreConformance {
         try writer.erasePersonal(scene.juliet.id)
       }
       try scene.read { try equal(try $0.pushRegistrations(), [registration(scene.romeo, "")]) }
+    },
+    Case(name: "devices stand beside services, keep all that is known of them, and go with their login") { scene in
+      func device(_ id: String, _ change: (inout PushDevice) -> Void = { _ in }) -> PushDevice {
+        var device = PushDevice(
+          id: id, provider: .apns, token: "00ff", registeredAt: Timestamp(milliseconds: 1_700_000_000_000))
+        change(&device)
+        return device
+      }
+      func registration(_ device: PushDevice, grant: Int64) -> PushRegistration {
+        PushRegistration(
+          user: scene.romeo.id, target: .device(device), resource: "app-a", grant: grant, pushed: Position(3),
+          failures: 4, enabled: Position(2))
+      }
+      let full = device("full") {
+        $0.provider = .webpush
+        $0.kind = .voip
+        $0.environment = .sandbox
+        $0.appID = "org.example.app"
+        $0.token = "https://push.example.org/é"
+        $0.keys = PushDevice.Keys(agreement: [4, 0, 255], secret: [])
+        $0.platform = "ios"
+        $0.locale = "pt-BR"
+        $0.hearsSilently = true
+      }
+      let service = PushRegistration(
+        user: scene.romeo.id, target: .service(try JID("push.localhost"), node: "full", options: nil), resource: "r",
+        pushed: Position(1), enabled: Position(1))
+      let all = [registration(device("bare"), grant: 7), registration(full, grant: 8), service]
+      try scene.write { writer in
+        for registration in all { try writer.put(registration) }
+        try writer.put(registration(device("bare"), grant: 7))
+      }
+      try scene.reopen()
+      try scene.read { try equal(Set(try $0.pushRegistrations(of: scene.romeo.id)), Set(all)) }
+      try scene.write { try $0.removeGrant(8, of: scene.romeo.id) }
+      try scene.read { try equal(Set(try $0.pushRegistrations(of: scene.romeo.id)), [all[0], service]) }
+      try scene.write { try $0.removeGrants(of: scene.juliet.id) }
+      try scene.read { try equal(try $0.pushRegistrations().count, 2) }
+      try scene.write { try $0.removeGrants(of: scene.romeo.id) }
+      try scene.read { try equal(try $0.pushRegistrations(), [service]) }
+    },
+    Case(name: "what is owed keeps what it is owed for") { scene in
+      let owed = [
+        OwedPush(position: Position(1), dialog: DialogID(1)),
+        OwedPush(position: Position(2), dialog: DialogID(1), kind: .silent),
+        OwedPush(position: Position(3), dialog: DialogID(2), kind: .callEnd, subject: Position(1)),
+      ]
+      try scene.write { writer in for push in owed { try writer.owePush(push, to: scene.romeo.id) } }
+      try scene.reopen()
+      try scene.read { try equal(try $0.pushesOwed(to: scene.romeo.id, limit: 9), owed) }
     },
     Case(name: "what is owed is there once, the newest in order, until it is taken away") { scene in
       try scene.write { writer in

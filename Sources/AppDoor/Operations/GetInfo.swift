@@ -27,6 +27,8 @@ enum GetInfo: ServedOperation {
           textCharacters: Limits.textCharactersMax, messageBytes: Limits.appMessageBytesMax,
           metadataBytes: Limits.metadataBytesMax, pageItems: Limits.pageMax, syncEvents: Limits.feedPageMax,
           syncWaitSeconds: AppLimits.syncWaitSecondsMax,
-          attachmentBytes: call.parley.blobs?.policy.bytesMax ?? 0)))
+          attachmentBytes: call.parley.blobs?.policy.bytesMax ?? 0),
+        pushProviders: call.parley.pushPolicy.providers.map(\.rawValue).sorted(),
+        webPushKey: call.parley.pushPolicy.webPushKey))
   }
 }

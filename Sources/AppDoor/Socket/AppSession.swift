@@ -49,6 +49,7 @@ final class AppSession: ChannelInboundHandler {
   private var lagTimer: Scheduled<Void>?
   private var lastRead = NIODeadline.now()
   private var refusals = 0
+  private var hasSaidGoodbye = false
 
   var parley: Parley { door.parley }
   var isWritable: Bool { channel.isWritable }
@@ -101,6 +102,7 @@ final class AppSession: ChannelInboundHandler {
       var data = frame.unmaskedData
       send(.connectionClose, data.readSlice(length: min(2, data.readableBytes)) ?? ByteBuffer())
       flush()
+      hasSaidGoodbye = true
       end()
       context.close(promise: nil)
     case .pong: break
@@ -194,6 +196,11 @@ final class AppSession: ChannelInboundHandler {
     session.end(self)
     parley.hub.depart(session.handle, time: parley.clock.now)
     parley.leave(session.caller.user, session: session.handle.id)
+    // A client that says good-bye has read what it was told; who is gone without a word may have heard nothing for minutes.
+    if !hasSaidGoodbye, parley.pushes.has(session.caller.user.id, resource: session.resource) {
+      let after = max(session.attended, session.acknowledged)
+      parley.submitSurely(Post(author: session.caller.user, intent: .push(.missed(after: after)), completion: .none))
+    }
   }
 
   private func leave() -> (session: OpenSession?, Void)? {

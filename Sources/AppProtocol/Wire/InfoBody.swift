@@ -51,11 +51,18 @@ public struct InfoBody: Codable, Hashable, Sendable, JSONWritable {
   public var registration: Bool
   public var webSocketUrl: String
   public var limits: Bounds
+  /// What wakes devices here: providers as `device.put` names them.
+  public var pushProviders: [String]
+  /// What browsers subscribe with (`applicationServerKey`); absent: they are not woken.
+  public var webPushKey: String?
 
   public init(
     server: String, version: String, protocols: [String], domain: String, features: [String], grants: [String],
-    providers: [String], registration: Bool, webSocketUrl: String, limits: Bounds
+    providers: [String], registration: Bool, webSocketUrl: String, limits: Bounds, pushProviders: [String] = [],
+    webPushKey: String? = nil
   ) {
+    self.pushProviders = pushProviders
+    self.webPushKey = webPushKey
     self.server = server
     self.version = version
     self.protocols = protocols
@@ -80,6 +87,8 @@ public struct InfoBody: Codable, Hashable, Sendable, JSONWritable {
     writer.member("registration", registration)
     writer.member("webSocketUrl", webSocketUrl)
     writer.member("limits", limits)
+    writer.member("pushProviders", pushProviders)
+    writer.member("webPushKey", webPushKey)
     writer.endObject()
   }
 }

@@ -9,40 +9,67 @@ public final class PushBook: Sendable {
   /// What a user is to a room, and wants of it; nil: what is usual.
   enum Standing: Hashable, Sendable { case member(Alerts?), none }
 
-  private struct User {
+  /// What a user's registrations ask for together.
+  struct Asked: Hashable, Sendable {
     /// Of the sessions that asked.
-    var resources: Set<String>
+    var resources: Set<String> = []
+    /// One of them is told of muted dialogs.
+    var hearsSilently = false
+    /// One of them is there for calls alone.
+    var rings = false
+
+    static let nothing = Asked()
+
+    init(_ registrations: [PushRegistration] = []) {
+      for registration in registrations {
+        resources.insert(registration.resource)
+        if registration.target.device?.hearsSilently == true { hearsSilently = true }
+        if registration.target.device?.kind == .voip { rings = true }
+      }
+    }
+  }
+
+  private struct User {
+    var asked: Asked
     /// Where the user stands in `listeners`.
     var rooms: Set<DialogID> = []
   }
   private struct Listeners {
     var always: Set<UserID> = []
     var unsaid: Set<UserID> = []
-    var isEmpty: Bool { always.isEmpty && unsaid.isEmpty }
+    /// Who wants less, and to be told of the rest silently.
+    var quiet: Set<UserID> = []
+    var all: Set<UserID> { always.union(unsaid).union(quiet) }
+    var isEmpty: Bool { always.isEmpty && unsaid.isEmpty && quiet.isEmpty }
   }
   private struct State {
     var users: [UserID: User] = [:]
     var listeners: [DialogID: Listeners] = [:]
     var owed: Set<UserID> = []
 
-    mutating func set(_ user: UserID, _ resources: Set<String>, _ rooms: [DialogID: Standing]) {
+    mutating func set(_ user: UserID, _ asked: Asked, _ rooms: [DialogID: Standing]) {
       for room in users[user]?.rooms ?? [] { set(user, in: room, .none) }
-      users[user] = resources.isEmpty ? nil : User(resources: resources)
+      users[user] = asked.resources.isEmpty ? nil : User(asked: asked)
       for (room, standing) in rooms { set(user, in: room, standing) }
     }
 
     mutating func set(_ user: UserID, in room: DialogID, _ standing: Standing) {
-      guard users[user] != nil else { return }
+      guard let asked = users[user]?.asked else { return }
       // Taken out, so that the sets are changed in place.
       var found = listeners.removeValue(forKey: room) ?? Listeners()
       found.always.remove(user)
       found.unsaid.remove(user)
+      found.quiet.remove(user)
+      var isThere = true
       switch standing {
       case .member(.always): found.always.insert(user)
       case .member(nil): found.unsaid.insert(user)
-      case .member(.onMention), .member(.never), .none: users[user]?.rooms.remove(room)
+      case .member(.onMention), .member(.never):
+        isThere = asked.hearsSilently
+        if isThere { found.quiet.insert(user) }
+      case .none: isThere = false
       }
-      if found.always.contains(user) || found.unsaid.contains(user) { users[user]?.rooms.insert(room) }
+      if isThere { users[user]?.rooms.insert(room) } else { users[user]?.rooms.remove(room) }
       if !found.isEmpty { listeners[room] = found }
     }
   }
@@ -53,12 +80,10 @@ public final class PushBook: Sendable {
 
   /// Blocks.
   init(_ reader: any StoreReader) throws {
-    var resources: [UserID: Set<String>] = [:]
-    for registration in try reader.pushRegistrations() {
-      resources[registration.user, default: []].insert(registration.resource)
-    }
     var first = State()
-    for (user, resources) in resources { first.set(user, resources, try Self.rooms(of: user, reader)) }
+    for (user, registrations) in Dictionary(grouping: try reader.pushRegistrations(), by: \.user) {
+      first.set(user, Asked(registrations), try Self.rooms(of: user, reader))
+    }
     first.owed = Set(try reader.usersOwedPushes())
     let isOwed = !first.owed.isEmpty
     state = Mutex(first)
@@ -78,20 +103,22 @@ public final class PushBook: Sendable {
   public func has(_ user: UserID) -> Bool { state.withLock { $0.users[user] != nil } }
   /// Whether the session under this resource asked for one.
   public func has(_ user: UserID, resource: String) -> Bool {
-    state.withLock { $0.users[user]?.resources.contains(resource) == true }
+    state.withLock { $0.users[user]?.asked.resources.contains(resource) == true }
   }
+  func asked(_ user: UserID) -> Asked? { state.withLock { $0.users[user]?.asked } }
 
   /// Those of a room's members who may want to be told of every message: who has said so and, if that is `usual`, who
-  /// has said nothing.
+  /// has said nothing. In a room where everything rings as is usual, those too who want the rest silently: in a larger one
+  /// that would be a row for everybody.
   func listeners(in room: DialogID, usual: Alerts) -> Set<UserID> {
     state.withLock { state in
       guard let found = state.listeners[room] else { return [] }
-      return usual == .always ? found.always.union(found.unsaid) : found.always
+      return usual == .always ? found.all : found.always
     }
   }
 
-  func set(_ user: UserID, _ resources: Set<String>, _ rooms: [DialogID: Standing]) {
-    state.withLock { $0.set(user, resources, rooms) }
+  func set(_ user: UserID, _ asked: Asked, _ rooms: [DialogID: Standing]) {
+    state.withLock { $0.set(user, asked, rooms) }
   }
 
   func set(_ user: UserID, in room: DialogID, _ standing: Standing) {
@@ -102,7 +129,7 @@ public final class PushBook: Sendable {
   func forget(_ room: DialogID) {
     state.withLock { state in
       let gone = state.listeners.removeValue(forKey: room) ?? Listeners()
-      for user in gone.always.union(gone.unsaid) { state.users[user]?.rooms.remove(room) }
+      for user in gone.all { state.users[user]?.rooms.remove(room) }
     }
   }
 

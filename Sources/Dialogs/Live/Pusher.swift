@@ -15,13 +15,12 @@ public actor Pusher {
 
   private struct Target: Hashable {
     let user: UserID
-    let service: JID
-    let node: String
+    let name: PushTarget.Name
     /// A registration that is asked for anew begins anew.
     let enabled: Position
 
     init(_ registration: PushRegistration) {
-      (user, service, node) = (registration.user, registration.service, registration.node)
+      (user, name) = (registration.user, registration.name)
       enabled = registration.enabled
     }
   }
@@ -63,40 +62,127 @@ public actor Pusher {
     }
   }
 
+  /// One row that stands in the store, with its message.
+  private struct Row: Sendable {
+    let push: OwedPush
+    /// Of an end: the message that rang.
+    let entry: Entry
+    /// Some client has it by now, be it one that nobody looks at.
+    let isDelivered: Bool
+    var isCall: Bool {
+      if case .message(let message) = entry.fact { return message.traits.contains(.rings) }
+      return false
+    }
+  }
+
   private struct Owed: Sendable {
     let user: Party
     let registrations: [PushRegistration]
     /// Ascending; what was read or taken back meanwhile is not among them.
-    let entries: [Entry]
+    let rows: [Row]
     let end: Position
     let requests: Int
+    let unread: Int64
+    let names: Names
   }
 
-  /// One publication for each service that lacks something.
+  /// How people and rooms are called.
+  private struct Names: Sendable {
+    var people: [UserID: String] = [:]
+    var rooms: [DialogID: String] = [:]
+    /// Those whose people may know each other.
+    var open: Set<DialogID> = []
+  }
+
+  /// One publication for each target that lacks something.
   private func publish(_ user: UserID) async {
     guard case .success(let found) = await read(user), let owed = found else { return }
+    // They have gone with a login, and the book knows of it by this only.
+    if owed.registrations.isEmpty { return await settle(.recount, owed.user) }
     let attendances = parley.hub.attendances(of: user)
     let isAttended = Pushes.isAttended(attendances)
+    let rings = Set(owed.registrations.filter { $0.target.device?.kind == .voip }.map(\.grant))
     var tasks: [(PushRegistration, PushSummary?)] = []
     for registration in owed.registrations where registration.pushed < owed.end {
       if resting[Target(registration)] != nil { continue }
-      let entries = owed.entries.filter { $0.position > registration.pushed }
       // Who has come back needs no waking, nor does a device that is connected.
-      let isHere = attendances.contains {
-        $0.door == .xmpp && $0.isConnected && $0.isAvailable && $0.resource == registration.resource
+      let isHere = Pushes.isHere(registration, attendances)
+      let rows = owed.rows.filter {
+        !isHere && $0.push.position > registration.pushed
+          // What was told late is no news to whoever came meanwhile. At first it is: a client in the background, which
+          // confirms whatever it gets, tells nobody.
+          && !($0.isDelivered && registration.failures > 0)
+          && Pushes.isFor(registration, $0.push.kind, isCall: $0.isCall, rings: rings, isAttended: isAttended)
       }
-      let last = isAttended || isHere ? nil : entries.last
-      tasks.append((registration, last.map { PushSummary(count: entries.count, requests: owed.requests, last: $0) }))
+      tasks.append((registration, summary(of: rows, for: registration, owed)))
     }
     let results = await Self.publish(tasks, of: owed.user, by: route)
     // What failed because everything ends is no failure of the service; what was taken was taken.
     for (registration, outcome) in results where outcome == .taken || !Task.isCancelled {
-      await settle(
-        .settled(service: registration.service, node: registration.node, upTo: owed.end, outcome), owed.user)
-      if outcome == .failed {
-        rest(Target(registration), for: Self.patience(after: registration.failures + 1))
+      await settle(.settled(registration.name, upTo: owed.end, outcome), owed.user)
+      let patience = Self.patience(after: registration.failures + 1)
+      switch outcome {
+      case .failed: rest(Target(registration), for: patience)
+      case .unavailable(let seconds):
+        rest(Target(registration), for: max(patience, .seconds(min(seconds ?? 0, 86_400))))
+      case .taken, .refused: break
       }
     }
+  }
+
+  /// nil: there is nothing to tell.
+  private func summary(of rows: [Row], for registration: PushRegistration, _ owed: Owed) -> PushSummary? {
+    guard registration.target.device != nil else {
+      guard let last = rows.last else { return nil }
+      return PushSummary(count: rows.count, requests: owed.requests, last: last.entry)
+    }
+    // A call that has ended before anybody was told of it.
+    let ended = Set(rows.filter { $0.push.kind == .callEnd }.map(\.push.subject))
+    let told = rows.filter { row in
+      row.push.kind == .callEnd ? row.push.subject <= registration.pushed : !ended.contains(row.push.position)
+    }
+    guard let last = told.last else { return nil }
+    var notices: [PushNotice] = []
+    var seen: Set<[UInt8]> = []
+    // The newest of each dialog stands for the others.
+    for row in told.reversed() where notices.count < Limits.pushNoticesMax {
+      let notice = notice(
+        of: row, count: told.count { $0.push.dialog == row.push.dialog && $0.push.kind == row.push.kind && !$0.isCall },
+        owed)
+      // What is silent takes nobody's place.
+      if seen.insert(notice.collapse + [notice.kind == .silent ? 1 : 0]).inserted { notices.append(notice) }
+    }
+    return PushSummary(count: told.count, requests: owed.requests, last: last.entry, notices: notices.reversed())
+  }
+
+  private func notice(of row: Row, count: Int, _ owed: Owed) -> PushNotice {
+    let entry = row.entry
+    var kind = PushNotice.Kind.message
+    switch row.push.kind {
+    case .callEnd: kind = .callEnd
+    case .silent: kind = .silent
+    case .alert: if row.isCall { kind = .call }
+    }
+    var (content, text, resource) = (Content.Kind.none, "", String?.none)
+    if case .message(let message) = entry.fact {
+      content = message.content.kind
+      text = entry.state?.text ?? message.content.text
+      resource = message.envelope.fromResource
+    }
+    // What cannot be read says so in every language but the sender's.
+    if content == .encrypted { text = "" }
+    let room = entry.whisper?.room ?? entry.room
+    // In a room by the nick, which is all that everybody there may know.
+    let nick = entry.whisper?.nick ?? (entry.room == nil ? nil : resource)
+    let isKnown = room.map { owed.names.open.contains($0.dialog) } ?? true
+    let realm = owed.user.realm
+    return PushNotice(
+      kind: kind, user: owed.user.name, dialog: parley.dialogID(entry.dialog, in: realm),
+      message: parley.entryID(entry.position, in: realm), cursor: parley.cursor(row.push.position, in: realm),
+      position: row.push.position, count: max(1, count), unread: owed.unread, content: content, text: text,
+      senderID: isKnown ? entry.author.name : nil,
+      senderName: nick ?? (isKnown ? owed.names.people[entry.author.id] ?? entry.author.name : ""),
+      dialogName: room.map { owed.names.rooms[$0.dialog] ?? $0.address.local ?? "" })
   }
 
   /// All at once; without a summary there is nothing to tell.
@@ -132,20 +218,37 @@ public actor Pusher {
   }
 
   private static func owed(to user: UserID, _ reader: any StoreReader) throws -> Owed? {
-    let rows = try reader.pushesOwed(to: user, limit: Limits.pushesOwedMax)
-    guard let end = rows.last?.position, let found = try reader.user(user) else { return nil }
-    let entries = try rows.compactMap { row -> Entry? in
-      guard let entry = try reader.entry(row.position, in: row.dialog), entry.state?.retraction == nil
+    let pushes = try reader.pushesOwed(to: user, limit: Limits.pushesOwedMax)
+    guard let end = pushes.last?.position, let found = try reader.user(user) else { return nil }
+    let rows = try pushes.compactMap { push -> Row? in
+      if push.kind == .callEnd {
+        return try reader.entry(push.subject, in: push.dialog).map { Row(push: push, entry: $0, isDelivered: false) }
+      }
+      guard let entry = try reader.entry(push.position, in: push.dialog), entry.state?.retraction == nil
       else { return nil }
-      // A client has it by now, or the user has read it.
-      if entry.room == nil, row.position <= found.delivered { return nil }
-      if let mark = try reader.mark(user, in: row.dialog), row.position <= mark.displayed { return nil }
-      return entry
+      if let mark = try reader.mark(user, in: push.dialog), push.position <= mark.displayed { return nil }
+      return Row(push: push, entry: entry, isDelivered: entry.room == nil && push.position <= found.delivered)
     }
-    let requests = entries.isEmpty ? 0 : try reader.contacts(of: user).count { $0.subscription.pendingIn }
+    let registrations = found.state == .active ? try reader.pushRegistrations(of: user) : []
+    let hasDevices = registrations.contains { $0.target.device != nil }
     return Owed(
-      user: Party(id: found.id, realm: found.realm, address: found.address),
-      registrations: found.state == .active ? try reader.pushRegistrations(of: user) : [],
-      entries: entries, end: end, requests: requests)
+      user: Party(id: found.id, realm: found.realm, address: found.address), registrations: registrations, rows: rows,
+      end: end, requests: rows.isEmpty ? 0 : try reader.contacts(of: user).count { $0.subscription.pendingIn },
+      unread: rows.isEmpty || !hasDevices ? 0 : try reader.unread(of: user),
+      names: hasDevices ? try names(in: rows.map(\.entry), reader) : Names())
+  }
+
+  private static func names(in entries: [Entry], _ reader: any StoreReader) throws -> Names {
+    var names = Names()
+    for entry in entries {
+      if let room = entry.whisper?.room ?? entry.room {
+        guard names.rooms[room.dialog] == nil, let found = try reader.room(room.dialog) else { continue }
+        names.rooms[room.dialog] = found.settings.name ?? room.address.local ?? ""
+        if found.settings.showsAddresses { names.open.insert(room.dialog) }
+      } else if names.people[entry.author.id] == nil, let author = try reader.user(entry.author.id) {
+        names.people[entry.author.id] = author.profile.displayName ?? author.name
+      }
+    }
+    return names
   }
 }

@@ -144,7 +144,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         audiences.follow(room, by: session, seesAddresses: seesAddresses)
       case .vacated(let session): audiences.forget(session)
       case .later(let post): inbox.appendSurely(post)
-      case .pushing(let user, let resources, let rooms): pushes.set(user, resources, rooms)
+      case .pushing(let user, let asked, let rooms): pushes.set(user, asked, rooms)
       case .alerts(let user, let room, let standing): pushes.set(user, in: room, standing)
       case .owed(let user): pushes.ring(user)
       case .closed(let user, let reason):
@@ -329,8 +329,8 @@ enum News {
   /// process: whoever leaves something to a later post sees to it that nothing
   /// depends on it.
   case later(Post)
-  /// The user's push registrations are of these sessions now.
-  case pushing(UserID, Set<String>, rooms: [DialogID: PushBook.Standing])
+  /// What the user's push registrations ask for now.
+  case pushing(UserID, PushBook.Asked, rooms: [DialogID: PushBook.Standing])
   /// What the user is to a room, or wants of it, has changed.
   case alerts(UserID, DialogID, PushBook.Standing)
   /// The user's push services are to be told something.

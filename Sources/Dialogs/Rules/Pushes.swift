@@ -1,6 +1,6 @@
 import Addresses
 
-// Pushes (XEP-0357). Theory:
+// Pushes (XEP-0357, and devices of apps). Theory:
 //
 // A push is *owed* when a message is committed and nobody is there to read it: a row beside the message, in its transaction,
 // so that neither a crash nor a slow service loses it. A `Pusher` reads the rows, publishes, and posts what became of it; a
@@ -26,12 +26,17 @@ enum Pushes {
     /// The author is blocked.
     var isShunned = false
     var isAttended = false
+    /// Has a device that is there for calls, and rings whoever looks at another.
+    var rings = false
+    /// Has a device that is told silently of what the user wants no alert of.
+    var hearsSilently = false
   }
 
   static func isDue(_ message: Message, _ reader: Reader) -> Bool {
     // What somebody is to read, and calls: no receipt, marker, chat state, reaction, correction or retraction.
     guard message.traits.contains(.counts) || message.traits.contains(.rings) else { return false }
-    if reader.isAuthor || reader.isShunned || reader.isAttended { return false }
+    if reader.isAuthor || reader.isShunned { return false }
+    if reader.isAttended, !(reader.rings && message.traits.contains(.rings)) { return false }
     switch reader.alerts {
     case .always: return true
     case .onMention: return reader.isMentioned
@@ -39,17 +44,60 @@ enum Pushes {
     }
   }
 
+  /// How the reader is told; nil: not at all.
+  static func kind(of message: Message, for reader: Reader) -> OwedPush.Kind? {
+    if isDue(message, reader) { return .alert }
+    guard reader.hearsSilently, message.traits.contains(.counts) else { return nil }
+    var listener = reader
+    listener.alerts = .always
+    return isDue(message, listener) ? .silent : nil
+  }
+
   /// Whether somebody looks at one of these sessions, as far as a server can tell.
   static func isAttended(_ attendances: [Attendance]) -> Bool {
     attendances.contains { attendance in
       switch attendance.door {
-      case .app: true
+      // One that has said nothing yet is catching up. In the background an app says that it is away: the system may stop it
+      // at any moment, and its connection stands for minutes after that.
+      case .app: attendance.presence.map(looks) ?? true
       case .remote: false
       case .xmpp:
         attendance.isConnected && !attendance.isInactive && attendance.priority >= 0
-          && (attendance.presence?.availability == .online || attendance.presence?.availability == .chat
-            || attendance.presence?.availability == .doNotDisturb)
+          && attendance.presence.map(looks) ?? false
       }
+    }
+  }
+
+  private static func looks(_ presence: Presence) -> Bool {
+    switch presence.availability {
+    case .online, .chat, .doNotDisturb: true
+    case .away, .extendedAway, .offline: false
+    }
+  }
+
+  /// Whether the device of this registration needs no waking: its session is connected. One of an app that is in the
+  /// background does not count.
+  static func isHere(_ registration: PushRegistration, _ attendances: [Attendance]) -> Bool {
+    let own = attendances.filter { $0.resource == registration.resource }
+    if registration.target.device != nil { return isAttended(own.filter { $0.door == .app }) }
+    return own.contains { $0.door == .xmpp && $0.isConnected && $0.isAvailable }
+  }
+
+  /// What of this a target is told.
+  ///
+  /// - Parameters:
+  ///   - rings: its user has devices for calls alone, by their logins.
+  ///   - isAttended: somebody looks elsewhere.
+  static func isFor(
+    _ target: PushRegistration, _ kind: OwedPush.Kind, isCall: Bool, rings: Set<Int64?>, isAttended: Bool
+  ) -> Bool {
+    guard let device = target.target.device else { return kind == .alert && !isAttended }
+    let takesCalls = device.kind == .voip || !rings.contains(target.grant)
+    switch kind {
+    case .callEnd: return takesCalls
+    case .silent: return device.kind == .alert && device.hearsSilently && !isAttended
+    case .alert where isCall: return takesCalls && (device.kind == .voip || !isAttended)
+    case .alert: return device.kind == .alert && !isAttended
     }
   }
 }
@@ -59,9 +107,10 @@ extension Judge {
   /// those only who would else be owed a push.
   ///
   /// - Parameter room: where that is.
+  /// - Returns: nil: they are not there.
   private func alerts(
     of user: Party, at entry: Entry, in room: Room?, _ writer: any StoreWriter
-  ) throws -> Alerts {
+  ) throws -> Alerts? {
     switch entry.place {
     case .peer: return try writer.settings(of: user.id, in: entry.dialog)?.alerts(at: time, usual: .always) ?? .always
     // Said to one alone: as in a direct chat, unless nothing of the room is to be heard.
@@ -69,7 +118,7 @@ extension Judge {
       let alerts = try writer.settings(of: user.id, in: room.dialog)?.alerts(at: time, usual: .always)
       return alerts == .never ? .never : .always
     case .room:
-      guard let room, let settings = try writer.settings(of: user.id, in: room.id) else { return .never }
+      guard let room, let settings = try writer.settings(of: user.id, in: room.id) else { return nil }
       return settings.alerts(at: time, usual: Pushes.usual(in: room))
     }
   }
@@ -96,19 +145,40 @@ extension Judge {
   private mutating func owe(
     _ entry: Entry, to id: UserID, in room: Room? = nil, answering answered: UserID?, _ writer: any StoreWriter
   ) throws {
-    guard pushes.has(id), case .message(let message) = entry.fact else { return }
+    guard let asked = pushes.asked(id), case .message(let message) = entry.fact else { return }
     var reader = Pushes.Reader(alerts: .always)
     reader.isAuthor = entry.author.id == id
     reader.isMentioned = answered == id || entry.mentions.contains { $0.party.id == id }
     reader.isAttended = Pushes.isAttended(hub.attendances(of: id))
-    guard Pushes.isDue(message, reader), let user = try writer.party(id) else { return }
-    reader.alerts = try alerts(of: user, at: entry, in: room, writer)
-    guard Pushes.isDue(message, reader) else { return }
+    reader.rings = asked.rings
+    reader.hearsSilently = asked.hearsSilently
+    guard Pushes.isDue(message, reader), let user = try writer.party(id),
+      let alerts = try alerts(of: user, at: entry, in: room, writer)
+    else { return }
+    reader.alerts = alerts
+    guard Pushes.kind(of: message, for: reader) != nil else { return }
     reader.isShunned = try isBlocked(
       entry.author, resource: entry.room == nil ? message.envelope.fromResource : nil, by: user, writer)
-    guard Pushes.isDue(message, reader) else { return }
-    try writer.owePush(OwedPush(position: entry.position, dialog: entry.dialog), to: user.id)
-    tell(.owed(user.id))
+    guard let kind = Pushes.kind(of: message, for: reader) else { return }
+    try owe(OwedPush(position: entry.position, dialog: entry.dialog, kind: kind), to: user.id, writer)
+  }
+
+  private mutating func owe(_ push: OwedPush, to user: UserID, _ writer: any StoreWriter) throws {
+    try writer.owePush(push, to: user)
+    tell(.owed(user))
+  }
+
+  /// Puts down that a call does not ring any more: it was taken back, or somebody has answered it. Devices that were told of it
+  /// are told that, also where the user looks at another.
+  ///
+  /// - Parameters:
+  ///   - position: of the entry that says so; behind `ring`.
+  ///   - ring: the message that rang.
+  mutating func oweEnd(
+    at position: Position, of ring: Position, in dialog: DialogID, to user: UserID, _ writer: any StoreWriter
+  ) throws {
+    guard pushes.has(user) else { return }
+    try owe(OwedPush(position: position, dialog: dialog, kind: .callEnd, subject: ring), to: user, writer)
   }
 
   mutating func push(_ post: Post, _ intent: PushIntent, _ writer: any StoreWriter) throws {
@@ -118,34 +188,44 @@ extension Judge {
       guard node.utf8.count <= Limits.nodeNameBytesMax, (options?.count ?? 0) <= Limits.pushOptionsBytesMax else {
         throw Problem(.tooLarge, "push-too-large", "The node's name or the publish options are too long.")
       }
-      let position = nextPosition()
-      var all = try writer.pushRegistrations(of: user)
-      let known = all.first { $0.service == service && $0.node == node }
-      let new = PushRegistration(
-        user: user, service: service, node: node, options: options, resource: resource,
-        pushed: known?.pushed ?? position, enabled: position)
-      all.removeAll { $0.service == service && $0.node == node }
-      if all.count >= Limits.pushRegistrationsMax, let oldest = all.min(by: { $0.enabled < $1.enabled }) {
-        try writer.removePushRegistration(oldest)
-      }
-      try writer.put(new)
-      try registrationsChanged(of: user, writer)
+      _ = try register(.service(service, node: node, options: options), resource: resource, of: user, writer)
     case .disable(let service, let node):
-      for registration in try writer.pushRegistrations(of: user)
-      where registration.service == service && (node == nil || registration.node == node) {
+      for registration in try writer.pushRegistrations(of: user) {
+        guard case .service(service, let known, _) = registration.target, node == nil || known == node else { continue }
         try writer.removePushRegistration(registration)
       }
       try registrationsChanged(of: user, writer)
+    case .register(let device, let grant, let resource):
+      // The login may have ended while the request was on its way.
+      guard try writer.grants(of: user).contains(where: { $0.id == grant }) else {
+        throw Problem(.unauthenticated, "token-invalid", "The access token is not valid; log in again.")
+      }
+      // A new id of the same installation: two would be told of everything twice.
+      for registration in try writer.pushRegistrations(of: user)
+      where registration.target.device?.hasAddress(of: device) == true && registration.name != .device(device.id) {
+        try writer.removePushRegistration(registration)
+      }
+      let isNew = try register(.device(device), resource: resource, grant: grant, of: user, writer)
+      var receipt = Receipt(position: head)
+      receipt.isRepeat = !isNew
+      return settle(post, receipt)
+    case .unregister(let device):
+      let found = try writer.pushRegistrations(of: user).first { $0.name == .device(device) }
+      if let found {
+        try writer.removePushRegistration(found)
+        try registrationsChanged(of: user, writer)
+      }
+      var receipt = Receipt(position: head)
+      receipt.isRepeat = found == nil
+      return settle(post, receipt)
+    case .recount: try registrationsChanged(of: user, writer)
     case .missed(let position):
       guard let told = try writer.pushRegistrations(of: user).map(\.pushed).min() else { break }
       for entry in try writer.replay(of: user, after: max(position, told), limit: Limits.pushesOwedMax) {
         try owe(entry, answering: answered(by: entry, writer), writer)
       }
-    case .settled(let service, let node, let position, let outcome):
-      guard
-        var registration = try writer.pushRegistrations(of: user)
-          .first(where: { $0.service == service && $0.node == node })
-      else { break }
+    case .settled(let name, let position, let outcome):
+      guard var registration = try writer.pushRegistrations(of: user).first(where: { $0.name == name }) else { break }
       // It was asked for anew since: what a service said before counts no more.
       if outcome != .taken, registration.enabled > position { break }
       switch outcome {
@@ -153,6 +233,8 @@ extension Judge {
         registration.pushed = max(registration.pushed, position)
         registration.failures = 0
       case .failed: registration.failures += 1
+      // Nobody is to lose their devices by a key of the operator's that has run out.
+      case .unavailable: registration.failures = min(registration.failures + 1, Limits.pushFailuresMax - 1)
       case .refused: registration.failures = Limits.pushFailuresMax
       }
       if registration.failures >= Limits.pushFailuresMax {
@@ -162,12 +244,31 @@ extension Judge {
         try writer.put(registration)
         try forgetTold(user, writer)
         // Of what waits long, no more than one publication stands for.
-        if outcome == .failed, let oldest = try writer.pushesOwed(to: user, limit: Limits.pushesOwedMax).first {
+        if outcome != .taken, let oldest = try writer.pushesOwed(to: user, limit: Limits.pushesOwedMax).first {
           try writer.removePushesOwed(to: user, through: Position(oldest.position.number - 1))
         }
       }
     }
     settle(post)
+  }
+
+  /// - Returns: whether it is new.
+  private mutating func register(
+    _ target: PushTarget, resource: String, grant: Int64? = nil, of user: UserID, _ writer: any StoreWriter
+  ) throws -> Bool {
+    let position = nextPosition()
+    var all = try writer.pushRegistrations(of: user)
+    let known = all.first { $0.name == target.name }
+    let new = PushRegistration(
+      user: user, target: target, resource: resource, grant: grant, pushed: known?.pushed ?? position, enabled: position
+    )
+    all.removeAll { $0.name == target.name }
+    if all.count >= Limits.pushRegistrationsMax, let oldest = all.min(by: { $0.enabled < $1.enabled }) {
+      try writer.removePushRegistration(oldest)
+    }
+    try writer.put(new)
+    try registrationsChanged(of: user, writer)
+    return known == nil
   }
 
   private func answered(by entry: Entry, _ writer: any StoreWriter) throws -> UserID? {
@@ -178,8 +279,8 @@ extension Judge {
   }
 
   private mutating func registrationsChanged(of user: UserID, _ writer: any StoreWriter) throws {
-    let resources = Set(try writer.pushRegistrations(of: user).map(\.resource))
-    tell(.pushing(user, resources, rooms: resources.isEmpty ? [:] : try PushBook.rooms(of: user, writer)))
+    let asked = PushBook.Asked(try writer.pushRegistrations(of: user))
+    tell(.pushing(user, asked, rooms: asked == .nothing ? [:] : try PushBook.rooms(of: user, writer)))
     try forgetTold(user, writer)
   }
 

@@ -83,5 +83,4 @@ extension Parley {
       for each in gone { try writer.remove(each.identity, of: user) }
     }
   }
-  }
 }

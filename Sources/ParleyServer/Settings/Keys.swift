@@ -1,3 +1,5 @@
+import PushServices
+
 /// One key of the configuration: the table behind the reader, `parley check` and the reference file.
 public struct Key: Hashable, Sendable {
   /// What a value looks like.
@@ -153,6 +155,34 @@ extension Key {
   static let pushResumeSeconds = Key(
     "push.resume_seconds", .seconds, "259200", .restart,
     "How long a lost XMPP session may be resumed whose client can be woken by a push; never less than resume.seconds.")
+  static let pushAPNsKey = Key(
+    "push.apns.key", .path, nil, .restart, "Apple's key for pushes (.p8); without it iPhones are not woken.")
+  static let pushAPNsKeyID = Key("push.apns.key_id", .text, nil, .restart, "What Apple calls that key: ten characters.")
+  static let pushAPNsTeamID = Key(
+    "push.apns.team_id", .text, nil, .restart, "The team of Apple's developer account: ten characters.")
+  static let pushAPNsTopics = Key(
+    "push.apns.topics", .list, nil, .restart,
+    "The apps that are woken, by their bundle ids; the first where a device names none.")
+  static let pushAPNsURL = Key(
+    "push.apns.url", .url, APNs.production, .restart, "Where Apple listens; another for a proxy, and for tests.")
+  static let pushAPNsSandboxURL = Key(
+    "push.apns.sandbox_url", .url, APNs.sandbox, .restart, "The same for apps that are being developed.")
+  static let pushFCMAccount = Key(
+    "push.fcm.account", .path, nil, .restart,
+    "The JSON file of a service account of Firebase; without it Android phones are not woken by Google.")
+  static let pushFCMURL = Key(
+    "push.fcm.url", .url, FCM.standardURL, .restart, "Where Google listens; another for a proxy, and for tests.")
+  static let pushWebPush = Key(
+    "push.webpush.enabled", .flag, "true", .restart,
+    "Whether browsers and UnifiedPush are woken: at public addresses that users give.")
+  static let pushWebPushContact = Key(
+    "push.webpush.contact", .text, nil, .restart,
+    "Whom push services may write to: a mailto: or https: URI; by default http.url.")
+  static let pushWebhookURL = Key(
+    "push.webhook.url", .url, nil, .restart, "A push gateway of your own, which is asked with signed requests.")
+  static let pushWebhookSecret = Key(
+    "push.webhook.secret", .text, nil, .restart, secret: true,
+    "What they are signed with: whsec_ and 24 to 64 random bytes in base64.")
   static let outgoingNetworks = Key(
     "outgoing.networks", .list, nil, .restart,
     "Networks that URLs given by users may lead to although they are not public, such as 10.0.0.0/8.")
@@ -201,7 +231,9 @@ extension Key {
       uploadsUserBytes, uploadsUserDayBytes, uploadsDays, uploadsEndWithMessages, registration, invitations,
       guestDomains, guestsMax, guestsPerAddress, guestSeconds, guestRights,
       identityBackends, identityProviders, admins, resumeSeconds, pushContent,
-      pushResumeSeconds, components, componentHost, componentPort, turnServers, turnSecret,
+      pushResumeSeconds, pushAPNsKey, pushAPNsKeyID, pushAPNsTeamID, pushAPNsTopics, pushAPNsURL, pushAPNsSandboxURL,
+      pushFCMAccount, pushFCMURL, pushWebPush, pushWebPushContact, pushWebhookURL, pushWebhookSecret, components,
+      componentHost, componentPort, turnServers, turnSecret,
       turnSeconds,
     ] + contacts + [
       outgoingNetworks, outgoingAuthorities, signupEmail, signupPhone, mailServer, mailUser, mailPassword, mailFrom,

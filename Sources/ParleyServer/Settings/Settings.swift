@@ -99,6 +99,7 @@ public struct Settings: Hashable, Sendable {
   public let pushContent: PushContent
   /// The same where a push can wake the client.
   public let pushResumeWindow: Duration
+  public let pushes: Pushes
   public let outgoing: Outgoing
   /// How codes and links get to people.
   public let delivery: Delivery
@@ -199,12 +200,13 @@ struct SettingsReader {
     checkPorts([
       (.xmppPort, xmpp), (.xmppTLSPort, xmppTLS), (.httpPort, http), (.httpsPort, https), (.componentPort, component),
     ])
+    let publicURL = self.publicURL(domain: domains.first?.name ?? "localhost", http: http, https: https)
     let settings = Settings(
       domains: domains,
       data: data,
       xmpp: xmpp, xmppTLS: xmppTLS, allowsPlaintext: plaintext,
       http: http, https: https,
-      publicURL: publicURL(domain: domains.first?.name ?? "localhost", http: http, https: https),
+      publicURL: publicURL,
       isPublicURLDerived: raw.values[Key.httpURL.name] == nil,
       addresses: addresses(),
       certificate: certificateFiles(),
@@ -220,6 +222,7 @@ struct SettingsReader {
       contacts: contacts(),
       pushContent: pushContent(),
       pushResumeWindow: .seconds(number(.pushResumeSeconds, 0...ServerLimits.pushResumeSecondsMax, "seconds")),
+      pushes: pushes(domain: domains.first?.name ?? "localhost", publicURL: publicURL),
       outgoing: outgoing(),
       delivery: delivery(),
       adminSocket: adminSocket(data: data),

@@ -10,7 +10,7 @@ struct Migration: Sendable {
 
   static let all: [Migration] = [
     .log, .rooms, .states, .pep, .whispers, .mentions, .kicks, .clients, .blobs, .nodePeople, .search, .realmVault,
-    .invites, .pushes, .dialogSettings, .guests, .identities, .messages, .codes, .nonces,
+    .invites, .pushes, .dialogSettings, .guests, .identities, .messages, .codes, .nonces, .devices,
   ]
 
   /// As the database's own record names it.

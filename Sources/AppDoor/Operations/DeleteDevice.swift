@@ -1,0 +1,17 @@
+import AppProtocol
+import Dialogs
+
+/// Nothing wakes this installation any more.
+enum DeleteDevice: ServedOperation {
+  typealias Input = DeviceReference
+  typealias Output = EmptyBody
+  static let name = "device.delete"
+  static let method = Method.delete
+  static let path = "/v1/devices/{deviceId}"
+
+  static func perform(_ input: DeviceReference, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    let caller = try call.user()
+    try await call.parley.unregister(device: input.deviceId, of: caller.user)
+    return .done
+  }
+}

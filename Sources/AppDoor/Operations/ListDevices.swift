@@ -1,0 +1,18 @@
+import AppProtocol
+import Dialogs
+
+/// Where the caller is woken, whichever login of theirs asked for it.
+enum ListDevices: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = PageBody<DeviceBody>
+  static let name = "device.list"
+  static let method = Method.get
+  static let path = "/v1/devices"
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+    let caller = try call.user()
+    let devices = try await call.parley.devices(of: caller.user.id)
+    return .ok(
+      PageBody(items: devices.map { call.rendering.device($0.device, isCurrent: $0.grant == caller.grant) }))
+  }
+}

@@ -1,0 +1,210 @@
+import Crypto
+
+/// Where one installation of an app is woken: an address at a push provider. It belongs to a login and ends with it; the same
+/// address may be that of several users of one phone.
+public struct PushDevice: Hashable, Sendable {
+  /// Who wakes it. Stored by name.
+  public enum Provider: String, Sendable, CaseIterable {
+    /// Apple Push Notification service.
+    case apns
+    /// Firebase Cloud Messaging.
+    case fcm
+    /// A browser's push service (RFC 8030).
+    case webpush
+    /// A distributor of the user's own choice: Web Push with another origin of its addresses.
+    case unifiedpush
+    /// The operator's own gateway.
+    case webhook
+
+    /// Its address is a URL with keys, rather than a token.
+    public var isWebPush: Bool { self == .webpush || self == .unifiedpush }
+  }
+  /// What it is for. Stored by name.
+  public enum Kind: String, Sendable, CaseIterable {
+    /// Messages; calls too, where the same login has no address for calls.
+    case alert
+    /// Calls alone.
+    case voip
+  }
+  /// Which of Apple's two worlds. Stored by name.
+  public enum Environment: String, Sendable, CaseIterable { case production, sandbox }
+
+  /// Of a subscription (RFC 8291 2).
+  public struct Keys: Hashable, Sendable {
+    /// A point of P-256, uncompressed: 65 bytes.
+    public let agreement: [UInt8]
+    /// 16 bytes.
+    public let secret: [UInt8]
+    public init(agreement: [UInt8], secret: [UInt8]) {
+      self.agreement = agreement
+      self.secret = secret
+    }
+  }
+
+  /// What the app calls it; one of its user's.
+  public let id: String
+  public var provider: Provider
+  public var kind: Kind
+  public var environment: Environment
+  /// The app that it is an installation of, as the provider knows it.
+  public var appID: String?
+  /// A token, or the URL of a subscription.
+  public var token: String
+  public var keys: Keys?
+  /// What the app says of itself; nobody here goes by it.
+  public var platform: String?
+  public var locale: String?
+  /// Wants to be told of muted dialogs without showing it.
+  public var hearsSilently: Bool
+  /// When this address was last given.
+  public var registeredAt: Timestamp
+
+  public init(
+    id: String, provider: Provider, kind: Kind = .alert, environment: Environment = .production, appID: String? = nil,
+    token: String, keys: Keys? = nil, platform: String? = nil, locale: String? = nil, hearsSilently: Bool = false,
+    registeredAt: Timestamp
+  ) {
+    self.id = id
+    self.provider = provider
+    self.kind = kind
+    self.environment = environment
+    self.appID = appID
+    self.token = token
+    self.keys = keys
+    self.platform = platform
+    self.locale = locale
+    self.hearsSilently = hearsSilently
+    self.registeredAt = registeredAt
+  }
+
+  /// Whether both wake the same app on the same phone.
+  func hasAddress(of other: PushDevice) -> Bool {
+    provider == other.provider && token == other.token && kind == other.kind && appID == other.appID
+  }
+}
+
+/// Which providers this server reaches.
+public struct PushPolicy: Hashable, Sendable {
+  public static let none = PushPolicy()
+  public var providers: Set<PushDevice.Provider>
+  /// Apps that Apple lets this server wake; the first is meant where none is named.
+  public var topics: [String]
+  /// What browsers are given to subscribe with (RFC 8292 4): a point of P-256, uncompressed, in base64url.
+  public var webPushKey: String?
+
+  public init(providers: Set<PushDevice.Provider> = [], topics: [String] = [], webPushKey: String? = nil) {
+    self.providers = providers
+    self.topics = topics
+    self.webPushKey = webPushKey
+  }
+}
+
+extension PushPolicy {
+  /// The device as it can be used.
+  ///
+  /// - Throws: `.malformed`, also where its provider is not served (`push-provider-not-served`).
+  func checked(_ device: PushDevice) throws(Problem) -> PushDevice {
+    var device = device
+    guard Parley.isDeviceID(device.id) else {
+      throw Problem(
+        .malformed, "device-id-malformed", "A device id has 1 to 64 letters, digits, '-' or '_'.", field: "deviceId")
+    }
+    guard providers.contains(device.provider) else {
+      throw Problem(
+        .malformed, "push-provider-not-served", "This server does not reach \(device.provider.rawValue).",
+        field: "push.provider")
+    }
+    for (text, field) in [(device.platform, "platform"), (device.locale, "locale"), (device.appID, "push.appId")] {
+      guard let text else { continue }
+      guard (1...Limits.deviceFieldBytesMax).contains(text.utf8.count), Self.isPlain(text) else {
+        throw Problem(
+          .malformed, "device-field-malformed",
+          "\(field) has 1 to \(Limits.deviceFieldBytesMax) characters of ASCII, without spaces.", field: field)
+      }
+    }
+    switch device.provider {
+    case .webpush, .unifiedpush: try checkSubscription(device)
+    case .apns, .fcm, .webhook:
+      guard device.keys == nil else {
+        throw Problem(.malformed, "push-keys-misplaced", "Only subscriptions have keys.", field: "push.subscription")
+      }
+      guard (1...Limits.pushTokenBytesMax).contains(device.token.utf8.count), Self.isPlain(device.token) else {
+        throw Problem(
+          .malformed, "push-token-malformed",
+          "A token has 1 to \(Limits.pushTokenBytesMax) characters of ASCII, without spaces.", field: "push.token")
+      }
+    }
+    if device.provider == .apns {
+      // It becomes part of a path.
+      guard device.token.utf8.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else {
+        throw Problem(
+          .malformed, "push-token-malformed", "A token of Apple's is written in hexadecimal digits.",
+          field: "push.token")
+      }
+      device.token = device.token.lowercased()
+      let topic = device.appID ?? topics.first
+      guard let topic, topics.contains(topic) else {
+        throw Problem(
+          .malformed, "push-app-unknown", "This server wakes no app of this name.", field: "push.appId")
+      }
+      device.appID = topic
+    }
+    if device.provider.isWebPush, device.kind == .voip {
+      // A browser has one address for all; calls come there.
+      throw Problem(
+        .malformed, "push-kind-unknown", "A subscription is of kind alert; calls come there too.", field: "push.kind")
+    }
+    return device
+  }
+
+  private func checkSubscription(_ device: PushDevice) throws(Problem) {
+    // RFC 8030 3: over TLS.
+    let rest = device.token.hasPrefix("https://") ? device.token.dropFirst(8) : ""
+    let authority = rest.prefix { !"/?#".contains($0) }
+    guard device.token.utf8.count <= Limits.pushEndpointBytesMax, Self.isPlain(device.token), !authority.isEmpty,
+      !authority.contains("@"), !device.token.contains("#")
+    else {
+      throw Problem(
+        .malformed, "push-endpoint-malformed",
+        "An endpoint is a URL with https, of at most \(Limits.pushEndpointBytesMax) bytes.",
+        field: "push.subscription.endpoint")
+    }
+    guard let keys = device.keys, keys.secret.count == 16,
+      (try? P256.KeyAgreement.PublicKey(x963Representation: keys.agreement)) != nil, keys.agreement.count == 65
+    else {
+      throw Problem(
+        .malformed, "push-keys-malformed",
+        "p256dh is an uncompressed point of P-256 and auth has 16 bytes, both in base64url (RFC 8291 2).",
+        field: "push.subscription.keys")
+    }
+  }
+
+  private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7e).contains($0) } }
+}
+
+extension Parley {
+  /// Registers a device of the caller's, in place of what had its id or its address before. It ends with the caller's login.
+  ///
+  /// - Returns: the device as it is stored, and whether its id is new.
+  public func register(_ device: PushDevice, by caller: Caller) async throws(Problem) -> (PushDevice, isNew: Bool) {
+    var device = try pushPolicy.checked(device)
+    device.registeredAt = clock.now
+    let receipt = try await post(
+      .push(.register(device, grant: caller.grant, resource: "app-\(caller.device)")), by: caller.user)
+    return (device, !receipt.isRepeat)
+  }
+
+  /// Throws `.missing` where there is none.
+  public func unregister(device: String, of user: Party) async throws(Problem) {
+    let receipt = try await post(.push(.unregister(device: device)), by: user)
+    if receipt.isRepeat { throw Problem(.missing, "device-unknown", "There is no such device.", field: "deviceId") }
+  }
+
+  /// The user's devices with the logins that they end with, those that were registered last first.
+  public func devices(of user: UserID) async throws(Problem) -> [(device: PushDevice, grant: Int64?)] {
+    try await read { reader in
+      try reader.pushRegistrations(of: user).sorted { $0.enabled > $1.enabled }
+        .compactMap { registration in registration.target.device.map { ($0, registration.grant) } }
+    }
+  }
+}

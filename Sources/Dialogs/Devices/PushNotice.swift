@@ -1,0 +1,73 @@
+import Crypto
+
+/// What one device is told of one dialog, or of one call: everything that any provider may pass on. How much of it is said is the
+/// operator's choice (`PushContent`), and no concern of this value.
+public struct PushNotice: Hashable, Sendable {
+  public enum Kind: String, Sendable {
+    case message
+    /// To be known and not shown.
+    case silent
+    case call
+    case callEnd
+  }
+  public let kind: Kind
+  /// Whose account.
+  public let user: String
+  public let dialog: PublicID
+  /// The last message; of a call's end: the message that rang.
+  public let message: PublicID
+  /// Where the log stands with it: whoever has come so far has all of it.
+  public let cursor: String
+  public let position: Position
+  /// How many messages of this dialog it stands for.
+  public let count: Int
+  /// The user's unread messages in all dialogs.
+  public let unread: Int64
+  public let content: Content.Kind
+  /// What is said, as it stands now; empty where there is nothing to show.
+  public let text: String
+  /// nil: whom the user may not know by it.
+  public let senderID: String?
+  public let senderName: String
+  /// nil: said between two.
+  public let dialogName: String?
+
+  public init(
+    kind: Kind, user: String, dialog: PublicID, message: PublicID, cursor: String, position: Position, count: Int,
+    unread: Int64, content: Content.Kind, text: String, senderID: String?, senderName: String, dialogName: String?
+  ) {
+    self.kind = kind
+    self.user = user
+    self.dialog = dialog
+    self.message = message
+    self.cursor = cursor
+    self.position = position
+    self.count = count
+    self.unread = unread
+    self.content = content
+    self.text = text
+    self.senderID = senderID
+    self.senderName = senderName
+    self.dialogName = dialogName
+  }
+
+  /// The same for the same dialog and account: what comes later takes the place of what is still shown or on its way. Says
+  /// nothing to whoever passes it on. 24 bytes; of a call both its beginning and its end have one of their own.
+  public var collapse: [UInt8] {
+    let place = kind == .call || kind == .callEnd ? "call \(message)" : "dialog \(dialog)"
+    return Array(SHA256.hash(data: Array("\(user) \(place)".utf8)).prefix(24))
+  }
+
+  /// The same for the same push, also when it is repeated: RFC 9562 5.8, of the device and what it is told.
+  public func id(for device: PushDevice) -> String {
+    var bytes = Array(SHA256.hash(data: Array("\(user) \(device.id) \(kind) \(dialog) \(position)".utf8)).prefix(16))
+    bytes[6] = bytes[6] & 0x0f | 0x80
+    bytes[8] = bytes[8] & 0x3f | 0x80
+    var text = ""
+    for (place, byte) in bytes.enumerated() {
+      if [4, 6, 8, 10].contains(place) { text += "-" }
+      text += byte < 16 ? "0" + String(byte, radix: 16) : String(byte, radix: 16)
+    }
+    return text
+  }
+}

@@ -1,0 +1,81 @@
+import Dialogs
+import Logging
+import PushServices
+
+/// The keys that providers of pushes know this server by, read from their files.
+public struct PushKeys: Sendable {
+  let apns: APNs.Key?
+  let fcm: FCM.Account?
+  let webhook: Gateway.Secret?
+
+  /// Throws where one cannot be read or used: one line each.
+  init(_ settings: Settings.Pushes) throws(Refusal) {
+    var wrong: [String] = []
+    func read<Value>(
+      _ key: Key, _ path: String, _ make: ([UInt8]) throws(PushKeyProblem) -> Value
+    ) -> Value? {
+      let reason: String
+      do throws(Files.Failure) {
+        let bytes = try Files.read(path, bytesMax: ServerLimits.pushKeyBytesMax)
+        do throws(PushKeyProblem) { return try make(bytes) } catch { reason = error.description }
+      } catch { reason = error.reason }
+      wrong.append("\(key.name): \(path) cannot be used: \(reason)")
+      return nil
+    }
+    apns = settings.apns.flatMap { apns in
+      read(.pushAPNsKey, apns.path) { bytes throws(PushKeyProblem) in
+        try APNs.Key(pem: String(decoding: bytes, as: UTF8.self), id: apns.keyID, team: apns.teamID)
+      }
+    }
+    fcm = settings.fcm.flatMap { fcm in
+      read(.pushFCMAccount, fcm.path) { bytes throws(PushKeyProblem) in try FCM.Account(json: bytes) }
+    }
+    webhook = settings.webhook.flatMap { try? Gateway.Secret($0.secret) }
+    guard wrong.isEmpty else { throw Refusal(lines: wrong, .usage) }
+  }
+
+  /// What of the keys cannot be used; for `parley check`.
+  public static func check(_ settings: Settings) -> [String] {
+    do throws(Refusal) {
+      _ = try PushKeys(settings.pushes)
+      return []
+    } catch { return error.lines }
+  }
+}
+
+extension Settings.Pushes {
+  /// - Parameter webPush: this server's own key.
+  func policy(_ webPush: WebPush.Key) -> PushPolicy {
+    var providers: Set<PushDevice.Provider> = []
+    if apns != nil { providers.insert(.apns) }
+    if fcm != nil { providers.insert(.fcm) }
+    if webPushContact != nil { providers.formUnion([.webpush, .unifiedpush]) }
+    if webhook != nil { providers.insert(.webhook) }
+    return PushPolicy(
+      providers: providers, topics: apns?.topics ?? [], webPushKey: webPushContact == nil ? nil : webPush.publicKey)
+  }
+
+  func services(
+    _ keys: PushKeys, _ webPush: WebPush.Key, content: PushContent, _ outgoing: Outgoing, clock: any Dialogs.Clock,
+    _ logger: Logger
+  ) -> PushServices {
+    var senders: [PushDevice.Provider: any PushSender] = [:]
+    if let apns, let key = keys.apns {
+      senders[.apns] = APNs(
+        key: key, production: apns.url, sandbox: apns.sandboxURL, client: outgoing.named, clock: clock, logger: logger)
+    }
+    if let fcm, let account = keys.fcm {
+      senders[.fcm] = FCM(account: account, url: fcm.url, client: outgoing.named, clock: clock, logger: logger)
+    }
+    if let webPushContact {
+      let sender = WebPush(key: webPush, contact: webPushContact, client: outgoing.given, clock: clock)
+      senders[.webpush] = sender
+      senders[.unifiedpush] = sender
+    }
+    if let webhook, let secret = keys.webhook {
+      senders[.webhook] = Gateway(
+        url: webhook.url, secret: secret, client: outgoing.named, clock: clock, logger: logger)
+    }
+    return PushServices(senders, content: content, logger: logger)
+  }
+}

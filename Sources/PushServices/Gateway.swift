@@ -1,0 +1,84 @@
+import AppProtocol
+import Crypto
+public import Dialogs
+public import Logging
+public import WebClient
+
+/// The operator's own push gateway: a request signed as Standard Webhooks 1.0.0 has it.
+public struct Gateway: PushSender {
+  /// Shared with the gateway: `whsec_` and 24 to 64 bytes in base64.
+  public struct Secret: Sendable {
+    let key: SymmetricKey
+    public init(_ text: String) throws(PushKeyProblem) {
+      guard text.hasPrefix("whsec_"), let bytes = Base64.decode(String(text.dropFirst(6))),
+        (24...64).contains(bytes.count)
+      else { throw PushKeyProblem("whsec_ and 24 to 64 random bytes in base64 are expected") }
+      key = SymmetricKey(data: bytes)
+    }
+  }
+
+  private let url: String
+  private let secret: Secret
+  private let client: WebClient
+  private let clock: any Clock
+  private let complaints: Complaints
+
+  public init(url: String, secret: Secret, client: WebClient, clock: any Clock, logger: Logger) {
+    self.url = url
+    self.secret = secret
+    self.client = client
+    self.clock = clock
+    complaints = Complaints(provider: .webhook, logger: logger)
+  }
+
+  public func send(_ notice: PushNotice, _ words: PushWords, to device: PushDevice) async -> PushOutcome {
+    let id = "push_" + notice.id(for: device)
+    let time = "\(clock.now.milliseconds / 1_000)"
+    let body = Self.body(notice, words, for: device)
+    do throws(WebFailure) {
+      let answer = try await client.send(
+        WebRequest(
+          .post, url,
+          headers: [
+            ("content-type", "application/json"), ("webhook-id", id), ("webhook-timestamp", time),
+            ("webhook-signature", Self.signature(id, time, body, secret)),
+          ], body: .bytes(body), answerBytesMax: PushLimits.answerBytesMax))
+      let outcome = Self.outcome(of: answer)
+      if case .unavailable = outcome { complaints.say("status \(answer.status)") }
+      return outcome
+    } catch {
+      complaints.say(error.description)
+      return .unavailable(seconds: nil)
+    }
+  }
+
+  static func signature(_ id: String, _ time: String, _ body: [UInt8], _ secret: Secret) -> String {
+    let signed = Array("\(id).\(time).".utf8) + body
+    return "v1," + Base64.encode(Array(HMAC<SHA256>.authenticationCode(for: signed, using: secret.key)))
+  }
+
+  static func body(_ notice: PushNotice, _ words: PushWords, for device: PushDevice) -> [UInt8] {
+    var about: [JSONValue.Member] = [
+      .init("id", .string(device.id)), .init("token", .string(device.token)),
+      .init("kind", .string(device.kind.rawValue)),
+      .init("environment", .string(device.environment.rawValue)),
+    ]
+    for (name, text) in [("appId", device.appID), ("platform", device.platform), ("locale", device.locale)] {
+      if let text { about.append(.init(name, .string(text))) }
+    }
+    about.append(.init("collapseKey", .string(Base64URL.encode(notice.collapse))))
+    return JSONValue.object([
+      .init("type", .string("push")),
+      .init("data", .object([.init("device", .object(about)), .init("notice", notice.json(words))])),
+    ]).bytes
+  }
+
+  static func outcome(of answer: WebAnswer) -> PushOutcome {
+    switch answer.status {
+    case 200..<300: .taken
+    // Of this device, as the gateway says it: there is nobody any more.
+    case 404, 410: .refused
+    default: .unavailable(seconds: answer.retryAfter)
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import AppProtocol
+import Dialogs
+
+/// A notice as an app gets it, by whichever provider: the same names everywhere.
+extension PushNotice {
+  func members(_ words: PushWords) -> [JSONValue.Member] {
+    var members: [JSONValue.Member] = [
+      .init("type", .string(type)), .init("userId", .string(user)), .init("dialogId", .string("\(dialog)")),
+      .init("messageId", .string("\(message)")), .init("cursor", .string(cursor)),
+    ]
+    if kind == .message || kind == .silent { members.append(.init("count", .number("\(count)"))) }
+    if kind == .silent { members.append(.init("silent", .bool(true))) }
+    members.append(.init("unreadCount", .number("\(unread)")))
+    if words.namesSender {
+      if let senderID { members.append(.init("senderId", .string(senderID))) }
+      members.append(
+        .init("senderName", .string(PushWords.prefix(senderName, bytes: PushLimits.nameBytesMax))))
+    }
+    return members
+  }
+
+  var type: String {
+    switch kind {
+    case .message, .silent: "message"
+    case .call: "call"
+    case .callEnd: "call.end"
+    }
+  }
+
+  /// What a browser or the operator's gateway gets: the notice and its words.
+  func json(_ words: PushWords) -> JSONValue {
+    var members = members(words)
+    if let title = words.title { members.append(.init("title", title.json)) }
+    if let body = words.body { members.append(.init("body", body.json)) }
+    return .object(members)
+  }
+}
+
+extension PushWords.Phrase {
+  var json: JSONValue {
+    switch self {
+    case .key(let key, let args):
+      .object([.init("key", .string(key)), .init("args", .array(args.map { .string($0) }))])
+    case .text(let text): .object([.init("text", .string(text))])
+    }
+  }
+}
+
+extension JSONValue {
+  var bytes: [UInt8] {
+    var writer = JSONWriter(capacity: 512)
+    writer.value(self)
+    return writer.bytes
+  }
+}

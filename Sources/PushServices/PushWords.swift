@@ -1,0 +1,89 @@
+public import Dialogs
+
+/// What a notice says to the person who sees it, as far as the operator wants it said: keys of the app's own texts, so that a phone
+/// speaks its owner's language, and what people have written.
+public struct PushWords: Hashable, Sendable {
+  public enum Phrase: Hashable, Sendable {
+    /// A text of the app with its arguments.
+    case key(String, [String] = [])
+    /// As somebody wrote it.
+    case text(String)
+  }
+
+  public var title: Phrase?
+  /// nil: nothing is shown.
+  public var body: Phrase?
+  /// Whether it may be said who writes.
+  public let namesSender: Bool
+
+  public init(_ notice: PushNotice, _ content: PushContent) {
+    namesSender = content != .none
+    switch notice.kind {
+    case .silent, .callEnd: return
+    case .call: body = .key("parley_call")
+    case .message: body = Self.body(of: notice, content)
+    }
+    guard content != .none, !notice.senderName.isEmpty else { return }
+    let name = Self.prefix(notice.senderName, bytes: PushLimits.nameBytesMax)
+    if let dialog = notice.dialogName {
+      title = .key("parley_from_in", [name, Self.prefix(dialog, bytes: PushLimits.nameBytesMax)])
+    } else {
+      title = .key("parley_from", [name])
+    }
+  }
+
+  private static func body(of notice: PushNotice, _ content: PushContent) -> Phrase {
+    if content == .none {
+      return notice.count > 1 ? .key("parley_messages", ["\(notice.count)"]) : .key("parley_message")
+    }
+    switch notice.content {
+    case .encrypted: return .key("parley_encrypted")
+    case .image: return .key("parley_image")
+    case .video: return .key("parley_video")
+    case .audio: return .key("parley_audio")
+    case .file: return .key("parley_file")
+    case .location: return .key("parley_location")
+    case .contact: return .key("parley_contact")
+    case .sticker: return .key("parley_sticker")
+    case .call: return .key("parley_call")
+    case .none, .text, .custom, .system:
+      guard content == .body, !notice.text.isEmpty else { return .key("parley_message") }
+      return .text(prefix(notice.text, bytes: PushLimits.textBytesMax))
+    }
+  }
+
+  /// Whole characters of a text, in at most so many bytes.
+  static func prefix(_ text: String, bytes: Int) -> String {
+    if text.utf8.count <= bytes { return text }
+    var end = text.startIndex
+    var left = bytes
+    for index in text.indices {
+      let count = text[index].utf8.count
+      if count > left { break }
+      left -= count
+      end = text.index(after: index)
+    }
+    return String(text[..<end])
+  }
+
+  /// With a text of at most so many bytes.
+  private func shortened(to bytes: Int) -> PushWords {
+    var words = self
+    if case .text(let text)? = body {
+      let kept = Self.prefix(text, bytes: bytes)
+      words.body = kept.isEmpty ? .key("parley_message") : .text(kept)
+    }
+    return words
+  }
+
+  /// Writes these words with as much of the text as fits into so many bytes.
+  func fitting(_ bytesMax: Int, _ write: (PushWords) -> [UInt8]) -> [UInt8] {
+    var length = PushLimits.textBytesMax
+    while true {
+      let bytes = write(shortened(to: length))
+      if bytes.count <= bytesMax || length == 0 { return bytes }
+      // What people write is escaped to up to six times its length.
+      length /= 2
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import AppProtocol
+import Crypto
+import CryptoExtras
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A token that proves who sends (RFC 7519), signed as providers want it: ES256 or RS256 (RFC 7518 3.3, 3.4).
+enum SignedToken {
+  static func make(
+    _ header: [(String, JSONValue)], _ claims: [(String, JSONValue)], signature: ([UInt8]) throws -> [UInt8]
+  ) rethrows -> String {
+    let signed = encode(header) + "." + encode(claims)
+    return signed + "." + Base64URL.encode(try signature(Array(signed.utf8)))
+  }
+
+  static func es256(
+    _ key: P256.Signing.PrivateKey, header: [(String, JSONValue)] = [], claims: [(String, JSONValue)]
+  ) throws -> String {
+    try make([("typ", .string("JWT")), ("alg", .string("ES256"))] + header, claims) {
+      // R and S one behind the other (RFC 7518 3.4).
+      Array(try key.signature(for: $0).rawRepresentation)
+    }
+  }
+
+  static func rs256(
+    _ key: _RSA.Signing.PrivateKey, header: [(String, JSONValue)] = [], claims: [(String, JSONValue)]
+  ) throws -> String {
+    try make([("typ", .string("JWT")), ("alg", .string("RS256"))] + header, claims) {
+      Array(try key.signature(for: SHA256.hash(data: $0), padding: .insecurePKCS1v1_5).rawRepresentation)
+    }
+  }
+
+  private static func encode(_ members: [(String, JSONValue)]) -> String {
+    Base64URL.encode(JSONValue.object(members.map { .init($0.0, $0.1) }).bytes)
+  }
+}
+
+/// RFC 4648 5, without padding.
+enum Base64URL {
+  static func encode(_ bytes: [UInt8]) -> String {
+    String(
+      decoding: Data(bytes).base64EncodedString().utf8.compactMap { byte in
+        switch byte {
+        case UInt8(ascii: "+"): UInt8(ascii: "-")
+        case UInt8(ascii: "/"): UInt8(ascii: "_")
+        case UInt8(ascii: "="): nil
+        default: byte
+        }
+      }, as: UTF8.self)
+  }
+}
+
+/// RFC 4648 4.
+enum Base64 {
+  static func encode(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
+  static func decode(_ text: String) -> [UInt8]? { Data(base64Encoded: text).map { Array($0) } }
+}

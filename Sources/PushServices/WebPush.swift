@@ -1,0 +1,149 @@
+import AppProtocol
+import Crypto
+public import Dialogs
+import Synchronization
+public import WebClient
+
+/// Browsers' push services and UnifiedPush's distributors: RFC 8030, encrypted by RFC 8291, with RFC 8292 as proof.
+public struct WebPush: PushSender {
+  /// The server's own pair (RFC 8292 2): browsers bind subscriptions to it.
+  public struct Key: Sendable {
+    let key: P256.Signing.PrivateKey
+    public init() { key = P256.Signing.PrivateKey() }
+    /// - Parameter raw: as `raw`; nil: it is none.
+    public init?(raw: [UInt8]) {
+      guard let key = try? P256.Signing.PrivateKey(rawRepresentation: raw) else { return nil }
+      self.key = key
+    }
+    /// 32 bytes.
+    public var raw: [UInt8] { Array(key.rawRepresentation) }
+    /// As browsers want it (`applicationServerKey`): an uncompressed point in base64url.
+    public var publicKey: String { Base64URL.encode(Array(key.publicKey.x963Representation)) }
+  }
+
+  private let key: Key
+  private let contact: String
+  private let client: WebClient
+  private let clock: any Clock
+  private let tokens = Tokens()
+
+  /// By origin.
+  private final class Tokens: Sendable {
+    let state = Mutex<[String: (text: String, until: Int64)]>([:])
+  }
+
+  /// - Parameters:
+  ///   - contact: whom the service's people may write to: a `mailto:` or `https:` URI (RFC 8292 2.1).
+  ///   - client: one that asks public addresses only: users give the URLs.
+  public init(key: Key, contact: String, client: WebClient, clock: any Clock) {
+    self.key = key
+    self.contact = contact
+    self.client = client
+    self.clock = clock
+  }
+
+  public func send(_ notice: PushNotice, _ words: PushWords, to device: PushDevice) async -> PushOutcome {
+    guard let keys = device.keys, let origin = Self.origin(of: device.token),
+      let token = token(for: origin, clock.now.milliseconds / 1_000),
+      let body = try? Self.encrypted(Self.payload(notice, words), for: keys)
+    else { return .refused }
+    let isCall = notice.kind == .call || notice.kind == .callEnd
+    var headers = [
+      ("content-encoding", "aes128gcm"), ("content-type", "application/octet-stream"),
+      ("ttl", "\(isCall ? PushLimits.callSeconds : PushLimits.messageSeconds)"),
+      ("urgency", isCall ? "high" : notice.kind == .silent ? "low" : "normal"),
+      ("authorization", "vapid t=\(token), k=\(key.publicKey)"),
+    ]
+    // 5.4: at most 32 characters; what is silent takes nobody's place.
+    if notice.kind != .silent { headers.append(("topic", Base64URL.encode(notice.collapse))) }
+    do throws(WebFailure) {
+      let answer = try await client.send(
+        WebRequest(
+          .post, device.token, headers: headers, body: .bytes(body), answerBytesMax: PushLimits.answerBytesMax))
+      return Self.outcome(of: answer)
+    } catch {
+      // It leads where no push service is to be.
+      return error.kind == .forbidden || error.kind == .malformed ? .refused : .failed
+    }
+  }
+
+  static func payload(_ notice: PushNotice, _ words: PushWords) -> [UInt8] {
+    words.fitting(PushLimits.webPushBytesMax) { notice.json($0).bytes }
+  }
+
+  /// RFC 6454 6.1, as far as an endpoint was let in; nil: it is none.
+  static func origin(of url: String) -> String? {
+    guard url.hasPrefix("https://") else { return nil }
+    var authority = url.dropFirst(8).prefix { !"/?#".contains($0) }
+    if authority.hasSuffix(":443") { authority = authority.dropLast(4) }
+    return authority.isEmpty ? nil : "https://" + authority.lowercased()
+  }
+
+  private func token(for origin: String, _ now: Int64) -> String? {
+    tokens.state.withLock { state in
+      if let known = state[origin], now < known.until - 3_600 { return known.text }
+      let until = now + PushLimits.vapidSeconds
+      guard let text = try? Self.token(key, origin, until, contact) else { return nil }
+      if state.count >= PushLimits.vapidOriginsMax { state = [:] }
+      state[origin] = (text, until)
+      return text
+    }
+  }
+
+  static func token(_ key: Key, _ origin: String, _ until: Int64, _ contact: String) throws -> String {
+    try SignedToken.es256(
+      key.key, claims: [("aud", .string(origin)), ("exp", .number("\(until)")), ("sub", .string(contact))])
+  }
+
+  static func encrypted(_ text: [UInt8], for keys: PushDevice.Keys) throws -> [UInt8] {
+    // RFC 8292 3.2: another pair than the one that signs; RFC 8291 3.1: a new one for each message.
+    try encrypted(text, for: keys, by: P256.KeyAgreement.PrivateKey(), salt: ContentEncoding.salt())
+  }
+
+  /// RFC 8291 3.
+  static func encrypted(
+    _ text: [UInt8], for keys: PushDevice.Keys, by sender: P256.KeyAgreement.PrivateKey, salt: [UInt8]
+  ) throws -> [UInt8] {
+    let receiver = try P256.KeyAgreement.PublicKey(x963Representation: keys.agreement)
+    let own = Array(sender.publicKey.x963Representation)
+    let material = try sender.sharedSecretFromKeyAgreement(with: receiver)
+      .hkdfDerivedSymmetricKey(
+        using: SHA256.self, salt: keys.secret, sharedInfo: Array("WebPush: info\0".utf8) + keys.agreement + own,
+        outputByteCount: 32)
+    return try ContentEncoding.aes128gcm(text, material, salt: salt, keyID: own)
+  }
+
+  static func outcome(of answer: WebAnswer) -> PushOutcome {
+    switch answer.status {
+    case 200..<300: .taken
+    // RFC 8030 7.3; and what services say of a subscription that its user has ended.
+    case 404, 410: .refused
+    case 429: .unavailable(seconds: answer.retryAfter)
+    // Of one URL of a user's: whoever never answers well goes in the end.
+    default: .failed
+    }
+  }
+}
+
+/// RFC 8188: one record, which is all that a push message may have (RFC 8291 4).
+enum ContentEncoding {
+  static let recordBytes = 4_096
+
+  static func salt() -> [UInt8] { SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) } }
+
+  static func aes128gcm(
+    _ text: [UInt8], _ material: SymmetricKey, salt: [UInt8], keyID: [UInt8]
+  ) throws -> [UInt8] {
+    func derived(_ info: String, _ count: Int) -> SymmetricKey {
+      HKDF<SHA256>.deriveKey(
+        inputKeyMaterial: material, salt: salt, info: Array(info.utf8), outputByteCount: count)
+    }
+    let key = derived("Content-Encoding: aes128gcm\0", 16)
+    // The first record's number is zero, which changes no bit.
+    let nonce = try derived("Content-Encoding: nonce\0", 12).withUnsafeBytes { try AES.GCM.Nonce(data: $0) }
+    // 2: the delimiter of the last record, and no padding.
+    let sealed = try AES.GCM.seal(text + [2], using: key, nonce: nonce)
+    let size = (0..<4).map { UInt8(truncatingIfNeeded: recordBytes >> (8 * (3 - $0))) }
+    return salt + size + [UInt8(keyID.count)] + keyID + sealed.ciphertext + sealed.tag
+  }
+}

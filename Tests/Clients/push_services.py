@@ -1,0 +1,529 @@
+"""Devices of apps (docs/app-protocol.md, "Pushes") towards push providers that stand here and speak their protocols: Apple's over
+HTTP/2 with TLS (`h2`), Google's with its token endpoint, a browser's push service that decrypts what it gets (`http_ece`), and a
+gateway that verifies signatures (`standardwebhooks`). Tokens are verified with PyJWT. None of these libraries knows anything of
+Parley.
+"""
+import base64
+import datetime
+import http.server
+import ipaddress
+import json
+import os
+import queue
+import socket
+import ssl
+import threading
+import time
+import urllib.parse
+
+import h2.config
+import h2.connection
+import h2.events
+import http_ece
+import jwt
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509.oid import NameOID
+from standardwebhooks import Webhook
+
+from harness import PATIENCE, App, Failure, Server, expect, free_port
+
+SECRET = "whsec_" + base64.b64encode(os.urandom(32)).decode()
+KEY_ID, TEAM, TOPIC = "ABC123DEFG", "DEF123GHIJ", "org.example.chat"
+
+
+def pem(key):
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()).decode()
+
+
+def base64url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def certificate(folder):
+    """A certificate of 127.0.0.1, which is its own authority."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "push.test")])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    made = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+            .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
+            .not_valid_after(now + datetime.timedelta(days=1))
+            .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+            .add_extension(x509.BasicConstraints(True, None), True).sign(key, hashes.SHA256()))
+    chain, secret = os.path.join(folder, "push.pem"), os.path.join(folder, "push.key")
+    with open(chain, "wb") as file:
+        file.write(made.public_bytes(serialization.Encoding.PEM))
+    with open(secret, "w") as file:
+        file.write(pem(key))
+    return chain, secret
+
+
+class Provider:
+    """What it got waits here; what it answers next is said before. Otherwise it takes everything."""
+
+    def __init__(self):
+        self.got, self.answers, self.port = queue.Queue(), queue.Queue(), free_port()
+
+    def answer(self, status, body=b"", headers=()):
+        self.answers.put((status, body if isinstance(body, bytes) else json.dumps(body).encode(), list(headers)))
+
+    def next_answer(self, usual):
+        try:
+            return self.answers.get_nowait()
+        except queue.Empty:
+            return usual, b"", []
+
+    def take(self, what, patience=PATIENCE):
+        try:
+            return self.got.get(timeout=patience)
+        except queue.Empty:
+            raise Failure(f"{type(self).__name__} was not told of {what}") from None
+
+    def took_nothing(self):
+        expect(self.got.empty(), f"{type(self).__name__} was told something: {list(self.got.queue)}")
+
+
+class Apple(Provider):
+    """Apple's side of HTTP/2, one thread for each connection."""
+
+    def __init__(self, chain, secret):
+        super().__init__()
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.connections = 0
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(chain, secret)
+        context.set_alpn_protocols(["h2"])
+        listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self._accept, args=(listener, context), daemon=True).start()
+
+    def _accept(self, listener, context):
+        while True:
+            plain, _ = listener.accept()
+            try:
+                secured = context.wrap_socket(plain, server_side=True)
+            except (OSError, ssl.SSLError):
+                continue
+            self.connections += 1
+            threading.Thread(target=self._serve, args=(secured,), daemon=True).start()
+
+    def _serve(self, stream):
+        connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
+        connection.initiate_connection()
+        stream.sendall(connection.data_to_send())
+        requests = {}
+        try:
+            while data := stream.recv(65536):
+                for event in connection.receive_data(data):
+                    if isinstance(event, h2.events.RequestReceived):
+                        requests[event.stream_id] = (dict(event.headers), bytearray())
+                    elif isinstance(event, h2.events.DataReceived):
+                        requests[event.stream_id][1].extend(event.data)
+                        connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                    elif isinstance(event, h2.events.StreamEnded):
+                        headers, body = requests.pop(event.stream_id)
+                        status, answer, _ = self.next_answer(200)
+                        connection.send_headers(
+                            event.stream_id, [(":status", str(status)), ("apns-id", headers.get("apns-id", ""))])
+                        connection.send_data(event.stream_id, answer, end_stream=True)
+                        self.got.put((headers, json.loads(body), status))
+                stream.sendall(connection.data_to_send())
+        except OSError:
+            pass
+
+    def push(self, what, token, status=200):
+        """The next notification, if it is as Apple wants it."""
+        headers, body, answered = self.take(what, 3 * PATIENCE)
+        expect(answered == status, f"{what}: {answered} was answered")
+        expect(headers[":method"] == "POST" and headers[":path"] == f"/3/device/{token}", f"{headers}")
+        scheme, proof = headers["authorization"].split(" ")
+        expect(scheme == "bearer" and jwt.get_unverified_header(proof) == {"alg": "ES256", "kid": KEY_ID, "typ": "JWT"},
+               f"another header: {jwt.get_unverified_header(proof)}")
+        claims = jwt.decode(proof, self.key.public_key(), algorithms=["ES256"])
+        expect(claims["iss"] == TEAM and abs(claims["iat"] - time.time()) < 3600, f"{claims}")
+        self.proof = proof
+        expect(len(json.dumps(body)) < 6000 and len(headers.get("apns-collapse-id", "")) <= 64, f"{headers}")
+        return headers, body
+
+
+class Web(Provider):
+    """A server of HTTP/1.1: `handle` says what of a request is kept."""
+
+    def __init__(self, tls=None):
+        super().__init__()
+        provider = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                status, answer, headers = provider.handle(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
+                self.send_response(status)
+                for name, value in headers:
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
+        self.server.daemon_threads = True
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*tls)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    usual = 201
+
+    def handle(self, path, headers, body):
+        status, answer, more = self.next_answer(self.usual)
+        self.got.put((path, headers, body, status))
+        return status, answer, more
+
+
+class Google(Web):
+    usual = 200
+
+    def __init__(self):
+        self.key = rsa.generate_private_key(65537, 2048)
+        self.given, self.faults = [], []
+        super().__init__()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def account(self, folder):
+        path = os.path.join(folder, "firebase.json")
+        with open(path, "w") as file:
+            json.dump({"type": "service_account", "project_id": "project-1", "private_key_id": "k1",
+                       "private_key": pem(self.key), "client_email": "push@project-1.iam.gserviceaccount.com",
+                       "token_uri": self.url + "/token"}, file)
+        return path
+
+    def handle(self, path, headers, body):
+        if path == "/token":
+            form = urllib.parse.parse_qs(body.decode())
+            if form.get("grant_type") != ["urn:ietf:params:oauth:grant-type:jwt-bearer"]:
+                self.faults.append(f"another grant: {form}")
+            try:
+                claims = jwt.decode(form["assertion"][0], self.key.public_key(), algorithms=["RS256"], audience=self.url + "/token")
+                if claims["scope"] != "https://www.googleapis.com/auth/firebase.messaging":
+                    self.faults.append(f"another scope: {claims}")
+                if claims["iss"] != "push@project-1.iam.gserviceaccount.com":
+                    self.faults.append(f"another account: {claims}")
+            except (jwt.InvalidTokenError, KeyError) as error:
+                self.faults.append(f"no good assertion: {error}")
+                return 401, b"{}", []
+            self.given.append(f"token-{len(self.given)}")
+            return 200, json.dumps({"access_token": self.given[-1], "expires_in": 3599, "token_type": "Bearer"}).encode(), []
+        return super().handle(path, headers, body)
+
+    def push(self, what, token, status=200):
+        path, headers, body, answered = self.take(what, 3 * PATIENCE)
+        expect(not self.faults, f"{self.faults}")
+        expect(path == "/v1/projects/project-1/messages:send" and answered == status, f"{path}: {answered}")
+        expect(headers["authorization"] == "Bearer " + self.given[-1], f"{headers}")
+        message = json.loads(body)["message"]
+        expect(message["token"] == token and all(isinstance(v, str) for v in message["data"].values()), f"{message}")
+        return message
+
+
+class Browser(Web):
+    """A push service and the browser behind it."""
+
+    def __init__(self, tls):
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.secret = os.urandom(16)
+        super().__init__(tls)
+
+    def subscription(self, path):
+        point = self.key.public_key().public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+        return {"endpoint": f"https://127.0.0.1:{self.port}{path}",
+                "keys": {"p256dh": base64url(point), "auth": base64url(self.secret)}}
+
+    def push(self, what, where, server_key, status=201):
+        path, headers, body, answered = self.take(what, 3 * PATIENCE)
+        expect(path == where and answered == status, f"{path}: {answered}")
+        expect(headers["content-encoding"] == "aes128gcm" and int(headers["ttl"]) > 0, f"{headers}")
+        expect(headers["urgency"] in ("low", "normal", "high") and len(headers.get("topic", "")) <= 32, f"{headers}")
+        scheme, parameters = headers["authorization"].split(" ", 1)
+        fields = dict(part.strip().split("=", 1) for part in parameters.split(","))
+        expect(scheme == "vapid" and fields["k"] == server_key, f"another key: {fields}")
+        point = base64.urlsafe_b64decode(fields["k"] + "=")
+        key = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point)
+        claims = jwt.decode(fields["t"], key, algorithms=["ES256"], audience=f"https://127.0.0.1:{self.port}")
+        expect(claims["exp"] < time.time() + 86400 and claims["sub"].startswith(("mailto:", "https:")), f"{claims}")
+        return headers, json.loads(http_ece.decrypt(body, private_key=self.key, auth_secret=self.secret))
+
+
+class Gateway(Web):
+    usual = 204
+
+    def push(self, what, status=204):
+        path, headers, body, answered = self.take(what, 3 * PATIENCE)
+        expect(path == "/parley" and answered == status, f"{path}: {answered}")
+        self.id = headers["webhook-id"]
+        return Webhook(SECRET).verify(body, headers)
+
+
+class World:
+    """The providers, and the settings of a server that knows them."""
+
+    def __init__(self, folder):
+        tls = certificate(folder)
+        self.apple, self.google, self.browser, self.gateway = Apple(*tls), Google(), Browser(tls), Gateway()
+        key = os.path.join(folder, "AuthKey.p8")
+        with open(key, "w") as file:
+            file.write(pem(self.apple.key))
+        apple = f"https://127.0.0.1:{self.apple.port}"
+        self.settings = dict(
+            push__apns__key=key, push__apns__key_id=KEY_ID, push__apns__team_id=TEAM, push__apns__topics=TOPIC,
+            push__apns__url=apple, push__apns__sandbox_url=apple, push__fcm__account=self.google.account(folder),
+            push__fcm__url=self.google.url, push__webhook__url=f"http://127.0.0.1:{self.gateway.port}/parley",
+            push__webhook__secret=SECRET, outgoing__networks="127.0.0.0/8", outgoing__authorities=tls[0])
+
+    @property
+    def all(self):
+        return [self.apple, self.google, self.browser, self.gateway]
+
+
+def register(app, device, push, status=201, **more):
+    answered, body = app.call("PUT", f"/v1/devices/{device}", {"push": push, **more})
+    expect(answered == status, f"{device}: {answered} {body}")
+    return body
+
+
+def drop(app, device):
+    status, body = app.call("DELETE", f"/v1/devices/{device}")
+    expect(status == 204, f"{device} cannot be taken away: {status} {body}")
+
+
+def registering(server, world):
+    juliet, nurse = App(server, "juliet", "phone"), App(server, "nurse", "phone")
+    _, info = juliet.call("GET", "/v1/info")
+    expect(info["pushProviders"] == ["apns", "fcm", "unifiedpush", "webhook", "webpush"] and "devices" in info["features"], f"{info}")
+    apns = {"provider": "apns", "token": "AB12", "environment": "sandbox"}
+    device = register(juliet, "ios", apns, platform="ios", locale="it-IT")
+    expect(device["push"] == {"provider": "apns", "kind": "alert", "environment": "sandbox", "appId": TOPIC, "silent": False}
+           and device["current"], f"{device}")
+    register(juliet, "ios", apns, status=200)
+    register(nurse, "ios", apns)
+    _, page = juliet.call("GET", "/v1/devices")
+    expect([d["id"] for d in page["items"]] == ["ios"] and "ab12" not in json.dumps(page).lower(), f"{page}")
+    for wrong in [{"provider": "pigeon", "token": "a"}, {"provider": "apns", "token": "../x"}, {"provider": "apns"},
+                  {"provider": "apns", "token": "ab", "appId": "org.example.other"}, {"provider": "fcm", "token": ""},
+                  {"provider": "webpush", "subscription": {"endpoint": "http://127.0.0.1/", "keys": {"p256dh": "", "auth": ""}}},
+                  {"provider": "fcm", "token": "a", "kind": "telegram"}]:
+        register(juliet, "wrong", wrong, status=400)
+    status, _ = juliet.call("DELETE", "/v1/devices/nobody")
+    expect(status == 404, f"a device that is not there: {status}")
+    drop(juliet, "ios")
+    status, page = nurse.call("GET", "/v1/devices")
+    expect(len(page["items"]) == 1, "one account's device went with another's")
+    # It ends with its login.
+    expect(nurse.call("DELETE", "/v1/sessions/current")[0] == 204, "no logout")
+    _, page = App(server, "nurse", "phone").call("GET", "/v1/devices")
+    expect(page["items"] == [], f"a device outlived its login: {page}")
+
+
+def apple(server, world, romeo):
+    juliet, dialog = App(server, "juliet", "phone"), romeo.dialog("juliet")
+    register(juliet, "ios", {"provider": "apns", "token": "ab12"})
+    message = romeo.say(dialog, "Apple")
+    headers, body = world.apple.push("a message", "ab12")
+    expect(headers["apns-topic"] == TOPIC and headers["apns-push-type"] == "alert" and headers["apns-priority"] == "10", f"{headers}")
+    expect(int(headers["apns-expiration"]) > time.time(), f"{headers}")
+    expect(body["aps"]["alert"] == {"title-loc-key": "parley_from", "title-loc-args": ["Romeo"], "body": "Apple"}, f"{body}")
+    expect(body["messageId"] == message["id"] and body["dialogId"] == dialog and body["userId"] == "juliet", f"{body}")
+    expect(body["aps"]["thread-id"] == dialog and body["aps"]["badge"] >= 1 and body["aps"]["mutable-content"] == 1, f"{body}")
+    badge, proof = body["aps"]["badge"], world.apple.proof
+    romeo.say(dialog, "a second")
+    again, body = world.apple.push("a second message", "ab12")
+    expect(again["apns-collapse-id"] == headers["apns-collapse-id"] and again["apns-id"] != headers["apns-id"], f"{again}")
+    expect(body["aps"]["badge"] == badge + 1 and world.apple.proof == proof, "one more, by the same proof")
+    expect(world.apple.connections == 1, f"{world.apple.connections} connections")
+    # The provider has too much to do: the same again, to the id.
+    world.apple.answer(429, {"reason": "TooManyRequests"})
+    romeo.say(dialog, "later")
+    first, _ = world.apple.push("what it does not take", "ab12", status=429)
+    second, body = world.apple.push("the same again", "ab12")
+    expect(first["apns-id"] == second["apns-id"] and body["aps"]["alert"]["body"] == "later", f"{first} {second}")
+    # Whoever looks is not woken.
+    juliet.connect()
+    romeo.say(dialog, "seen")
+    juliet.message("seen")
+    # In the background the app says so, and is.
+    expect(juliet.command("presence", {"availability": "away"}).get("ok"), "no presence")
+    romeo.say(dialog, "in the background")
+    _, body = world.apple.push("a message to an app in the background", "ab12")
+    expect(body["aps"]["alert"]["body"] == "in the background", f"{body}")
+    juliet.close()
+    world.apple.took_nothing()
+    # The token is nobody's any more.
+    world.apple.answer(410, {"reason": "Unregistered", "timestamp": int(time.time() * 1000) + 60_000})
+    romeo.say(dialog, "gone")
+    world.apple.push("a message to a phone that is gone", "ab12", status=410)
+    until(lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [], "the device of a phone that is gone")
+    # One that came back behind that time stays.
+    register(juliet, "ios", {"provider": "apns", "token": "ab12"})
+    world.apple.answer(410, {"reason": "Unregistered", "timestamp": 1_000})
+    romeo.say(dialog, "back")
+    world.apple.push("a message that it does not take", "ab12", status=410)
+    _, body = world.apple.push("the same again", "ab12")
+    expect(body["aps"]["alert"]["body"] == "back", f"{body}")
+    drop(juliet, "ios")
+
+
+def until(test, what):
+    """Of what another process does in its own time, and tells nobody."""
+    end = time.monotonic() + PATIENCE
+    while not test():
+        expect(time.monotonic() < end, f"not within {PATIENCE} s: {what}")
+
+
+def google(server, world, romeo):
+    juliet, dialog = App(server, "juliet", "android"), romeo.dialog("juliet")
+    register(juliet, "android", {"provider": "fcm", "token": "fcm:1", "silent": True})
+    romeo.say(dialog, "Google")
+    message = world.google.push("a message", "fcm:1")
+    android = message["android"]
+    expect(android["priority"] == "HIGH" and android["collapse_key"] == android["notification"]["tag"], f"{android}")
+    expect(android["notification"]["title_loc_key"] == "parley_from" and android["notification"]["body"] == "Google", f"{android}")
+    expect(message["data"]["dialogId"] == dialog and message["data"]["type"] == "message", f"{message}")
+    # Muted, and told without showing it.
+    status, _ = juliet.call("PATCH", f"/v1/dialogs/{dialog}/me", {"notify": "never"})
+    expect(status == 200, "the dialog cannot be muted")
+    romeo.say(dialog, "hush")
+    message = world.google.push("what is silent", "fcm:1")
+    expect(message["data"]["silent"] == "true" and "notification" not in message["android"], f"{message}")
+    juliet.call("PATCH", f"/v1/dialogs/{dialog}/me", {"notify": "always"})
+    expect(len(world.google.given) == 1, f"{len(world.google.given)} access tokens")
+    # An access token that counts no more is asked for anew.
+    world.google.answer(401, {"error": {"status": "UNAUTHENTICATED"}})
+    romeo.say(dialog, "anew")
+    world.google.push("what is not taken", "fcm:1", status=401)
+    world.google.push("the same by another token", "fcm:1")
+    expect(len(world.google.given) == 2, f"{len(world.google.given)} access tokens")
+    world.google.answer(404, {"error": {"status": "NOT_FOUND", "details": [
+        {"@type": "type.googleapis.com/google.firebase.fcm.v1.FcmError", "errorCode": "UNREGISTERED"}]}})
+    romeo.say(dialog, "gone")
+    world.google.push("a message to a phone that is gone", "fcm:1", status=404)
+    until(lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [], "the device of a phone that is gone")
+
+
+def browser(server, world, romeo):
+    juliet, dialog = App(server, "juliet", "web"), romeo.dialog("juliet")
+    _, info = juliet.call("GET", "/v1/info")
+    register(juliet, "web", {"provider": "webpush", "subscription": world.browser.subscription("/a")})
+    romeo.say(dialog, "browser")
+    headers, notice = world.browser.push("a message", "/a", info["webPushKey"])
+    expect(notice["title"] == {"key": "parley_from", "args": ["Romeo"]} and notice["body"] == {"text": "browser"}, f"{notice}")
+    romeo.say(dialog, "topic")
+    again, _ = world.browser.push("a second message", "/a", info["webPushKey"])
+    expect(again["topic"] == headers["topic"] and again["urgency"] == "normal", f"{again}")
+    world.browser.answer(429, headers=[("Retry-After", "1")])
+    romeo.say(dialog, "later")
+    world.browser.push("what is not taken", "/a", info["webPushKey"], status=429)
+    world.browser.push("the same again", "/a", info["webPushKey"])
+    register(juliet, "up", {"provider": "unifiedpush", "subscription": world.browser.subscription("/up")})
+    world.browser.answer(410)
+    drop(juliet, "up")
+    romeo.say(dialog, "gone")
+    world.browser.push("a message that nobody takes", "/a", info["webPushKey"], status=410)
+    until(lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [], "a subscription that is gone")
+    register(juliet, "up", {"provider": "unifiedpush", "subscription": world.browser.subscription("/up")})
+    romeo.say(dialog, "UnifiedPush")
+    _, notice = world.browser.push("a message", "/up", info["webPushKey"])
+    expect(notice["body"] == {"text": "UnifiedPush"}, f"{notice}")
+    drop(juliet, "up")
+
+
+def gateway(server, world, romeo):
+    juliet, dialog = App(server, "juliet", "phone"), romeo.dialog("juliet")
+    push = {"provider": "webhook", "token": "anything", "kind": "alert"}
+    register(juliet, "own", push, locale="it")
+    world.gateway.answer(503)
+    romeo.say(dialog, "gateway")
+    world.gateway.push("a message", status=503)
+    first = world.gateway.id
+    said = world.gateway.push("the same again")
+    expect(world.gateway.id == first, "another id of the same push")
+    expect(said["type"] == "push" and said["data"]["device"]["token"] == "anything" and said["data"]["device"]["locale"] == "it",
+           f"{said}")
+    expect(said["data"]["notice"]["body"] == {"text": "gateway"}, f"{said}")
+    drop(juliet, "own")
+
+
+def accounts(server, world, romeo):
+    """One phone, two accounts: each is told, and which one it is for."""
+    both = [App(server, "juliet", "phone"), App(server, "nurse", "phone")]
+    for app in both:
+        register(app, "ios", {"provider": "apns", "token": "cd34"})
+    collapse = set()
+    for app in both:
+        romeo.say(romeo.dialog(app.name), f"for {app.name}")
+        headers, body = world.apple.push("a message", "cd34")
+        expect(body["userId"] == app.name and body["aps"]["alert"]["body"] == f"for {app.name}", f"{body}")
+        collapse.add(headers["apns-collapse-id"])
+    expect(len(collapse) == 2, "one account's push takes the place of the other's")
+    for app in both:
+        drop(app, "ios")
+
+
+def killed(server, world, romeo):
+    """What was committed is owed, also by the next process; what was taken is not told again."""
+    juliet, dialog = App(server, "juliet", "phone"), romeo.dialog("juliet")
+    register(juliet, "ios", {"provider": "apns", "token": "ef56"})
+    romeo.say(dialog, "taken")
+    world.apple.push("a message", "ef56")
+    world.apple.answer(503)
+    romeo.say(dialog, "owed")
+    world.apple.push("a message that is not taken", "ef56", status=503)
+    server.kill()
+    server.start()
+    headers, body = world.apple.push("what was owed when the server died", "ef56")
+    expect(body["aps"]["alert"]["body"] == "owed" and body["count"] == 1, f"{body}")
+    world.apple.took_nothing()
+
+
+def checked(server, world):
+    expect("good" in server.command("check"), "the configuration is not good")
+    good = server.settings["push__apns__key"]
+    server.settings["push__apns__key"] = server.settings["push__fcm__account"]
+    try:
+        server.command("check")
+    except Failure as error:
+        expect("push.apns.key" in str(error) and "no private key" in str(error), f"{error}")
+    else:
+        raise Failure("a key that is none is found good")
+    finally:
+        server.settings["push__apns__key"] = good
+
+
+def run(checks):
+    with Server(push__content="body") as server:
+        world = World(server.folder)
+        server.settings.update(world.settings)
+        with checks.check("push services: `parley check` tries the keys"):
+            checked(server, world)
+        server.start()
+        server.add_users("romeo", "juliet", "nurse")
+        romeo = App(server, "romeo")
+        with checks.check("push services: devices are taken, replaced and listed, and end with their login"):
+            registering(server, world)
+        for name, body in [
+            ("Apple's, over HTTP/2: what is said, what is repeated, who is gone", apple),
+            ("Google's: by a token of the account's, silently too", google),
+            ("a browser's and UnifiedPush: encrypted for it alone, by the key that it knows", browser),
+            ("a gateway of one's own: signed, and again under the same id", gateway),
+            ("two accounts on one phone", accounts),
+            ("what is owed is told after kill -9", killed),
+        ]:
+            with checks.check("push services: " + name):
+                body(server, world, romeo)
