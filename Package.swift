@@ -123,7 +123,9 @@ let package = Package(
     .target(
       name: "ParleyTesting",
       dependencies: [
-        "ParleyServer", "XMPP", "XMLStream", "AppProtocol", nioCore, nioPosix, nioHTTP1, nioWebSocket, nioSSL, logging,
+        "ParleyServer", "Dialogs", "XMPP", "XMLStream", "AppProtocol", nioCore, nioPosix, nioHTTP1, nioWebSocket,
+        nioSSL,
+        logging,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ], swiftSettings: settings),
     .testTarget(

@@ -357,7 +357,7 @@ extension Parley {
     let grant = Grant(
       id: 0, user: user.id, device: device, access: access.hash, accessExpires: now + Limits.accessLifetime,
       refresh: refresh.hash, previousRefresh: nil, createdAt: now, usedAt: now, client: client)
-    let secret = tokenSecret
+    let secret = accountSecret
     let (stored, gone): (Grant, Set<Int64>) = try await work(leavingCaches: true) { writer in
       // In order with the log: whoever changes a password or locks a user out has nobody slip in behind.
       guard let user = try writer.user(user.id) else { throw Problem.unreachable }

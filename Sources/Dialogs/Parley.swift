@@ -26,6 +26,8 @@ public final class Parley: Sendable {
   public let invitations: Bool
   let loginFailures = LoginFailures()
   let tokenSecret: TokenSecret
+  /// What codes are hashed and second factors sealed with.
+  let accountSecret: TokenSecret
   let accountPace = AccountPace()
   let guests: GuestBook
   let letters = Mutex(LetterOffice())
@@ -39,15 +41,17 @@ public final class Parley: Sendable {
   /// Opens the log and creates realms that are new. `domains`: the first is the
   /// default; at least one. `rooms`: where the rooms of a domain live. `remotes`: domains of others that are reached by a
   /// link (`Hub.attach`), each with the one of `domains` to whose users it belongs for ever. `admins`, `invitations`: see
-  /// there. `guests`: who may come without an account. `signIn`: who vouches for users. `blobs`: where files are kept, and how; nil: nowhere. `threads`: so many at a time read the store, and so many
-  /// derive keys. `tokenSecret`: what tokens of XMPP clients are made with; without one they end with the process.
+  /// there. `guests`: who may come without an account. `signIn`: who vouches for users. `blobs`: where files are kept, and
+  /// how; nil: nowhere. `threads`: so many at a time read the store, and so many derive keys. `tokenSecret`: what tokens of XMPP
+  /// clients are made with; without one they end with the process. `accountSecret`: what codes and second factors are kept
+  /// with; without one these do.
   public init(
     store: any Store, clock: any Clock, domains: [String],
     rooms: (String) -> String = { "conference.\($0)" }, remotes: [(domain: String, home: String)] = [],
     admins: Set<BareJID> = [], invitations: Bool = false, guests: GuestPolicy = .none, signIn: SignInPolicy = .none,
     blobs: (policy: BlobPolicy, store: any BlobStore)? = nil,
-    threads: Int = 2, tokenSecret: TokenSecret = .random(), services: ExternalServices = .none,
-    pushPolicy: PushPolicy = .none, logger: Logger
+    threads: Int = 2, tokenSecret: TokenSecret = .random(), accountSecret: TokenSecret = .random(),
+    services: ExternalServices = .none, pushPolicy: PushPolicy = .none, logger: Logger
   ) throws {
     precondition(!domains.isEmpty, "a server without a domain")
     var realms = try store.read { try $0.realms() }
@@ -93,6 +97,7 @@ public final class Parley: Sendable {
     standing = try StandingMessages(served, store)
     self.admins = admins
     self.tokenSecret = tokenSecret
+    self.accountSecret = accountSecret
     self.invitations = invitations
     readers = Workers(label: "parley.reader", count: min(max(2, threads), Limits.readersMax))
     derivers = Workers(label: "parley.deriver", count: max(1, threads))

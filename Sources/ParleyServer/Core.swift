@@ -15,6 +15,7 @@ struct Core: Sendable {
   ) throws(Refusal) -> Core {
     let secret = try folder.tokenSecret()
     let webPushKey = try folder.webPushKey()
+    let accountSecret = try folder.accountSecret()
     do {
       let store = try SQLiteStore(path: folder.database)
       let blobs = try settings.uploads.map { uploads in
@@ -31,7 +32,7 @@ struct Core: Sendable {
         rooms: { name in settings.domains.first { $0.name == name }?.rooms ?? "conference.\(name)" },
         remotes: settings.components.map { ($0.name, $0.home) }, admins: settings.admins,
         invitations: settings.allowsInvitations, guests: settings.guests, signIn: signIn, blobs: blobs,
-        threads: settings.threads, tokenSecret: secret,
+        threads: settings.threads, tokenSecret: secret, accountSecret: accountSecret,
         services: settings.services, pushPolicy: settings.pushes.policy(webPushKey), logger: logger)
       parley.grant(settings.privileges)
       return Core(folder: folder, store: store, parley: parley, webPushKey: webPushKey)

@@ -33,6 +33,8 @@ public final class DataFolder: Sendable {
   public var database: String { path + "/parley.db" }
   /// What tokens of XMPP clients are made with: in no backup of the database.
   public var tokenKey: String { path + "/tokens.key" }
+  /// What codes and second factors of users are kept with: in no backup of the database either, but with it.
+  public var accountKey: String { path + "/accounts.key" }
   /// Where the self-signed certificate is kept.
   public var certificates: String { path + "/tls" }
 
@@ -87,22 +89,34 @@ public final class DataFolder: Sendable {
     }
   }
 
-  /// What tokens of XMPP clients are made with; at first it is made, for the server's own user alone.
+  /// What tokens of XMPP clients are made with.
   func tokenSecret() throws(Refusal) -> TokenSecret {
+    try secret(tokenKey, without: "XMPP clients log in by their passwords once more")
+  }
+
+  /// What codes and second factors are kept with.
+  func accountSecret() throws(Refusal) -> TokenSecret {
+    try secret(accountKey, without: "second factors must be turned off (parley user second-factor off)")
+  }
+
+  /// The key in a file; at first it is made, for the server's own user alone.
+  ///
+  /// - Parameter without: what follows where another is made.
+  private func secret(_ file: String, without loss: String) throws(Refusal) -> TokenSecret {
     let bytes: [UInt8]
     do throws(Files.Failure) {
-      if Files.exists(tokenKey) {
-        bytes = try Files.read(tokenKey, bytesMax: ServerLimits.keyBytesMax)
+      if Files.exists(file) {
+        bytes = try Files.read(file, bytesMax: ServerLimits.keyBytesMax)
       } else {
         var generator = SystemRandomNumberGenerator()
         bytes = (0..<TokenSecret.byteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-        try Files.write(bytes, to: tokenKey, mode: 0o600)
+        try Files.write(bytes, to: file, mode: 0o600)
       }
     } catch {
-      throw Refusal("\(tokenKey) cannot be used: \(error.reason)")
+      throw Refusal("\(file) cannot be used: \(error.reason)")
     }
     guard bytes.count >= TokenSecret.byteCount else {
-      throw Refusal("\(tokenKey) is damaged; remove it, and XMPP clients log in by their passwords once more")
+      throw Refusal("\(file) is damaged; remove it, and \(loss)")
     }
     return TokenSecret(bytes)
   }

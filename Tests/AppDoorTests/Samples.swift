@@ -30,10 +30,18 @@ struct Sample: Sendable, CustomTestStringConvertible {
 
 enum Samples {
   static let time = WireTime(milliseconds: 1_784_021_400_123)
-  static let user = UserBody(
-    id: "juliet", jid: "juliet@localhost", name: "Juliet \"J\"", status: "balcony\n",
-    avatarHash: String(repeating: "a", count: 40),
-    metadata: RawObject(trusted: #"{"team":7}"#), createdAt: time, lastSeenAt: time, deleted: true, guest: true)
+  static let user: UserBody = {
+    var user = UserBody(
+      id: "juliet", jid: "juliet@localhost", name: "Juliet \"J\"", status: "balcony\n",
+      avatarHash: String(repeating: "a", count: 40),
+      metadata: RawObject(trusted: #"{"team":7}"#), createdAt: time, lastSeenAt: time, deleted: true, guest: true)
+    user.email = "juliet@capulet.example"
+    user.phone = "+390458000000"
+    user.hasPassword = true
+    user.secondFactor = false
+    user.lastLoginAt = time
+    return user
+  }()
   static let content = ContentBody(
     type: "custom", text: "hi 😀", fields: RawObject(trusted: #"{"kind":"poll","payload":{"a":[1,true,null]}}"#))
   static let message = MessageBody(
@@ -81,7 +89,7 @@ enum Samples {
     userId: "romeo", online: true, availability: .doNotDisturb, status: "x", lastSeenAt: time)
   static let problem = ProblemBody(
     title: "Not Found", status: 404, detail: "There is none.", code: "dialog-unknown", field: "dialogId",
-    retryAfter: 3, requestId: "r")
+    retryAfter: 3, requestId: "r", challenge: "c")
 
   /// By the name of the schema in `openapi.yaml`.
   static func rest() throws -> [Sample] {
@@ -118,6 +126,9 @@ enum Samples {
             attachmentBytes: 7))),
       try Sample("Nonce", NonceBody(nonce: "n", expiresAt: time)),
       try Sample("Identity", identity), try Sample("IdentityPage", PageBody(items: [identity], nextCursor: "n")),
+      try Sample("Sent", SentBody(expiresAt: time)),
+      try Sample("Enrolment", EnrolmentBody(secret: "A", uri: "otpauth://totp/x")),
+      try Sample("RecoveryCodes", RecoveryCodesBody(recoveryCodes: ["a-b", "c-d"])),
       try Sample("UserPage", PageBody(items: [user], nextCursor: "n")),
       try Sample("ContactPage", PageBody(items: [contact], nextCursor: "n")),
       try Sample("BlockPage", PageBody(items: [block, BlockBody(userId: nil, jid: "evil.example")], nextCursor: "n")),

@@ -294,11 +294,12 @@ def readme(checks, book):
         with checks.check("docs: the app protocol, groups and changes"):
             (block,) = book.take("docs/app-protocol.md", "Groups")
             (changes,) = book.take("docs/app-protocol.md", "Editing, deleting, reacting")
-            (pushes,) = book.take("docs/app-protocol.md", "Pushes")
-            output = machine.shell("\n".join([block, changes, pushes]), JULIET_PASSWORD=passwords["juliet"], ROMEO_PASSWORD=passwords["romeo"])
+            parts = [block, changes]
+            for section in ["Pushes", "Accounts"]:
+                parts += book.take("docs/app-protocol.md", section)
+            output = machine.shell("\n".join(parts), JULIET_PASSWORD=passwords["juliet"], ROMEO_PASSWORD=passwords["romeo"])
             for text in ["I am here", '"name":"Orchard"', '"topic":"The moon"', '"role":"admin"', "Market square", "Good night",
-                         '"reactions":', '"replyTo":', '"type":"deleted"',
-                         "browser"]:
+                         '"reactions":', '"replyTo":', '"type":"deleted"', "browser", '"secondFactor":false']:
                 expect(text in output, f"\"{text}\" is not in\n{output}")
         with checks.check("docs: the app protocol, signing in"):
             (block,) = book.take("docs/app-protocol.md", "Signing in")

@@ -53,7 +53,9 @@ import Testing
     return (user, try await stage.parley.caller(accessToken: login.accessToken))
   }
 
-  private func logIn(_ stage: Stage, _ identity: Identity = mail, _ code: String) async throws -> Parley.Login {
+  private func logIn(
+    _ stage: Stage, _ code: String, as identity: Identity = CodeTests.mail
+  ) async throws -> Parley.Login {
     try await stage.parley.logIn(
       by: identity, code: code, in: stage.parley.realms[0].id, displayName: "J", from: "a", device: nil, client: nil)
   }
@@ -155,11 +157,11 @@ import Testing
     let phone = try Identity.phone("+390458000000")
     try await stage.parley.sendCode(to: phone, in: realm, from: "a")
     let code = try #require(box.code())
-    let user = try await logIn(stage, phone, code).user
+    let user = try await logIn(stage, code, as: phone).user
     #expect(user.profile.displayName == "J")
     try await stage.parley.sendCode(to: phone, in: realm, from: "a")
     let next = try #require(box.code())
-    #expect(try await logIn(stage, phone, next).user.id == user.id)
+    #expect(try await logIn(stage, next, as: phone).user.id == user.id)
     // By mail nobody does here.
     try await stage.parley.sendCode(to: Self.mail, in: realm, from: "a")
     #expect(box.taken().isEmpty)
@@ -187,7 +189,7 @@ import Testing
     try await stage.parley.sendCode(to: next, for: caller.user, from: "a")
     let code = try #require(box.code())
     // It is for this alone, and for her alone.
-    #expect(await refusal { _ = try await logIn(stage, next, code) } == "wrong-code")
+    #expect(await refusal { _ = try await logIn(stage, code, as: next) } == "wrong-code")
     #expect(
       await refusal { try await stage.parley.bind(next, code: code, password: nil, to: caller.user, from: "a") }
         == "input-malformed")

@@ -44,6 +44,11 @@ struct ArchiveStub: StoreReader {
   func inviteCount(by inviter: UserID?, in realm: RealmID) throws -> Int { throw NotAsked() }
   func user(of identity: Identity, in realm: RealmID) throws -> UserID? { throw NotAsked() }
   func identities(of user: UserID) throws -> [UserIdentity] { throw NotAsked() }
+  func code(for identity: Identity, of user: UserID?, in realm: RealmID) throws -> OneTimeCode? { throw NotAsked() }
+  func passwordReset(token hash: [UInt8]) throws -> PasswordReset? { throw NotAsked() }
+  func secondFactor(of user: UserID) throws -> SecondFactor? { throw NotAsked() }
+  func recoveryCodes(of user: UserID) throws -> [[UInt8]] { throw NotAsked() }
+  func lastLogin(of user: UserID) throws -> Timestamp? { throw NotAsked() }
   func invites(in realm: RealmID, limit: Int) throws -> [Invite] { throw NotAsked() }
   func report(_ id: Int64) throws -> Report? { throw NotAsked() }
   func reports(in realm: RealmID, limit: Int) throws -> [Report] { throw NotAsked() }

@@ -31,7 +31,7 @@ extension Parley {
     try pace(.passwordChange(user.id))
     _ = try await proveOwn(password, of: user, from: network, field: "password")
     let totp = TOTP.random()
-    let (secret, now) = (tokenSecret, clock.now)
+    let (secret, now) = (accountSecret, clock.now)
     try await work(leavingCaches: true) { writer in
       if try writer.secondFactor(of: user.id)?.isOn == true {
         throw Problem(.conflict, "second-factor-on", "There is a second factor; take it away first.")
@@ -53,7 +53,7 @@ extension Parley {
     let attempt = PacedAct.secondFactor(user.id)
     try pace(attempt)
     let codes = (0..<Limits.recoveryCodes).map { _ in Self.makeRecoveryCode() }
-    let (secret, now) = (tokenSecret, clock.now)
+    let (secret, now) = (accountSecret, clock.now)
     let hashes = codes.map { Self.hash(ofRecoveryCode: $0, of: user.id, secret) }
     try await work(leavingCaches: true) { writer in
       guard let factor = try writer.secondFactor(of: user.id), !factor.isOn else {
@@ -73,7 +73,7 @@ extension Parley {
     let user = caller.user.id
     let attempt = PacedAct.secondFactor(user)
     try pace(attempt)
-    let (secret, now) = (tokenSecret, clock.now)
+    let (secret, now) = (accountSecret, clock.now)
     try await work(leavingCaches: true) { writer in
       guard let factor = try writer.secondFactor(of: user), factor.isOn else {
         throw Problem(.missing, "second-factor-missing", "There is no second factor.")
@@ -99,7 +99,7 @@ extension Parley {
   public func logIn(
     challenge text: String, _ proof: SecondProof, from network: String, device: String?, client: String?
   ) async throws(Problem) -> Login {
-    guard let challenge = Challenge(text, tokenSecret, now: clock.now),
+    guard let challenge = Challenge(text, accountSecret, now: clock.now),
       let user = try await read({ try $0.user(challenge.user) })
     else {
       throw wrongToken(

@@ -2,7 +2,7 @@ import Crypto
 
 /// Codes that a telephone makes of a shared secret and the time (RFC 6238), with the values that every program for it takes:
 /// HMAC-SHA-1, steps of 30 seconds from 1970 on, six digits.
-public struct TOTP: Sendable {
+public struct TOTP: Hashable, Sendable {
   /// As long as the hash (RFC 6238 5.1).
   static let secretByteCount = 20
   static let stepSeconds: Int64 = 30
@@ -19,6 +19,28 @@ public struct TOTP: Sendable {
   }
 
   init(secret: [UInt8]) { self.secret = secret }
+
+  /// What an authenticator program does with a secret as it was shown; nil: it is none.
+  public init?(base32 text: String) {
+    var bytes: [UInt8] = []
+    var (bits, count) = (UInt32(0), 0)
+    for byte in text.utf8 {
+      switch byte {
+      case 0x41...0x5a: bits = bits << 5 | UInt32(byte - 0x41)
+      case 0x32...0x37: bits = bits << 5 | UInt32(byte - 0x32 + 26)
+      default: return nil
+      }
+      count += 5
+      if count >= 8 {
+        count -= 8
+        bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+      }
+    }
+    secret = bytes
+  }
+
+  /// The code of a moment, so many steps later.
+  public func code(at time: Timestamp, later: Int64 = 0) -> String { code(Self.step(at: time) + later) }
 
   static func step(at time: Timestamp) -> Int64 { time.milliseconds / 1_000 / stepSeconds }
 

@@ -52,7 +52,7 @@ extension Parley {
     try paceLetter(to: identity, in: realm, from: network)
     guard let domain = realmTable.realm(realm)?.domain else { throw Problem.unreachable }
     let text = Self.makeCode()
-    let (secret, now) = (tokenSecret, clock.now)
+    let (secret, now) = (accountSecret, clock.now)
     let code = OneTimeCode(
       identity: identity, user: owner?.id, hash: Self.hash(text, identity, owner?.id, secret),
       expires: now + Limits.codeLifetime, attemptsLeft: Limits.codeAttemptsMax)
@@ -76,7 +76,7 @@ extension Parley {
   func redeem(
     code text: String, for identity: Identity, of owner: UserID?, in realm: RealmID, from network: String
   ) async throws(Problem) {
-    let (hash, now) = (Self.hash(text, identity, owner, tokenSecret), clock.now)
+    let (hash, now) = (Self.hash(text, identity, owner, accountSecret), clock.now)
     let isRight: Bool = try await work(leavingCaches: true) { writer in
       guard var code = try writer.code(for: identity, of: owner, in: realm) else { return false }
       let isRight = Secrets.equal(code.hash, hash) && code.expires > now

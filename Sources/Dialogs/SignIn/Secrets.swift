@@ -1,7 +1,7 @@
 import Crypto
 
-/// What the data folder's key is used for besides tokens of clients: hashing what is too short to be hashed alone, and sealing
-/// what must be read again. Who has the database alone can do nothing with either.
+/// What `Parley.accountSecret` is used for: hashing what is too short to be hashed alone, and sealing what must be read again. It
+/// is beside the database and never in it: who has that alone can do nothing with either.
 enum Secrets {
   /// What a derived key is for.
   enum Use: String {

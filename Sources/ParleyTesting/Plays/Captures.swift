@@ -1,3 +1,5 @@
+import Dialogs
+import ParleyServer
 import XMPP
 
 /// The names in braces of a play, and what they stand for.
@@ -18,7 +20,8 @@ public struct Captures: Hashable, Sendable {
   private func value(of name: String) -> String? { values[name] ?? made(name) }
 
   /// Messages of SASL, in base 64: `{hashed.romeo.token}` of HT, with the token captured as `token`; `{bearer.Juliet.token}`
-  /// of OAUTHBEARER; `{plain.romeo.password}` of PLAIN.
+  /// of OAUTHBEARER; `{plain.romeo.password}` of PLAIN. And `{totp.secret}`, the code of a second factor with the secret captured
+  /// as `secret`; `{totp-next.secret}` the one after it, which counts already.
   private func made(_ name: String) -> String? {
     let parts = name.split(separator: ".", maxSplits: 1)
     guard parts.count == 2 else { return nil }
@@ -34,6 +37,9 @@ public struct Captures: Hashable, Sendable {
     case "bearer":
       guard let token = values[String(parts[1])] else { return nil }
       return Base64.string(Array("n,,\u{1}auth=Bearer \(token)\u{1}\u{1}".utf8))
+    case "totp", "totp-next":
+      guard let totp = values[String(parts[1])].flatMap({ TOTP(base32: $0) }) else { return nil }
+      return totp.code(at: SystemClock().now, later: parts[0] == "totp" ? 0 : 1)
     default: return nil
     }
   }

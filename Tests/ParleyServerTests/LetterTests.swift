@@ -1,0 +1,128 @@
+import Dialogs
+import Foundation
+import Testing
+
+@testable import ParleyServer
+
+/// What letters look like, and what the configuration says of them. That they arrive: `Tests/Clients/accounts_mail.py`.
+@Suite struct LetterTests {
+  private static let time = Timestamp(milliseconds: 1_709_164_800_000)
+
+  private func letter(
+    _ content: Letter.Content, to: Identity = Identity(.email, "juliet@capulet.example"), user: String? = "juliet"
+  ) -> Letter {
+    Letter(to: to, content, domain: "localhost", user: user, expires: Self.time + .seconds(600))
+  }
+
+  /// The signature of an example that the libraries of Standard Webhooks are tested with.
+  @Test func webhooksAreSignedAsTheSpecificationHasIt() throws {
+    let webhook = try #require(StandardWebhook(secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
+    let headers = webhook.headers(
+      id: "msg_p5jXN8AQM9LWM0D4loKWxJek", seconds: 1_614_265_330, body: Array(#"{"test": 2432232314}"#.utf8))
+    #expect(headers.map(\.name) == ["webhook-id", "webhook-timestamp", "webhook-signature"])
+    #expect(headers[2].value == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
+    for bad in ["", "whsec_", "whsec_c2hvcnQ=", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_\u{e9}"] {
+      #expect(StandardWebhook(secret: bad) == nil, "\(bad)")
+    }
+  }
+
+  @Test func aLetterIsJSONForTheHook() throws {
+    let body = HookCarrier.body(of: letter(.code("012345")), at: Self.time)
+    #expect(
+      String(decoding: body, as: UTF8.self)
+        == #"{"type":"code.requested","timestamp":"2024-02-29T00:00:00.000Z","data":{"domain":"localhost","#
+        + #""userId":"juliet","email":"juliet@capulet.example","code":"012345","expiresAt":"2024-02-29T00:10:00.000Z"}}"#
+    )
+    let reset = HookCarrier.body(
+      of: letter(.passwordReset(token: "t"), to: Identity(.phone, "+390458000000"), user: nil), at: Self.time)
+    #expect(
+      String(decoding: reset, as: UTF8.self)
+        == #"{"type":"password-reset.requested","timestamp":"2024-02-29T00:00:00.000Z","data":{"domain":"localhost","#
+        + #""phone":"+390458000000","token":"t","expiresAt":"2024-02-29T00:10:00.000Z"}}"#)
+    // The id is the same when it is tried again, another for another letter, and tells nothing.
+    #expect(letter(.code("1")).id == letter(.code("1")).id && letter(.code("1")).id != letter(.code("2")).id)
+  }
+
+  @Test(arguments: [
+    (1_709_164_800_000, "Thu, 29 Feb 2024 00:00:00 +0000"), (1_735_689_599_000, "Tue, 31 Dec 2024 23:59:59 +0000"),
+    (0, "Thu, 1 Jan 1970 00:00:00 +0000"), (951_782_400_000, "Tue, 29 Feb 2000 00:00:00 +0000"),
+  ])
+  func mailsAreDated(milliseconds: Int64, text: String) {
+    #expect(MailMessage.date(Timestamp(milliseconds: milliseconds)) == text)
+  }
+
+  @Test func aMailHoldsNoMoreThanItSays() throws {
+    let from = try #require(Mailbox("Verona, the chat <Chat@B\u{fc}cher.example>"))
+    #expect(from.address == "chat@xn--bcher-kva.example")
+    for bad in ["", "chat", "Chat <chat@x.example", "<>", "\"x\" <a@b.example>", "a\nBcc: b@c.example <a@b.example>"] {
+      #expect(Mailbox(bad) == nil, "\(bad)")
+    }
+    let message = MailMessage(
+      from: from, to: "juliet@capulet.example", subject: "Wherefore\r\nBcc: tybalt@capulet.example",
+      body: "R\u{f6}meo\n.\n", id: "i", time: Self.time)
+    let text = String(decoding: message.bytes, as: UTF8.self)
+    #expect(!text.contains("\r\nBcc") && !text.contains("\n.\r"))
+    let parts = text.components(separatedBy: "\r\n\r\n")
+    #expect(parts.count == 2 && parts[1] == Data("R\u{f6}meo\r\n.\r\n".utf8).base64EncodedString() + "\r\n")
+    #expect(text.split(separator: "\r\n").allSatisfy { $0.utf8.count <= 78 && $0.utf8.allSatisfy { $0 < 0x80 } })
+    let long = MailMessage.encoded(String(repeating: "\u{df}", count: 100))
+    #expect(long.components(separatedBy: "\r\n ").allSatisfy { $0.utf8.count <= 75 && $0.hasPrefix("=?utf-8?B?") })
+    #expect(MailMessage.encoded("=?utf-8?B?x?=") != "=?utf-8?B?x?=")
+  }
+
+  @Test func templatesAreFilledOnceAndCheckedAtTheStart() throws {
+    let own = MailTemplates().text(for: letter(.code("012345")), resetURL: nil, now: Self.time)
+    #expect(own.subject == "012345 is your code for localhost" && own.body.contains("within the next 10 minutes"))
+    let reset = MailTemplates().text(
+      for: letter(.passwordReset(token: "T"), user: "{token}"), resetURL: "https://a.example/?t={token}", now: Self.time
+    )
+    #expect(reset.body.contains("https://a.example/?t=T\n") && reset.body.contains("account {token} at"))
+    try withScratchFolder { folder in
+      try "Dein Code\n\n{code} {other} {domain".write(
+        toFile: folder + "/code.txt", atomically: true, encoding: .utf8)
+      let text = try MailTemplates(folder: folder).text(for: letter(.code("1")), resetURL: nil, now: Self.time)
+      #expect(text.subject == "Dein Code" && text.body == "1 {other} {domain")
+      try "{code}\n\nnothing".write(toFile: folder + "/code.txt", atomically: true, encoding: .utf8)
+      #expect(throws: Refusal.self) { try MailTemplates(folder: folder) }
+      try Data([0xff]).write(to: URL(fileURLWithPath: folder + "/code.txt"))
+      #expect(throws: Refusal.self) { try MailTemplates(folder: folder) }
+    }
+  }
+
+  @Test func theConfigurationIsChecked() throws {
+    func settings(_ values: [String: String]) throws -> Settings {
+      try Settings.load(
+        SettingsArguments(values: values.map { ($0.key, $0.value, "test") }), environment: [:], standardFiles: [])
+    }
+    let good = [
+      "mail.server": "smtps://mail.example.org:465", "mail.from": "chat@example.org", "mail.user": "u",
+      "mail.password": "p", "signup.email": "true", "delivery.url": "https://api.example.org/parley",
+      "delivery.secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+      "mail.reset_url": "https://app.example.org/reset?token={token}",
+    ]
+    let loaded = try settings(good)
+    #expect(loaded.delivery.newcomers == [.email] && loaded.delivery.hook?.url == "https://api.example.org/parley")
+    #expect(loaded.delivery.mail?.resetURL == "https://app.example.org/reset?token={token}")
+    #expect(
+      loaded.effective.filter { ["mail.password", "delivery.secret"].contains($0.key) }.allSatisfy {
+        $0.value == "********"
+      })
+    for (key, value) in [
+      ("mail.server", "mail.example.org"), ("mail.server", "https://mail.example.org"),
+      ("mail.server", "smtp://u:p@mail.example.org"),
+      ("mail.from", "x"), ("mail.from", ""), ("mail.user", ""), ("mail.password", ""),
+      ("mail.reset_url", "https://app.example.org/"), ("mail.reset_url", "javascript:{token}"),
+      ("delivery.url", "ftp://x"),
+      ("delivery.secret", ""), ("delivery.secret", "secret"),
+    ] {
+      var bad = good
+      bad[key] = value
+      #expect(throws: Refusal.self, "\(key) \(value)") { try settings(bad) }
+    }
+    #expect(throws: Refusal.self) { try settings(["signup.email": "true"]) }
+    #expect(throws: Refusal.self) {
+      try settings(["signup.phone": "true", "mail.server": "smtp://m.example", "mail.from": "a@b.example"])
+    }
+    #expect(try settings([:]).delivery == Settings.Delivery())
+  }
+}
