@@ -27,6 +27,13 @@ import Testing
     return message
   }
 
+  private func entries(_ session: RecordingSession) -> [Entry] {
+    session.deliveries().compactMap { delivery -> Entry? in
+      guard case .entry(let entry, _) = delivery else { return nil }
+      return entry
+    }
+  }
+
   private func state(_ entry: Entry, _ stage: Stage) async throws -> MessageState? {
     try await stage.parley.read { try $0.entry(entry.position, in: entry.dialog)?.state }
   }
@@ -48,8 +55,9 @@ import Testing
     let receipt = try await stage.parley.post(draft(to: juliet, album(), key: "a"), by: romeo)
     let head = try #require(receipt.entry)
     #expect(try message(head).parts == 3)
-    let told = session.deliveries().compactMap { if case .entry(let entry, _) = $0 { entry } else { nil } }
-    #expect(told.map(\.position.number) == (0...3).map { head.position.number + $0 })
+    let told = entries(session)
+    let positions = [0, 1, 2, 3].map { head.position.number + $0 }
+    #expect(told.map(\.position.number) == positions)
     let parts = try told.dropFirst().map { try message($0) }
     #expect(parts.map(\.content.attachments) == [[Self.files[1]], [Self.files[2]], []])
     #expect(parts.map(\.content.text) == ["", "", "Look"])
@@ -81,11 +89,12 @@ import Testing
         to: juliet, Content(kind: .none),
         reference: ReferenceDraft(kind: .retraction(reason: "no"), target: .stanza(named.description))), by: romeo)
     #expect(try message(receipt.entry).reference?.targetID == head.id)
-    let told = session.deliveries().compactMap { if case .entry(let entry, _) = $0 { entry } else { nil } }
+    let told = entries(session)
     // The first is the author's own stanza; the others name what it did not.
     #expect(told.count == 4)
-    let targets = try told.dropFirst().map { try message($0).reference?.target.number }
-    #expect(targets == (0...3).filter { $0 != number }.map { head.position.number + $0 })
+    let targets = try told.dropFirst().compactMap { try message($0).reference?.target.number }
+    let others = [0, 1, 2, 3].filter { $0 != number }.map { head.position.number + $0 }
+    #expect(targets == others)
     for part in 0...Int64(3) {
       let found = try await stage.parley.read {
         try $0.entry(Position(head.position.number + part), in: head.dialog)

@@ -90,10 +90,9 @@ extension StoreConformance {
         return (room.id, said)
       }
       try scene.read { reader in
-        for (viewer, seen) in [
-          (scene.juliet.id as UserID?, [said[1].position]), (scene.romeo.id, said.map(\.position)),
-          (nil, said.map(\.position)),
-        ] {
+        let all = said.map(\.position)
+        let views: [(UserID?, [Position])] = [(scene.juliet.id, [all[1]]), (scene.romeo.id, all), (nil, all)]
+        for (viewer, seen) in views {
           var query = ArchiveQuery(limit: 9)
           query.viewer = viewer
           try equal(try reader.archive(of: room, query).entries.map(\.position), seen, "archive")

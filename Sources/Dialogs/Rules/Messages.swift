@@ -206,7 +206,11 @@ extension Judge {
     }
     try writer.insert(entry, feeds: feeds, key: nil)
     tell(.entry(entry, author: session(of: post)))
-    if draft.kind == .displayed, !isSaidNow { try tellDisplayed(target.id, of: peer.address, by: reader, writer) }
+    if draft.kind == .displayed, !isSaidNow {
+      // XMPP clients have seen all of its stanzas.
+      let last = realms.entryID(target.position + message.parts, in: reader.realm)
+      try tellDisplayed(last, of: peer.address, by: reader, writer)
+    }
     receipt.position = head
     receipt.entry = entry
     receipt.dialog = state.dialog
