@@ -116,7 +116,7 @@ import Testing
   func theErrorNamesTheMember(text: String, path: String, reason: String) throws {
     guard !reason.isEmpty else {
       // null is absent.
-      #expect(try decode(SendMessageInput.self, text).content.text == "")
+      #expect(try decode(SendMessageInput.self, text).content?.text == "")
       return
     }
     #expect { try decode(SendMessageInput.self, text) } throws: { error in

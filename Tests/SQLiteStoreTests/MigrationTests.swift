@@ -26,6 +26,7 @@ import Testing
       "0018-dialog-settings": 8_653_726_479_279_899_065,
       "0019-guests": 18_138_375_443_708_560_013,
       "0020-identities": 4_505_815_838_767_667_368,
+      "0024-messages": 12_880_368_800_696_317_470,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }
