@@ -152,3 +152,21 @@ struct ArchiveStub: StoreReader {
   func handled(_ stream: StreamNonce) throws -> UInt32? { throw NotAsked() }
   func suspended() throws -> [SuspendedSession] { throw NotAsked() }
 }
+
+/// Messages for oneself alone, pins and edits.
+extension ArchiveStub {
+  func edits(of message: Position, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
+  func pins(of dialog: DialogID) throws -> [Position] { throw NotAsked() }
+  func isHidden(_ message: Position, in dialog: DialogID, for user: UserID) throws -> Bool { throw NotAsked() }
+  func hasHidden(_ user: UserID) throws -> Bool { throw NotAsked() }
+  func hidden(from message: Position, in dialog: DialogID) throws -> [UserID] { throw NotAsked() }
+  func hiddenCount(of user: UserID) throws -> Int { throw NotAsked() }
+  func hiddenCount(of user: UserID, in dialog: DialogID, after: Position) throws -> Int64 { throw NotAsked() }
+  func history(
+    of dialog: DialogID, for user: UserID, after: Position, before: Position, limit: Int, ascending: Bool
+  ) throws -> [Entry] { throw NotAsked() }
+  func stars(of user: UserID, before: Position, limit: Int) throws -> [Star] { throw NotAsked() }
+  func starCount(of user: UserID) throws -> Int { throw NotAsked() }
+  func isStarred(_ message: Position, by user: UserID) throws -> Bool { throw NotAsked() }
+  func hasFlagged(_ message: PublicID, by user: UserID, in realm: RealmID) throws -> Bool { throw NotAsked() }
+}
