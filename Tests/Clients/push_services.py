@@ -15,6 +15,7 @@ import ssl
 import threading
 import time
 import urllib.parse
+import uuid
 
 import h2.config
 import h2.connection
@@ -304,6 +305,11 @@ def drop(app, device):
     expect(status == 204, f"{device} cannot be taken away: {status} {body}")
 
 
+def say(romeo, dialog, text):
+    """The same text more than once is more than one message."""
+    return romeo.say(dialog, text, str(uuid.uuid4()))
+
+
 def registering(server, world):
     juliet, nurse = App(server, "juliet", "phone"), App(server, "nurse", "phone")
     _, info = juliet.call("GET", "/v1/info")
@@ -335,7 +341,7 @@ def registering(server, world):
 def apple(server, world, romeo):
     juliet, dialog = App(server, "juliet", "phone"), romeo.dialog("juliet")
     register(juliet, "ios", {"provider": "apns", "token": "ab12"})
-    message = romeo.say(dialog, "Apple")
+    message = say(romeo, dialog, "Apple")
     headers, body = world.apple.push("a message", "ab12")
     expect(headers["apns-topic"] == TOPIC and headers["apns-push-type"] == "alert" and headers["apns-priority"] == "10", f"{headers}")
     expect(int(headers["apns-expiration"]) > time.time(), f"{headers}")
@@ -343,37 +349,37 @@ def apple(server, world, romeo):
     expect(body["messageId"] == message["id"] and body["dialogId"] == dialog and body["userId"] == "juliet", f"{body}")
     expect(body["aps"]["thread-id"] == dialog and body["aps"]["badge"] >= 1 and body["aps"]["mutable-content"] == 1, f"{body}")
     badge, proof = body["aps"]["badge"], world.apple.proof
-    romeo.say(dialog, "a second")
+    say(romeo, dialog, "a second")
     again, body = world.apple.push("a second message", "ab12")
     expect(again["apns-collapse-id"] == headers["apns-collapse-id"] and again["apns-id"] != headers["apns-id"], f"{again}")
     expect(body["aps"]["badge"] == badge + 1 and world.apple.proof == proof, "one more, by the same proof")
     expect(world.apple.connections == 1, f"{world.apple.connections} connections")
     # The provider has too much to do: the same again, to the id.
     world.apple.answer(429, {"reason": "TooManyRequests"})
-    romeo.say(dialog, "later")
+    say(romeo, dialog, "later")
     first, _ = world.apple.push("what it does not take", "ab12", status=429)
     second, body = world.apple.push("the same again", "ab12")
     expect(first["apns-id"] == second["apns-id"] and body["aps"]["alert"]["body"] == "later", f"{first} {second}")
     # Whoever looks is not woken.
     juliet.connect()
-    romeo.say(dialog, "seen")
+    say(romeo, dialog, "seen")
     juliet.message("seen")
     # In the background the app says so, and is.
     expect(juliet.command("presence", {"availability": "away"}).get("ok"), "no presence")
-    romeo.say(dialog, "in the background")
+    say(romeo, dialog, "in the background")
     _, body = world.apple.push("a message to an app in the background", "ab12")
     expect(body["aps"]["alert"]["body"] == "in the background", f"{body}")
     juliet.close()
     world.apple.took_nothing()
     # The token is nobody's any more.
     world.apple.answer(410, {"reason": "Unregistered", "timestamp": int(time.time() * 1000) + 60_000})
-    romeo.say(dialog, "gone")
+    say(romeo, dialog, "gone")
     world.apple.push("a message to a phone that is gone", "ab12", status=410)
     until(lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [], "the device of a phone that is gone")
     # One that came back behind that time stays.
     register(juliet, "ios", {"provider": "apns", "token": "ab12"})
     world.apple.answer(410, {"reason": "Unregistered", "timestamp": 1_000})
-    romeo.say(dialog, "back")
+    say(romeo, dialog, "back")
     world.apple.push("a message that it does not take", "ab12", status=410)
     _, body = world.apple.push("the same again", "ab12")
     expect(body["aps"]["alert"]["body"] == "back", f"{body}")
@@ -390,7 +396,7 @@ def until(test, what):
 def google(server, world, romeo):
     juliet, dialog = App(server, "juliet", "android"), romeo.dialog("juliet")
     register(juliet, "android", {"provider": "fcm", "token": "fcm:1", "silent": True})
-    romeo.say(dialog, "Google")
+    say(romeo, dialog, "Google")
     message = world.google.push("a message", "fcm:1")
     android = message["android"]
     expect(android["priority"] == "HIGH" and android["collapse_key"] == android["notification"]["tag"], f"{android}")
@@ -399,20 +405,20 @@ def google(server, world, romeo):
     # Muted, and told without showing it.
     status, _ = juliet.call("PATCH", f"/v1/dialogs/{dialog}/me", {"notify": "never"})
     expect(status == 200, "the dialog cannot be muted")
-    romeo.say(dialog, "hush")
+    say(romeo, dialog, "hush")
     message = world.google.push("what is silent", "fcm:1")
     expect(message["data"]["silent"] == "true" and "notification" not in message["android"], f"{message}")
     juliet.call("PATCH", f"/v1/dialogs/{dialog}/me", {"notify": "always"})
     expect(len(world.google.given) == 1, f"{len(world.google.given)} access tokens")
     # An access token that counts no more is asked for anew.
     world.google.answer(401, {"error": {"status": "UNAUTHENTICATED"}})
-    romeo.say(dialog, "anew")
+    say(romeo, dialog, "anew")
     world.google.push("what is not taken", "fcm:1", status=401)
     world.google.push("the same by another token", "fcm:1")
     expect(len(world.google.given) == 2, f"{len(world.google.given)} access tokens")
     world.google.answer(404, {"error": {"status": "NOT_FOUND", "details": [
         {"@type": "type.googleapis.com/google.firebase.fcm.v1.FcmError", "errorCode": "UNREGISTERED"}]}})
-    romeo.say(dialog, "gone")
+    say(romeo, dialog, "gone")
     world.google.push("a message to a phone that is gone", "fcm:1", status=404)
     until(lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [], "the device of a phone that is gone")
 
@@ -421,24 +427,24 @@ def browser(server, world, romeo):
     juliet, dialog = App(server, "juliet", "web"), romeo.dialog("juliet")
     _, info = juliet.call("GET", "/v1/info")
     register(juliet, "web", {"provider": "webpush", "subscription": world.browser.subscription("/a")})
-    romeo.say(dialog, "browser")
+    say(romeo, dialog, "browser")
     headers, notice = world.browser.push("a message", "/a", info["webPushKey"])
     expect(notice["title"] == {"key": "parley_from", "args": ["Romeo"]} and notice["body"] == {"text": "browser"}, f"{notice}")
-    romeo.say(dialog, "topic")
+    say(romeo, dialog, "topic")
     again, _ = world.browser.push("a second message", "/a", info["webPushKey"])
     expect(again["topic"] == headers["topic"] and again["urgency"] == "normal", f"{again}")
     world.browser.answer(429, headers=[("Retry-After", "1")])
-    romeo.say(dialog, "later")
+    say(romeo, dialog, "later")
     world.browser.push("what is not taken", "/a", info["webPushKey"], status=429)
     world.browser.push("the same again", "/a", info["webPushKey"])
     register(juliet, "up", {"provider": "unifiedpush", "subscription": world.browser.subscription("/up")})
     world.browser.answer(410)
     drop(juliet, "up")
-    romeo.say(dialog, "gone")
+    say(romeo, dialog, "gone")
     world.browser.push("a message that nobody takes", "/a", info["webPushKey"], status=410)
     until(lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [], "a subscription that is gone")
     register(juliet, "up", {"provider": "unifiedpush", "subscription": world.browser.subscription("/up")})
-    romeo.say(dialog, "UnifiedPush")
+    say(romeo, dialog, "UnifiedPush")
     _, notice = world.browser.push("a message", "/up", info["webPushKey"])
     expect(notice["body"] == {"text": "UnifiedPush"}, f"{notice}")
     drop(juliet, "up")
@@ -449,7 +455,7 @@ def gateway(server, world, romeo):
     push = {"provider": "webhook", "token": "anything", "kind": "alert"}
     register(juliet, "own", push, locale="it")
     world.gateway.answer(503)
-    romeo.say(dialog, "gateway")
+    say(romeo, dialog, "gateway")
     world.gateway.push("a message", status=503)
     first = world.gateway.id
     said = world.gateway.push("the same again")
@@ -467,7 +473,7 @@ def accounts(server, world, romeo):
         register(app, "ios", {"provider": "apns", "token": "cd34"})
     collapse = set()
     for app in both:
-        romeo.say(romeo.dialog(app.name), f"for {app.name}")
+        say(romeo, romeo.dialog(app.name), f"for {app.name}")
         headers, body = world.apple.push("a message", "cd34")
         expect(body["userId"] == app.name and body["aps"]["alert"]["body"] == f"for {app.name}", f"{body}")
         collapse.add(headers["apns-collapse-id"])
@@ -476,14 +482,49 @@ def accounts(server, world, romeo):
         drop(app, "ios")
 
 
+def lost(server, world, romeo):
+    """An app whose connection breaks has perhaps heard nothing of what it was told and has not acknowledged."""
+    juliet, dialog = App(server, "juliet", "phone"), romeo.dialog("juliet")
+    register(juliet, "ios", {"provider": "apns", "token": "aa11"})
+    juliet.connect()
+    say(romeo, dialog, "acknowledged")
+    juliet.message("acknowledged")
+    event = say(romeo, dialog, "told")
+    frame = juliet.event("message.created", lambda data: data["message"]["id"] == event["id"])
+    expect(juliet.command("ack", {"cursor": frame["prevCursor"]}).get("ok"), "no acknowledgement")
+    juliet.socket.socket.shutdown(socket.SHUT_RDWR)
+    _, body = world.apple.push("what was told and not acknowledged", "aa11")
+    expect(body["aps"]["alert"]["body"] == "told" and body["count"] == 1, f"{body}")
+    # One that says good-bye has heard it.
+    juliet = App(server, "juliet", "phone").connect()
+    register(juliet, "ios", {"provider": "apns", "token": "aa11"})
+    say(romeo, dialog, "heard")
+    juliet.message("heard")
+    juliet.close()
+    say(romeo, dialog, "next")
+    _, body = world.apple.push("the next message", "aa11")
+    expect(body["aps"]["alert"]["body"] == "next" and body["count"] == 1, f"{body}")
+    drop(juliet, "ios")
+
+
+def inside(server, world):
+    """A URL of a user's that leads to where only neighbours are."""
+    juliet, romeo = App(server, "juliet", "web"), App(server, "romeo")
+    register(juliet, "web", {"provider": "webpush", "subscription": world.browser.subscription("/a")})
+    say(romeo, romeo.dialog("juliet"), "inside")
+    until(lambda: juliet.call("GET", "/v1/devices")[1]["items"] == [], "a subscription that leads inside is forgotten")
+    world.browser.took_nothing()
+    register(juliet, "ios", {"provider": "apns", "token": "ab"}, status=400)
+
+
 def killed(server, world, romeo):
     """What was committed is owed, also by the next process; what was taken is not told again."""
     juliet, dialog = App(server, "juliet", "phone"), romeo.dialog("juliet")
     register(juliet, "ios", {"provider": "apns", "token": "ef56"})
-    romeo.say(dialog, "taken")
+    say(romeo, dialog, "taken")
     world.apple.push("a message", "ef56")
     world.apple.answer(503)
-    romeo.say(dialog, "owed")
+    say(romeo, dialog, "owed")
     world.apple.push("a message that is not taken", "ef56", status=503)
     server.kill()
     server.start()
@@ -522,8 +563,13 @@ def run(checks):
             ("Google's: by a token of the account's, silently too", google),
             ("a browser's and UnifiedPush: encrypted for it alone, by the key that it knows", browser),
             ("a gateway of one's own: signed, and again under the same id", gateway),
-            ("two accounts on one phone", accounts),
+            ("two accounts on one phone", accounts), ("an app that is gone without a word", lost),
             ("what is owed is told after kill -9", killed),
         ]:
             with checks.check("push services: " + name):
                 body(server, world, romeo)
+        with checks.check("push services: what users name is no way to neighbours"):
+            with Server(outgoing__authorities=world.settings["outgoing__authorities"]) as closed:
+                closed.start()
+                closed.add_users("romeo", "juliet")
+                inside(closed, world)
