@@ -13,13 +13,14 @@ SHELL := /bin/bash
 # What the build needs, and what the tests need beside it.
 BUILD_PACKAGES := libxml2-dev libssl-dev libsqlite3-dev zlib1g-dev libcurl4-openssl-dev pkg-config git ca-certificates
 TEST_PACKAGES := python3 python3-venv profanity tmux biboumi ngircd openssl curl sqlite3 strace chromium-headless-shell \
-  libjs-strophe gajim xvfb dbus-daemon librsvg2-common
+  libjs-strophe gajim xvfb dbus-daemon librsvg2-common \
+  libvips-tools clamav-daemon
 CONTAINER_PACKAGES := buildah debootstrap openssl curl
 
 # Python packages of the tests are private to this checkout. slixmpp-omemo and slidge are AGPL: nothing that is built here
 # has them.
 PYTHON_PACKAGES := slixmpp==1.17.0 slixmpp-omemo==2.2.0 slidge==0.4.2 websockets==15.0.1 jsonschema==4.26.0 \
-  PyYAML==6.0.3 aiohttp==3.14.5 schemathesis==4.32.5 aiosmtpd==1.4.6 h2==4.4.1 http-ece==1.2.1 standardwebhooks==1.1.0 PyJWT==2.15.1 cryptography==50.0.2
+  PyYAML==6.0.3 aiohttp==3.14.5 schemathesis==4.32.5 aiosmtpd==1.4.6 h2==4.4.1 http-ece==1.2.1 standardwebhooks==1.1.0 PyJWT==2.15.1 cryptography==50.0.2 moto[s3,server]==5.2.5
 VENV := .build/venv
 # Seconds of fuzzing: `make test` and `make fuzz`.
 TEST_FUZZ_SECONDS := 60

@@ -57,6 +57,7 @@ let package = Package(
     .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(name: "CKeyDerivation"),
+    .target(name: "CChildProcess"),
     .target(name: "Addresses", exclude: ["generate-tables.py"], swiftSettings: settings),
     .target(name: "XMLStream", dependencies: [nioCore], swiftSettings: settings),
     .target(name: "XMPP", dependencies: ["XMLStream", "Addresses", nioCore] + crypto, swiftSettings: settings),
@@ -104,7 +105,8 @@ let package = Package(
       name: "ParleyServer",
       dependencies: [
         "Dialogs", "Addresses", "SQLiteStore", "XMPP", "HTTPPort", "AppProtocol", "XMPPDoor", "AppDoor",
-        "WebClient", "IdentityTokens", "PushServices", nioCore, nioPosix, nioSSL, nioHTTP1, logging, yams,
+        "WebClient", "IdentityTokens", "PushServices", "CChildProcess", nioCore, nioPosix, nioSSL, nioHTTP1, logging,
+        yams,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -144,7 +146,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(name: "AddressesTests", dependencies: ["Addresses"], swiftSettings: settings),
     .testTarget(
-      name: "HTTPPortTests", dependencies: ["HTTPPort", nioCore, nioHTTP1], swiftSettings: settings),
+      name: "HTTPPortTests",
+      dependencies: ["HTTPPort", nioCore, nioHTTP1, .product(name: "NIOEmbedded", package: "swift-nio")],
+      swiftSettings: settings),
     .testTarget(name: "XMLStreamTests", dependencies: ["XMLStream", "CLibXML2", nioCore], swiftSettings: settings),
     .testTarget(
       name: "XMPPTests", dependencies: ["XMPP", "XMLStream", "Addresses", nioCore] + crypto, swiftSettings: settings),
@@ -170,7 +174,7 @@ let package = Package(
     .testTarget(
       name: "ParleyServerTests",
       dependencies: [
-        "ParleyServer", "XMPPDoor", "Dialogs", "Addresses", "IdentityTokens", nioCore, nioPosix, nioSSL, logging,
+        "ParleyServer", "XMPPDoor", "Dialogs", "Addresses", "IdentityTokens", nioCore, nioPosix, nioSSL, nioHTTP1, logging,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),

@@ -33,6 +33,19 @@ enum Checks {
     return avatar
   }
 
+  /// The same of a picture that may be larger, where the server can make it smaller; else it stays, and the core says
+  /// whether that is too much.
+  static func avatar(shrinking bytes: [UInt8], _ parley: Parley) async throws -> Avatar {
+    let given = try avatar(bytes)
+    let size = ImageSize(of: bytes)
+    let isSmall = size.map { max($0.width, $0.height) <= Limits.avatarSide } ?? false
+    if isSmall, bytes.count <= Limits.avatarBytesMax { return given }
+    guard (size.map { $0.width * $0.height } ?? 0) <= Limits.picturePixelsMax,
+      let small = await parley.avatar(of: bytes)
+    else { return given }
+    return try avatar(small)
+  }
+
   static func clientID(_ id: String) throws(Problem) {
     guard (1...Limits.clientIDBytesMax).contains(id.utf8.count) else {
       throw Problem(

@@ -50,6 +50,7 @@ enum Operations {
     .init(SetTyping.self),
     .init(CreateAttachment.self),
     .init(GetAttachment.self),
+    .init(GetStorage.self),
     .init(Sync.self),
     .init(ListIceServers.self),
     .init(ClearDialog.self),

@@ -165,8 +165,13 @@ public enum Limits {
   public static let profileBlobBytesMax: Int64 = 5_242_880
   /// How long a slot waits for its upload to begin (XEP-0363 7: around 300 s).
   public static let slotTime: Duration = .seconds(300)
+  /// How long a slot takes bytes that may come in parts: a day, so that a telephone that was out of reach over night goes on
+  /// in the morning.
+  public static let resumableSlotTime: Duration = .seconds(86_400)
   /// Slots of one user that wait; the next is refused with `slots-too-many`. A client fills one at once.
   public static let slotsPerUserMax = 20
+  /// The same of those that may be filled in parts: a telephone sends a few at a time, and cancels what it gives up.
+  public static let resumableSlotsPerUserMax = 10
   /// Files of one user, those included that went within the day, so that many small ones do not fill the store, nor make
   /// counting them long (a few milliseconds of the committer); the next is refused with `blob-quota`.
   public static let blobsPerUserMax = 20_000
@@ -176,8 +181,25 @@ public enum Limits {
   /// `uploads-too-many`.
   public static let uploadsPerUserMax = 4
   public static let uploadsMax = 512
-  /// Threads that wait for the disk of the files.
+  /// Threads that wait for the disk of the files, and for a store at the other end of a network, which takes longer.
   public static let blobThreadsMax = 4
+  public static let remoteBlobThreads = 32
+  /// Files that are looked at (scanned, made small) at the same time; others wait, and their uploads with them.
+  public static let inspectionsMax = 4
+  /// Bytes of a file's beginning that say what it is: of the picture's size too, behind what cameras write before it.
+  public static let inspectedBytes = 524_288
+  /// Bytes and pixels of a picture that gets a thumbnail: the largest that telephones make are below. Larger ones have none.
+  public static let pictureBytesMax: Int64 = 67_108_864
+  public static let picturePixelsMax = 120_000_000
+  /// Pixels of a thumbnail's longer side: a preview in a list of messages, at twice the usual density. Pictures that are no
+  /// larger and have few bytes have none.
+  public static let thumbnailSide = 320
+  public static let unshrunkBytesMax: Int64 = 32_768
+  /// Bytes of a thumbnail; one that would be larger is none.
+  public static let thumbnailBytesMax = 131_072
+  /// Pixels of an avatar's longer side that is made of a larger picture, and bytes of that picture.
+  public static let avatarSide = 192
+  public static let avatarSourceBytesMax = 5_242_880
   /// Files that are removed between two looks at what is due.
   public static let sweptBlobsMax = 100
 

@@ -170,8 +170,8 @@ public protocol StoreReader:
   func blob(_ id: BlobID) throws -> Blob?
   /// What one user has here, and has asked for within `Limits.blobDay` before `time`.
   func blobUse(of owner: UserID, at time: Timestamp) throws -> BlobUse
-  /// Stored ones that are over at `time`, awaited ones that were asked for more than `Limits.slotTime` before, and those
-  /// that are gone and no longer of this day.
+  /// Stored ones that are over at `time`, awaited ones whose slot has ended (`Blob.slotEnd`), and those that are gone or
+  /// refused and no longer of this day.
   func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID]
   // Pushes
   /// Everybody's.

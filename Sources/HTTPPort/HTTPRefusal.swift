@@ -51,6 +51,7 @@ public enum Titles {
     case 403: "Forbidden"
     case 404: "Not Found"
     case 405: "Method Not Allowed"
+    case 408: "Request Timeout"
     case 409: "Conflict"
     case 411: "Length Required"
     case 413: "Content Too Large"

@@ -43,14 +43,15 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       let patience = FirstRequestHandler(sockets: sockets, isSecure: tls != nil)
       let errors = HTTPServerProtocolErrorHandler()
       let goOn = ContinueHandler()
+      let pace = BodyPaceHandler()
       let upgrade = NIOTypedHTTPServerUpgradeHandler<Negotiated>(
-        httpEncoder: encoder, extraHTTPHandlers: [decoder, patience, errors, goOn],
+        httpEncoder: encoder, extraHTTPHandlers: [decoder, patience, errors, goOn, pace],
         upgradeConfiguration: .init(
           upgraders: [SocketUpgrader(sockets: sockets, isSecure: tls != nil)],
           notUpgradingCompletionHandler: { channel in
             channel.eventLoop.makeCompletedFuture { try Self.becomeHTTP(channel, patience: patience, logger: logger) }
           }))
-      try pipeline.addHandlers([encoder, decoder, patience, errors, goOn, upgrade])
+      try pipeline.addHandlers([encoder, decoder, patience, errors, goOn, pace, upgrade])
       return Value(channel: channel, negotiated: upgrade.upgradeResultFuture)
     }
   }

@@ -9,6 +9,8 @@ struct Core: Sendable {
   let store: any Store
   let parley: Parley
   let webPushKey: WebPush.Key
+  /// nil: files are in the data folder.
+  let bucket: BucketStore?
 
   static func open(
     _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy = .none, logger: Logger
@@ -18,13 +20,17 @@ struct Core: Sendable {
     let accountSecret = try folder.accountSecret()
     do {
       let store = try SQLiteStore(path: folder.database)
+      let bucket = try settings.uploads?.bucket.map {
+        try BucketStore($0, spool: folder.blobs, authorities: settings.outgoing.authorities, logger: logger)
+      }
       let blobs = try settings.uploads.map { uploads in
         (
           policy: BlobPolicy(
             links: BlobLinks(base: settings.publicURL), bytesMax: uploads.bytesMax,
             userBytesMax: uploads.userBytesMax, userDayBytesMax: uploads.userDayBytesMax,
-            lifetime: uploads.lifetime, endsWithMessages: uploads.endWithMessages),
-          store: try BlobFolder(folder.blobs) as any BlobStore
+            lifetime: uploads.lifetime, endsWithMessages: uploads.endWithMessages,
+            tools: uploads.tools(folder: folder.blobs + "/new")),
+          store: try bucket ?? BlobFolder(folder.blobs) as any BlobStore
         )
       }
       let parley = try Parley(
@@ -35,7 +41,7 @@ struct Core: Sendable {
         threads: settings.threads, tokenSecret: secret, accountSecret: accountSecret,
         services: settings.services, pushPolicy: settings.pushes.policy(webPushKey), logger: logger)
       parley.grant(settings.privileges)
-      return Core(folder: folder, store: store, parley: parley, webPushKey: webPushKey)
+      return Core(folder: folder, store: store, parley: parley, webPushKey: webPushKey, bucket: bucket)
     } catch let refusal as Refusal {
       throw refusal
     } catch let problem as Problem {

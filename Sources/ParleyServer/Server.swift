@@ -36,6 +36,9 @@ public enum Server {
     let pushKeys = try PushKeys(settings.pushes)
     let core = try Core.open(
       settings, folder, signIn: Vouching.policy(settings.identity, outgoing, logger: logger), logger: logger)
+    for text in settings.shortcomings { logger.warning("\(text)") }
+    try core.bucket?.check()
+    try await core.parley.settleBlobs()
     let guests = try await core.parley.removeGuests()
     if guests > 0 { logger.info("guests of before were removed", metadata: ["count": "\(guests)"]) }
     let loops = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)

@@ -64,6 +64,26 @@ public enum ServerLimits {
   public static let blobPieceBytes = 131_072
   /// Bytes of the disk that files leave to the database: below it slots and uploads are refused with `disk-full`.
   public static let diskReserveBytes: Int64 = 64 * 1_048_576
+  /// What a program that makes a picture smaller may use: memory for the largest (`Limits.picturePixelsMax`) decoded whole,
+  /// seconds of the processor, bytes of a file. At a bound it ends, and the picture has no thumbnail.
+  static let pictureBounds = ChildProgram.Bounds(
+    memory: 1_024 * 1_048_576, seconds: 10, fileBytes: 8 * 1_048_576)
+  static let pictureTime: Duration = .seconds(15)
+  static let pictureOutputBytesMax = 1_048_576
+  /// Bytes of a file that go to a scanner in one piece, and bytes of its answer.
+  static let scanPieceBytes = 65_536
+  static let scanAnswerBytesMax = 4_096
+  /// How long a scanner may be given: an upload waits for it.
+  static let scanSecondsMax = 600
+  /// Bytes of one object of a bucket that are put by one request (5 GiB for S3); a larger `uploads.bytes` is a mistake.
+  static let bucketObjectBytesMax = 5_368_709_120
+  /// Bytes of an object that are read by one request: a request costs some milliseconds.
+  static let bucketPieceBytes = 1_048_576
+  /// Slower than so many bytes a second a bucket is broken, and the upload fails.
+  static let bucketBytesPerSecond: Int64 = 262_144
+  /// How often a bucket is asked the same, and the pause before the second time, doubled each time: 0.2, 0.4 and 0.8 s.
+  static let bucketAttempts = 4
+  static let bucketPauseMicroseconds: UInt32 = 200_000
   /// Guests that may be configured: each is a user in memory and a row; above it the value is a mistake.
   public static let guestsMax = 100_000
   /// Seconds that a guest without a session may be kept: a day.

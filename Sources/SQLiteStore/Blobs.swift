@@ -16,18 +16,24 @@ extension Reader {
       expiresAt: row.intOrNil(8).map { Timestamp(milliseconds: $0) }, sha256: row.bytesOrNil(9),
       shape: Blob.Shape(
         width: row.intOrNil(10).map { Int($0) }, height: row.intOrNil(11).map { Int($0) },
-        milliseconds: row.intOrNil(12).map { Int($0) }))
+        milliseconds: row.intOrNil(12).map { Int($0) }),
+      isResumable: row.int(13) != 0,
+      thumbnail: row.intOrNil(14).flatMap { width in
+        row.intOrNil(15).flatMap { ImageSize(width: Int(width), height: Int($0)) }
+      })
   }
 
   func blobUse(of owner: UserID, at time: Timestamp) throws -> BlobUse {
     let recent = Self.before(time, Limits.blobDay)
     let slots = Self.before(time, Limits.slotTime)
     let use = try connection(.blobUse).bind(1, owner.number).bind(2, time.milliseconds).bind(3, recent).bind(4, slots)
+      .bind(5, Self.before(time, Limits.resumableSlotTime))
       .first { row in
         var use = BlobUse()
         (use.count, use.bytes, use.awaited) = (Int(row.int(0)), row.int(1), Int(row.int(2)))
         use.recentBytes = row.int(3)
         use.oldestRecent = row.intOrNil(4).map { Timestamp(milliseconds: $0) }
+        use.resumable = Int(row.int(5))
         return use
       }
     return use ?? BlobUse()
@@ -35,7 +41,8 @@ extension Reader {
 
   func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID] {
     try connection(.dueBlobs).bind(1, time.milliseconds).bind(2, Self.before(time, Limits.slotTime))
-      .bind(3, Self.before(time, Limits.blobDay)).bind(4, bound(limit)).all { try Self.id($0.bytes(0)) }
+      .bind(3, Self.before(time, Limits.blobDay)).bind(4, bound(limit))
+      .bind(5, Self.before(time, Limits.resumableSlotTime)).all { try Self.id($0.bytes(0)) }
   }
 
   private static func before(_ time: Timestamp, _ span: Duration) -> Int64 {
@@ -54,7 +61,9 @@ extension Writer {
       .bind(4, blob.name).bind(5, blob.mediaType).bind(6, blob.size).bind(7, Int64(blob.purpose.rawValue))
       .bind(8, Int64(blob.state.rawValue)).bind(9, blob.createdAt.milliseconds)
       .bind(10, blob.expiresAt?.milliseconds).bind(11, blob.sha256).bind(12, blob.shape.width.map { Int64($0) })
-      .bind(13, blob.shape.height.map { Int64($0) }).bind(14, blob.shape.milliseconds.map { Int64($0) }).run()
+      .bind(13, blob.shape.height.map { Int64($0) }).bind(14, blob.shape.milliseconds.map { Int64($0) })
+      .bind(15, blob.isResumable ? 1 : 0).bind(16, blob.thumbnail.map { Int64($0.width) })
+      .bind(17, blob.thumbnail.map { Int64($0.height) }).run()
   }
 
   func removeBlob(_ id: BlobID) throws {
@@ -81,11 +90,14 @@ extension Writer {
 }
 
 extension FactCoding {
+  /// The second has thumbnails.
+  private static let attachmentsVersion: Int64 = 2
+
   /// nil: none.
   static func encode(_ attachments: [Attachment]) -> [UInt8]? {
     if attachments.isEmpty { return nil }
     var out = ByteWriter()
-    out.write(version)
+    out.write(attachmentsVersion)
     out.write(attachments) {
       $0.write($1.blob) { $0.write($1.value.bytes) }
       $0.write($1.url)
@@ -96,6 +108,12 @@ extension FactCoding {
       $0.write($1.shape.width) { $0.write(Int64($1)) }
       $0.write($1.shape.height) { $0.write(Int64($1)) }
       $0.write($1.shape.milliseconds) { $0.write(Int64($1)) }
+      $0.write($1.thumbnail) {
+        $0.write($1.url)
+        $0.write($1.mediaType) { $0.write($1) }
+        $0.write($1.width) { $0.write(Int64($1)) }
+        $0.write($1.height) { $0.write(Int64($1)) }
+      }
     }
     return out.bytes
   }
@@ -104,7 +122,8 @@ extension FactCoding {
   static func decode(attachments bytes: [UInt8]?) throws(StoreFailure) -> [Attachment] {
     guard let bytes else { return [] }
     var from = ByteReader(bytes)
-    guard try from.int() == version else { throw damaged }
+    let version = try from.int()
+    guard (1...attachmentsVersion).contains(version) else { throw damaged }
     return try from.list { from throws(StoreFailure) in
       Attachment(
         blob: try from.optional { from throws(StoreFailure) in try Reader.id(try from.array()) },
@@ -112,8 +131,15 @@ extension FactCoding {
         size: try from.optional { from throws(StoreFailure) in try from.int() },
         sha256: try from.optional { from throws(StoreFailure) in try from.array() },
         shape: Blob.Shape(
-          width: try from.optional(number), height: try from.optional(number), milliseconds: try from.optional(number)))
+          width: try from.optional(number), height: try from.optional(number), milliseconds: try from.optional(number)),
+        thumbnail: version == 1 ? nil : try from.optional(thumbnail))
     }
+  }
+
+  private static func thumbnail(_ from: inout ByteReader) throws(StoreFailure) -> Attachment.Thumbnail {
+    Attachment.Thumbnail(
+      url: try from.text(), mediaType: try from.optional(text), width: try from.optional(number),
+      height: try from.optional(number))
   }
 
   private static func number(_ from: inout ByteReader) throws(StoreFailure) -> Int { Int(clamping: try from.int()) }
@@ -121,29 +147,33 @@ extension FactCoding {
 
 extension Query {
   private static let columns = """
-    realm, owner, name, media_type, size, purpose, state, created, expires, sha256, width, height, duration
+    realm, owner, name, media_type, size, purpose, state, created, expires, sha256, width, height, duration,
+    resumable, thumbnail_width, thumbnail_height
     """
   fileprivate static let blob = Query("SELECT \(columns) FROM blobs WHERE id = ?1")
   fileprivate static let putBlob = Query(
     """
     INSERT OR REPLACE INTO blobs (id, \(columns))
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
     """)
   fileprivate static let deleteBlob = Query("DELETE FROM blobs WHERE id = ?1")
   /// A slot that nobody has filled in time counts for nothing.
   fileprivate static let blobUse = Query(
     """
     SELECT count(*), coalesce(sum(isHere * size), 0), coalesce(sum(state = 0), 0),
-      coalesce(sum((created > ?3) * size), 0), min(iif(created > ?3, created, NULL))
+      coalesce(sum((created > ?3) * size), 0), min(iif(created > ?3, created, NULL)),
+      coalesce(sum(state = 0 AND resumable), 0)
     FROM (
-      SELECT state, created, size, state <> 2 AND (state = 0 OR expires IS NULL OR expires > ?2) AS isHere
-      FROM blobs WHERE owner = ?1 AND (state <> 0 OR created > ?4))
+      SELECT state, created, size, resumable,
+        state IN (0, 1) AND (state = 0 OR expires IS NULL OR expires > ?2) AS isHere
+      FROM blobs WHERE owner = ?1 AND (state <> 0 OR created > iif(resumable, ?5, ?4)))
     """)
   fileprivate static let dueBlobs = Query(
     """
     SELECT id FROM blobs WHERE state = 1 AND expires IS NOT NULL AND expires <= ?1
-    UNION ALL SELECT id FROM blobs WHERE state <> 1 AND state = 0 AND created <= ?2
-    UNION ALL SELECT id FROM blobs WHERE state <> 1 AND state = 2 AND created <= ?3
+    UNION ALL SELECT id FROM blobs WHERE state <> 1 AND state = 0 AND created <= iif(resumable, ?5, ?2)
+      AND created <= ?2
+    UNION ALL SELECT id FROM blobs WHERE state <> 1 AND state IN (2, 3) AND created <= ?3
     LIMIT ?4
     """)
   fileprivate static let insertBlobReference = Query(

@@ -35,9 +35,12 @@ struct Check: AsyncParsableCommand {
       for entry in settings.effective { table.add([entry.key, entry.value, entry.origin]) }
       try output.print(settings.effective, String(table.text().dropLast()))
     } else {
+      let notes = settings.shortcomings
+      let verdict =
+        "The configuration is good" + (settings.file.map { " (\($0))." } ?? " (no file; environment and defaults).")
       try output.print(
-        ["file": settings.file],
-        "The configuration is good" + (settings.file.map { " (\($0))." } ?? " (no file; environment and defaults)."))
+        ["file": settings.file, "notes": notes.isEmpty ? nil : notes.joined(separator: "\n")],
+        ([verdict] + notes).joined(separator: "\n"))
     }
   }
 

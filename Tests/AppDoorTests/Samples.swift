@@ -91,6 +91,9 @@ enum Samples {
     title: "Not Found", status: 404, detail: "There is none.", code: "dialog-unknown", field: "dialogId",
     retryAfter: 3, requestId: "r", challenge: "c")
 
+  static let thumbnail = ThumbnailBody(
+    url: "https://localhost/uploads/a/b/thumbnail.jpg", mediaType: "image/jpeg", width: 4, height: 3)
+
   /// By the name of the schema in `openapi.yaml`.
   static func rest() throws -> [Sample] {
     [
@@ -102,7 +105,12 @@ enum Samples {
         AttachmentBody(
           id: "a", name: "r\u{f6}se.jpg", mediaType: "image/jpeg", size: 7, sha256: String(repeating: "a", count: 64),
           width: 1, height: 2, durationMs: 3, url: "https://localhost/uploads/a/b", purpose: "message",
-          expiresAt: time, uploadUrl: "https://localhost/uploads/a/b?key=c")),
+          expiresAt: time, uploadUrl: "https://localhost/uploads/a/b?key=c", uploadUntil: time, thumbnail: thumbnail)),
+      try Sample("Thumbnail", thumbnail),
+      try Sample(
+        "Storage",
+        StorageBody(
+          bytes: 1, bytesMax: 2, files: 3, filesMax: 4, dayBytes: 5, dayBytesMax: 6, fileBytesMax: 7, slots: 8)),
       try Sample("DialogSettings", settings),
       try Sample("Member", member), try Sample("MemberPage", PageBody(items: [member], nextCursor: "n")),
       try Sample("Presence", presence), try Sample("Problem", problem), try Sample("Health", HealthBody()),

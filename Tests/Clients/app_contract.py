@@ -482,6 +482,12 @@ def conversation(juliet, romeo, js, rs):
     sent = juliet.call("POST", path + "/messages", {"clientId": str(uuid.uuid4()), "content": content}, 201)["content"]
     check(sent["attachments"] == [{name: file[name] for name in file if name not in ("purpose", "expiresAt")}], f"sent {sent}")
 
+    juliet.call("POST", "/v1/attachments", {"name": "a", "mediaType": "a/b", "size": 3, "sha256": "ab"}, 400, "sha256-malformed")
+    parts = juliet.call("POST", "/v1/attachments", {"name": "a", "mediaType": "a/b", "size": 3, "sha256": "Ab" * 32, "resumable": True}, 201)
+    check(parts["sha256"] == "ab" * 32, f"the slot is {parts}")
+    used = juliet.call("GET", "/v1/users/me/storage")
+    check((used["bytes"], used["files"], used["slots"], used["dayBytes"]) == (6, 2, 1, 6), f"used is {used}")
+
     # History by pages, both ways, newest first.
     everything = romeo.call("GET", path + "/messages?limit=100")["items"]
     check([m["seq"] for m in everything] == list(range(len(everything), 0, -1)), f"history has {[m['seq'] for m in everything]}")
@@ -684,7 +690,7 @@ def groups(juliet, romeo, js, rs):
         romeo.call("GET", path + "/avatar", status=304, headers={"If-None-Match": held})
     check(romeo.call("GET", path + "/avatar", headers={"If-None-Match": '"x"'}) == picture, "another ETag is the same")
     juliet.call("PUT", path + "/avatar", data=b"<svg/>", headers=image, status=415, code="avatar-type-unknown")
-    juliet.call("PUT", path + "/avatar", data=picture + b"x" * 98_304, headers=image, status=413, code="body-too-large")
+    juliet.call("PUT", path + "/avatar", data=picture + b"x" * 5_242_880, headers=image, status=413, code="body-too-large")
     juliet.call("PUT", path + "/avatar", data=picture + b"x" * (98_304 - len(picture)), headers=image)
     juliet.call("DELETE", path + "/avatar", status=204)
     juliet.call("DELETE", path + "/avatar", status=204)
@@ -700,7 +706,7 @@ def groups(juliet, romeo, js, rs):
     check(fields["X-Content-Type-Options"] == "nosniff" and "sandbox" in fields["Content-Security-Policy"], f"{fields}")
     romeo.call("GET", hers, status=304, headers={"If-None-Match": f'"{hash}"'})
     juliet.call("PUT", mine, data=b"<svg/>", headers=image, status=415, code="avatar-type-unknown")
-    juliet.call("PUT", mine, data=picture + b"x" * 98_304, headers=image, status=413, code="body-too-large")
+    juliet.call("PUT", mine, data=picture + b"x" * 5_242_880, headers=image, status=413, code="body-too-large")
     juliet.call("DELETE", mine, status=204)
     juliet.call("DELETE", mine, status=204)
     romeo.call("GET", hers, status=404, code="avatar-unknown")

@@ -307,6 +307,11 @@ def readme(checks, book):
             for text in ["Viola", '"type":"external"', "cesario@illyria.example", '"name":"Cesario"']:
                 expect(text in output, f"\"{text}\" is not in\n{output}")
             expect("guest" not in output, output)
+        with checks.check("docs: the app protocol, a file in parts"):
+            (block,) = book.take("docs/app-protocol.md", "Sending")
+            output = machine.shell(block, ROMEO_PASSWORD=passwords["romeo"])
+            for text in ["Juliet", '"dayBytes":38', '"slots":0']:
+                expect(text in output, f"\"{text}\" is not in\n{output}")
         with checks.check("docs: README, the commands"):
             (block,) = book.take("README.md", "Look after it")
             output = machine.shell(block, typed=f"{PASSWORD}\n")

@@ -1,6 +1,5 @@
 import Addresses
 import Dialogs
-import Foundation
 import HTTPTypes
 import Testing
 
@@ -26,54 +25,6 @@ import Testing
       (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"), (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
     ] as [(Int64, String)])
   func dates(_ seconds: Int64, _ text: String) { #expect(HTTPDate.text(seconds: seconds) == text) }
-}
-
-@Suite struct BlobFolderTests {
-  private let id = BlobID.random()
-
-  private func isThere(_ folder: BlobFolder) throws -> Bool { try folder.open(id) != nil }
-
-  @Test func whatIsFinishedIsThereAndNothingElse() throws {
-    try withScratchFolder { (scratch: String) throws -> Void in
-      let folder = try BlobFolder(scratch + "/blobs")
-      #expect(try !isThere(folder))
-      let writer = try folder.begin(id, size: 6)
-      try writer.append([1, 2, 3])
-      #expect(try !isThere(folder))
-      try writer.append([4, 5, 6])
-      try writer.finish()
-      writer.cancel()
-      let reader = try #require(try folder.open(id))
-      #expect(try reader.read(at: 0, count: 9) == [1, 2, 3, 4, 5, 6])
-      #expect(try reader.read(at: 4, count: 1) == [5])
-      #expect(try reader.read(at: 6, count: 1) == [])
-      try folder.remove(id)
-      try folder.remove(id)
-      // Who reads it reads it to its end.
-      #expect(try reader.read(at: 2, count: 2) == [3, 4])
-      #expect(try !isThere(folder))
-    }
-  }
-
-  @Test func whatWasCancelledOrLeftIsSwept() throws {
-    try withScratchFolder { (scratch: String) throws -> Void in
-      let path = scratch + "/blobs"
-      let folder = try BlobFolder(path)
-      func half() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path + "/new") }
-      let cancelled = try folder.begin(id, size: 3)
-      try cancelled.append([1])
-      #expect(try half().count == 1)
-      cancelled.cancel()
-      #expect(try half().isEmpty)
-      #expect(throws: BlobFailure.self) { try cancelled.append([1]) }
-      #expect(throws: BlobFailure.self) { try cancelled.finish() }
-      // As a killed process leaves it.
-      #expect(FileManager.default.createFile(atPath: path + "/new/" + id.description, contents: Data([1, 2])))
-      _ = try BlobFolder(path)
-      #expect(try half().isEmpty)
-      #expect(try !isThere(folder))
-    }
-  }
 }
 
 @Suite struct SafetyTests {

@@ -2,7 +2,8 @@ import Addresses
 import AppProtocol
 import Dialogs
 
-/// A slot for one file: its bytes go to `uploadUrl`, once and within minutes.
+/// A slot for one file: its bytes go to `uploadUrl`, once and within minutes; or, where it is asked for as resumable, in
+/// parts and within a day.
 enum CreateAttachment: ServedOperation {
   typealias Input = CreateAttachmentInput
   typealias Output = AttachmentBody
@@ -13,9 +14,7 @@ enum CreateAttachment: ServedOperation {
 
   static func perform(_ input: CreateAttachmentInput, _ call: Call) async throws(Problem) -> Outcome<AttachmentBody> {
     let caller = try call.user().user
-    guard let blobs = call.parley.blobs else {
-      throw Problem(.unsupported, "attachments-unsupported", "This server takes no files.")
-    }
+    guard let blobs = call.parley.blobs else { throw unsupported }
     guard !input.name.isEmpty else {
       throw Problem(.malformed, "name-missing", "A file has a name.", field: "name")
     }
@@ -33,14 +32,34 @@ enum CreateAttachment: ServedOperation {
       name: input.name, mediaType: input.mediaType, size: Int64(input.size), purpose: purpose,
       shape: Blob.Shape(
         width: try measure(input.width, "width"), height: try measure(input.height, "height"),
-        milliseconds: try measure(input.durationMs, "durationMs")))
+        milliseconds: try measure(input.durationMs, "durationMs")),
+      sha256: try input.sha256.map(hash), isResumable: input.resumable ?? false)
     let receipt = try await call.parley.post(.blob(.request(draft)), by: caller)
     guard let blob = receipt.value as? Blob else {
       throw Problem(.internal, "outcome-missing", "The slot was made, but it cannot be shown.")
     }
     var body = call.rendering.attachment(blob, blobs.policy.links)
     body.uploadUrl = blobs.uploadURL(of: blob)
+    body.uploadUntil = WireTime(blob.slotEnd)
     return .created(body)
+  }
+
+  static let unsupported = Problem(.unsupported, "attachments-unsupported", "This server takes no files.")
+
+  private static func hash(_ text: String) throws(Problem) -> [UInt8] {
+    let digits = Array(text.utf8)
+    let values = digits.compactMap { digit -> UInt8? in
+      switch digit {
+      case 0x30...0x39: digit - 0x30
+      case 0x61...0x66: digit - 0x61 + 10
+      case 0x41...0x46: digit - 0x41 + 10
+      default: nil
+      }
+    }
+    guard digits.count == 64, values.count == 64 else {
+      throw Problem(.malformed, "sha256-malformed", "sha256 is 64 hex digits.", field: "sha256")
+    }
+    return (0..<32).map { values[$0 * 2] << 4 | values[$0 * 2 + 1] }
   }
 
   private static func measure(_ value: Int?, _ field: String) throws(Problem) -> Int? {

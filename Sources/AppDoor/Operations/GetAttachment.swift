@@ -28,7 +28,11 @@ extension Rendering {
       id: blob.id.description, name: blob.name, mediaType: blob.mediaType, size: blob.size,
       sha256: blob.sha256.map(Self.hex), width: blob.shape.width, height: blob.shape.height,
       durationMs: blob.shape.milliseconds, url: links.url(of: blob), purpose: "\(blob.purpose)",
-      expiresAt: blob.expiresAt.map { WireTime($0) })
+      expiresAt: blob.expiresAt.map { WireTime($0) },
+      thumbnail: blob.thumbnail.map {
+        ThumbnailBody(
+          url: links.thumbnailURL(of: blob), mediaType: "image/jpeg", width: $0.width, height: $0.height)
+      })
   }
 
   /// What a message says of a file.
@@ -36,7 +40,10 @@ extension Rendering {
     AttachmentBody(
       id: attachment.blob?.description, name: attachment.name, mediaType: attachment.mediaType, size: attachment.size,
       sha256: attachment.sha256.map(Self.hex), width: attachment.shape.width, height: attachment.shape.height,
-      durationMs: attachment.shape.milliseconds, url: attachment.url)
+      durationMs: attachment.shape.milliseconds, url: attachment.url,
+      thumbnail: attachment.thumbnail.map {
+        ThumbnailBody(url: $0.url, mediaType: $0.mediaType, width: $0.width, height: $0.height)
+      })
   }
 
   private static func hex(_ bytes: [UInt8]) -> String {

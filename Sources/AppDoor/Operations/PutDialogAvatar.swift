@@ -10,12 +10,12 @@ enum PutDialogAvatar: UploadOperation {
   static let name = "avatar.put"
   static let method = Method.put
   static let path = "/v1/dialogs/{dialogId}/avatar"
-  static let bytesMax = Limits.avatarBytesMax
+  static let bytesMax = Limits.avatarSourceBytesMax
 
   static func perform(_ input: DialogInput, _ bytes: [UInt8], _ call: Call) async throws -> Outcome<DialogBody> {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
-    let avatar = try Checks.avatar(bytes)
+    let avatar = try await Checks.avatar(shrinking: bytes, call.parley)
     try await call.parley.post(
       .configure(.dialog(room.dialog), SettingsDraft(avatar: avatar) { _ in }), in: room, by: caller)
     return .ok(try await GetDialog.body(room.dialog, call))

@@ -9,11 +9,11 @@ enum PutMyAvatar: UploadOperation {
   static let name = "me.avatar.put"
   static let method = Method.put
   static let path = "/v1/users/me/avatar"
-  static let bytesMax = Limits.avatarBytesMax
+  static let bytesMax = Limits.avatarSourceBytesMax
 
   static func perform(_ input: NoInput, _ bytes: [UInt8], _ call: Call) async throws -> Outcome<UserBody> {
     let caller = try call.user().user
-    let avatar = try Checks.avatar(bytes)
+    let avatar = try await Checks.avatar(shrinking: bytes, call.parley)
     try await call.parley.post(.profile(ProfileDraft(avatar: avatar)), by: caller)
     return .ok(call.rendering.user(try await GetMe.read(caller.id, call.parley)))
   }

@@ -7,12 +7,15 @@ public final class Blobs: Sendable {
   public let policy: BlobPolicy
   let store: any BlobStore
   private let key: SymmetricKey
-  let workers: Workers
+  private let workers: Workers
+  private let inspectors: Workers
+  /// What brings whole files to where they stay, which takes long over a network: nobody who reads waits behind it.
+  private let finishers: Workers
   private let busy = Mutex(Busy())
 
-  /// Blobs that are being written or removed: whoever comes second is refused.
+  /// Blobs that are being written or removed: whoever comes second is refused, unless it takes over.
   private struct Busy {
-    var uploads: [BlobID: UserID] = [:]
+    var uploads: [BlobID: BlobClaim] = [:]
     var removals: Set<BlobID> = []
   }
 
@@ -21,7 +24,10 @@ public final class Blobs: Sendable {
     self.store = store
     key = HKDF<SHA256>.deriveKey(
       inputKeyMaterial: SymmetricKey(data: secret), info: Array("parley upload".utf8), outputByteCount: 32)
-    workers = Workers(label: "parley.blobs", count: max(2, threads))
+    workers = Workers(
+      label: "parley.blobs", count: store.isRemote ? Limits.remoteBlobThreads : max(2, threads))
+    inspectors = Workers(label: "parley.inspection", count: Limits.inspectionsMax)
+    finishers = store.isRemote ? Workers(label: "parley.finishing", count: Limits.remoteBlobThreads) : workers
   }
 
   // MARK: Slots
@@ -45,21 +51,36 @@ public final class Blobs: Sendable {
 
   // MARK: One at a time
 
-  func claim(_ id: BlobID, for user: UserID) throws(Problem) {
-    let problem: Problem? = busy.withLock { busy in
-      if busy.uploads[id] != nil || busy.removals.contains(id) { return .blobTaken }
+  func claim(_ id: BlobID, for user: UserID) throws(Problem) -> BlobClaim {
+    let result: Result<BlobClaim, Problem> = busy.withLock { busy in
+      if busy.uploads[id] != nil || busy.removals.contains(id) { return .failure(.blobTaken) }
       guard busy.uploads.count < Limits.uploadsMax,
-        busy.uploads.values.lazy.filter({ $0 == user }).count < Limits.uploadsPerUserMax
+        busy.uploads.values.lazy.filter({ $0.user == user }).count < Limits.uploadsPerUserMax
       else {
-        return Problem(.overloaded, "uploads-too-many", "Too many files are being uploaded.", retryAfter: 10)
+        return .failure(
+          Problem(.overloaded, "uploads-too-many", "Too many files are being uploaded.", retryAfter: 10))
       }
-      busy.uploads[id] = user
-      return nil
+      let claim = BlobClaim(user)
+      busy.uploads[id] = claim
+      return .success(claim)
     }
-    if let problem { throw problem }
+    return try result.get()
   }
 
-  func release(_ id: BlobID) { busy.withLock { $0.uploads[id] = nil } }
+  /// As `claim`; the upload that is under way ends.
+  func takeOver(_ id: BlobID, for user: UserID) async throws(Problem) -> BlobClaim {
+    if let earlier = busy.withLock({ $0.uploads[id] }) {
+      // Waits for what is being written.
+      guard try await run({ () throws(BlobFailure) in earlier.end() }) else { throw .blobTaken }
+      release(id, earlier)
+    }
+    return try claim(id, for: user)
+  }
+
+  /// Whoever was taken over from releases nothing.
+  func release(_ id: BlobID, _ claim: BlobClaim) {
+    busy.withLock { busy in if busy.uploads[id] === claim { busy.uploads[id] = nil } }
+  }
 
   /// False: it is being written.
   func claimRemoval(_ id: BlobID) -> Bool {
@@ -72,88 +93,48 @@ public final class Blobs: Sendable {
   func run<Value: Sendable>(
     _ body: @escaping @Sendable () throws(BlobFailure) -> Value
   ) async throws(Problem) -> Value {
-    let result: Result<Value, BlobFailure> = await withCheckedContinuation { continuation in
-      workers.run {
-        do throws(BlobFailure) { continuation.resume(returning: .success(try body())) } catch {
+    do throws(BlobFailure) { return try await run(on: workers, body) } catch { throw Problem(error) }
+  }
+
+  func finish(_ writer: any BlobWriter, sha256: [UInt8]) async throws(Problem) {
+    do throws(BlobFailure) {
+      try await run(on: finishers) { () throws(BlobFailure) in try writer.finish(sha256: sha256) }
+    } catch { throw Problem(error) }
+  }
+
+  /// The same for what may take long.
+  func inspect<Value: Sendable, Failure: Error>(
+    _ body: @escaping @Sendable () throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    try await run(on: inspectors, body)
+  }
+
+  private func run<Value: Sendable, Failure: Error>(
+    on threads: Workers, _ body: @escaping @Sendable () throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
+      threads.run {
+        do throws(Failure) { continuation.resume(returning: .success(try body())) } catch {
           continuation.resume(returning: .failure(error))
         }
       }
     }
-    switch result {
-    case .success(let value): return value
-    case .failure(let failure): throw failure.isFull ? .blobsFull : Problem(.internal, "blob-failed", "\(failure)")
-    }
+    return try result.get()
   }
 }
 
 extension Problem {
+  fileprivate init(_ failure: BlobFailure) {
+    self = failure.isFull ? .blobsFull : Problem(.internal, "blob-failed", "\(failure)")
+  }
+
   static let blobTaken = Problem(
     .conflict, "upload-taken", "This slot is being filled, or has been: each takes one upload.")
+  static let blobRefused = Problem(
+    .foreign, "file-refused", "This file is not taken: a scanner says that it is harmful.")
   static let blobUnknown = Problem(.missing, "upload-unknown", "There is no such file, or no longer.")
   static let blobsFull = Problem(
     .overloaded, "disk-full", "The server has no space left for this file.", retryAfter: 3_600)
-}
-
-/// One upload, from one task.
-public final class BlobUpload: Sendable {
-  public let blob: Blob
-  private let parley: Parley
-  private let blobs: Blobs
-  private let owner: Party
-  private let writer: any BlobWriter
-  private let mediaType: String
-  private struct Progress {
-    var hash = SHA256()
-    var count: Int64 = 0
-  }
-  private let progress = Mutex(Progress())
-
-  init(
-    _ blob: Blob, of owner: Party, as mediaType: String, _ writer: any BlobWriter, _ blobs: Blobs, _ parley: Parley
-  ) {
-    self.blob = blob
-    self.owner = owner
-    self.mediaType = mediaType
-    self.writer = writer
-    self.blobs = blobs
-    self.parley = parley
-  }
-
-  /// Returns when the bytes are handed to the system: whoever waits for that holds only these.
-  public func append(_ bytes: [UInt8]) async throws(Problem) {
-    try await blobs.run { [self] () throws(BlobFailure) in
-      let count = progress.withLock { progress in
-        progress.count += Int64(bytes.count)
-        bytes.withUnsafeBytes { progress.hash.update(bufferPointer: $0) }
-        return progress.count
-      }
-      guard count <= blob.size else { return }
-      try writer.append(bytes)
-    }
-    if progress.withLock({ $0.count }) > blob.size { throw Self.wrongLength }
-  }
-
-  /// Returns when bytes and slot are durable: now it may be told.
-  public func finish() async throws(Problem) -> Blob {
-    let (count, hash) = progress.withLock { ($0.count, Array($0.hash.finalize())) }
-    guard count == blob.size else { throw Self.wrongLength }
-    let writer = writer
-    try await blobs.run { () throws(BlobFailure) in try writer.finish() }
-    let receipt = try await parley.post(.blob(.stored(blob.id, sha256: hash, mediaType: mediaType)), by: owner)
-    guard let stored = receipt.value as? Blob else { throw Problem.storage }
-    blobs.release(blob.id)
-    return stored
-  }
-
-  /// Nothing is left; the slot can be tried again until its time is over.
-  public func cancel() async {
-    let writer = writer
-    try? await blobs.run { writer.cancel() }
-    blobs.release(blob.id)
-  }
-
-  static let wrongLength = Problem(
-    .malformed, "length-mismatch", "The file has not as many bytes as the slot was asked for.")
 }
 
 /// A blob that is being given out.
@@ -170,58 +151,6 @@ public struct OpenBlob: Sendable {
 }
 
 extension Parley {
-  private func needBlobs() throws(Problem) -> Blobs {
-    guard let blobs else { throw Problem(.unsupported, "uploads-off", "This server takes no files.") }
-    return blobs
-  }
-
-  /// Begins the one upload of a slot. Whoever gets it finishes or cancels it.
-  ///
-  /// - Parameters:
-  ///   - key: as in `Blobs.uploadURL`.
-  ///   - name: as in the URL.
-  ///   - length: bytes that are announced; nil: none were, and the slot is refused (`length-required`).
-  ///   - mediaType: as announced.
-  public func upload(
-    _ id: BlobID, key: String, name: String, length: Int64?, mediaType: String?
-  ) async throws(Problem) -> BlobUpload {
-    let blobs = try needBlobs()
-    guard blobs.isKey(key, of: id) else {
-      throw Problem(.forbidden, "upload-key-wrong", "This is not where a slot of this server is filled.")
-    }
-    let (found, owner) = try await read { reader -> (Blob?, User?) in
-      guard let blob = try reader.blob(id) else { return (nil, nil) }
-      return (blob, try reader.user(blob.owner))
-    }
-    guard let blob = found, blob.name == name, let owner, owner.state == .active else { throw .blobUnknown }
-    guard blob.state == .awaited else { throw .blobTaken }
-    guard clock.now < blob.createdAt + Limits.slotTime else {
-      throw Problem(.missing, "upload-late", "The time of this slot is over. Ask for another.")
-    }
-    guard let length else {
-      throw Problem(.malformed, "length-required", "Say with Content-Length how many bytes come.")
-    }
-    guard length == blob.size else { throw BlobUpload.wrongLength }
-    let announced = mediaType.flatMap { MediaType.essence($0) }
-    if let expected = blob.mediaType, let announced, expected != announced {
-      throw Problem(
-        .malformed, "media-type-mismatch", "The slot was asked for a file of type \(expected).", field: "mediaType")
-    }
-    try blobs.claim(id, for: blob.owner)
-    do throws(Problem) {
-      // Looked at again behind the claim: another upload may just have been finished.
-      guard try await read({ try $0.blob(id) })?.state == .awaited else { throw .blobTaken }
-      guard blobs.store.room >= length else { throw .blobsFull }
-      let writer = try await blobs.run { () throws(BlobFailure) in try blobs.store.begin(id, size: length) }
-      return BlobUpload(
-        blob, of: Party(id: owner.id, realm: owner.realm, address: owner.address),
-        as: blob.mediaType ?? announced ?? MediaType.of(name: blob.name) ?? MediaType.unknown, writer, blobs, self)
-    } catch {
-      blobs.release(id)
-      throw error
-    }
-  }
-
   /// What may be read of whoever knows the id; nil: nothing.
   public func blob(_ id: BlobID) async throws(Problem) -> Blob? {
     guard blobs != nil, let blob = try await read({ try $0.blob(id) }), blob.isReadable(at: clock.now) else {
@@ -232,9 +161,63 @@ extension Parley {
 
   /// nil: there is nothing, or no longer.
   public func openBlob(_ id: BlobID, name: String) async throws(Problem) -> OpenBlob? {
-    guard let blobs, let blob = try await blob(id), blob.name == name else { return nil }
-    let reader = try await blobs.run { () throws(BlobFailure) in try blobs.store.open(id) }
+    try await open(id, .file, name: name)
+  }
+
+  /// The small picture beside it; nil: there is none, or no longer.
+  public func openThumbnail(_ id: BlobID, name: String) async throws(Problem) -> OpenBlob? {
+    try await open(id, .thumbnail, name: name)
+  }
+
+  private func open(_ id: BlobID, _ part: BlobName.Part, name: String) async throws(Problem) -> OpenBlob? {
+    guard let blobs, let blob = try await blob(id), blob.name == name, part == .file || blob.thumbnail != nil else {
+      return nil
+    }
+    let reader = try await blobs.run { () throws(BlobFailure) in try blobs.store.open(BlobName(id, part)) }
     return reader.map { OpenBlob(blob: blob, reader: $0, blobs: blobs) }
+  }
+
+  /// What the process before could not settle. Called once, before the first upload.
+  public func settleBlobs() async throws(Problem) {
+    guard let blobs else { return }
+    for id in blobs.store.unsettled {
+      let state = try await read { try $0.blob(id)?.state }
+      switch state {
+      case .awaited: break
+      case .stored: blobs.store.settle(BlobName(id))
+      case .gone, .refused, nil:
+        do throws(Problem) {
+          try await blobs.run { () throws(BlobFailure) in try blobs.store.remove(BlobName(id)) }
+        } catch {
+          // The next start tries again.
+          logger.error("a file could not be removed", metadata: ["reason": "\(error.text)"])
+        }
+      }
+    }
+  }
+
+  /// What a user has here; nil: nothing is taken.
+  public func blobUse(of user: UserID) async throws(Problem) -> (use: BlobUse, policy: BlobPolicy)? {
+    guard let blobs else { return nil }
+    let now = clock.now
+    return (try await read { try $0.blobUse(of: user, at: now) }, blobs.policy)
+  }
+
+  /// A picture that is small enough for an avatar, of one that may be larger; nil: it cannot be made.
+  ///
+  /// A PNG, which every client can show (XEP-0084 4.2.1), unless that has too many bytes.
+  public func avatar(of bytes: [UInt8]) async -> [UInt8]? {
+    guard let blobs, let pictures = blobs.policy.tools.pictures else { return nil }
+    return await blobs.inspect { () throws(Never) -> [UInt8]? in
+      for form in [PictureForm.png, .jpeg] {
+        if let small = pictures.shrunk(.bytes(bytes), side: Limits.avatarSide, as: form),
+          small.count <= Limits.avatarBytesMax
+        {
+          return small
+        }
+      }
+      return nil
+    }
   }
 
   /// Removes what is over, a page at a time. The bytes go before the row: after a crash the row is still there to say
@@ -258,7 +241,9 @@ extension Parley {
       var removed: [BlobID] = []
       for id in claimed {
         do throws(Problem) {
-          try await blobs.run { () throws(BlobFailure) in try blobs.store.remove(id) }
+          try await blobs.run { () throws(BlobFailure) in
+            for part in BlobName.Part.allCases { try blobs.store.remove(BlobName(id, part)) }
+          }
           removed.append(id)
         } catch {
           logger.error("a file could not be removed", metadata: ["reason": "\(error.text)"])

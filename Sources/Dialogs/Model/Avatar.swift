@@ -35,6 +35,9 @@ public struct Avatar: Hashable, Sendable {
     return String(decoding: text, as: UTF8.self)
   }
 
+  /// What `imageType` knows.
+  static let imageTypes: Set<String> = ["image/png", "image/jpeg", "image/gif", "image/webp"]
+
   /// nil: none of the four kinds of picture that browsers and clients all show.
   static func imageType(_ bytes: [UInt8]) -> String? {
     if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return "image/png" }

@@ -23,10 +23,10 @@ public struct BlobID: Hashable, Sendable, CustomStringConvertible {
 /// A file that a user keeps here: what is known of it. Its bytes are in a `BlobStore`.
 ///
 /// States: awaited (a slot) -upload-> stored -its end, or that of its messages-> gone, which only still counts for its
-/// owner's day; an awaited one whose time is over is forgotten.
+/// owner's day; or awaited -a scanner's no-> refused, which counts the same; an awaited one whose time is over is forgotten.
 public struct Blob: Hashable, Sendable {
   /// Stored: never renumber.
-  public enum State: UInt8, Sendable { case awaited = 0, stored = 1, gone = 2 }
+  public enum State: UInt8, Sendable { case awaited = 0, stored = 1, gone = 2, refused = 3 }
 
   /// What it is for, which decides how long it is kept (XEP-0363 6). Stored: never renumber.
   public enum Purpose: UInt8, Sendable, CaseIterable {
@@ -51,10 +51,15 @@ public struct Blob: Hashable, Sendable {
   public let createdAt: Timestamp
   /// From then on it is not given out; nil: as long as its owner is there.
   public var expiresAt: Timestamp?
-  /// Of a stored one.
+  /// Of a stored one; of an awaited one what whoever asked for the slot says it must be, nil: they do not.
   public var sha256: [UInt8]?
-  /// Pixels, and milliseconds, as whoever asked for the slot says.
+  /// Pixels, of a stored picture of a known kind as they are, else as whoever asked for the slot says; and milliseconds as
+  /// they say.
   public var shape: Shape
+  /// Its bytes may come in parts, over a longer time.
+  public let isResumable: Bool
+  /// How large the small picture is that is kept beside it (`BlobName.Part.thumbnail`); nil: there is none.
+  public var thumbnail: ImageSize?
 
   public struct Shape: Hashable, Sendable {
     public var width: Int?
@@ -70,7 +75,7 @@ public struct Blob: Hashable, Sendable {
   public init(
     id: BlobID, realm: RealmID, owner: UserID, name: String, mediaType: String?, size: Int64, purpose: Purpose,
     state: State = .awaited, createdAt: Timestamp, expiresAt: Timestamp?, sha256: [UInt8]? = nil,
-    shape: Shape = Shape()
+    shape: Shape = Shape(), isResumable: Bool = false, thumbnail: ImageSize? = nil
   ) {
     self.id = id
     self.realm = realm
@@ -84,7 +89,12 @@ public struct Blob: Hashable, Sendable {
     self.expiresAt = expiresAt
     self.sha256 = sha256
     self.shape = shape
+    self.isResumable = isResumable
+    self.thumbnail = thumbnail
   }
+
+  /// Until then a slot takes its bytes.
+  public var slotEnd: Timestamp { createdAt + (isResumable ? Limits.resumableSlotTime : Limits.slotTime) }
 
   /// Whether its bytes may be given out.
   public func isReadable(at time: Timestamp) -> Bool {
@@ -103,10 +113,14 @@ public struct BlobDraft: Sendable {
   /// Of an ephemeral one.
   public var expiresBefore: Timestamp?
   public var shape: Blob.Shape
+  /// What the bytes must come to; nil: not said.
+  public var sha256: [UInt8]?
+  /// They may come in parts.
+  public var isResumable: Bool
 
   public init(
     name: String, mediaType: String?, size: Int64, purpose: Blob.Purpose = .message, expiresBefore: Timestamp? = nil,
-    shape: Blob.Shape = .init()
+    shape: Blob.Shape = .init(), sha256: [UInt8]? = nil, isResumable: Bool = false
   ) {
     self.name = name
     self.mediaType = mediaType
@@ -114,6 +128,24 @@ public struct BlobDraft: Sendable {
     self.purpose = purpose
     self.expiresBefore = expiresBefore
     self.shape = shape
+    self.sha256 = sha256
+    self.isResumable = isResumable
+  }
+}
+
+/// What an upload turned out to be.
+public struct BlobFindings: Hashable, Sendable {
+  public var sha256: [UInt8]
+  public var mediaType: String
+  /// Of a picture of a known kind, as it is shown; nil: not known.
+  public var size: ImageSize?
+  public var thumbnail: ImageSize?
+
+  public init(sha256: [UInt8], mediaType: String, size: ImageSize? = nil, thumbnail: ImageSize? = nil) {
+    self.sha256 = sha256
+    self.mediaType = mediaType
+    self.size = size
+    self.thumbnail = thumbnail
   }
 }
 
@@ -121,7 +153,11 @@ public enum BlobIntent: Sendable {
   /// A slot. `Receipt.value` is the `Blob`.
   case request(BlobDraft)
   /// The bytes of the author's slot are durable. `Receipt.value` is the `Blob`.
-  case stored(BlobID, sha256: [UInt8], mediaType: String)
+  case stored(BlobID, BlobFindings)
+  /// A scanner says that nobody may have these bytes, which are removed.
+  case refused(BlobID)
+  /// The author wants the slot no more.
+  case cancelled(BlobID)
   /// The bytes of these are removed, because their time was over.
   case swept([BlobID])
 }
@@ -132,8 +168,9 @@ public struct BlobUse: Hashable, Sendable {
   public var count = 0
   /// Of stored and awaited ones.
   public var bytes: Int64 = 0
-  /// Slots that may still be filled.
+  /// Slots that may still be filled, and those among them that may be in parts.
   public var awaited = 0
+  public var resumable = 0
   /// Bytes of what was asked for within the day, whatever has become of it.
   public var recentBytes: Int64 = 0
   /// The oldest of that.
@@ -152,10 +189,26 @@ public struct Attachment: Hashable, Sendable {
   public var size: Int64?
   public var sha256: [UInt8]?
   public var shape: Blob.Shape
+  /// A small picture of it.
+  public var thumbnail: Thumbnail?
+
+  public struct Thumbnail: Hashable, Sendable {
+    public var url: String
+    public var mediaType: String?
+    /// Pixels.
+    public var width: Int?
+    public var height: Int?
+    public init(url: String, mediaType: String? = nil, width: Int? = nil, height: Int? = nil) {
+      self.url = url
+      self.mediaType = mediaType
+      self.width = width
+      self.height = height
+    }
+  }
 
   public init(
     blob: BlobID?, url: String, name: String? = nil, mediaType: String? = nil, size: Int64? = nil,
-    sha256: [UInt8]? = nil, shape: Blob.Shape = .init()
+    sha256: [UInt8]? = nil, shape: Blob.Shape = .init(), thumbnail: Thumbnail? = nil
   ) {
     self.blob = blob
     self.url = url
@@ -164,6 +217,7 @@ public struct Attachment: Hashable, Sendable {
     self.size = size
     self.sha256 = sha256
     self.shape = shape
+    self.thumbnail = thumbnail
   }
 }
 
@@ -180,10 +234,13 @@ public struct BlobPolicy: Sendable {
   public var lifetime: Duration?
   /// What nobody refers to any more, because its owner's messages were taken back, goes.
   public var endsWithMessages: Bool
+  /// What looks at files before anybody may read them.
+  public var tools: BlobTools
 
   public init(
     links: BlobLinks, bytesMax: Int64 = 104_857_600, userBytesMax: Int64 = 1 << 30,
-    userDayBytesMax: Int64 = 1 << 29, lifetime: Duration? = nil, endsWithMessages: Bool = true
+    userDayBytesMax: Int64 = 1 << 29, lifetime: Duration? = nil, endsWithMessages: Bool = true,
+    tools: BlobTools = BlobTools()
   ) {
     self.links = links
     self.bytesMax = bytesMax
@@ -191,5 +248,6 @@ public struct BlobPolicy: Sendable {
     self.userDayBytesMax = userDayBytesMax
     self.lifetime = lifetime
     self.endsWithMessages = endsWithMessages
+    self.tools = tools
   }
 }

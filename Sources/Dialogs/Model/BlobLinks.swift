@@ -16,6 +16,12 @@ public struct BlobLinks: Hashable, Sendable {
 
   public func url(of blob: Blob) -> String { prefix + blob.id.description + "/" + Self.encoded(blob.name) }
 
+  /// Where the small picture beside a blob is.
+  public func thumbnailURL(of blob: Blob) -> String { url(of: blob) + "/" + Self.thumbnail }
+
+  /// The last part of the path of a small picture.
+  public static let thumbnail = "thumbnail.jpg"
+
   /// nil: it names none of ours.
   public func id(in url: some StringProtocol) -> BlobID? {
     guard url.utf8.starts(with: prefix.utf8) else { return nil }

@@ -11,15 +11,25 @@ extension Judge {
     case .request(let draft):
       try require(.uploads, of: post.author)
       receipt.value = try slot(draft, for: post.author, policy, room: store.room, writer)
-    case .stored(let id, let hash, let mediaType):
+    case .stored(let id, let findings):
       try checkOwner(post.author, writer)
-      guard var blob = try writer.blob(id), blob.owner == post.author.id else { throw Problem.blobUnknown }
-      guard blob.state == .awaited else { throw Problem.blobTaken }
+      var blob = try awaited(id, of: post.author, writer)
       blob.state = .stored
-      blob.sha256 = hash
-      blob.mediaType = mediaType
+      blob.sha256 = findings.sha256
+      blob.mediaType = findings.mediaType
+      if let size = findings.size { (blob.shape.width, blob.shape.height) = (size.width, size.height) }
+      blob.thumbnail = findings.thumbnail
       try writer.put(blob)
       receipt.value = blob
+    case .refused(let id):
+      var blob = try awaited(id, of: post.author, writer)
+      blob.state = .refused
+      try writer.put(blob)
+    case .cancelled(let id):
+      var blob = try awaited(id, of: post.author, writer)
+      // It counts for the day: else whoever cancels uploads without end.
+      blob.state = .gone
+      try writer.put(blob)
     case .swept(let ids):
       for id in ids {
         guard var blob = try writer.blob(id) else { continue }
@@ -33,6 +43,12 @@ extension Judge {
       }
     }
     settle(post, receipt)
+  }
+
+  private func awaited(_ id: BlobID, of author: Party, _ writer: any StoreWriter) throws -> Blob {
+    guard let blob = try writer.blob(id), blob.owner == author.id else { throw Problem.blobUnknown }
+    guard blob.state == .awaited else { throw blob.state == .refused ? Problem.blobRefused : .blobTaken }
+    return blob
   }
 
   private func checkOwner(_ author: Party, _ writer: any StoreWriter) throws {
@@ -54,21 +70,29 @@ extension Judge {
       throw Problem(.tooLarge, "blob-too-large", "A file has at most \(bytesMax) bytes.", field: "size")
     }
     let use = try writer.blobUse(of: author.id, at: time)
-    if use.awaited >= Limits.slotsPerUserMax {
+    let waiting = draft.isResumable ? use.resumable : use.awaited - use.resumable
+    if waiting >= (draft.isResumable ? Limits.resumableSlotsPerUserMax : Limits.slotsPerUserMax) {
       throw Problem(
-        .tooFast, "slots-too-many", "\(use.awaited) slots wait to be filled. Fill them first.",
+        .tooFast, "slots-too-many", "\(waiting) slots wait to be filled. Fill them first, or cancel them.",
         retryAfter: Int(Limits.slotTime.components.seconds))
     }
     if use.recentBytes + draft.size > policy.userDayBytesMax, let oldest = use.oldestRecent {
       let free = (oldest + Limits.blobDay).milliseconds - time.milliseconds
       throw Problem(
-        .tooFast, "blob-day-quota", "At most \(policy.userDayBytesMax) bytes of files are taken of one user a day.",
+        .tooFast, "blob-day-quota",
+        """
+        At most \(policy.userDayBytesMax) bytes of files are taken of one user a day; \
+        \(max(0, policy.userDayBytesMax - use.recentBytes)) are left.
+        """,
         retryAfter: max(1, Int((free + 999) / 1_000)))
     }
     if use.count >= Limits.blobsPerUserMax || use.bytes + draft.size > policy.userBytesMax {
       throw Problem(
-        .overloaded, "blob-quota",
-        "At most \(policy.userBytesMax) bytes of files are kept for one user, in \(Limits.blobsPerUserMax) files.")
+        .tooLarge, "blob-quota",
+        """
+        At most \(policy.userBytesMax) bytes of files are kept for one user, in \(Limits.blobsPerUserMax) files. \
+        \(max(0, policy.userBytesMax - use.bytes)) bytes and \(max(0, Limits.blobsPerUserMax - use.count)) files are left.
+        """, field: "size")
     }
     if draft.size > room { throw Problem.blobsFull }
     var expires = draft.purpose == .profile ? nil : policy.lifetime.map { time + $0 }
@@ -81,7 +105,7 @@ extension Judge {
     let blob = Blob(
       id: .random(), realm: author.realm, owner: author.id, name: BlobLinks.name(draft.name),
       mediaType: draft.mediaType.flatMap { MediaType.essence($0) }, size: draft.size, purpose: draft.purpose,
-      createdAt: time, expiresAt: expires, shape: draft.shape)
+      createdAt: time, expiresAt: expires, sha256: draft.sha256, shape: draft.shape, isResumable: draft.isResumable)
     try writer.put(blob)
     return blob
   }
@@ -106,9 +130,14 @@ extension Judge {
           attachment.mediaType = blob.mediaType
           attachment.size = blob.size
           attachment.sha256 = blob.sha256
-          attachment.shape.width = attachment.shape.width ?? blob.shape.width
-          attachment.shape.height = attachment.shape.height ?? blob.shape.height
+          // What was measured here counts before what somebody says.
+          attachment.shape.width = blob.shape.width ?? attachment.shape.width
+          attachment.shape.height = blob.shape.height ?? attachment.shape.height
           attachment.shape.milliseconds = attachment.shape.milliseconds ?? blob.shape.milliseconds
+          if let size = blob.thumbnail {
+            attachment.thumbnail = Attachment.Thumbnail(
+              url: policy.links.thumbnailURL(of: blob), mediaType: "image/jpeg", width: size.width, height: size.height)
+          }
         } else if isApp {
           throw Problem(
             .missing, "attachment-unknown", "There is no such attachment, or its file has not come yet.",

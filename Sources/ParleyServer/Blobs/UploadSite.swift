@@ -11,11 +11,25 @@ struct UploadSite {
 
   var site: HTTPSite {
     let path = BlobLinks.path + "{id}/{name}"
+    let thumbnail = path + "/" + BlobLinks.thumbnail
     return HTTPSite(routes: [
       HTTPRoute(.put, path) { request, context in try await answered { try await put(request, context) } },
-      HTTPRoute(.get, path) { request, context in try await answered { try await get(request, context) } },
+      HTTPRoute(.get, path) { request, context in
+        try await answered {
+          // Of a slot: how far it is. Of a file: the file.
+          let isSlot = request.method == .head && request.uri.queryParameters["key"] != nil
+          return isSlot ? try await progress(request, context) : try await get(request, context)
+        }
+      },
+      HTTPRoute(.patch, path) { request, context in try await answered { try await patch(request, context) } },
+      HTTPRoute(.delete, path) { request, context in try await answered { try await delete(request, context) } },
       HTTPRoute(.options, path) { _, _ in
-        Response(status: .noContent, headers: Self.crossOrigin.merging(Self.preflight))
+        var headers = Self.crossOrigin.merging(Self.preflight)
+        headers[.uploadLimit] = parley.blobs.map { "max-size=\($0.policy.bytesMax)" }
+        return Response(status: .noContent, headers: headers)
+      },
+      HTTPRoute(.get, thumbnail) { request, context in
+        try await answered { try await get(request, context, isThumbnail: true) }
       },
     ])
   }
@@ -24,17 +38,20 @@ struct UploadSite {
 
   private static let crossOrigin: HTTPFields = [
     .accessControlAllowOrigin: "*",
-    .accessControlExposeHeaders: "Accept-Ranges, Content-Length, Content-Range, ETag, Last-Modified",
+    .accessControlExposeHeaders: "Accept-Ranges, Content-Length, Content-Range, ETag, Last-Modified, Location, "
+      + "Retry-After, Upload-Complete, Upload-Length, Upload-Limit, Upload-Offset",
   ]
   private static let preflight: HTTPFields = [
-    .allow: "OPTIONS, HEAD, GET, PUT",
-    .accessControlAllowMethods: "OPTIONS, HEAD, GET, PUT",
-    .accessControlAllowHeaders: "Authorization, Content-Type, If-None-Match, If-Range, Range",
+    .allow: "OPTIONS, HEAD, GET, PUT, PATCH, DELETE",
+    .acceptPatch: ResumableUpload.mediaType,
+    .accessControlAllowMethods: "OPTIONS, HEAD, GET, PUT, PATCH, DELETE",
+    .accessControlAllowHeaders: "Authorization, Content-Type, If-None-Match, If-Range, Range, Upload-Complete, "
+      + "Upload-Length, Upload-Offset",
     .accessControlMaxAge: "86400",
   ]
 
   /// Refusals too are for any origin: else a web client learns nothing from them.
-  private func answered(_ body: () async throws -> Response) async throws -> Response {
+  func answered(_ body: () async throws -> Response) async throws -> Response {
     do {
       var response = try await body()
       response.headers = response.headers.merging(Self.crossOrigin)
@@ -54,6 +71,7 @@ struct UploadSite {
   private static func status(_ problem: Problem) -> Int {
     switch problem.code {
     case "disk-full": 507
+    case "file-refused", "hash-mismatch": 422
     case "length-required": 411
     case "media-type-mismatch": 415
     default:
@@ -70,23 +88,24 @@ struct UploadSite {
     }
   }
 
-  private static let unknown = HTTPRefusal(
+  static let unknown = HTTPRefusal(
     status: 404, code: "upload-unknown", detail: "There is no such file, or no longer.")
 
-  private static func place(_ context: HTTPContext) throws -> (id: BlobID, name: String) {
+  static func place(_ context: HTTPContext) throws -> (id: BlobID, name: String) {
     guard let id = context.parameters.get("id").flatMap({ BlobID($0) }),
       let name = context.parameters.get("name").flatMap({ PercentDecoding.decode($0) })
     else { throw unknown }
     return (id, name)
   }
 
+  static func key(_ request: Request) -> String { request.uri.queryParameters["key"].map { String($0) } ?? "" }
+
   // MARK: Writing
 
   private func put(_ request: Request, _ context: HTTPContext) async throws -> Response {
     let (id, name) = try Self.place(context)
-    let key = request.uri.queryParameters["key"].map { String($0) } ?? ""
     let upload = try await parley.upload(
-      id, key: key, name: name, length: request.headers[.contentLength].flatMap { Int64($0) },
+      id, key: Self.key(request), name: name, length: request.headers[.contentLength].flatMap { Int64($0) },
       mediaType: request.headers[.contentType])
     do {
       // Whoever sends nothing for a while is disconnected by the port, which ends the body.
@@ -101,8 +120,9 @@ struct UploadSite {
 
   // MARK: Reading
 
-  private func get(_ request: Request, _ context: HTTPContext) async throws -> Response {
+  private func get(_ request: Request, _ context: HTTPContext, isThumbnail: Bool = false) async throws -> Response {
     let (id, name) = try Self.place(context)
+    if isThumbnail { return try await thumbnail(of: id, name, request) }
     guard let file = try await parley.openBlob(id, name: name) else { throw Self.unknown }
     let blob = file.blob
     var headers = Self.headers(of: blob)
@@ -125,6 +145,17 @@ struct UploadSite {
         status: 416, code: "range-unsatisfiable", detail: "The file has \(blob.size) bytes.",
         headers: [.contentRange: "bytes */\(blob.size)"])
     }
+  }
+
+  /// It is small, and is given out whole.
+  private func thumbnail(of id: BlobID, _ name: String, _ request: Request) async throws -> Response {
+    guard let file = try await parley.openThumbnail(id, name: name) else { throw Self.unknown }
+    var headers = Self.headers(of: file.blob)
+    if Self.isHeld(file.blob, by: request) { return Response(status: .notModified, headers: headers) }
+    headers.merge(Self.safety(type: "image/jpeg", name: BlobLinks.thumbnail))
+    headers[.acceptRanges] = "none"
+    let bytes = try await file.read(at: 0, count: Limits.thumbnailBytesMax)
+    return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
   }
 
   private static func body(_ file: OpenBlob, _ start: Int64, _ count: Int64) -> ResponseBody {
@@ -169,15 +200,18 @@ struct UploadSite {
 
   /// Users wrote it, and it stands on the server's origin: nothing of it may run there (XEP-0363 10).
   static func safety(of blob: Blob) -> HTTPFields {
-    let type = MediaType.served(blob.mediaType)
+    safety(type: MediaType.served(blob.mediaType), name: blob.name)
+  }
+
+  private static func safety(type: String, name: String) -> HTTPFields {
     let isShown = MediaType.isShown(type)
     return [
       .contentType: type == "text/plain" ? "text/plain; charset=utf-8" : type,
       .xContentTypeOptions: "nosniff",
       .contentSecurityPolicy: "default-src 'none'; frame-ancestors 'none'; sandbox",
       // RFC 6266 4.3, 5: both forms, the old one in ASCII.
-      .contentDisposition: (isShown ? "inline" : "attachment") + "; filename=\"\(plain(blob.name))\"; "
-        + "filename*=UTF-8''\(BlobLinks.encoded(blob.name))",
+      .contentDisposition: (isShown ? "inline" : "attachment") + "; filename=\"\(plain(name))\"; "
+        + "filename*=UTF-8''\(BlobLinks.encoded(name))",
       .crossOriginResourcePolicy: "cross-origin",
       .referrerPolicy: "no-referrer",
     ]

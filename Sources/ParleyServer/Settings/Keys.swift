@@ -100,6 +100,36 @@ extension Key {
   static let uploadsEndWithMessages = Key(
     "uploads.end_with_messages", .flag, "true", .restart,
     "Whether a file goes when the last message with it is taken back.")
+  static let uploadsThumbnails = Key(
+    "uploads.thumbnails", .flag, "true", .restart,
+    "Whether small pictures are made of pictures, and avatars of larger ones; needs vipsthumbnail (libvips-tools).")
+  static let uploadsScanClamd = Key(
+    "uploads.scan.clamd", .text, nil, .restart,
+    "Where clamd listens that scans each file before anybody may read it: a socket's path, or HOST:PORT.")
+  static let uploadsScanCommand = Key(
+    "uploads.scan.command", .text, nil, .restart,
+    "A program that scans instead, with its arguments: it reads the file from standard input and ends with 0 (clean) or 1 "
+      + "(refused).")
+  static let uploadsScanSeconds = Key(
+    "uploads.scan.seconds", .seconds, "60", .restart, "How long scanning one file may take.")
+  static let uploadsScanNeeded = Key(
+    "uploads.scan.needed", .flag, "true", .restart,
+    "Whether files are refused while they cannot be scanned; else they are taken, and the log says so.")
+  static let uploadsStore = Key(
+    "uploads.store", .choice, "folder", .restart,
+    "Where files are kept: folder (the data folder) or s3 (a bucket of an S3-compatible service).")
+  static let bucketEndpoint = Key(
+    "uploads.s3.endpoint", .url, nil, .restart, "The service's URL, such as https://s3.eu-central-1.amazonaws.com.")
+  static let bucketName = Key("uploads.s3.bucket", .text, nil, .restart, "The bucket, which exists.")
+  static let bucketRegion = Key(
+    "uploads.s3.region", .text, "us-east-1", .restart, "The region that requests are signed for.")
+  static let bucketKey = Key("uploads.s3.key", .text, nil, .restart, "The access key's id.")
+  static let bucketSecret = Key("uploads.s3.secret", .text, nil, .restart, secret: true, "The access key's secret.")
+  static let bucketPrefix = Key(
+    "uploads.s3.prefix", .text, nil, .restart, "What the names of all objects begin with, such as parley/.")
+  static let bucketInPath = Key(
+    "uploads.s3.path_style", .flag, "true", .restart,
+    "Whether the bucket is in the URL's path; else it is the first part of its host.")
   static let registration = Key(
     "registration", .flag, "false", .restart, "Whether strangers may make accounts (in-band and POST /v1/users).")
   static let invitations = Key(
@@ -228,7 +258,9 @@ extension Key {
     [
       domain, domains, data, xmppHost, xmppPort, xmppTLSPort, xmppPlaintext, httpHost, httpPort, httpURL,
       httpAddresses, httpsHost, httpsPort, tlsCertificate, tlsKey, roomsDomain, uploadsDomain, uploadsBytes,
-      uploadsUserBytes, uploadsUserDayBytes, uploadsDays, uploadsEndWithMessages, registration, invitations,
+      uploadsUserBytes, uploadsUserDayBytes, uploadsDays, uploadsEndWithMessages, uploadsThumbnails,
+      uploadsScanClamd, uploadsScanCommand, uploadsScanSeconds, uploadsScanNeeded, uploadsStore, bucketEndpoint,
+      bucketName, bucketRegion, bucketKey, bucketSecret, bucketPrefix, bucketInPath, registration, invitations,
       guestDomains, guestsMax, guestsPerAddress, guestSeconds, guestRights,
       identityBackends, identityProviders, admins, resumeSeconds, pushContent,
       pushResumeSeconds, pushAPNsKey, pushAPNsKeyID, pushAPNsTeamID, pushAPNsTopics, pushAPNsURL, pushAPNsSandboxURL,

@@ -33,6 +33,12 @@ public struct Settings: Hashable, Sendable {
     /// nil: for ever.
     public let lifetime: Duration?
     public let endWithMessages: Bool
+    /// Small pictures are made of pictures, and avatars of larger ones.
+    public let thumbnails: Bool
+    /// nil: nothing is scanned.
+    public let scan: Scan?
+    /// nil: files are in the data folder.
+    public let bucket: Bucket?
   }
 
   /// A program beside the server that has users of its own (XEP-0114).
@@ -344,20 +350,6 @@ struct SettingsReader {
       return count
     }
     return number(.threads, 1...ServerLimits.threadsMax, "threads")
-  }
-
-  private mutating func uploads() -> Settings.Uploads? {
-    let bytes = number(.uploadsBytes, 0...ServerLimits.uploadBytesMax, "bytes")
-    let userBytes = number(.uploadsUserBytes, 0...Int.max, "bytes")
-    let dayBytes = number(.uploadsUserDayBytes, 0...Int.max, "bytes")
-    let days = number(.uploadsDays, 0...ServerLimits.uploadDaysMax, "days")
-    let endWithMessages = flag(.uploadsEndWithMessages)
-    if bytes == 0 { return nil }
-    if userBytes < bytes { mistake(.uploadsUserBytes, "one file of uploads.bytes is larger") }
-    if dayBytes < bytes { mistake(.uploadsUserDayBytes, "one file of uploads.bytes is larger") }
-    return Settings.Uploads(
-      bytesMax: Int64(bytes), userBytesMax: Int64(userBytes), userDayBytesMax: Int64(dayBytes),
-      lifetime: days == 0 ? nil : .seconds(days * 86_400), endWithMessages: endWithMessages)
   }
 
   private mutating func adminSocket(data: String) -> String {

@@ -10,7 +10,7 @@ struct Migration: Sendable {
 
   static let all: [Migration] = [
     .log, .rooms, .states, .pep, .whispers, .mentions, .kicks, .clients, .blobs, .nodePeople, .search, .realmVault,
-    .invites, .pushes, .dialogSettings, .guests, .identities, .messages, .codes, .nonces, .devices,
+    .invites, .pushes, .dialogSettings, .guests, .identities, .messages, .codes, .nonces, .devices, .attachments,
   ]
 
   /// As the database's own record names it.

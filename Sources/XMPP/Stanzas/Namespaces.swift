@@ -92,6 +92,7 @@ public enum NS {
   public static let fast: StaticString = "urn:xmpp:fast:0"
   /// XEP-0446.
   public static let fileMetadata: StaticString = "urn:xmpp:file:metadata:0"
+  public static let thumbnails: StaticString = "urn:xmpp:thumbs:1"
   /// XEP-0297.
   public static let forward: StaticString = "urn:xmpp:forward:0"
   /// RFC 7395 3.3.2.

@@ -2,16 +2,17 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0447: what a file in a message is, and where. With the elements of XEP-0446 (what is known of it) and XEP-0300
-/// (its hash).
+/// XEP-0447: what a file in a message is, and where. With the elements of XEP-0446 (what is known of it), XEP-0300 (its hash)
+/// and XEP-0264 0.4.1 (a small picture of it).
 struct FileSharing: Feature {
-  static let xep = XEP(447, "0.3.1", "Stateless file sharing", note: "files at one address; others are passed on")
+  static let xep = XEP(447, "0.3.1", "Stateless file sharing", note: "files at one address, with XEP-0264; others are passed on")
 
   private static let sharing = Name("file-sharing", NS.sfs)
   private static let sources = Name("sources", NS.sfs)
   private static let urlData = Name("url-data", "http://jabber.org/protocol/url-data")
   private static let file = Name("file", NS.fileMetadata)
   private static let hash = Name("hash", NS.hashes)
+  private static let thumbnail = Name("thumbnail", NS.thumbnails)
 
   func register(in table: inout FeatureTable) {
     table.read(Self.sharing) { element, draft in
@@ -43,6 +44,13 @@ struct FileSharing: Feature {
     for child in element.first(file)?.children ?? element.children
     where child.is(hash) && child.has("algo", equalTo: "sha-256") {
       attachment.sha256 = Base64.decode(Array(child.text.utf8)).flatMap { $0.count == 32 ? $0 : nil }
+    }
+    for child in element.first(file)?.children ?? element.children where child.is(thumbnail) {
+      // Of several the first that an app can open: `cid:` is asked of the sender alone (XEP-0231).
+      guard attachment.thumbnail == nil, let uri = child["uri"], isUsable(uri) else { continue }
+      attachment.thumbnail = Attachment.Thumbnail(
+        url: uri, mediaType: child["media-type"].flatMap { MediaType.essence($0) },
+        width: child["width"].flatMap(number), height: child["height"].flatMap(number))
     }
     return attachment
   }
@@ -80,6 +88,14 @@ struct FileSharing: Feature {
       writer.open(hash)
       writer.attribute("algo", "sha-256" as StaticString)
       writer.text(Base64.string(sha256))
+      writer.close()
+    }
+    if let small = attachment.thumbnail {
+      writer.open(thumbnail)
+      writer.attribute("uri", small.url)
+      if let type = small.mediaType { writer.attribute("media-type", type) }
+      if let width = small.width { writer.attribute("width", "\(width)") }
+      if let height = small.height { writer.attribute("height", "\(height)") }
       writer.close()
     }
     writer.close()

@@ -1,0 +1,23 @@
+import AppProtocol
+import Dialogs
+
+/// How much of what the caller may keep here is used.
+enum GetStorage: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = StorageBody
+  static let name = "me.storage"
+  static let method = Method.get
+  static let path = "/v1/users/me/storage"
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<StorageBody> {
+    let caller = try call.user().user
+    guard let (use, policy) = try await call.parley.blobUse(of: caller.id) else {
+      throw CreateAttachment.unsupported
+    }
+    return .ok(
+      StorageBody(
+        bytes: use.bytes, bytesMax: policy.userBytesMax, files: use.count, filesMax: Limits.blobsPerUserMax,
+        dayBytes: use.recentBytes, dayBytesMax: policy.userDayBytesMax, fileBytesMax: policy.bytesMax,
+        slots: use.awaited))
+  }
+}

@@ -1,0 +1,325 @@
+import Crypto
+import Logging
+import Synchronization
+
+/// One upload, from one task. Whoever gets it finishes, suspends or cancels it.
+public final class BlobUpload: Sendable {
+  public let blob: Blob
+  private let parley: Parley
+  private let blobs: Blobs
+  private let owner: Party
+  private let claim: BlobClaim
+  private let writer: any BlobWriter
+  /// As it was announced.
+  private let mediaType: String
+  private struct Progress {
+    /// Of all there is; nil: what was there before was not counted in.
+    var hash: SHA256?
+    var count: Int64
+  }
+  private let progress: Mutex<Progress>
+
+  init(
+    _ blob: Blob, of owner: Party, as mediaType: String, _ claim: BlobClaim, _ writer: any BlobWriter,
+    _ blobs: Blobs, _ parley: Parley
+  ) {
+    self.blob = blob
+    self.owner = owner
+    self.mediaType = mediaType
+    self.claim = claim
+    self.writer = writer
+    self.blobs = blobs
+    self.parley = parley
+    let start = writer.start
+    progress = Mutex(Progress(hash: start == 0 ? SHA256() : nil, count: start))
+  }
+
+  /// Bytes that are there.
+  public var offset: Int64 { progress.withLock { $0.count } }
+
+  /// Returns when the bytes are handed to the system: whoever waits for that holds only these.
+  public func append(_ bytes: [UInt8]) async throws(Problem) {
+    let isOurs = try await blobs.run { [self] () throws(BlobFailure) in
+      try claim.write { () throws(BlobFailure) in
+        let count = progress.withLock { $0.count + Int64(bytes.count) }
+        if count <= blob.size { try writer.append(bytes) }
+        progress.withLock { progress in
+          progress.count = count
+          bytes.withUnsafeBytes { progress.hash?.update(bufferPointer: $0) }
+        }
+      }
+    }
+    guard isOurs else { throw .blobTaken }
+    if offset > blob.size { throw Self.wrongLength }
+  }
+
+  /// Returns when bytes and slot are durable: now it may be told. Before that the file is looked at.
+  public func finish() async throws(Problem) -> Blob {
+    guard offset == blob.size else { throw Self.wrongLength }
+    guard claim.beginFinishing() else { throw .blobTaken }
+    let hash = try await digest()
+    if let wanted = blob.sha256, wanted != hash {
+      await discard()
+      throw Problem(.foreign, "hash-mismatch", "The file is not the one whose sha256 was announced. Send it again.")
+    }
+    try await scan(hash)
+    let findings = try await inspect(hash)
+    try await blobs.finish(writer, sha256: hash)
+    let receipt = try await parley.post(.blob(.stored(blob.id, findings)), by: owner)
+    guard let stored = receipt.value as? Blob else { throw Problem.storage }
+    blobs.store.settle(BlobName(blob.id))
+    blobs.release(blob.id, claim)
+    return stored
+  }
+
+  private func digest() async throws(Problem) -> [UInt8] {
+    if let hash = progress.withLock({ $0.hash }) { return Array(hash.finalize()) }
+    let (writer, size) = (writer, blob.size)
+    return try await blobs.run { () throws(BlobFailure) in
+      var hash = SHA256()
+      var place: Int64 = 0
+      while place < size {
+        let bytes = try writer.read(at: place, count: Int(min(size - place, Int64(Limits.inspectedBytes))))
+        if bytes.isEmpty { throw BlobFailure(isFull: false, "an upload is shorter than it was") }
+        bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        place += Int64(bytes.count)
+      }
+      return Array(hash.finalize())
+    }
+  }
+
+  private func scan(_ hash: [UInt8]) async throws(Problem) {
+    let tools = blobs.policy.tools
+    guard let scanner = tools.scanner else { return }
+    let path = writer.path
+    let verdict: ScanVerdict
+    do throws(ScanFailure) {
+      verdict = try await blobs.inspect { () throws(ScanFailure) in try scanner.scan(path) }
+    } catch {
+      parley.logger.error(
+        "a file was not scanned", metadata: ["reason": "\(error)", "taken": "\(!tools.isScanNeeded)"])
+      if !tools.isScanNeeded { return }
+      throw Problem(.overloaded, "scan-unavailable", "Files cannot be scanned at the moment.", retryAfter: 60)
+    }
+    guard case .refused(let name) = verdict else { return }
+    parley.logger.warning(
+      "a file was refused", metadata: ["user": "\(owner.address)", "found": "\(name)", "file": "\(blob.id)"])
+    await discard()
+    try await parley.post(.blob(.refused(blob.id)), by: owner)
+    throw .blobRefused
+  }
+
+  /// What kind of picture it is its bytes say. What is announced as one of those that browsers show, and is none, is of no
+  /// kind.
+  private func inspect(_ hash: [UInt8]) async throws(Problem) -> BlobFindings {
+    var findings = BlobFindings(sha256: hash, mediaType: mediaType)
+    guard mediaType.hasPrefix("image/") else { return findings }
+    let writer = writer
+    let head = try await blobs.run { () throws(BlobFailure) in try writer.read(at: 0, count: Limits.inspectedBytes) }
+    guard let found = Avatar.imageType(head) else {
+      if Avatar.imageTypes.contains(mediaType) { findings.mediaType = MediaType.unknown }
+      return findings
+    }
+    findings.mediaType = found
+    findings.size = ImageSize(of: head)
+    guard let size = findings.size, let small = await thumbnail(of: size) else { return findings }
+    do throws(Problem) {
+      let (store, name) = (blobs.store, BlobName(blob.id, .thumbnail))
+      try await blobs.run { () throws(BlobFailure) in
+        let writer = try store.begin(name, size: Int64(small.count))
+        try writer.append(small)
+        try writer.finish(sha256: Array(SHA256.hash(data: small)))
+      }
+    } catch {
+      parley.logger.error("a thumbnail was not stored", metadata: ["reason": "\(error.text)"])
+      return findings
+    }
+    findings.thumbnail = ImageSize(of: small)
+    // A camera that was held upright says so beside the picture; what was made of it stands upright.
+    if let turned = findings.thumbnail,
+      size.width > size.height && turned.width < turned.height
+        || size.width < size.height && turned.width > turned.height
+    {
+      findings.size = ImageSize(width: size.height, height: size.width)
+    }
+    return findings
+  }
+
+  private func thumbnail(of size: ImageSize) async -> [UInt8]? {
+    guard let pictures = blobs.policy.tools.pictures, blob.size <= Limits.pictureBytesMax,
+      size.width * size.height <= Limits.picturePixelsMax,
+      max(size.width, size.height) > Limits.thumbnailSide || blob.size > Limits.unshrunkBytesMax
+    else { return nil }
+    let path = writer.path
+    let small = await blobs.inspect { () throws(Never) in
+      pictures.shrunk(.file(path), side: Limits.thumbnailSide, as: .jpeg)
+    }
+    return small.flatMap { $0.count <= Limits.thumbnailBytesMax ? $0 : nil }
+  }
+
+  /// The bytes go; the slot can be tried again until its time is over.
+  private func discard() async {
+    let (writer, store, name) = (writer, blobs.store, BlobName(blob.id))
+    try? await blobs.run { () throws(BlobFailure) in
+      writer.cancel()
+      try store.remove(name)
+    }
+    blobs.release(blob.id, claim)
+  }
+
+  /// Nothing is left that was not there before; the slot can be tried again until its time is over.
+  public func cancel() async {
+    let writer = writer
+    try? await blobs.run { writer.cancel() }
+    blobs.release(blob.id, claim)
+  }
+
+  /// What has come stays, so that the upload can be resumed.
+  /// - Returns: how many bytes that are, durably.
+  @discardableResult
+  public func suspend() async throws(Problem) -> Int64 {
+    let writer = writer
+    defer { blobs.release(blob.id, claim) }
+    return try await blobs.run { () throws(BlobFailure) in try writer.suspend() }
+  }
+
+  static let wrongLength = Problem(
+    .malformed, "length-mismatch", "The file has not as many bytes as the slot was asked for.")
+}
+
+extension Parley {
+  /// Begins the one upload of a slot.
+  ///
+  /// - Parameters:
+  ///   - key: as in `Blobs.uploadURL`.
+  ///   - name: as in the URL.
+  ///   - length: bytes that are announced; nil: none were, and the slot is refused (`length-required`).
+  ///   - mediaType: as announced.
+  public func upload(
+    _ id: BlobID, key: String, name: String, length: Int64?, mediaType: String?
+  ) async throws(Problem) -> BlobUpload {
+    let slot = try await slot(id, key: key, name: name)
+    let blob = slot.blob
+    try slot.isOpen(at: clock.now)
+    guard let length else {
+      throw Problem(.malformed, "length-required", "Say with Content-Length how many bytes come.")
+    }
+    guard length == blob.size else { throw BlobUpload.wrongLength }
+    let announced = mediaType.flatMap { MediaType.essence($0) }
+    if let expected = blob.mediaType, let announced, expected != announced {
+      throw Problem(
+        .malformed, "media-type-mismatch", "The slot was asked for a file of type \(expected).", field: "mediaType")
+    }
+    let claim = try slot.blobs.claim(id, for: blob.owner)
+    let store = slot.blobs.store
+    return try await begin(slot, claim, as: announced) { () throws(BlobFailure) in
+      try store.begin(BlobName(id), size: length)
+    }
+  }
+
+  /// Goes on where an upload of a resumable slot ended; an earlier one that is under way ends.
+  public func resumeUpload(_ id: BlobID, key: String, name: String) async throws(Problem) -> BlobUpload {
+    let slot = try await slot(id, key: key, name: name)
+    try slot.isOpen(at: clock.now)
+    try slot.isResumable()
+    let claim = try await slot.blobs.takeOver(id, for: slot.blob.owner)
+    let store = slot.blobs.store
+    return try await begin(slot, claim, as: nil) { () throws(BlobFailure) in try store.resume(BlobName(id)) }
+  }
+
+  private func begin(
+    _ slot: BlobSlot, _ claim: BlobClaim, as announced: String?,
+    _ open: @escaping @Sendable () throws(BlobFailure) -> any BlobWriter
+  ) async throws(Problem) -> BlobUpload {
+    let (id, blobs) = (slot.blob.id, slot.blobs)
+    do throws(Problem) {
+      // Looked at again behind the claim: another upload may just have been finished.
+      guard try await read({ try $0.blob(id) })?.state == .awaited else { throw .blobTaken }
+      let writer = try await blobs.run(open)
+      guard blobs.store.room >= slot.blob.size - writer.start else {
+        try? await blobs.run { writer.cancel() }
+        throw .blobsFull
+      }
+      return BlobUpload(
+        slot.blob, of: Party(id: slot.owner.id, realm: slot.owner.realm, address: slot.owner.address),
+        as: slot.blob.mediaType ?? announced ?? MediaType.of(name: slot.blob.name) ?? MediaType.unknown, claim,
+        writer, blobs, self)
+    } catch {
+      blobs.release(id, claim)
+      throw error
+    }
+  }
+
+  /// How far the upload of a resumable slot is; an upload that is under way ends, so that this is where to go on.
+  public func uploadProgress(_ id: BlobID, key: String, name: String) async throws(Problem) -> BlobProgress {
+    let slot = try await slot(id, key: key, name: name)
+    let blob = slot.blob
+    if blob.state == .stored {
+      return BlobProgress(offset: blob.size, length: blob.size, isComplete: true, seconds: nil)
+    }
+    let upload = try await resumeUpload(id, key: key, name: name)
+    return BlobProgress(
+      offset: try await upload.suspend(), length: blob.size, isComplete: false, seconds: seconds(until: blob.slotEnd))
+  }
+
+  public func seconds(until time: Timestamp) -> Int {
+    Int(clamping: max(0, time.milliseconds - clock.now.milliseconds) / 1_000)
+  }
+
+  /// The slot of whoever wants it no more is gone, with what has come.
+  public func cancelUpload(_ id: BlobID, key: String, name: String) async throws(Problem) {
+    let slot = try await slot(id, key: key, name: name)
+    try slot.isOpen(at: clock.now)
+    let claim = try await slot.blobs.takeOver(id, for: slot.blob.owner)
+    defer { slot.blobs.release(id, claim) }
+    let store = slot.blobs.store
+    try await slot.blobs.run { () throws(BlobFailure) in try store.remove(BlobName(id)) }
+    try await post(
+      .blob(.cancelled(id)), by: Party(id: slot.owner.id, realm: slot.owner.realm, address: slot.owner.address))
+  }
+
+  private func slot(_ id: BlobID, key: String, name: String) async throws(Problem) -> BlobSlot {
+    guard let blobs else { throw Problem(.unsupported, "uploads-off", "This server takes no files.") }
+    guard blobs.isKey(key, of: id) else {
+      throw Problem(.forbidden, "upload-key-wrong", "This is not where a slot of this server is filled.")
+    }
+    let (found, owner) = try await read { reader -> (Blob?, User?) in
+      guard let blob = try reader.blob(id) else { return (nil, nil) }
+      return (blob, try reader.user(blob.owner))
+    }
+    guard let blob = found, blob.name == name, let owner, owner.state == .active, blob.state != .gone else {
+      throw .blobUnknown
+    }
+    return BlobSlot(blob: blob, owner: owner, blobs: blobs)
+  }
+}
+
+/// How far an upload is.
+public struct BlobProgress: Hashable, Sendable {
+  /// Bytes that are durable, and bytes there will be.
+  public let offset: Int64
+  public let length: Int64
+  public let isComplete: Bool
+  /// Until the slot ends; nil: it is filled.
+  public let seconds: Int?
+}
+
+/// A slot, and whose it is.
+private struct BlobSlot: Sendable {
+  let blob: Blob
+  let owner: User
+  let blobs: Blobs
+
+  func isOpen(at now: Timestamp) throws(Problem) {
+    guard blob.state == .awaited else { throw blob.state == .refused ? .blobRefused : .blobTaken }
+    guard now < blob.slotEnd else {
+      throw Problem(.missing, "upload-late", "The time of this slot is over. Ask for another.")
+    }
+  }
+
+  func isResumable() throws(Problem) {
+    guard blob.isResumable else {
+      throw Problem(.conflict, "upload-not-resumable", "This slot was asked for a file that comes at once, with PUT.")
+    }
+  }
+}

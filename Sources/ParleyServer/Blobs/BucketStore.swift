@@ -1,0 +1,156 @@
+import Dialogs
+import Glibc
+import Logging
+import Synchronization
+import WebClient
+
+/// Blobs as objects of a bucket of an S3-compatible service: PutObject, GetObject with ranges, HeadObject, DeleteObject and
+/// HeadBucket of its API (2006-03-01), signed with AWS Signature Version 4.
+///
+/// A file is written to the `Spool` of this machine first, looked at there, and then put in one request, so that an object is
+/// there whole or not at all. The row of its slot is older than the object, so that no object is without a row, whenever the
+/// server dies: the sweeper removes by rows, and never lists the bucket.
+final class BucketStore: BlobStore {
+  private let settings: Settings.Bucket
+  private let spool: Spool
+  private let client: WebClient
+  private let logger: Logger
+  let isRemote = true
+
+  init(_ settings: Settings.Bucket, spool path: String, authorities: String?, logger: Logger) throws(Refusal) {
+    self.settings = settings
+    spool = try Spool(path)
+    client = WebClient(.anywhere, authorities: authorities, logger: logger)
+    self.logger = logger
+  }
+
+  deinit { client.stop() }
+
+  /// Throws what an operator must mend. A service that does not answer may be back soon: it is only logged.
+  func check() throws(Refusal) {
+    let reason: String
+    do throws(BlobFailure) {
+      let answer = try ask(.head, settings.base, answerBytesMax: 0)
+      if answer.isSuccess { return }
+      switch answer.status {
+      case 403: reason = "its key may not use it (403)"
+      case 404: reason = "there is no such bucket (404)"
+      default: reason = "it answers with \(answer.status)"
+      }
+    } catch {
+      return logger.error("\(error)", metadata: ["bucket": "\(settings.bucket)", "endpoint": "\(settings.endpoint)"])
+    }
+    throw Refusal("the bucket \(settings.bucket) at \(settings.endpoint) cannot be used: \(reason)")
+  }
+
+  func begin(_ name: BlobName, size: Int64) throws(BlobFailure) -> any BlobWriter {
+    try spool.begin(name, size: size, finish: finish(name))
+  }
+
+  func resume(_ name: BlobName) throws(BlobFailure) -> any BlobWriter {
+    try spool.resume(name, finish: finish(name))
+  }
+
+  private func finish(_ name: BlobName) -> Spool.Finish {
+    { [self] written, sha256 throws(BlobFailure) in
+      guard let size = Files.size(written.path) else { throw Spool.failure(ENOENT) }
+      let answer = try ask(
+        .put, url(name), headers: [("x-amz-content-sha256", Self.hex(sha256))],
+        body: .file(path: written.path, count: size),
+        timeout: .seconds(30 + size / ServerLimits.bucketBytesPerSecond))
+      guard answer.isSuccess else { throw Self.failure(answer) }
+    }
+  }
+
+  func open(_ name: BlobName) throws(BlobFailure) -> (any BlobReader)? {
+    let answer = try ask(.head, url(name), answerBytesMax: 0)
+    if answer.status == 404 { return nil }
+    guard answer.isSuccess, let size = answer.header("content-length").flatMap({ Int64($0) }) else {
+      throw Self.failure(answer)
+    }
+    return Reading(store: self, url: url(name), size: size)
+  }
+
+  func remove(_ name: BlobName) throws(BlobFailure) {
+    spool.discard(name)
+    let answer = try ask(.delete, url(name))
+    guard answer.isSuccess || answer.status == 404 else { throw Self.failure(answer) }
+  }
+
+  func settle(_ name: BlobName) { spool.discard(name) }
+  var unsettled: [BlobID] { spool.unsettled }
+  /// Of the spool: the bucket has no end.
+  var room: Int64 { spool.room }
+
+  // MARK: Asking
+
+  private func url(_ name: BlobName) -> String { settings.base + "/" + settings.prefix + name.description }
+
+  /// What may be better in a moment is asked again: nobody there, too busy, broken inside.
+  private func ask(
+    _ method: WebRequest.Method, _ url: String, headers: [(name: String, value: String)] = [],
+    body: WebRequest.Body = .none, timeout: Duration = WebLimits.timeout, answerBytesMax: Int = WebLimits.answerBytesMax
+  ) throws(BlobFailure) -> WebAnswer {
+    var last = "it does not answer"
+    for attempt in 0..<ServerLimits.bucketAttempts {
+      if attempt > 0 { usleep(ServerLimits.bucketPauseMicroseconds << UInt32(attempt - 1)) }
+      do throws(WebFailure) {
+        let answer = try client.wait(
+          WebRequest(
+            method, url, headers: headers, body: body, timeout: timeout, answerBytesMax: answerBytesMax,
+            signing: WebRequest.Signing(
+              accessKey: settings.key, secretKey: settings.secret, region: settings.region, service: "s3")))
+        guard answer.status == 429 || answer.status >= 500 else { return answer }
+        last = "it answers with \(answer.status)"
+      } catch {
+        last = error.description
+        if error.kind == .cancelled { break }
+      }
+    }
+    throw BlobFailure(isFull: false, "the bucket cannot be reached: \(last)")
+  }
+
+  private static func failure(_ answer: WebAnswer) -> BlobFailure {
+    BlobFailure(isFull: answer.status == 507, "the bucket answers with \(answer.status)")
+  }
+
+  private static func hex(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+
+  /// Asks for more than is read, and for more again of whoever reads on: a request costs more than bytes.
+  private final class Reading: BlobReader {
+    private let store: BucketStore
+    private let url: String
+    private let size: Int64
+    private struct Held {
+      var start: Int64 = 0
+      var bytes: [UInt8] = []
+    }
+    private let held = Mutex(Held())
+
+    init(store: BucketStore, url: String, size: Int64) {
+      self.store = store
+      self.url = url
+      self.size = size
+    }
+
+    func read(at offset: Int64, count: Int) throws(BlobFailure) -> [UInt8] {
+      let end = min(size, offset + Int64(count))
+      guard offset < end else { return [] }
+      let known = held.withLock { $0 }
+      if known.start <= offset, end <= known.start + Int64(known.bytes.count) {
+        return Array(known.bytes[Int(offset - known.start)..<Int(end - known.start)])
+      }
+      let ahead = known.bytes.isEmpty ? count : ServerLimits.bucketPieceBytes
+      let last = min(size, offset + Int64(max(count, ahead))) - 1
+      let answer = try store.ask(
+        .get, url, headers: [("Range", "bytes=\(offset)-\(last)")], answerBytesMax: Int(last - offset) + 1)
+      guard answer.status == 206 || answer.status == 200 && offset == 0,
+        answer.body.count >= Int(end - offset)
+      else { throw BucketStore.failure(answer) }
+      held.withLock { $0 = Held(start: offset, bytes: answer.body) }
+      return Array(answer.body.prefix(Int(end - offset)))
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import CChildProcess
+import Glibc
+
+/// Runs a program that reads bytes of strangers, so that what they can do is done to a process of its own: with no descriptor
+/// of the server but the file it reads and a pipe for what it writes, an environment of its own, and bounds on its memory,
+/// its time and what it writes.
+struct ChildProgram: Sendable {
+  /// The program, from the root, and its arguments.
+  let arguments: [String]
+  var environment: [String] = []
+  var bounds: Bounds?
+
+  /// Bytes of memory, seconds of the processor, bytes of one file.
+  struct Bounds: Sendable {
+    let memory: Int
+    let seconds: Int
+    let fileBytes: Int
+  }
+
+  enum Outcome: Equatable {
+    case ended(status: Int32, output: [UInt8])
+    /// It was killed: by a bound, by its own fault, or because it wrote too much or took too long.
+    case killed
+    /// The system did not start it.
+    case failed(Int32)
+  }
+
+  /// The first program of this name on the path; nil: there is none.
+  static func find(_ name: String) -> String? {
+    let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
+    return path.split(separator: ":").map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
+  }
+
+  /// Blocks until it is over.
+  ///
+  /// - Parameters:
+  ///   - input: what it reads, from where the descriptor stands.
+  ///   - outputMax: bytes that it may write; with more it is killed.
+  ///   - time: after that it is killed.
+  func run(input: Int32, outputMax: Int, time: Duration) -> Outcome {
+    let end = ContinuousClock.now + time
+    var pipes: [Int32] = [-1, -1]
+    guard pipe(&pipes) == 0 else { return .failed(errno) }
+    let (reading, writing) = (pipes[0], pipes[1])
+    for end in pipes { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    defer { close(reading) }
+    var child: pid_t = 0
+    let code = spawn(&child, input: input, output: writing)
+    close(writing)
+    guard code == 0 else { return .failed(code) }
+    var output: [UInt8] = []
+    let isWhole = read(reading, into: &output, max: outputMax, until: end)
+    if !isWhole { kill(-child, SIGKILL) }
+    var status: Int32 = 0
+    while true {
+      let found = waitpid(child, &status, isWhole ? WNOHANG : 0)
+      if found == child { break }
+      if found < 0, errno != EINTR { return .failed(errno) }
+      if found == 0 {
+        // It has shut its output and is not over: it gets what is left of its time.
+        if ContinuousClock.now >= end { kill(-child, SIGKILL) }
+        usleep(1_000)
+      }
+    }
+    // The low seven bits are the signal that ended it, the next eight its own status (wait(2)).
+    return isWhole && status & 0x7f == 0 ? .ended(status: status >> 8 & 0xff, output: output) : .killed
+  }
+
+  /// False: too much, or not in time.
+  private func read(
+    _ file: Int32, into output: inout [UInt8], max: Int, until end: ContinuousClock.Instant
+  ) -> Bool {
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let left = (end - ContinuousClock.now).components
+      let milliseconds = left.seconds * 1_000 + left.attoseconds / 1_000_000_000_000_000
+      if milliseconds <= 0 { return false }
+      var waiting = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+      let ready = poll(&waiting, 1, Int32(clamping: milliseconds))
+      if ready < 0, errno != EINTR { return false }
+      if ready <= 0 { continue }
+      let count = Glibc.read(file, &piece, piece.count)
+      if count < 0 {
+        if errno == EINTR { continue }
+        return false
+      }
+      if count == 0 { return true }
+      guard output.count + count <= max else { return false }
+      output.append(contentsOf: piece[..<count])
+    }
+  }
+
+  /// Bounds are set by a shell, which then becomes the program: posix_spawn cannot.
+  private var command: [String] {
+    guard let bounds else { return arguments }
+    let script =
+      "ulimit -c 0; ulimit -v \(bounds.memory / 1_024); ulimit -t \(bounds.seconds); "
+      + "ulimit -f \((bounds.fileBytes + 511) / 512); exec \"$@\""
+    return ["/bin/sh", "-c", script, "sh"] + arguments
+  }
+
+  private func spawn(_ child: inout pid_t, input: Int32, output: Int32) -> Int32 {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, input, 0)
+    posix_spawn_file_actions_adddup2(&actions, output, 1)
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    parley_spawn_close_from(&actions, 3)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // A group of its own, which can be killed as a whole; and signals as they are for a new process.
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    sigfillset(&signals)
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setpgroup(&attributes, 0)
+    posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+    let command = command
+    var words: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
+    var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+    defer { for text in words + variables { free(text) } }
+    return posix_spawn(&child, command[0], &actions, &attributes, &words, &variables)
+  }
+}

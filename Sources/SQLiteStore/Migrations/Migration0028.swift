@@ -1,0 +1,13 @@
+extension Migration {
+  /// Slots that are filled in parts, and the small pictures beside files. The index still has all that counting a user's
+  /// files reads.
+  static let attachments = Migration(
+    number: 28, name: "attachments",
+    sql: """
+      ALTER TABLE blobs ADD COLUMN resumable INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE blobs ADD COLUMN thumbnail_width INTEGER;
+      ALTER TABLE blobs ADD COLUMN thumbnail_height INTEGER;
+      DROP INDEX blobs_owner;
+      CREATE INDEX blobs_owner ON blobs (owner, state, created, size, expires, resumable);
+      """)
+}

@@ -1,0 +1,247 @@
+import Crypto
+import Logging
+import Synchronization
+import Testing
+
+@testable import Dialogs
+
+/// A store of files in memory, with what a process that died would leave.
+private final class MemoryBlobs: BlobStore {
+  struct Kept {
+    var whole: [BlobName: [UInt8]] = [:]
+    var parts: [BlobName: [UInt8]] = [:]
+  }
+  let kept = Mutex(Kept())
+  let isRemote = false
+  let room: Int64 = .max
+  var unsettled: [BlobID] { kept.withLock { $0.parts.keys.map(\.id) } }
+
+  func begin(_ name: BlobName, size: Int64) -> any BlobWriter {
+    discard(name)
+    return Writer(self, name, start: nil)
+  }
+  func resume(_ name: BlobName) -> any BlobWriter {
+    Writer(self, name, start: kept.withLock { $0.parts[name] ?? [] })
+  }
+  func open(_ name: BlobName) -> (any BlobReader)? { kept.withLock { $0.whole[name] }.map { Reader(bytes: $0) } }
+  func remove(_ name: BlobName) {
+    discard(name)
+    kept.withLock { $0.whole[name] = nil }
+  }
+  func settle(_ name: BlobName) { discard(name) }
+  private func discard(_ name: BlobName) { kept.withLock { $0.parts[name] = nil } }
+
+  struct Reader: BlobReader {
+    let bytes: [UInt8]
+    func read(at offset: Int64, count: Int) -> [UInt8] { Array(bytes.dropFirst(Int(offset)).prefix(count)) }
+  }
+
+  final class Writer: BlobWriter {
+    let path = "/dev/null"
+    let start: Int64
+    private let store: MemoryBlobs
+    private let name: BlobName
+    private let isResumed: Bool
+    private let bytes: Mutex<[UInt8]>
+
+    init(_ store: MemoryBlobs, _ name: BlobName, start: [UInt8]?) {
+      self.store = store
+      self.name = name
+      isResumed = start != nil
+      self.start = Int64(start?.count ?? 0)
+      bytes = Mutex(start ?? [])
+    }
+    func read(at offset: Int64, count: Int) -> [UInt8] {
+      bytes.withLock { Array($0.dropFirst(Int(offset)).prefix(count)) }
+    }
+    func append(_ more: [UInt8]) {
+      bytes.withLock { $0 += more }
+      keep()
+    }
+    private func keep() {
+      guard isResumed else { return }
+      let all = bytes.withLock { $0 }
+      store.kept.withLock { $0.parts[name] = all }
+    }
+    func finish(sha256: [UInt8]) {
+      let all = bytes.withLock { $0 }
+      store.kept.withLock { $0.whole[name] = all }
+    }
+    func suspend() -> Int64 { bytes.withLock { Int64($0.count) } }
+    func cancel() {}
+  }
+}
+
+private struct Opinion: BlobScanner {
+  let verdict: Result<ScanVerdict, ScanFailure>
+  func scan(_ path: String) throws(ScanFailure) -> ScanVerdict { try verdict.get() }
+}
+
+@Suite struct UploadTests {
+  private let bytes = Array("O happy dagger, this is thy sheath".utf8)
+
+  private func scene(
+    _ tools: BlobTools = BlobTools()
+  ) async throws -> (parley: Parley, romeo: Party, files: MemoryBlobs, stage: Stage) {
+    let files = MemoryBlobs()
+    let stage = try Stage(
+      blobs: (BlobPolicy(links: BlobLinks(base: "https://files.example"), tools: tools), files))
+    return (stage.parley, try await stage.user("romeo"), files, stage)
+  }
+
+  private func slot(
+    _ parley: Parley, _ owner: Party, sha256: [UInt8]? = nil, isResumable: Bool = true, type: String = "text/plain"
+  ) async throws -> (id: BlobID, key: String) {
+    let receipt = try await parley.post(
+      .blob(
+        .request(
+          BlobDraft(
+            name: "a", mediaType: type, size: Int64(bytes.count), sha256: sha256, isResumable: isResumable))),
+      by: owner)
+    let blob = try #require(receipt.value as? Blob)
+    let url = try #require(parley.blobs).uploadURL(of: blob)
+    return (blob.id, String(url.split(separator: "=")[1]))
+  }
+
+  private func refusal(_ body: () async throws -> Void) async -> String? {
+    do {
+      try await body()
+      return nil
+    } catch { return (error as? Problem)?.code ?? "\(error)" }
+  }
+
+  @Test func whatComesInPartsIsWholeInTheEnd() async throws {
+    let (parley, romeo, files, _) = try await scene()
+    let (id, key) = try await slot(parley, romeo, sha256: Array(SHA256.hash(data: bytes)))
+    let first = try await parley.resumeUpload(id, key: key, name: "a")
+    try await first.append(Array(bytes[..<5]))
+    #expect(try await first.suspend() == 5)
+    let progress = try await parley.uploadProgress(id, key: key, name: "a")
+    #expect((progress.offset, progress.length, progress.isComplete) == (5, Int64(bytes.count), false))
+    let second = try await parley.resumeUpload(id, key: key, name: "a")
+    #expect(second.offset == 5)
+    try await second.append(Array(bytes[5...]))
+    let blob = try await second.finish()
+    #expect(blob.sha256 == Array(SHA256.hash(data: bytes)))
+    #expect(files.kept.withLock { $0.whole[BlobName(id)] == bytes && $0.parts.isEmpty })
+    #expect(try await parley.uploadProgress(id, key: key, name: "a").isComplete)
+    #expect(await refusal { _ = try await parley.resumeUpload(id, key: key, name: "a") } == "upload-taken")
+  }
+
+  /// The connection of the first is lost, and the server has not noticed yet.
+  @Test func whoComesBackTakesOver() async throws {
+    let (parley, romeo, files, _) = try await scene()
+    let (id, key) = try await slot(parley, romeo)
+    let first = try await parley.resumeUpload(id, key: key, name: "a")
+    try await first.append(Array(bytes[..<5]))
+    let second = try await parley.resumeUpload(id, key: key, name: "a")
+    #expect(second.offset == 5)
+    #expect(await refusal { try await first.append([0]) } == "upload-taken")
+    _ = try? await first.suspend()
+    try await second.append(Array(bytes[5...]))
+    _ = try await second.finish()
+    #expect(files.kept.withLock { $0.whole[BlobName(id)] } == bytes)
+  }
+
+  @Test func whatIsAnotherFileIsNotTaken() async throws {
+    let (parley, romeo, files, _) = try await scene()
+    let (id, key) = try await slot(parley, romeo, sha256: [UInt8](repeating: 0, count: 32), isResumable: false)
+    let upload = try await parley.upload(
+      id, key: key, name: "a", length: Int64(bytes.count), mediaType: "text/plain")
+    try await upload.append(bytes)
+    #expect(await refusal { _ = try await upload.finish() } == "hash-mismatch")
+    #expect(files.kept.withLock { $0.whole.isEmpty })
+    #expect(try await parley.blob(id) == nil)
+    // It can be tried again.
+    let again = try await parley.upload(id, key: key, name: "a", length: Int64(bytes.count), mediaType: nil)
+    await again.cancel()
+    #expect(await refusal { _ = try await parley.resumeUpload(id, key: key, name: "a") } == "upload-not-resumable")
+  }
+
+  @Test func tooMuchIsNoFile() async throws {
+    let (parley, romeo, _, _) = try await scene()
+    let (id, key) = try await slot(parley, romeo)
+    let upload = try await parley.resumeUpload(id, key: key, name: "a")
+    #expect(await refusal { _ = try await upload.finish() } == "length-mismatch")
+    try await upload.append(bytes)
+    #expect(await refusal { try await upload.append([1]) } == "length-mismatch")
+  }
+
+  @Test func whatAScannerRefusesIsGone() async throws {
+    let (parley, romeo, files, _) = try await scene(
+      BlobTools(scanner: Opinion(verdict: .success(.refused("Dagger")))))
+    let (id, key) = try await slot(parley, romeo)
+    let upload = try await parley.resumeUpload(id, key: key, name: "a")
+    try await upload.append(bytes)
+    #expect(await refusal { _ = try await upload.finish() } == "file-refused")
+    #expect(files.kept.withLock { $0.whole.isEmpty && $0.parts.isEmpty })
+    #expect(await refusal { _ = try await parley.resumeUpload(id, key: key, name: "a") } == "file-refused")
+    #expect(try await parley.blob(id) == nil)
+    // It counts for the day.
+    #expect(try await parley.blobUse(of: romeo.id)?.use.recentBytes == Int64(bytes.count))
+  }
+
+  @Test func withoutAVerdictItIsTheOperatorsChoice() async throws {
+    for isNeeded in [true, false] {
+      let (parley, romeo, files, _) = try await scene(
+        BlobTools(scanner: Opinion(verdict: .failure(ScanFailure("asleep"))), isScanNeeded: isNeeded))
+      let (id, key) = try await slot(parley, romeo)
+      let upload = try await parley.resumeUpload(id, key: key, name: "a")
+      try await upload.append(bytes)
+      #expect(await refusal { _ = try await upload.finish() } == (isNeeded ? "scan-unavailable" : nil))
+      #expect(files.kept.withLock { $0.whole.isEmpty } == isNeeded)
+      guard isNeeded else { continue }
+      // All of it is there: only the end has to be tried again.
+      try await upload.suspend()
+      #expect(try await parley.uploadProgress(id, key: key, name: "a").offset == Int64(bytes.count))
+    }
+  }
+
+  @Test func whoGivesUpFreesTheSlotAndNotTheDay() async throws {
+    let (parley, romeo, files, _) = try await scene()
+    let (id, key) = try await slot(parley, romeo)
+    let upload = try await parley.resumeUpload(id, key: key, name: "a")
+    try await upload.append(Array(bytes[..<5]))
+    try await parley.cancelUpload(id, key: key, name: "a")
+    #expect(files.kept.withLock { $0.parts.isEmpty })
+    #expect(await refusal { try await upload.append([1]) } == "upload-taken")
+    #expect(await refusal { _ = try await parley.uploadProgress(id, key: key, name: "a") } == "upload-unknown")
+    let use = try await parley.blobUse(of: romeo.id)?.use
+    #expect(use?.awaited == 0 && use?.bytes == 0 && use?.recentBytes == Int64(bytes.count))
+  }
+
+  @Test func whatADeadProcessLeftIsSettled() async throws {
+    let (parley, romeo, files, _) = try await scene()
+    let (waiting, _) = try await slot(parley, romeo)
+    let (done, key) = try await slot(parley, romeo)
+    let upload = try await parley.resumeUpload(done, key: key, name: "a")
+    try await upload.append(bytes)
+    _ = try await upload.finish()
+    files.kept.withLock { kept in
+      for id in [waiting, done, .random()] { kept.parts[BlobName(id)] = [1] }
+    }
+    try await parley.settleBlobs()
+    #expect(files.unsettled == [waiting])
+    #expect(files.kept.withLock { $0.whole[BlobName(done)] } == bytes)
+  }
+
+  /// What it is its bytes say, whatever was announced.
+  @Test func picturesAreWhatTheyAre() async throws {
+    let png: [UInt8] =
+      [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13] + Array("IHDR".utf8) + [0, 0, 0, 7, 0, 0, 0, 5]
+      + [8, 2, 0, 0, 0]
+    for (announced, content, found) in [
+      ("image/jpeg", png, "image/png"), ("image/png", Array("<script>".utf8), "application/octet-stream"),
+      ("image/avif", Array("whatever".utf8), "image/avif"), ("text/plain", png, "text/plain"),
+    ] {
+      let (parley, romeo, _, _) = try await scene()
+      let padded = content + [UInt8](repeating: 0, count: bytes.count - content.count)
+      let (id, key) = try await slot(parley, romeo, type: announced)
+      let upload = try await parley.resumeUpload(id, key: key, name: "a")
+      try await upload.append(padded)
+      let blob = try await upload.finish()
+      #expect(blob.mediaType == found)
+      #expect(blob.shape.width == (found == "image/png" ? 7 : nil))
+    }
+  }
+}
