@@ -175,6 +175,7 @@ let package = Package(
       name: "ParleyServerTests",
       dependencies: [
         "ParleyServer", "XMPPDoor", "Dialogs", "Addresses", "IdentityTokens", nioCore, nioPosix, nioSSL, nioHTTP1, logging,
+        yams,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),

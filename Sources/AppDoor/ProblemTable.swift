@@ -9,7 +9,7 @@ extension Problem.Kind {
     switch self {
     case .malformed: 400
     case .unauthenticated: 401
-    case .forbidden, .blocked: 403
+    case .forbidden, .blocked, .refused: 403
     // Who may not be reached looks like who is not there.
     case .missing, .unreachable: 404
     case .conflict: 409

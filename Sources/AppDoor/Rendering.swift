@@ -167,7 +167,7 @@ struct Rendering: Sendable {
     return ReactionsBody(lines: lines)
   }
 
-  private func content(_ content: Content, _ state: MessageState?) -> (ContentBody, metadata: RawObject?)? {
+  func content(_ content: Content, _ state: MessageState?) -> (ContentBody, metadata: RawObject?)? {
     // As it happens what was said still stands beside the retraction: none of it is told any more.
     if let retraction = state?.retraction { return (deleted(retraction), nil) }
     guard let kind = content.kind.wire else { return nil }

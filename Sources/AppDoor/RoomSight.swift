@@ -53,7 +53,7 @@ extension Problem {
   /// server's own troubles do not.
   var isTelling: Bool {
     switch kind {
-    case .overloaded, .internal, .tooFast, .unsupported: false
+    case .overloaded, .internal, .tooFast, .unsupported, .refused: false
     case .malformed, .unauthenticated, .forbidden, .missing, .conflict, .tooLarge, .unreachable, .blocked, .foreign:
       true
     }

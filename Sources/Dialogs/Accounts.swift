@@ -64,6 +64,7 @@ extension Parley {
           if let invite = row.invite, case .success(let user) = result {
             posts += try meeting(invite, user, writer).map { [$0] } ?? []
           }
+          if case .success(let user) = result { try note(.userCreated, of: user.id, in: user.realm, writer) }
           results.append(result)
         }
         return (results, posts)
@@ -168,13 +169,14 @@ extension Parley {
     try await leaveRooms(user)
     try await leaveRosters(user)
     let now = clock.now
-    try await work { writer in
+    try await work { [self] writer in
       guard var user = try writer.user(user.id) else { return }
       user.state = .deleted
       user.profile = Profile()
       user.lastSeenAt = now
       try writer.update(user)
       try writer.erasePersonal(user.id)
+      try note(.userDeleted, of: user.id, in: user.realm, writer)
     }
     pushes.set(user.id, .nothing, [:])
   }
@@ -510,7 +512,8 @@ struct Token: Sendable {
     return String(decoding: text, as: UTF8.self)
   }
 
-  static func hash(_ text: String) -> [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+  static func hash(_ text: String) -> [UInt8] { hash(Array(text.utf8)) }
+  static func hash(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 }
 
 /// Which access tokens have been seen to be good. Forgotten with the login;

@@ -356,4 +356,45 @@ public enum Limits {
   public static let reportCharactersMax = 4_096
   /// Messages that one report names; further ones are left out.
   public static let reportMessagesMax = 20
+
+  /// Messages about which the backend is being asked; the next counts as unanswered.
+  public static let gateQuestionsMax = 1_000
+
+  // App keys.
+  /// Of a realm: some for each program of a backend; the next is refused with `too-many-keys`.
+  public static let appKeysMax = 100
+  /// When a key was used last is stored so exactly: a backend calls all day, and a write each time serves nobody.
+  public static let appKeyUseGrain: Duration = .seconds(60)
+  /// Calls of a realm's keys that are kept, the newest: about 20 MB; an operator who needs more keeps copies.
+  public static let auditRecordsMax = 100_000
+  /// Bytes of the path in a record; a longer one is cut.
+  public static let auditTargetBytesMax = 512
+
+  // Hooks.
+  /// Of a realm; each reads the log. The next is refused with `too-many-webhooks`.
+  public static let hooksMax = 20
+  public static let hookURLBytesMax = 2_048
+  /// Names in one hook's list of events.
+  public static let hookEventsMax = 64
+  /// Entries that a hook reads at once, and so what may be sent again after a crash.
+  public static let hookPage = 64
+  /// Requests to one hook at the same time.
+  public static let hookRequestsMax = 8
+  /// Before it is tried again, doubled each time up to the second (Standard Webhooks 1.0.0, "Deliverability and reliability").
+  public static let hookRetry: Duration = .seconds(5)
+  public static let hookRetryMax: Duration = .seconds(3_600)
+  /// Attempts for one event, with the waits above some two hours; then it goes among the failures.
+  public static let hookAttemptsMax = 12
+  /// So long nothing was taken: the hook is disabled, and stands where it stood.
+  public static let hookPatience: Duration = .seconds(3 * 86_400)
+  /// Failures of one hook that are kept, the newest.
+  public static let hookFailuresMax = 1_000
+  /// A hook that wanted nothing of so many positions has its place stored again.
+  public static let hookNoteEvery: Int64 = 1_000
+  /// What happened and is no entry is kept so often for hooks that do not take it; the oldest goes.
+  public static let occurrencesMax = 100_000
+  /// How long a secret that was replaced signs too.
+  public static let hookSecretOverlap: Duration = .seconds(86_400)
+  /// How long one request may take (Standard Webhooks 1.0.0, "Request timeouts": 15 to 30 s).
+  public static let hookTimeout: Duration = .seconds(15)
 }

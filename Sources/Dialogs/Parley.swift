@@ -20,6 +20,8 @@ public final class Parley: Sendable {
   public let pushes: PushBook
   /// Which push providers this server reaches.
   public let pushPolicy: PushPolicy
+  /// Which realms have hooks.
+  public let hooks: HookBook
   /// Who may look after the whole server in band (XEP-0133).
   public let admins: Set<BareJID>
   /// Whether every user may invite others (XEP-0401), not admins alone.
@@ -35,6 +37,8 @@ public final class Parley: Sendable {
   public let signIn: SignInPolicy
   private let inbox: Inbox
   private let committer: Committer
+  /// nil: nobody is asked before a message is committed.
+  private let gate: Gate?
   private let readers: Workers
   private let derivers: Workers
 
@@ -51,7 +55,7 @@ public final class Parley: Sendable {
     admins: Set<BareJID> = [], invitations: Bool = false, guests: GuestPolicy = .none, signIn: SignInPolicy = .none,
     blobs: (policy: BlobPolicy, store: any BlobStore)? = nil,
     threads: Int = 2, tokenSecret: TokenSecret = .random(), accountSecret: TokenSecret = .random(),
-    services: ExternalServices = .none, pushPolicy: PushPolicy = .none, logger: Logger
+    services: ExternalServices = .none, pushPolicy: PushPolicy = .none, gate: GateSettings? = nil, logger: Logger
   ) throws {
     precondition(!domains.isEmpty, "a server without a domain")
     var realms = try store.read { try $0.realms() }
@@ -107,10 +111,14 @@ public final class Parley: Sendable {
         threads: min(max(2, threads), Limits.blobThreadsMax))
     }
     pushes = try store.read { try PushBook($0) }
+    hooks = try store.read { try HookBook($0) }
     let desk = try Desk(
-      store: store, hub: hub, pushes: pushes, guests: self.guests, clock: clock, realms: realmTable, blobs: self.blobs,
-      inbox: inbox, logger: logger)
-    committer = Committer(inbox: inbox, desk: desk)
+      store: store, hub: hub, pushes: pushes, hooks: hooks, guests: self.guests, clock: clock, realms: realmTable,
+      blobs: self.blobs, inbox: inbox, logger: logger)
+    let committer = Committer(inbox: inbox, desk: desk)
+    self.committer = committer
+    let posts = inbox
+    self.gate = gate.map { Gate($0, inbox: posts) { committer.wake() } }
   }
 
   private static func taken(_ domain: String) -> Problem {
@@ -191,7 +199,10 @@ public final class Parley: Sendable {
 
   /// Queues a post. Never blocks. False: the inbox is full or closed, nothing
   /// was queued, and the completion will not be called.
-  public func submit(_ post: Post) -> Bool {
+  ///
+  /// - Parameter isVouched: the backend says it itself, and is not asked (`MessageGate`).
+  public func submit(_ post: Post, isVouched: Bool = false) -> Bool {
+    if let gate, !inbox.isClosed, let taken = gate.take(post, isVouched: isVouched) { return taken }
     switch inbox.append(post) {
     case .queued(let wake):
       if wake { committer.wake() }
@@ -200,6 +211,9 @@ public final class Parley: Sendable {
     }
   }
 
+  /// Whether somebody is asked before a message is committed.
+  public var asksBeforeMessages: Bool { gate != nil }
+
   public var isFull: Bool { inbox.isFull }
   var isClosed: Bool { inbox.isClosed }
   /// Runs `body`, on any thread, once the inbox is half empty.
@@ -207,10 +221,12 @@ public final class Parley: Sendable {
 
   /// Posts and waits for the commit.
   @discardableResult
-  public func post(_ intent: Intent, by author: Party) async throws(Problem) -> Receipt {
+  public func post(
+    _ intent: Intent, by author: Party, isVouched: Bool = false
+  ) async throws(Problem) -> Receipt {
     let result: Result<Receipt, Problem> = await withCheckedContinuation { continuation in
       let post = Post(author: author, intent: intent, completion: .callback { continuation.resume(returning: $0) })
-      if !submit(post) { continuation.resume(returning: .failure(.overloaded)) }
+      if !submit(post, isVouched: isVouched) { continuation.resume(returning: .failure(.overloaded)) }
     }
     return try result.get()
   }
@@ -319,6 +335,7 @@ public final class Parley: Sendable {
   /// Stops accepting posts and returns when all that were accepted are
   /// committed and told.
   public func stop() async {
+    await gate?.emptied()
     inbox.close()
     await committer.drain()
   }

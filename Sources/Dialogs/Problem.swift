@@ -11,6 +11,8 @@ public struct Problem: Error, Hashable, Sendable {
     /// The address's domain is not served here and federation is off.
     case foreign
     case tooFast, overloaded, `internal`
+    /// A rule of the app's backend forbids what was said (`MessageGate`).
+    case refused
   }
 
   public let kind: Kind

@@ -47,7 +47,9 @@ extension Judge {
         messages: try draft.messages.prefix(Limits.reportMessagesMax).map {
           Report.Message(id: $0, text: try said($0, by: draft.reported, to: owner, writer))
         }, createdAt: time)
-      kept.append(try writer.insert(report))
+      let stored = try writer.insert(report)
+      try hooks.note(.reportCreated, of: owner.id, detail: stored.id, in: owner.realm, at: time, writer)
+      kept.append(stored)
       (mine, all) = (mine + 1, all + 1)
     }
     var receipt = Receipt(position: head)

@@ -2,6 +2,7 @@ import Dialogs
 import Logging
 import PushServices
 import SQLiteStore
+import XMPPDoor
 
 /// The opened data: the store and the core over it. Whoever has it holds the data folder's lock.
 struct Core: Sendable {
@@ -12,8 +13,10 @@ struct Core: Sendable {
   /// nil: files are in the data folder.
   let bucket: BucketStore?
 
+  /// - Parameter gate: what is shown messages before they are said; nil: nothing.
   static func open(
-    _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy = .none, logger: Logger
+    _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy = .none, gate: BeforeSendGate? = nil,
+    logger: Logger
   ) throws(Refusal) -> Core {
     let secret = try folder.tokenSecret()
     let webPushKey = try folder.webPushKey()
@@ -39,7 +42,9 @@ struct Core: Sendable {
         remotes: settings.components.map { ($0.name, $0.home) }, admins: settings.admins,
         invitations: settings.allowsInvitations, guests: settings.guests, signIn: signIn, blobs: blobs,
         threads: settings.threads, tokenSecret: secret, accountSecret: accountSecret,
-        services: settings.services, pushPolicy: settings.pushes.policy(webPushKey), logger: logger)
+        services: settings.services, pushPolicy: settings.pushes.policy(webPushKey),
+        gate: gate.map { GateSettings(policy: $0.policy, gate: $0, rewriting: GateRewriting()) }, logger: logger)
+      gate?.serve(parley)
       parley.grant(settings.privileges)
       return Core(folder: folder, store: store, parley: parley, webPushKey: webPushKey, bucket: bucket)
     } catch let refusal as Refusal {

@@ -34,8 +34,9 @@ public enum Server {
     let certificates = try Certificates(settings, folder: folder, logger: logger)
     let outgoing = try Outgoing(settings.outgoing, logger: logger)
     let pushKeys = try PushKeys(settings.pushes)
+    let gate = settings.beforeSend.map { BeforeSendGate($0, outgoing.named) }
     let core = try Core.open(
-      settings, folder, signIn: Vouching.policy(settings.identity, outgoing, logger: logger), logger: logger)
+      settings, folder, signIn: Vouching.policy(settings.identity, outgoing, logger: logger), gate: gate, logger: logger)
     for text in settings.shortcomings { logger.warning("\(text)") }
     try core.bucket?.check()
     try await core.parley.settleBlobs()
@@ -54,10 +55,18 @@ public enum Server {
     let pusher = Pusher(parley: core.parley, route: PushRoutes(services: xmpp.pushes, devices: devices))
     let app = HTTPPorts.app(settings, core.parley, loops, logger)
     let invites = InvitePage(parley: core.parley, logger: logger)
-    let sites = [app.site, xmpp.site, UploadSite(parley: core.parley).site, invites.site]
+    let hookRoute = WebHookRoute(outgoing: outgoing)
+    let context = AdminContext(
+      parley: core.parley, startedAt: core.parley.clock.now, publicURL: settings.pages, hookRoute: hookRoute)
+    let hooks = HookRunner(
+      parley: core.parley, rendering: HookEvents(parley: core.parley), route: hookRoute, logger: logger)
+    let sites = [
+      app.site, xmpp.site, UploadSite(parley: core.parley).site, invites.site,
+      AdminSite(context, logger: logger).site,
+    ]
     let http = try HTTPPorts.services(settings, sites: sites, certificates, loops, readiness, logger)
     let admin = AdminService(
-      settings: settings, parley: core.parley, loops: loops, readiness: readiness, logger: logger)
+      settings: settings, context: context, loops: loops, readiness: readiness, logger: logger)
     let greeter = Greeter(
       settings: settings, core: core, demo: demo, readiness: readiness, logger: logger, greet: greet)
     let reload = ReloadService(
@@ -67,7 +76,9 @@ public enum Server {
     // Shut down from the last to the first.
     let services: [any Service] =
       [
-        CoreService(core: core, logger: logger), outgoing, BlobSweeper(parley: core.parley, logger: logger),
+        // What waits for the backend's answer is committed last of all.
+        outgoing, CoreService(core: core, logger: logger), HookService(runner: hooks),
+        BlobSweeper(parley: core.parley, logger: logger),
         GuestSweeper(parley: core.parley, logger: logger), reload, admin, greeter, PushService(pusher: pusher),
         xmpp,
       ] + http

@@ -1,3 +1,4 @@
+import Dialogs
 import NIOCore
 
 /// Every bound of this target: its number, why, and what happens at it.
@@ -117,6 +118,24 @@ public enum ServerLimits {
   public static let selfSignedDays = 825
   /// Days before its end at which a start makes a new one.
   public static let selfSignedRenewalDays = 30
+
+  /// Bytes of the body of a call by an app key: the longest message fits with its JSON. Above it: 413.
+  public static let adminHTTPBytesMax = 131_072
+  /// Calls of one app key: a backend's busiest hour. At the bound: 429.
+  static let keyRate = Rate(burst: 1_000, perSecond: 200)
+  /// Calls without a key that is known, per address: whoever guesses. At the bound: 429.
+  static let keylessRate = Rate(burst: 50, perSecond: 2)
+  /// Addresses of which that is counted; at the bound all begin anew.
+  static let keylessAddressesMax = 100_000
+  /// Bytes of a webhook's answer that are read; nothing in it is looked at. A longer one is a failure.
+  static let hookAnswerBytesMax = 1_048_576
+  /// Seconds that authors may be made to wait for `before_send.url`: longer, and people say it twice.
+  public static let beforeSendSecondsMax = 5
+  /// Bytes of its answer: the longest text fits. A longer one is no answer.
+  static let beforeSendAnswerBytesMax = 131_072
+  /// Of a refusal: bytes of its code, and characters of its text, which is cut.
+  static let refusalCodeBytesMax = 64
+  static let refusalCharactersMax = 500
 
   /// How long a graceful stop may take before the sockets are closed anyway. Container engines kill after 10 s.
   public static let stopWait: Duration = .seconds(8)

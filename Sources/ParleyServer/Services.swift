@@ -81,13 +81,12 @@ struct PushService: Service {
 
 struct AdminService: Service {
   let settings: Settings
-  let parley: Parley
+  let context: AdminContext
   let loops: any EventLoopGroup
   let readiness: Readiness
   let logger: Logger
 
   func run() async throws {
-    let context = AdminContext(parley: parley, startedAt: parley.clock.now, publicURL: settings.pages)
     let socket = try await AdminSocket.listen(at: settings.adminSocket, group: loops, context: context, logger: logger)
     readiness.arrive()
     try? await gracefulShutdown()

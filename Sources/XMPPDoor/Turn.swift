@@ -89,6 +89,8 @@ extension StanzaError {
     switch problem.kind {
     case .malformed: self.init(.badRequest, problem.text)
     case .unauthenticated: self.init(.notAuthorized, problem.text)
+    // RFC 6120 8.3.3.12: "words that are prohibited by the service" is its own example.
+    case .refused: self.init(.policyViolation, problem.text, type: .modify)
     case .forbidden: self.init(.forbidden, problem.text)
     case .missing: self.init(.itemNotFound, problem.text)
     case .conflict: self.init(.conflict, problem.text)

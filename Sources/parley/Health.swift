@@ -29,6 +29,13 @@ struct Health: AsyncParsableCommand {
       "online", "\(ProgressBar.grouped(status.usersOnline)) (\(ProgressBar.grouped(status.sessions)) sessions)",
     ])
     table.add(["log position", ProgressBar.grouped(Int(status.position))])
+    if status.webhooks > 0 {
+      table.add([
+        "webhooks",
+        "\(status.webhooks) (\(status.webhooksDisabled) disabled, \(status.webhookFailures) failures, "
+          + "\(ProgressBar.grouped(Int(status.webhookBehind))) positions behind)",
+      ])
+    }
     try output.print(status, String(table.text().dropLast()))
     if !status.accepting { throw ExitCode(1) }
   }

@@ -252,6 +252,7 @@ def run(checks):
             expect("Added alice@chat.example.org." in machine.shell(block), "no user was added")
     with Machine(domains="example.org") as prepared:
         helps(checks, book, prepared)
+    backend(checks, book)
     with checks.check("docs: every block was run, or is known not to be"):
         for piece in book.left:
             expect(any(book.fits(piece, key) for key in NOT_RUN), f"{piece.where}, \"{piece.section}\" is not run:\n{piece.text}")
@@ -320,6 +321,17 @@ def readme(checks, book):
                 expect(text in output, f"\"{text}\" is not in\n{output}")
             listed = machine.shell("parley roster list bob@localhost")
             expect("alice@localhost" in listed, listed)
+
+
+def backend(checks, book):
+    """The guide for backends, typed on one server from its first line to its last."""
+    with checks.check("docs: server to server"), Machine() as machine, machine.serving("parley serve --no-demo"):
+        where = "docs/guides/server-to-server.md"
+        blocks = [block for section in ["A key", "Users", "Dialogs and messages", "Webhooks"] for block in book.take(where, section)]
+        output = machine.shell("\n".join(blocks))
+        for text in ['"accessToken"', '"name":"Order 17"', '"text":"It is on its way."', "whsec_", "There are no failures.",
+                     "is disabled", "Removed webhook"]:
+            expect(text in output, f"\"{text}\" is not in\n{output}")
 
 
 def make_certificate(folder):
@@ -400,6 +412,9 @@ def helps(checks, book, prepared):
         database.execute("INSERT INTO invites VALUES (7, 1, 1, x'00', NULL, NULL, 0, 4102444800000, 0)")
         database.executemany(
             "INSERT INTO reports VALUES (?, 1, 1, 'spam@localhost', 'urn:xmpp:reporting:spam', '', 0, 0)", [(3,), (4,)])
+        database.execute("INSERT INTO app_keys VALUES (4711, 1, 'old', 'parley_old', x'00', 'audit', 0, NULL)")
+        database.execute("""INSERT INTO hooks (id, realm, url, events, secret, trusted, created, state, position, occurrence)
+                            VALUES (4711, 1, 'http://127.0.0.1:9/', '*', x'00', 1, 0, 2, 0, 0)""")
     (prepared.folder / "etc/parley/parley.yaml").write_text("domain: example.org\n")
     with Machine(domains="example.org") as server:
         shutil.copytree(prepared.work / "data", server.work / "data")
@@ -428,6 +443,9 @@ def examples(prepared, server, text):
     for example in (line.strip() for line in found.group(1).splitlines()):
         if "parley health" in example:
             output = server.shell(example)
+        elif "webhook test" in example:
+            output = server.shell(f"{example} || true")  # nobody is there
+            expect("It was not taken." in output, output)
         elif "--compliance" in example:
             # What it asks for is there: a component, and an address for files.
             whole = dict(components="gateway.localhost=prospero", component__port=free_port(), http__url="https://localhost")

@@ -29,12 +29,12 @@ import Testing
       try await add("bob@localhost", context)
       let list = try await ListUsers.perform(
         ListUsers.Input(domain: nil, matching: nil, after: nil, limit: 10), in: context)
-      #expect(list.users.map(\.jid) == ["alice@localhost", "bob@localhost"])
-      #expect(list.users.map(\.name) == ["Alice", nil])
-      #expect(list.next == nil)
+      #expect(list.items.map(\.jid) == ["alice@localhost", "bob@localhost"])
+      #expect(list.items.map(\.name) == ["Alice", nil])
+      #expect(list.nextCursor == nil)
       let page = try await ListUsers.perform(
         ListUsers.Input(domain: "localhost", matching: nil, after: nil, limit: 1), in: context)
-      #expect(page.next == "alice")
+      #expect(page.nextCursor == "alice")
 
       let alice = try BareJID("alice@localhost")
       _ = try await core.parley.verify(alice, password: "secret")
@@ -152,7 +152,7 @@ import Testing
   private func members(_ dialog: String, _ context: AdminContext, role: DialogRole? = nil) async throws -> [String] {
     try await ListDialogMembers.perform(
       ListDialogMembers.Input(dialog: dialog, role: role, after: nil, limit: 10), in: context
-    ).members.map { "\($0.jid) \($0.role)" }
+    ).items.map { "\($0.jid) \($0.role)" }
   }
 
   @Test func dialogsAreMadeListedAndShown() async throws {
@@ -171,11 +171,11 @@ import Testing
         try await ListDialogs.perform(
           ListDialogs.Input(domain: nil, matching: matching, after: after, limit: limit), in: context)
       }
-      #expect(try await list().dialogs.count == 3)
-      #expect(try await list("TEAM").dialogs.map(\.jid) == [team.jid])
+      #expect(try await list().items.count == 3)
+      #expect(try await list("TEAM").items.map(\.jid) == [team.jid])
       let page = try await list(limit: 2)
-      let rest = try await list(after: page.next, limit: 2)
-      #expect(page.dialogs.count == 2 && rest.dialogs.count == 1 && rest.next == nil)
+      let rest = try await list(after: page.nextCursor, limit: 2)
+      #expect(page.items.count == 2 && rest.items.count == 1 && rest.nextCursor == nil)
 
       // By any of its names.
       for name in ["team", "team@conference.localhost", "TEAM", team.id] {

@@ -45,6 +45,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
   private let store: any Store
   private let hub: Hub
   private let pushes: PushBook
+  private let hooks: HookBook
   private let clock: any Clock
   private let logger: Logger
   private let inbox: Inbox
@@ -52,20 +53,20 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
   private var audiences = Audiences()
 
   init(
-    store: any Store, hub: Hub, pushes: PushBook, guests: GuestBook, clock: any Clock, realms: RealmTable,
-    blobs: Blobs?,
-    inbox: Inbox, logger: Logger
+    store: any Store, hub: Hub, pushes: PushBook, hooks: HookBook, guests: GuestBook, clock: any Clock,
+    realms: RealmTable, blobs: Blobs?, inbox: Inbox, logger: Logger
   ) throws {
     self.store = store
     self.hub = hub
     self.pushes = pushes
+    self.hooks = hooks
     self.clock = clock
     self.logger = logger
     self.inbox = inbox
     let head = try store.read { try $0.head() }
     judge = Judge(
       realms: realms, hub: hub, blobs: blobs.map { ($0.policy, $0.store) }, pushes: pushes, guests: guests,
-      head: head.position, time: head.time)
+      hooks: hooks, head: head.position, time: head.time)
   }
 
   func commit(_ batch: ArraySlice<Post>, failures: Int = 0) {
@@ -103,6 +104,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
       return
     }
     tell(judge.take())
+    hooks.ring()
   }
 
   private func refuse(_ batch: ArraySlice<Post>, _ problem: Problem) {

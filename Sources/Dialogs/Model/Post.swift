@@ -121,6 +121,8 @@ public enum Intent: Sendable {
   case confirm(Position)
   /// The author's last session has ended.
   case leave
+  /// Something that was refused before it came here: its outcome comes in its turn.
+  case refused(Problem)
   /// Anything else that must write in order with the log (accounts, grants).
   case work(Work)
 }

@@ -18,6 +18,7 @@ struct Judge {
   let blobs: (policy: BlobPolicy, store: any BlobStore)?
   let pushes: PushBook
   let guests: GuestBook
+  let hooks: HookBook
   let privileges: PrivilegeBook
   private(set) var head: Position
   private(set) var time: Timestamp
@@ -70,9 +71,10 @@ struct Judge {
 
   init(
     realms: RealmTable, hub: Hub, blobs: (policy: BlobPolicy, store: any BlobStore)?, pushes: PushBook,
-    guests: GuestBook, head: Position, time: Timestamp
+    guests: GuestBook, hooks: HookBook, head: Position, time: Timestamp
   ) {
     self.guests = guests
+    self.hooks = hooks
     self.privileges = hub.privileges
     self.realms = realms
     self.hub = hub
@@ -189,6 +191,7 @@ struct Judge {
     case .leave:
       try writer.setLastSeen(time, for: post.author.id)
       settle(post)
+    case .refused(let problem): throw problem
     case .work(let work):
       var receipt = Receipt(position: head)
       // Work finds what is stored as the posts before it left it.

@@ -31,7 +31,7 @@ extension Parley {
   ) async throws(Problem) -> Login {
     guard let domain = realmTable.realm(realm)?.domain else { throw Problem.unreachable }
     let now = clock.now
-    let user: User = try await work { writer in
+    let user: User = try await work { [self] writer in
       if let id = try writer.user(of: identity, in: realm), var user = try writer.user(id) {
         try Self.checkActive(user)
         try update(&user, false, writer)
@@ -43,6 +43,7 @@ extension Parley {
       }
       var user = try Self.insert(newcomer, domain: domain, in: realm, now: now, writer)
       try writer.put(UserIdentity(identity, of: user.id, since: now), in: realm)
+      try note(.userCreated, of: user.id, in: realm, writer)
       try update(&user, true, writer)
       try writer.update(user)
       return user

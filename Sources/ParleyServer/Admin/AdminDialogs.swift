@@ -78,10 +78,10 @@ extension AdminContext {
     var address: BareJID?
     if text.contains("@") {
       address = try Self.dialogAddress(text)
-      if let address, parley.realm(rooms: address.domain) == nil {
+      if let address, realm == nil, parley.realm(rooms: address.domain) == nil {
         throw Problem(.foreign, "domain-not-served", "\(address.domain) has no dialogs here.", field: "dialog")
       }
-    } else if let realm = parley.realms.first {
+    } else if let realm = realm ?? parley.realms.first {
       address = try? BareJID(local: text, domain: realm.rooms)
     }
     let room = try await parley.read { [address] reader -> Room? in
@@ -93,7 +93,7 @@ extension AdminContext {
       }
       return try address.flatMap { try reader.room(at: $0) }
     }
-    guard let room, !room.isDestroyed else {
+    guard let room, !room.isDestroyed, realm.map({ $0.id == room.name.realm }) ?? true else {
       throw Problem(.missing, "dialog-unknown", "There is no dialog \(Line.safe(text)).", field: "dialog")
     }
     return room

@@ -1,3 +1,4 @@
+import AppDoor
 package import Dialogs
 import FoundationEssentials
 import Logging
@@ -10,11 +11,14 @@ package protocol AdminOperation: Sendable {
   static var name: String { get }
   /// How long a command waits for the answer.
   static var answerWait: Duration { get }
+  /// How backends call it; none: it is the operator's alone.
+  static var routes: [AdminRoute] { get }
   static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output
 }
 
 extension AdminOperation {
   package static var answerWait: Duration { ServerLimits.adminAnswerWait }
+  package static var routes: [AdminRoute] { [] }
 }
 
 /// What operations work on.
@@ -23,12 +27,27 @@ package struct AdminContext: Sendable {
   package let startedAt: Timestamp
   /// Where people's browsers find this server, without a slash at its end; nil: nowhere.
   package let publicURL: String?
+  /// What asks the hooks of backends; nil: no server runs.
+  package let hookRoute: (any HookRoute)?
+  /// The only one there is to the caller, whose key is of it; nil: all, for the operator.
+  package private(set) var realm: Realm?
 
-  package init(parley: Parley, startedAt: Timestamp, publicURL: String? = nil) {
+  package init(parley: Parley, startedAt: Timestamp, publicURL: String? = nil, hookRoute: (any HookRoute)? = nil) {
     self.parley = parley
     self.startedAt = startedAt
     self.publicURL = publicURL
+    self.hookRoute = hookRoute
   }
+
+  /// The same for somebody to whom there is nothing but this realm.
+  func within(_ realm: Realm) -> AdminContext {
+    var context = self
+    context.realm = realm
+    return context
+  }
+
+  /// What hooks are told.
+  var hookEvents: HookEvents { HookEvents(parley: parley) }
 }
 
 /// THE list of operations, and how a request becomes a call.
@@ -44,6 +63,11 @@ enum AdminOperations {
     ListReports.self, ShowReport.self, DismissReport.self,
     Backup.self,
     SetAddress.self, RemoveSecondFactorOf.self,
+    UpdateUser.self, CreateSession.self, UpdateDialog.self, PostMessage.self, ListMessages.self, DeleteMessage.self,
+    AddKey.self, ListKeys.self, RevokeKey.self, ListAudit.self,
+    AddWebhook.self, ListWebhooks.self, ShowWebhook.self, UpdateWebhook.self, RemoveWebhook.self,
+    RotateWebhookSecret.self, TestWebhook.self, ListWebhookFailures.self, RedriveWebhookFailures.self,
+    RemoveWebhookFailures.self,
   ]
 
   static func named(_ name: String) -> (any AdminOperation.Type)? { all.first { $0.name == name } }
@@ -79,11 +103,11 @@ enum AdminOperations {
     (status(of: problem.kind), (try? AdminJSON.encode(AdminProblem(problem))) ?? [])
   }
 
-  private static func status(of kind: Problem.Kind) -> Int {
+  static func status(of kind: Problem.Kind) -> Int {
     switch kind {
     case .malformed, .foreign: 400
     case .unauthenticated: 401
-    case .forbidden, .blocked: 403
+    case .forbidden, .blocked, .refused: 403
     case .missing, .unreachable: 404
     case .conflict: 409
     case .tooLarge: 413

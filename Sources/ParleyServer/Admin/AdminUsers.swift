@@ -3,6 +3,8 @@ import Dialogs
 
 /// A user as operators see them.
 package struct UserRow: Codable, Hashable, Sendable {
+  /// What apps call them.
+  package let id: String
   package let jid: String
   package let name: String?
   /// `active`, `disabled`, `deleted`.
@@ -12,6 +14,7 @@ package struct UserRow: Codable, Hashable, Sendable {
   package let online: Bool
 
   init(_ user: User, in context: AdminContext) {
+    id = user.name
     jid = user.address.description
     name = user.profile.displayName
     state = user.state.word
@@ -52,7 +55,7 @@ package struct RowOutcome: Codable, Hashable, Sendable {
 extension AdminContext {
   /// A local account that is not deleted.
   func user(_ jid: String) async throws(Problem) -> User {
-    let address = try Self.account(jid)
+    let address = try account(jid)
     guard parley.realm(domain: address.domain) != nil else {
       throw Problem(.foreign, "domain-not-served", "\(address.domain) is not served here.", field: "jid")
     }
@@ -60,6 +63,18 @@ extension AdminContext {
       throw Problem(.missing, "user-unknown", "There is no user \(address).", field: "jid")
     }
     return user
+  }
+
+  /// An address with a localpart; to a caller of one realm a name alone is one of it, and no other realm is there.
+  func account(_ jid: String) throws(Problem) -> BareJID {
+    guard let realm else { return try Self.account(jid) }
+    var text = jid
+    if !jid.contains("@") { text += "@" + realm.domain }
+    let address = try Self.account(text)
+    guard address.domain == realm.domain else {
+      throw Problem(.missing, "user-unknown", "There is no user \(address).", field: "jid")
+    }
+    return address
   }
 
   /// An address with a localpart.

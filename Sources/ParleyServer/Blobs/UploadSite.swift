@@ -83,7 +83,7 @@ struct UploadSite {
       case .tooLarge: 413
       case .overloaded, .tooFast: 503
       case .unsupported: 404
-      case .unauthenticated, .unreachable, .blocked, .foreign, .internal: 500
+      case .unauthenticated, .unreachable, .blocked, .foreign, .internal, .refused: 500
       }
     }
   }

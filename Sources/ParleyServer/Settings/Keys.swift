@@ -246,6 +246,20 @@ extension Key {
   static let deliverySecret = Key(
     "delivery.secret", .text, nil, .restart, secret: true,
     "Signs those posts as Standard Webhooks: whsec_ and 24 to 64 random bytes in base 64.")
+  static let beforeSendURL = Key(
+    "before_send.url", .text, nil, .restart,
+    "A URL of the backend that is shown every message before it is said, and may change or refuse it; unset: none is.")
+  static let beforeSendSecret = Key(
+    "before_send.secret", .text, nil, .restart, secret: true,
+    "What requests to before_send.url are signed with (Standard Webhooks): whsec_ and 24 to 64 bytes in base 64.")
+  static let beforeSendSeconds = Key(
+    "before_send.seconds", .seconds, "1", .restart, "How long an author waits for that answer, from 1 to 5.")
+  static let beforeSendOnFailure = Key(
+    "before_send.on_failure", .choice, "allow", .restart,
+    "What becomes of a message that got no answer: allow, or refuse.")
+  static let beforeSendEncrypted = Key(
+    "before_send.encrypted", .choice, "allow", .restart,
+    "What becomes of an encrypted message, which is not shown: allow, or refuse.")
   static let adminSocket = Key(
     "admin.socket", .path, nil, .restart, "The Unix socket of the admin commands; <data>/admin.sock by default.")
   static let logLevel = Key(
@@ -269,7 +283,8 @@ extension Key {
       turnSeconds,
     ] + contacts + [
       outgoingNetworks, outgoingAuthorities, signupEmail, signupPhone, mailServer, mailUser, mailPassword, mailFrom,
-      mailPlaintext, mailTemplates, mailResetURL, deliveryURL, deliverySecret, adminSocket, logLevel, threads,
+      mailPlaintext, mailTemplates, mailResetURL, deliveryURL, deliverySecret, beforeSendURL, beforeSendSecret,
+      beforeSendSeconds, beforeSendOnFailure, beforeSendEncrypted, adminSocket, logLevel, threads,
     ]
 
   /// The fields of one element of `domains`.

@@ -109,6 +109,8 @@ public struct Settings: Hashable, Sendable {
   public let outgoing: Outgoing
   /// How codes and links get to people.
   public let delivery: Delivery
+  /// nil: messages are shown to nobody before they are said.
+  public let beforeSend: BeforeSend?
   /// The Unix socket of the admin commands, from the root.
   public let adminSocket: String
   public let logLevel: Logger.Level
@@ -231,6 +233,7 @@ struct SettingsReader {
       pushes: pushes(domain: domains.first?.name ?? "localhost", publicURL: publicURL),
       outgoing: outgoing(),
       delivery: delivery(),
+      beforeSend: beforeSend(),
       adminSocket: adminSocket(data: data),
       logLevel: level(.logLevel),
       threads: threads(),

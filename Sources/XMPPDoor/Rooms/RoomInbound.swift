@@ -151,6 +151,7 @@ enum RoomInbound {
         try turn.session.house.table.read(child, into: &draft)
       }
     }
+    if turn.parley.asksBeforeMessages { try draft.keepForGate(turn.stanza.messageType, isInRoom: true) }
     return draft
   }
 

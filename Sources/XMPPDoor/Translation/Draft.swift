@@ -57,6 +57,15 @@ struct Draft {
 extension Draft {
   /// It says something; what does not may still be a marker.
   var isSaid: Bool { body != nil || isKept || kind == .encrypted || (isStored && marker == nil) }
+  /// Where somebody is asked before a message is committed, nothing that is said goes past them: what would only be passed on is
+  /// kept until it is delivered (XEP-0334 5 lets a server know better), and headlines with a body are not passed on.
+  mutating func keepForGate(_ type: MessageType, isInRoom: Bool = false) throws(StanzaError) {
+    guard body != nil, type != .error else { return }
+    if type == .headline { throw StanzaError(.policyViolation, "headlines with a body are not passed on here") }
+    // In rooms there is nothing between passed on and kept.
+    if isUnstored || isTransient && isInRoom { (isUnstored, isTransient) = (false, !isInRoom) }
+  }
+
   /// It goes into the log; all else is passed on.
   var isPosted: Bool { (isSaid || marker != nil) && !isUnstored }
 

@@ -27,7 +27,8 @@ enum Inbound {
       if type == .error { return }
       throw elsewhere(to, session)
     }
-    let draft = try draft(of: stanza, session.house.table)
+    var draft = try draft(of: stanza, session.house.table)
+    if session.parley.asksBeforeMessages { try draft.keepForGate(type) }
     if let answer = draft.answer, type != .error, to == JID(session.party.address) {
       session.management.handledUnlessPost()
       return PEP.answer(turn, answer)

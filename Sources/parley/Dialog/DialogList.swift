@@ -25,8 +25,8 @@ struct DialogList: AsyncParsableCommand {
       repeat {
         let page = try await administration.call(
           ListDialogs.self, ListDialogs.Input(domain: domain, matching: matching, after: after, limit: 500))
-        dialogs += page.dialogs
-        after = page.next
+        dialogs += page.items
+        after = page.nextCursor
       } while after != nil
       var table = TextTable([
         ("Dialog", .left), ("Name", .left), ("Type", .left), ("Listed", .left), ("Members", .right),

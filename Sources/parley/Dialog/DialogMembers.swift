@@ -25,8 +25,8 @@ struct DialogMembers: AsyncParsableCommand {
       repeat {
         let page = try await administration.call(
           ListDialogMembers.self, ListDialogMembers.Input(dialog: dialog, role: role, after: after, limit: 500))
-        members += page.members
-        after = page.next
+        members += page.items
+        after = page.nextCursor
       } while after != nil
       var table = TextTable("Member", "Role", "Called", "Since")
       for member in members { table.add([member.jid, member.role, member.nick ?? "", member.since ?? ""]) }

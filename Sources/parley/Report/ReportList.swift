@@ -17,7 +17,7 @@ struct ReportList: AsyncParsableCommand {
 
   func run() async throws {
     try await options.withAdministration { administration, _ in
-      let reports = try await administration.call(ListReports.self, ListReports.Input(domain: domain))
+      let reports = try await administration.call(ListReports.self, ListReports.Input(domain: domain)).items
       var table = TextTable("Report", "Of", "By", "Reason", "Messages", "Made")
       for report in reports {
         table.add([

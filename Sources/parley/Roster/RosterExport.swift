@@ -44,8 +44,8 @@ struct RosterExport: AsyncParsableCommand {
         repeat {
           let page = try await administration.call(
             ListUsers.self, ListUsers.Input(domain: domain, matching: nil, after: after, limit: 500))
-          for user in page.users { try await export(user.jid) }
-          after = page.next
+          for user in page.items { try await export(user.jid) }
+          after = page.nextCursor
         } while after != nil
       }
       if output.json { try output.print(rows, "") }

@@ -26,8 +26,8 @@ struct UserList: AsyncParsableCommand {
       repeat {
         let page = try await administration.call(
           ListUsers.self, ListUsers.Input(domain: domain, matching: matching, after: after, limit: 500))
-        users += page.users
-        after = page.next
+        users += page.items
+        after = page.nextCursor
       } while after != nil
       var table = TextTable("User", "Name", "State", "Online", "Created", "Last seen")
       for user in users {

@@ -4,6 +4,9 @@ package import Dialogs
 /// Puts a user into a dialog. Somebody who is in it already stays what they are.
 package enum AddDialogMember: AdminOperation {
   package static let name = "dialogs.add"
+  package static let routes = [
+    AdminRoute(.post, "/dialogs/{dialog}/members", .dialogsWrite, status: 201, defaults: ["role": "member"])
+  ]
 
   package struct Input: Codable, Sendable {
     let dialog: String

@@ -1,25 +1,68 @@
+import Addresses
 package import Dialogs
 
 /// Makes an account.
 package enum AddUser: AdminOperation {
   package static let name = "users.add"
+  package static let routes = [AdminRoute(.post, "/users", .usersWrite, status: 201)]
 
   package struct Input: Codable, Sendable {
-    let jid: String
-    let password: String
+    /// nil: a name is made up, in the key's realm or the first.
+    let jid: String?
+    /// nil: no password opens it; somebody else vouches for the user.
+    let password: String?
     let name: String?
+    /// What the backend calls them.
+    let externalId: String?
+    let email: String?
     package init(jid: String, password: String, name: String?) {
       self.jid = jid
       self.password = password
       self.name = name
+      externalId = nil
+      email = nil
     }
   }
 
   package typealias Output = UserRow
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> UserRow {
-    let user = try await context.parley.register(
-      AdminContext.account(input.jid), password: input.password, displayName: input.name)
-    return UserRow(user, in: context)
+    var provision = Parley.Provision(password: input.password, displayName: input.name)
+    var realm = try context.realm(nil)
+    if let jid = input.jid {
+      let address = try context.account(jid)
+      guard let found = context.parley.realm(domain: address.domain) else {
+        throw Problem(.foreign, "domain-not-served", "\(address.domain) is not served here.", field: "jid")
+      }
+      (realm, provision.name) = (found, address.local)
+    } else if input.externalId == nil, input.email == nil {
+      throw Problem(.malformed, "user-nameless", "A user has a jid, an externalId or an email.", field: "jid")
+    }
+    if let id = try AdminContext.externalID(input.externalId) { provision.identities.append(Identity(.external, id)) }
+    if let email = try AdminContext.email(input.email) { provision.identities.append(Identity(.email, email)) }
+    return UserRow(try await context.parley.provision(provision, in: realm), in: context)
+  }
+}
+
+extension AdminContext {
+  /// Bytes that name somebody elsewhere; empty: nobody.
+  static func externalID(_ text: String?) throws(Problem) -> String? {
+    guard let text, !text.isEmpty else { return nil }
+    guard text.utf8.count <= Limits.externalIDBytesMax, !text.utf8.contains(where: { $0 < 0x20 }) else {
+      throw Problem(
+        .malformed, "external-id-malformed", "externalId has at most \(Limits.externalIDBytesMax) bytes.",
+        field: "externalId")
+    }
+    return text
+  }
+
+  /// In lower case, as everybody compares them; empty: none.
+  static func email(_ text: String?) throws(Problem) -> String? {
+    guard let text, !text.isEmpty else { return nil }
+    let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }), text.utf8.count <= Limits.externalIDBytesMax,
+      text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f })
+    else { throw Problem(.malformed, "email-malformed", "This is no mail address.", field: "email") }
+    return text.lowercased()
   }
 }

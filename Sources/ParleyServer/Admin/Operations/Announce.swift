@@ -3,6 +3,9 @@ package import Dialogs
 /// Tells everybody who is online in XMPP something from the domain.
 package enum Announce: AdminOperation {
   package static let name = "announce"
+  package static let routes = [
+    AdminRoute(.post, "/announcements", .announcements)
+  ]
 
   package struct Input: Codable, Sendable {
     /// nil: the first.
@@ -29,8 +32,8 @@ package enum Announce: AdminOperation {
 extension AdminContext {
   /// A served realm; nil: the first.
   func realm(_ domain: String?) throws(Problem) -> Realm {
-    let found = domain.map { parley.realm(domain: $0) } ?? parley.realms.first
-    guard let found else {
+    let found = domain.map { parley.realm(domain: $0) } ?? realm ?? parley.realms.first
+    guard let found, realm.map({ $0 == found }) ?? true else {
       throw Problem(
         .foreign, "domain-not-served", "\(Line.safe(domain ?? "")) is not served here.", field: "domain")
     }

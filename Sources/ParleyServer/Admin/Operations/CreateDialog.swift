@@ -4,6 +4,9 @@ package import Dialogs
 /// Makes a group or public dialog, which belongs to the user who is named.
 package enum CreateDialog: AdminOperation {
   package static let name = "dialogs.create"
+  package static let routes = [
+    AdminRoute(.post, "/dialogs", .dialogsWrite, status: 201, defaults: ["isPublic": "false"])
+  ]
 
   package struct Input: Codable, Sendable {
     /// An address, or the name before the @; nil: a random one.
@@ -15,7 +18,7 @@ package enum CreateDialog: AdminOperation {
     /// Anybody may find and join it; else its members make its members.
     let isPublic: Bool
     let externalId: String?
-    let members: [String]
+    let members: [String]?
     package init(
       dialog: String?, owner: String, name: String?, about: String?, topic: String?, isPublic: Bool,
       externalId: String?, members: [String]
@@ -50,7 +53,7 @@ package enum CreateDialog: AdminOperation {
     settings.name = input.name
     settings.about = input.about
     var members: [MemberDraft] = []
-    for jid in input.members {
+    for jid in input.members ?? [] {
       members.append(MemberDraft(address: try await context.user(jid).address, affiliation: .member))
     }
     let draft = RoomDraft(

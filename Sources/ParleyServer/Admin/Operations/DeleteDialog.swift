@@ -3,6 +3,9 @@ package import Dialogs
 /// Ends a dialog for everybody. Its address is never given out again.
 package enum DeleteDialog: AdminOperation {
   package static let name = "dialogs.delete"
+  package static let routes = [
+    AdminRoute(.delete, "/dialogs/{dialog}", .dialogsWrite)
+  ]
 
   package struct Input: Codable, Sendable {
     let dialog: String

@@ -3,6 +3,9 @@ package import Dialogs
 /// Puts a report away for good.
 package enum DismissReport: AdminOperation {
   package static let name = "reports.dismiss"
+  package static let routes = [
+    AdminRoute(.delete, "/reports/{id}", .reports)
+  ]
 
   package struct Input: Codable, Sendable {
     let id: Int64
@@ -12,6 +15,7 @@ package enum DismissReport: AdminOperation {
   package typealias Output = Nothing
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+    _ = try await context.report(input.id)
     try await context.parley.dismissReport(input.id)
     return Nothing()
   }

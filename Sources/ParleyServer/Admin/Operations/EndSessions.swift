@@ -4,6 +4,9 @@ package import Dialogs
 /// Ends sessions of a user, who may come back at once.
 package enum EndSessions: AdminOperation {
   package static let name = "users.disconnect"
+  package static let routes = [
+    AdminRoute(.delete, "/users/{jid}/sessions", .sessionsWrite)
+  ]
 
   package struct Input: Codable, Sendable {
     /// With a resource only that session.
@@ -18,7 +21,8 @@ package enum EndSessions: AdminOperation {
   }
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
-    guard let jid = JID(parsing: input.jid) else {
+    let text = context.realm.map { input.jid.contains("@") ? input.jid : "\(input.jid)@\($0.domain)" } ?? input.jid
+    guard let jid = JID(parsing: text) else {
       throw Problem(.malformed, "jid-malformed", "\(Line.safe(input.jid)) is no address.", field: "jid")
     }
     let user = try await context.user(jid.bare.description)

@@ -3,26 +3,29 @@ package import Dialogs
 /// One page of a dialog's members, or of those with one role.
 package enum ListDialogMembers: AdminOperation {
   package static let name = "dialogs.members"
+  package static let routes = [
+    AdminRoute(.get, "/dialogs/{dialog}/members", .dialogsRead, defaults: ["limit": "50"])
+  ]
 
   package struct Input: Codable, Sendable {
     let dialog: String
     /// nil: all but banned people.
     let role: DialogRole?
     /// The `next` of the page before.
-    let after: Int64?
+    let cursor: Int64?
     let limit: Int
     package init(dialog: String, role: DialogRole?, after: Int64?, limit: Int) {
       self.dialog = dialog
       self.role = role
-      self.after = after
+      self.cursor = after
       self.limit = limit
     }
   }
 
   package struct Output: Codable, Sendable {
-    package let members: [DialogMemberRow]
+    package let items: [DialogMemberRow]
     /// nil: that was the last page.
-    package let next: Int64?
+    package let nextCursor: Int64?
   }
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
@@ -31,10 +34,10 @@ package enum ListDialogMembers: AdminOperation {
       input.role.map { [$0.affiliation] } ?? Set(Affiliation.allCases.filter(\.isMember))
     let limit = min(max(1, input.limit), ServerLimits.importBatchRows)
     let members = try await context.parley.read {
-      try $0.members(of: room.id, among: among, after: input.after.map { UserID($0) }, limit: limit)
+      try $0.members(of: room.id, among: among, after: input.cursor.map { UserID($0) }, limit: limit)
     }
     return Output(
-      members: members.map(DialogMemberRow.init),
-      next: members.count == limit ? members.last?.party.id.number : nil)
+      items: members.map(DialogMemberRow.init),
+      nextCursor: members.count == limit ? members.last?.party.id.number : nil)
   }
 }

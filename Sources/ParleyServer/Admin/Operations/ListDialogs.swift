@@ -4,6 +4,7 @@ package import Dialogs
 /// One page of a domain's group and public dialogs, by address; hidden ones too.
 package enum ListDialogs: AdminOperation {
   package static let name = "dialogs.list"
+  package static let routes = [AdminRoute(.get, "/dialogs", .dialogsRead, defaults: ["limit": "50"])]
 
   package struct Input: Codable, Sendable {
     /// nil: the first.
@@ -11,34 +12,26 @@ package enum ListDialogs: AdminOperation {
     /// A part of the name, or a prefix of the address.
     let matching: String?
     /// The name before the @ that ended the page before.
-    let after: String?
+    let cursor: String?
     let limit: Int
     package init(domain: String?, matching: String?, after: String?, limit: Int) {
       self.domain = domain
       self.matching = matching
-      self.after = after
+      self.cursor = after
       self.limit = limit
     }
   }
 
-  package struct Output: Codable, Sendable {
-    package let dialogs: [DialogRow]
-    /// nil: that was the last page.
-    package let next: String?
-  }
+  package typealias Output = AdminPage<DialogRow>
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
-    let found = input.domain.map { context.parley.realm(domain: $0) } ?? context.parley.realms.first
-    guard let realm = found else {
-      throw Problem(
-        .foreign, "domain-not-served", "\(Line.safe(input.domain ?? "")) is not served here.", field: "domain")
-    }
+    let realm = try context.realm(input.domain)
     let limit = min(max(1, input.limit), ServerLimits.importBatchRows)
     let rooms = try await context.parley.read {
-      try $0.rooms(in: realm.id, listed: false, matching: input.matching, after: input.after, limit: limit)
+      try $0.rooms(in: realm.id, listed: false, matching: input.matching, after: input.cursor, limit: limit)
     }
     return Output(
-      dialogs: rooms.map { DialogRow($0, in: context) },
-      next: rooms.count == limit ? rooms.last?.address.local : nil)
+      items: rooms.map { DialogRow($0, in: context) },
+      nextCursor: rooms.count == limit ? rooms.last?.address.local : nil)
   }
 }

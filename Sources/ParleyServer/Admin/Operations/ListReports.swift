@@ -4,6 +4,9 @@ package import Dialogs
 /// What users of a domain have reported (XEP-0377), without what was quoted.
 package enum ListReports: AdminOperation {
   package static let name = "reports.list"
+  package static let routes = [
+    AdminRoute(.get, "/reports", .reports)
+  ]
 
   package struct Input: Codable, Sendable {
     /// nil: the first.
@@ -11,11 +14,12 @@ package enum ListReports: AdminOperation {
     package init(domain: String?) { self.domain = domain }
   }
 
-  package typealias Output = [ReportRow]
+  /// The newest first, all there are (`Limits.reportsMax`).
+  package typealias Output = AdminPage<ReportRow>
 
-  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> [ReportRow] {
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let reports = try await context.parley.reports(in: try context.realm(input.domain).id)
-    return try await context.parley.read { reader in try reports.map { try ReportRow($0, reader) } }
+    return Output(items: try await context.parley.read { reader in try reports.map { try ReportRow($0, reader) } })
   }
 }
 
@@ -42,5 +46,16 @@ package struct ReportRow: Codable, Hashable, Sendable {
     text = report.text
     messages = report.messages.count
     createdAt = Moment.text(report.createdAt)
+  }
+}
+
+extension AdminContext {
+  /// One that is of the caller's realm.
+  func report(_ id: Int64) async throws(Problem) -> Report {
+    let report = try await parley.report(id)
+    guard realm.map({ $0.id == report.realm }) ?? true else {
+      throw Problem(.missing, "report-unknown", "There is no report \(id).")
+    }
+    return report
   }
 }

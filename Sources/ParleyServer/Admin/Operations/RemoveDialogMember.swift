@@ -4,6 +4,9 @@ package import Dialogs
 /// Takes a user out of a dialog, or lifts their ban.
 package enum RemoveDialogMember: AdminOperation {
   package static let name = "dialogs.remove"
+  package static let routes = [
+    AdminRoute(.delete, "/dialogs/{dialog}/members/{jid}", .dialogsWrite)
+  ]
 
   package struct Input: Codable, Sendable {
     let dialog: String

@@ -17,6 +17,11 @@ package enum ServerStatus: AdminOperation {
     package let position: Int64
     /// Whether the server takes posts just now.
     package let accepting: Bool
+    /// Webhooks, those that are disabled, what they did not take, and how many positions behind the last failing one is.
+    package let webhooks: Int
+    package let webhooksDisabled: Int
+    package let webhookFailures: Int
+    package let webhookBehind: Int64
   }
 
   package static func perform(_ input: Nothing, in context: AdminContext) async throws(Problem) -> Output {
@@ -26,10 +31,13 @@ package enum ServerStatus: AdminOperation {
       (try realms.reduce(0) { $0 + (try reader.userCount(in: $1.id)) }, try reader.head().position.number)
     }
     let counts = parley.hub.counts
+    let hooks = try await parley.hookCounts()
     return Output(
       version: Version.number,
       uptimeSeconds: max(0, parley.clock.now.milliseconds - context.startedAt.milliseconds) / 1_000,
       domains: realms.map(\.domain), users: users, usersOnline: counts.users, sessions: counts.sessions,
-      position: position, accepting: !parley.isFull)
+      position: position, accepting: !parley.isFull,
+      webhooks: hooks.hooks, webhooksDisabled: hooks.disabled, webhookFailures: hooks.failures,
+      webhookBehind: hooks.behind)
   }
 }

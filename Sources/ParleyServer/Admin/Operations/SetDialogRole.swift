@@ -4,6 +4,9 @@ package import Dialogs
 /// Changes what somebody is to a dialog; bans them, too, whether they are in it or not.
 package enum SetDialogRole: AdminOperation {
   package static let name = "dialogs.role"
+  package static let routes = [
+    AdminRoute(.put, "/dialogs/{dialog}/members/{jid}", .dialogsWrite)
+  ]
 
   package struct Input: Codable, Sendable {
     let dialog: String

@@ -3,6 +3,9 @@ package import Dialogs
 /// Gives a user another password; all their sessions and logins end.
 package enum SetPassword: AdminOperation {
   package static let name = "users.password"
+  package static let routes = [
+    AdminRoute(.put, "/users/{jid}/password", .usersWrite)
+  ]
 
   package struct Input: Codable, Sendable {
     let jid: String

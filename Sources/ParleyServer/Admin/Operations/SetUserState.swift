@@ -3,6 +3,10 @@ package import Dialogs
 /// Disables, enables or deletes an account. The first and the last end its sessions.
 package enum SetUserState: AdminOperation {
   package static let name = "users.state"
+  package static let routes = [
+    AdminRoute(.put, "/users/{jid}/state", .usersWrite),
+    AdminRoute(.delete, "/users/{jid}", .usersWrite, fixed: ["state": "deleted"]),
+  ]
 
   package struct Input: Codable, Sendable {
     package enum State: String, Codable, Sendable { case active, disabled, deleted }

@@ -4,6 +4,9 @@ package import Dialogs
 /// Everything an operator may know of one dialog; no message and no secret.
 package enum ShowDialog: AdminOperation {
   package static let name = "dialogs.show"
+  package static let routes = [
+    AdminRoute(.get, "/dialogs/{dialog}", .dialogsRead)
+  ]
 
   package struct Input: Codable, Sendable {
     let dialog: String

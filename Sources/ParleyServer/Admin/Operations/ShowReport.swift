@@ -3,6 +3,9 @@ package import Dialogs
 /// One report, with what it quotes and what the reporter allows.
 package enum ShowReport: AdminOperation {
   package static let name = "reports.show"
+  package static let routes = [
+    AdminRoute(.get, "/reports/{id}", .reports)
+  ]
 
   package struct Input: Codable, Sendable {
     let id: Int64
@@ -24,7 +27,7 @@ package enum ShowReport: AdminOperation {
   }
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
-    let report = try await context.parley.report(input.id)
+    let report = try await context.report(input.id)
     return Output(
       report: try await context.parley.read { try ReportRow(report, $0) },
       mayTellOrigin: report.consent.contains(.origin), mayTellThirdParties: report.consent.contains(.thirdParty),

@@ -3,6 +3,9 @@ package import Dialogs
 /// Everything an operator may know of one user; no message and no secret.
 package enum ShowUser: AdminOperation {
   package static let name = "users.show"
+  package static let routes = [
+    AdminRoute(.get, "/users/{jid}", .usersRead)
+  ]
 
   package struct Input: Codable, Sendable {
     let jid: String
@@ -31,7 +34,11 @@ package enum ShowUser: AdminOperation {
     package let blocks: Int
     package let sessions: [Session]
     package let logins: [Login]
-    /// What the user signs in by besides their address, as `email someone@example.org`.
+    /// What they are known by besides.
+    package let externalId: String?
+    package let email: String?
+    package let phone: String?
+    /// The same and all other identities, as `email someone@example.org`.
     package let identities: [String]
     package let password: Bool
     package let secondFactor: Bool
@@ -57,6 +64,9 @@ package enum ShowUser: AdminOperation {
       logins: grants.sorted { $0.usedAt > $1.usedAt }.map {
         Login(device: $0.device, client: $0.client, usedAt: Moment.text($0.usedAt))
       },
+      externalId: account.identities.first { $0.identity.issuer == .external }?.identity.subject,
+      email: account.identities.first { $0.identity.issuer == .email }?.identity.subject,
+      phone: account.identities.first { $0.identity.issuer == .phone }?.identity.subject,
       identities: account.identities.map { "\($0.identity.issuer.word) \($0.identity.subject)" },
       password: account.hasPassword, secondFactor: account.hasSecondFactor,
       lastLoginAt: account.lastLogin.map(Moment.text))

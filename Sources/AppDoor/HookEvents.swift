@@ -1,0 +1,133 @@
+import Addresses
+public import AppProtocol
+public import Dialogs
+import NIOCore
+
+/// What hooks are told: the events of this door with the same objects, as nobody in particular sees them, in the members that
+/// Standard Webhooks 1.0.0 recommends ("Payload structure"), and who did it. People are named as to those who may know them.
+public struct HookEvents: HookRendering {
+  private let parley: Parley
+
+  public init(parley: Parley) { self.parley = parley }
+
+  public var events: [String] { EventName.allCases.filter(\.isDurable).map(\.rawValue) }
+
+  public func event(
+    _ entry: Entry, in realm: RealmID, _ reader: any StoreReader
+  ) throws -> (name: String, body: [UInt8])? {
+    var subjects = FeedPage.Subjects()
+    switch entry.fact {
+    case .room: subjects.rooms[entry.dialog] = try reader.room(entry.dialog)
+    case .invitation(let invitation):
+      subjects.rooms[invitation.room.dialog] = try reader.room(invitation.room.dialog)
+    case .message(let message):
+      if let reference = message.reference, reference.changes {
+        subjects.targets[reference.target] = try reader.entry(reference.target, in: entry.dialog)
+      }
+    default: break
+    }
+    let rendering = Rendering(parley: parley, realm: realm)
+    let form = EventForm.of(entry, rendering, isVeiled: false, for: entry.author.id, subjects)
+    guard let head = form.head else { return nil }
+    let bytes = Array(head.readableBytesView)
+    // In front of the data there are three members, whose values have no quotes in them.
+    guard let name = Self.text(after: "\"type\":\"", bytes), let data = Self.place(after: "\"data\":", bytes) else {
+      return nil
+    }
+    return (name, Self.body(name, entry.time, by: entry.author.name, bytes[data...]))
+  }
+
+  public func event(
+    _ occurrence: Occurrence, _ reader: any StoreReader
+  ) throws -> (name: String, body: [UInt8])? {
+    guard let user = try reader.user(occurrence.user) else { return nil }
+    var data = JSONWriter()
+    data.beginObject()
+    switch occurrence.kind {
+    case .userCreated: data.member("user", Rendering(parley: parley, realm: occurrence.realm).user(user))
+    case .userDeleted:
+      data.member("userId", user.name)
+      data.member("jid", user.address.description)
+    case .reportCreated:
+      // One that was put away meanwhile.
+      guard let report = try reader.report(occurrence.detail) else { return nil }
+      data.member("reportId", report.id)
+      data.member("reporterId", user.name)
+      data.member("reported", report.reported)
+      data.member("reason", report.reason)
+      data.member("text", report.text)
+    }
+    data.endObject()
+    let name = occurrence.kind.event
+    return (name, Self.body(name, occurrence.time, by: user.name, data.bytes[...]))
+  }
+
+  /// What `webhook.test` says.
+  public func test() -> [UInt8] { Self.body("webhook.test", parley.clock.now, by: nil, Array("{}".utf8)[...]) }
+
+  /// A message as the backend sees it; nil: nothing that an app shows.
+  public func message(_ entry: Entry, in realm: RealmID) -> RawObject? {
+    guard let body = Rendering(parley: parley, realm: realm).message(entry, .open) else { return nil }
+    var writer = JSONWriter(capacity: 512)
+    body.write(to: &writer)
+    return RawObject(trusted: writer.text)
+  }
+
+  /// What `message.before_send` asks.
+  public func question(_ question: GateQuestion) -> [UInt8] {
+    let author = question.author
+    let realm = author.realm.isRemote ? parley.home(of: author.realm) : author.realm
+    let rendering = Rendering(parley: parley, realm: realm)
+    var data = JSONWriter(capacity: 512)
+    data.beginObject()
+    data.member("senderId", author.name)
+    data.member("senderJid", author.address.description)
+    switch question.room {
+    case .dialog(let id)?: data.member("dialogId", rendering.id(id))
+    case .address(let address)?: data.member("dialogJid", address.description)
+    case nil:
+      if let recipient = question.recipient {
+        data.member("recipientId", rendering.userID(recipient, domain: author.address.domain))
+      }
+    }
+    data.member("clientId", question.id)
+    data.member("protocol", question.isFromApp ? "app" : "xmpp")
+    if let reference = question.reference {
+      switch (reference.kind, reference.target) {
+      case (.correction, .entry(let id)): data.member("edits", id.description)
+      case (.correction, .stanza(let id)): data.member("edits", id)
+      case (.reply, .entry(let id)): data.member("replyTo", id.description)
+      default: break
+      }
+    }
+    if let (content, metadata) = rendering.content(question.content, nil) {
+      data.member("content", content)
+      data.member("metadata", metadata)
+    }
+    data.endObject()
+    return Self.body("message.before_send", parley.clock.now, by: author.name, data.bytes[...])
+  }
+
+  private static func body(_ name: String, _ time: Timestamp, by user: String?, _ data: ArraySlice<UInt8>) -> [UInt8] {
+    var writer = JSONWriter(capacity: data.count + 128)
+    writer.beginObject()
+    writer.member("type", name)
+    writer.member("timestamp", WireTime(time))
+    writer.member("userId", user)
+    writer.name("data")
+    writer.raw(data)
+    writer.endObject()
+    return writer.bytes
+  }
+
+  private static func place(after text: StaticString, _ bytes: [UInt8]) -> Int? {
+    let wanted = Array(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    guard bytes.count >= wanted.count else { return nil }
+    return (0...bytes.count - wanted.count).first { bytes[$0..<$0 + wanted.count].elementsEqual(wanted) }
+      .map { $0 + wanted.count }
+  }
+
+  private static func text(after text: StaticString, _ bytes: [UInt8]) -> String? {
+    place(after: text, bytes).map { String(decoding: bytes[$0...].prefix { $0 != UInt8(ascii: "\"") }, as: UTF8.self) }
+  }
+}

@@ -1,0 +1,61 @@
+import Synchronization
+
+/// Which realms have hooks, in memory, so that where there are none nothing is written and nobody is woken; and the bell that wakes
+/// whoever follows the log for them.
+public final class HookBook: Sendable {
+  private struct State {
+    var realms: Set<RealmID> = []
+    var changes: UInt64 = 1
+  }
+  private let state: Mutex<State>
+  private let rings: AsyncStream<Void>.Continuation
+  /// Rings when there may be something to tell; for one listener.
+  let bell: AsyncStream<Void>
+
+  /// Blocks.
+  init(_ reader: any StoreReader) throws {
+    let realms = Set(try reader.hooks().map(\.realm))
+    state = Mutex(State(realms: realms))
+    (bell, rings) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    rings.yield()
+  }
+
+  /// Changes with each change of any hook by somebody else than its follower.
+  var changes: UInt64 { state.withLock { $0.changes } }
+
+  func has(_ realm: RealmID) -> Bool { state.withLock { $0.realms.contains(realm) } }
+
+  func set(_ hooks: [Hook]) {
+    state.withLock {
+      $0.realms = Set(hooks.map(\.realm))
+      $0.changes += 1
+    }
+    rings.yield()
+  }
+
+  /// Something was committed.
+  func ring() {
+    if state.withLock({ !$0.realms.isEmpty }) { rings.yield() }
+  }
+}
+
+extension Parley {
+  /// Keeps what happened for the realm's hooks, in the transaction in which it happens.
+  func note(
+    _ kind: Occurrence.Kind, of user: UserID, detail: Int64 = 0, in realm: RealmID, _ writer: any StoreWriter
+  ) throws {
+    try hooks.note(kind, of: user, detail: detail, in: realm, at: clock.now, writer)
+  }
+}
+
+extension HookBook {
+  func note(
+    _ kind: Occurrence.Kind, of user: UserID, detail: Int64, in realm: RealmID, at time: Timestamp,
+    _ writer: any StoreWriter
+  ) throws {
+    guard has(realm) else { return }
+    try writer.insert(
+      Occurrence(
+        realm: realm, kind: kind, user: user, detail: detail, time: time, position: try writer.head().position))
+  }
+}

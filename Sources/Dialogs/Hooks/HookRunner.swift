@@ -1,0 +1,229 @@
+public import Logging
+
+/// Tells hooks what happens. Theory:
+///
+/// A hook follows the log: it reads on from its position, sends what it wants, and moves the position when that was taken. So a
+/// crash loses nothing, and what it repeats has the same webhook-id; a hook that is down costs a row and a timer, whatever
+/// happens meanwhile, and holds up nobody. Events of one dialog go one after another, others at the same time. What is not taken
+/// after many attempts goes among the hook's failures, so that one bad event does not end all others.
+public actor HookRunner {
+  private let parley: Parley
+  private let rendering: any HookRendering
+  private let route: any HookRoute
+  private let pause: @Sendable (Duration) async -> Void
+  private let logger: Logger
+  private var bells: [Int64: AsyncStream<Void>.Continuation] = [:]
+  private var known: UInt64 = 0
+
+  /// `pause` sleeps, and returns early when its task is cancelled.
+  public init(
+    parley: Parley, rendering: any HookRendering, route: any HookRoute, logger: Logger,
+    pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+  ) {
+    self.parley = parley
+    self.rendering = rendering
+    self.route = route
+    self.logger = logger
+    self.pause = pause
+  }
+
+  /// Runs until its task is cancelled. Once.
+  public func run() async {
+    await withDiscardingTaskGroup { group in
+      for await _ in parley.hooks.bell {
+        let changes = parley.hooks.changes
+        if changes != known, let hooks = try? await parley.read({ try $0.hooks() }) {
+          known = changes
+          let ids = Set(hooks.map(\.id))
+          for id in bells.keys where !ids.contains(id) { bells.removeValue(forKey: id)?.finish() }
+          for id in ids where bells[id] == nil {
+            let (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            bells[id] = bell
+            let follower = HookFollower(id, parley, rendering, route, logger: logger, pause: pause) { bell.yield() }
+            group.addTask { for await _ in rings { await follower.goOn() } }
+          }
+        }
+        for bell in bells.values { bell.yield() }
+      }
+      for bell in bells.values { bell.finish() }
+      group.cancelAll()
+    }
+  }
+}
+
+/// One hook's.
+actor HookFollower {
+  private let id: Int64
+  private let parley: Parley
+  private let rendering: any HookRendering
+  private let route: any HookRoute
+  private let logger: Logger
+  private let pause: @Sendable (Duration) async -> Void
+  private let ring: @Sendable () -> Void
+  /// Up to here nothing that is not taken is for it.
+  private var passed = (position: Position.zero, occurrence: Int64(0))
+  /// Taken already, behind something that was not.
+  private var taken: Set<String> = []
+  private var rest: (until: Timestamp, changes: UInt64, timer: Task<Void, Never>)?
+
+  init(
+    _ id: Int64, _ parley: Parley, _ rendering: any HookRendering, _ route: any HookRoute, logger: Logger,
+    pause: @escaping @Sendable (Duration) async -> Void, ring: @escaping @Sendable () -> Void
+  ) {
+    self.id = id
+    self.parley = parley
+    self.rendering = rendering
+    self.route = route
+    self.logger = logger
+    self.pause = pause
+    self.ring = ring
+  }
+
+  deinit { rest?.timer.cancel() }
+
+  /// Tells what there is, until there is no more, or the hook has to be left alone.
+  func goOn() async {
+    while !Task.isCancelled {
+      if let rest, parley.clock.now < rest.until, parley.hooks.changes == rest.changes { return }
+      rest?.timer.cancel()
+      rest = nil
+      let changes = parley.hooks.changes
+      guard let batch = try? await parley.hookBatch(of: id, passed: passed, rendering) else { return }
+      if !batch.due.isEmpty { await sendAgain(batch) }
+      if let next = batch.hook.progress.next, parley.clock.now < next { return sleep(until: next, changes) }
+      guard await advance(batch) else {
+        // Not taken, or not noted: the next attempt reads what stands.
+        guard let hook = try? await parley.read({ [id] in try $0.hook(id) }), hook.progress.state == .active else {
+          return
+        }
+        return sleep(until: hook.progress.next ?? parley.clock.now + Limits.hookRetry, changes)
+      }
+      if !batch.isMore { return }
+    }
+  }
+
+  private func sleep(until time: Timestamp, _ changes: UInt64) {
+    let wait = Duration.milliseconds(max(0, time.milliseconds - parley.clock.now.milliseconds))
+    let timer = Task { [pause, ring] in
+      await pause(wait)
+      if !Task.isCancelled { ring() }
+    }
+    rest = (time, changes, timer)
+  }
+
+  /// False: something was not taken.
+  private func advance(_ batch: HookBatch) async -> Bool {
+    let waiting = batch.events.filter { !taken.contains($0.id) }
+    let refusals = await send(waiting, batch.hook)
+    // What ends with the process is no failure of the hook.
+    if Task.isCancelled { return false }
+    var progress = batch.hook.progress
+    var failure: HookFailure?
+    if let first = batch.events.first(where: { !taken.contains($0.id) }) {
+      let refusal = refusals[first.id] ?? Hook.Progress.Refusal("It was not sent.")
+      let place = batch.place(before: first, progress)
+      if place.position != progress.position || place.occurrence != progress.occurrence { progress.attempts = 0 }
+      (progress.position, progress.occurrence) = place
+      if progress.refused(refusal, now: parley.clock.now, jitter: .random(in: 0...1)) {
+        failure = HookFailure(
+          hook: id, position: first.occurrence > 0 ? .zero : first.position, occurrence: first.occurrence,
+          event: first.name, message: first.id, failedAt: parley.clock.now, reason: refusal.reason)
+        if first.occurrence > 0 { progress.occurrence = first.occurrence } else { progress.position = first.position }
+      }
+      if progress.state == .disabled {
+        logger.warning(
+          "a webhook is disabled: it took nothing for too long",
+          metadata: ["webhook": "\(id)", "reason": "\(refusal.reason)"])
+      }
+      _ = await note(progress, failure, in: batch.hook.realm)
+      return false
+    }
+    taken = []
+    progress.took(upTo: batch.position, occurrence: batch.occurrence)
+    let moved = batch.position.number - batch.hook.progress.position.number
+    // What is only passed by is noted now and then.
+    if !batch.events.isEmpty || batch.hook.progress.failures > 0 || moved >= Limits.hookNoteEvery {
+      guard await note(progress, nil, in: batch.hook.realm) else { return false }
+    }
+    passed = (batch.position, batch.occurrence)
+    return true
+  }
+
+  private func note(_ progress: Hook.Progress, _ failure: HookFailure?, in realm: RealmID) async -> Bool {
+    do throws(Problem) {
+      return try await parley.work(leavingCaches: true) { [id] writer in
+        try writer.setProgress(progress, of: id)
+        if let failure { try writer.insert(failure, keeping: Limits.hookFailuresMax) }
+        let all = try writer.hooks().filter { $0.realm == realm }.map(\.progress.occurrence)
+        if let least = all.min(), least > 0 { try writer.removeOccurrences(in: realm, upTo: least) }
+        return true
+      }
+    } catch {
+      return false
+    }
+  }
+
+  /// Those of one lane in order, of several at the same time; a lane ends with the first that is not taken.
+  ///
+  /// - Returns: why, by id; what was taken is noted in `taken`.
+  private func send(_ events: [HookEvent], _ hook: Hook) async -> [String: Hook.Progress.Refusal] {
+    if events.isEmpty { return [:] }
+    var rows: [[HookEvent]] = Array(repeating: [], count: Limits.hookRequestsMax)
+    for event in events { rows[Int(event.lane.magnitude % UInt64(rows.count))].append(event) }
+    let (clock, route) = (parley.clock, route)
+    let results = await withTaskGroup(of: (taken: [String], refused: (String, Hook.Progress.Refusal)?).self) { group in
+      for row in rows where !row.isEmpty {
+        group.addTask {
+          var taken: [String] = []
+          for event in row {
+            switch await route.deliver(HookDelivery(event, to: hook, now: clock.now)) {
+            case .taken: taken.append(event.id)
+            case .refused(let refusal): return (taken, (event.id, refusal))
+            }
+          }
+          return (taken, nil)
+        }
+      }
+      var results: [(taken: [String], refused: (String, Hook.Progress.Refusal)?)] = []
+      for await result in group { results.append(result) }
+      return results
+    }
+    var refusals: [String: Hook.Progress.Refusal] = [:]
+    for result in results {
+      taken.formUnion(result.taken)
+      if let (id, refusal) = result.refused { refusals[id] = refusal }
+    }
+    return refusals
+  }
+
+  /// Once; what is not taken waits until it is asked for again.
+  private func sendAgain(_ batch: HookBatch) async {
+    for (failure, event) in batch.due {
+      var failure = failure
+      var isDone = true
+      if let event {
+        switch await route.deliver(HookDelivery(event, to: batch.hook, now: parley.clock.now)) {
+        case .taken: break
+        case .refused(let refusal):
+          (failure.reason, failure.failedAt, failure.isDue) = (refusal.reason, parley.clock.now, false)
+          isDone = false
+        }
+      }
+      if Task.isCancelled { return }
+      _ = try? await parley.work(leavingCaches: true) { [id, failure, isDone] writer in
+        if isDone { return try writer.removeHookFailures([failure.id], of: id) }
+        try writer.update(failure)
+        return 0
+      }
+    }
+  }
+}
+
+extension HookDelivery {
+  init(_ event: HookEvent, to hook: Hook, now: Timestamp) {
+    self.init(
+      url: hook.url, isTrusted: hook.isTrusted,
+      headers: StandardWebhooks.headers(id: event.id, now: now, body: event.body, secrets: hook.secrets(at: now)),
+      body: event.body)
+  }
+}

@@ -1,0 +1,179 @@
+// What operators and keys do with hooks.
+
+extension Parley {
+  /// Makes a hook, which is told what happens from now on. Its secret is told this once.
+  ///
+  /// - Parameters:
+  ///   - known: the names of all events that entries become (`HookRendering.events`).
+  ///   - isTrusted: the operator gave the URL; else it may lead to public addresses only.
+  /// - Throws: `.malformed`; `.tooLarge` at `Limits.hooksMax`.
+  public func addHook(
+    url: String, events: [String], known: [String], isTrusted: Bool, in realm: RealmID
+  ) async throws(Problem) -> (hook: Hook, secret: String) {
+    try Self.check(url: url)
+    try Self.check(events: events, known: known)
+    let now = clock.now
+    let secret = StandardWebhooks.makeSecret()
+    let hook: Hook = try await changeHooks { writer in
+      guard try writer.hooks().count(where: { $0.realm == realm }) < Limits.hooksMax else {
+        throw Problem(
+          .tooLarge, "too-many-webhooks", "There are at most \(Limits.hooksMax) webhooks; remove one first.")
+      }
+      let hook = Hook(
+        id: .random(in: 1 << 32..<1 << 53), realm: realm, url: url, events: events, secret: secret,
+        isTrusted: isTrusted, createdAt: now,
+        progress: Hook.Progress(position: try writer.head().position, occurrence: try writer.lastOccurrence()))
+      try writer.put(hook)
+      return hook
+    }
+    return (hook, StandardWebhooks.text(secret))
+  }
+
+  /// nil leaves as it is. `isActive` true: it goes on where it stands, at once.
+  public func updateHook(
+    _ id: Int64, in realm: RealmID, url: String? = nil, events: [String]? = nil, known: [String],
+    isActive: Bool? = nil
+  ) async throws(Problem) -> Hook {
+    if let url { try Self.check(url: url) }
+    if let events { try Self.check(events: events, known: known) }
+    return try await changeHooks { writer in
+      var hook = try Self.hook(id, in: realm, writer)
+      if let url { hook.url = url }
+      if let events { hook.events = events }
+      try writer.put(hook)
+      if let isActive {
+        hook.progress = Hook.Progress(position: hook.progress.position, occurrence: hook.progress.occurrence)
+        if !isActive { hook.progress.state = .disabled }
+        try writer.setProgress(hook.progress, of: id)
+      }
+      return hook
+    }
+  }
+
+  /// Another secret, told this once. The one before signs too for `Limits.hookSecretOverlap`.
+  public func rotateHookSecret(_ id: Int64, in realm: RealmID) async throws(Problem) -> (hook: Hook, secret: String) {
+    let secret = StandardWebhooks.makeSecret()
+    let until = clock.now + Limits.hookSecretOverlap
+    let hook: Hook = try await changeHooks { writer in
+      var hook = try Self.hook(id, in: realm, writer)
+      (hook.previousSecret, hook.previousUntil) = (hook.secret, until)
+      hook.secret = secret
+      try writer.put(hook)
+      return hook
+    }
+    return (hook, StandardWebhooks.text(secret))
+  }
+
+  public func removeHook(_ id: Int64, in realm: RealmID) async throws(Problem) {
+    try await changeHooks { writer in
+      _ = try Self.hook(id, in: realm, writer)
+      try writer.removeHook(id)
+    }
+  }
+
+  /// By id, each with how many failures it has.
+  public func hooks(in realm: RealmID) async throws(Problem) -> [(hook: Hook, failures: Int)] {
+    try await read { reader in
+      try reader.hooks().filter { $0.realm == realm }.map { ($0, try reader.hookFailureCount(of: $0.id)) }
+    }
+  }
+
+  public func hook(_ id: Int64, in realm: RealmID) async throws(Problem) -> (hook: Hook, failures: Int) {
+    try await read { (try Self.hook(id, in: realm, $0), try $0.hookFailureCount(of: id)) }
+  }
+
+  public func hookFailures(
+    of id: Int64, in realm: RealmID, after: Int64, limit: Int
+  ) async throws(Problem) -> [HookFailure] {
+    try await read { reader in
+      _ = try Self.hook(id, in: realm, reader)
+      return try reader.hookFailures(of: id, after: after, limit: limit)
+    }
+  }
+
+  /// Sends failures again, once each. nil: all. Returns how many.
+  public func redriveHookFailures(_ ids: [Int64]?, of id: Int64, in realm: RealmID) async throws(Problem) -> Int {
+    try await changeHooks { writer in
+      _ = try Self.hook(id, in: realm, writer)
+      return try writer.setHookFailuresDue(ids, of: id)
+    }
+  }
+
+  /// Returns how many.
+  public func removeHookFailures(_ ids: [Int64]?, of id: Int64, in realm: RealmID) async throws(Problem) -> Int {
+    try await changeHooks { writer in
+      _ = try Self.hook(id, in: realm, writer)
+      return try writer.removeHookFailures(ids, of: id)
+    }
+  }
+
+  /// Sends `webhook.test` now, past all that waits.
+  public func testHook(
+    _ id: Int64, in realm: RealmID, by route: any HookRoute, body: [UInt8]
+  ) async throws(Problem)
+    -> HookOutcome
+  {
+    let hook = try await read { try Self.hook(id, in: realm, $0) }
+    let event = HookEvent(
+      id: "evt_\(PublicID(bytes: StandardWebhooks.makeSecret()))", name: "webhook.test", body: body, position: .zero,
+      occurrence: 0, lane: 0)
+    return await route.deliver(HookDelivery(event, to: hook, now: clock.now))
+  }
+
+  /// How all hooks stand: how many, how many of them are disabled, their failures, and how far the last one is behind.
+  public func hookCounts() async throws(Problem) -> (hooks: Int, disabled: Int, failures: Int, behind: Int64) {
+    try await read { reader in
+      let hooks = try reader.hooks()
+      let head = try reader.head().position.number
+      let active = hooks.filter { $0.progress.state == .active }
+      return (
+        hooks.count, hooks.count - active.count, try hooks.reduce(0) { $0 + (try reader.hookFailureCount(of: $1.id)) },
+        // What is only passed by is noted now and then.
+        active.map { $0.progress.failures > 0 ? head - $0.progress.position.number : 0 }.max() ?? 0
+      )
+    }
+  }
+
+  private func changeHooks<Value: Sendable>(
+    _ body: @escaping @Sendable (any StoreWriter) throws -> Value
+  ) async throws(Problem) -> Value {
+    let (value, all) = try await work(leavingCaches: true) { writer in (try body(writer), try writer.hooks()) }
+    hooks.set(all)
+    return value
+  }
+
+  private static func hook(_ id: Int64, in realm: RealmID, _ reader: any StoreReader) throws -> Hook {
+    guard let hook = try reader.hook(id), hook.realm == realm else {
+      throw Problem(.missing, "webhook-unknown", "There is no such webhook.", field: "id")
+    }
+    return hook
+  }
+
+  private static func check(url: String) throws(Problem) {
+    let rest = url.hasPrefix("https://") ? url.dropFirst(8) : url.hasPrefix("http://") ? url.dropFirst(7) : ""
+    let isPlain = url.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+    guard let first = rest.first, first != "/", isPlain, url.utf8.count <= Limits.hookURLBytesMax else {
+      throw Problem(
+        .malformed, "url-malformed",
+        "url is an http or https URL of at most \(Limits.hookURLBytesMax) bytes.", field: "url")
+    }
+    // Who has an account there would be told to everybody who lists webhooks.
+    guard !rest.prefix(while: { $0 != "/" && $0 != "?" }).contains("@") else {
+      throw Problem(.malformed, "url-malformed", "url has no user name in it.", field: "url")
+    }
+  }
+
+  private static func check(events: [String], known: [String]) throws(Problem) {
+    let all = known + Occurrence.Kind.allCases.map(\.event)
+    guard (1...Limits.hookEventsMax).contains(events.count) else {
+      throw Problem(
+        .malformed, "events-malformed", "events has 1 to \(Limits.hookEventsMax) names.", field: "events")
+    }
+    for event in events where !all.contains(where: { Hook.covers(event, $0) }) {
+      throw Problem(
+        .malformed, "event-unknown",
+        "There is no event \(String(event.prefix(64)).debugDescription). Events are \(all.sorted().joined(separator: ", ")); "
+          + "message.* is all of one kind, * is all.", field: "events")
+    }
+  }
+}

@@ -1,0 +1,63 @@
+package import Dialogs
+
+/// Makes a key for a program of the backend. Operators alone make them: no key makes another.
+package enum AddKey: AdminOperation {
+  package static let name = "keys.add"
+
+  package struct Input: Codable, Sendable {
+    /// nil: the first.
+    let domain: String?
+    let name: String
+    let scopes: [String]
+    package init(domain: String?, name: String, scopes: [String]) {
+      self.domain = domain
+      self.name = name
+      self.scopes = scopes
+    }
+  }
+
+  package struct Output: Codable, Hashable, Sendable {
+    package let key: KeyRow
+    /// Told this once.
+    package let secret: String
+  }
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let realm = try context.realm(input.domain)
+    var scopes: Set<AppKey.Scope> = []
+    for text in input.scopes {
+      if text == "*" {
+        scopes = Set(AppKey.Scope.allCases)
+      } else if let scope = AppKey.Scope(rawValue: text) {
+        scopes.insert(scope)
+      } else {
+        let all = AppKey.Scope.allCases.map(\.rawValue).joined(separator: ", ")
+        throw Problem(
+          .malformed, "scope-unknown", "There is no scope \(Line.safe(text)). Scopes are \(all); * is all.",
+          field: "scopes")
+      }
+    }
+    let (key, secret) = try await context.parley.makeAppKey(name: input.name, scopes: scopes, in: realm.id)
+    return Output(key: KeyRow(key), secret: secret)
+  }
+}
+
+/// A key as operators see it.
+package struct KeyRow: Codable, Hashable, Sendable {
+  package let id: Int64
+  package let name: String
+  /// The beginning of the secret.
+  package let prefix: String
+  package let scopes: [String]
+  package let createdAt: String
+  package let usedAt: String?
+
+  init(_ key: AppKey) {
+    id = key.id
+    name = key.name
+    prefix = key.prefix
+    scopes = key.scopes.map(\.rawValue).sorted()
+    createdAt = Moment.text(key.createdAt)
+    usedAt = key.usedAt.map(Moment.text)
+  }
+}

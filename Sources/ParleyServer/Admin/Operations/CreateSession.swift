@@ -1,0 +1,36 @@
+package import Dialogs
+
+/// Logs a user in, for a backend that has done so by its own means: the tokens are for the user's app.
+package enum CreateSession: AdminOperation {
+  package static let name = "sessions.create"
+  package static let routes = [AdminRoute(.post, "/users/{jid}/sessions", .sessionsWrite, status: 201)]
+
+  package struct Input: Codable, Sendable {
+    let jid: String
+    /// nil: a new one.
+    let deviceId: String?
+    /// What the app calls itself.
+    let client: String?
+  }
+
+  package struct Output: Codable, Hashable, Sendable {
+    package let accessToken: String
+    package let refreshToken: String
+    package let expiresAt: String
+    package let deviceId: String
+    package let user: UserRow
+  }
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let user = try await context.user(input.jid)
+    if let client = input.client, client.utf8.count > Limits.displayNameBytesMax {
+      throw Problem(
+        .tooLarge, "client-too-long", "client has at most \(Limits.displayNameBytesMax) bytes.", field: "client")
+    }
+    let login = try await context.parley.logIn(as: user, device: input.deviceId, client: input.client)
+    return Output(
+      accessToken: login.accessToken, refreshToken: login.refreshToken,
+      expiresAt: Moment.text(login.grant.accessExpires), deviceId: login.grant.device,
+      user: UserRow(login.user, in: context))
+  }
+}

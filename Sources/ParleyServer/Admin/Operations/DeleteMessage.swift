@@ -1,0 +1,44 @@
+package import Dialogs
+
+/// Takes a message of a group or public dialog away for everybody, as its owner may (XEP-0425). One that is gone stays so.
+package enum DeleteMessage: AdminOperation {
+  package static let name = "messages.delete"
+  package static let routes = [AdminRoute(.delete, "/dialogs/{dialog}/messages/{message}", .messagesModerate)]
+
+  package struct Input: Codable, Sendable {
+    let dialog: String
+    let message: String
+    /// For those who are there.
+    let reason: String?
+  }
+
+  package typealias Output = Nothing
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+    let room = try await context.dialog(input.dialog)
+    let parley = context.parley
+    let unknown = Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: "message")
+    guard let id = PublicID(input.message), let position = parley.position(of: id, in: room.name.realm) else {
+      throw unknown
+    }
+    guard let entry = try await parley.read({ try $0.entry(position, in: room.id) }),
+      case .message(let message) = entry.fact, message.sequence > 0
+    else { throw unknown }
+    if entry.state?.retraction != nil { return Nothing() }
+    guard AdminContext.isText(input.reason ?? "") else {
+      throw Problem(.malformed, "reason-malformed", "reason has no control characters.", field: "reason")
+    }
+    let owner = try await context.owner(of: room)
+    let kind: Reference.Kind =
+      entry.author.id == owner.id ? .retraction(reason: input.reason) : .moderation(reason: input.reason)
+    let draft = RoomMessageDraft(
+      content: Content(kind: .none), envelope: Envelope(type: .groupchat), traits: [.archived, .fromApp], key: nil,
+      reference: ReferenceDraft(kind: kind, target: .entry(id)))
+    do throws(Problem) {
+      try await parley.post(.room(.say(.dialog(room.id), draft)), by: owner)
+    } catch  where error.code == "message-deleted" {
+      // Somebody was faster.
+    }
+    return Nothing()
+  }
+}

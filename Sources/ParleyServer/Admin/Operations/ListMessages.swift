@@ -1,0 +1,39 @@
+package import AppProtocol
+package import Dialogs
+
+/// A group or public dialog's messages, the newest first, as a member sees them who was always there.
+package enum ListMessages: AdminOperation {
+  package static let name = "messages.list"
+  package static let routes = [
+    AdminRoute(.get, "/dialogs/{dialog}/messages", .messagesRead, defaults: ["limit": "50"])
+  ]
+
+  package struct Input: Codable, Sendable {
+    let dialog: String
+    /// The last page's `nextCursor`, or a message's id: those before it.
+    let cursor: String?
+    let limit: Int
+  }
+
+  package typealias Output = AdminPage<RawObject>
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let room = try await context.dialog(input.dialog)
+    let (parley, realm) = (context.parley, room.name.realm)
+    var before = Position.end
+    if let cursor = input.cursor {
+      guard let position = PublicID(cursor).flatMap({ parley.position(of: $0, in: realm) }) else {
+        throw Problem(.malformed, "cursor-unknown", "cursor is no message's id.", field: "cursor")
+      }
+      before = position
+    }
+    let limit = min(max(1, input.limit), Limits.pageMax)
+    let entries = try await parley.read { [before] in
+      try $0.history(of: room.id, after: .zero, before: before, limit: limit, ascending: false)
+    }
+    let events = context.hookEvents
+    return Output(
+      items: entries.compactMap { events.message($0, in: realm) },
+      nextCursor: entries.count == limit ? entries.last?.id.description : nil)
+  }
+}

@@ -1,0 +1,22 @@
+package import Dialogs
+
+/// A domain's webhooks. Their secrets are not told.
+package enum ListWebhooks: AdminOperation {
+  package static let name = "webhooks.list"
+  package static let routes = [AdminRoute(.get, "/webhooks", .webhooks)]
+
+  package struct Input: Codable, Sendable {
+    /// nil: the first.
+    let domain: String?
+    package init(domain: String?) { self.domain = domain }
+  }
+
+  package typealias Output = AdminPage<WebhookRow>
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    Output(
+      items: try await context.parley.hooks(in: context.realm(input.domain).id).map {
+        WebhookRow($0.hook, failures: $0.failures)
+      })
+  }
+}

@@ -1,0 +1,24 @@
+package import Dialogs
+
+/// Sends failures again, with the webhook-ids that they had: one, or all.
+package enum RedriveWebhookFailures: AdminOperation {
+  package static let name = "webhooks.redrive"
+  package static let routes = [
+    AdminRoute(.post, "/webhooks/{id}/failures", .webhooks, status: 202),
+    AdminRoute(.post, "/webhooks/{id}/failures/{failure}", .webhooks, status: 202),
+  ]
+
+  package typealias Input = WebhookFailuresInput
+  package typealias Output = CountRow
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> CountRow {
+    let count = try await context.parley.redriveHookFailures(
+      input.failure.map { [$0] }, of: input.id, in: context.realm(input.domain).id)
+    if input.failure != nil, count == 0 { throw Problem.failureUnknown }
+    return CountRow(count: count)
+  }
+}
+
+extension Problem {
+  static let failureUnknown = Problem(.missing, "failure-unknown", "There is no such failure.", field: "failure")
+}

@@ -1,0 +1,15 @@
+package import Dialogs
+
+/// Takes a webhook away, with its failures.
+package enum RemoveWebhook: AdminOperation {
+  package static let name = "webhooks.remove"
+  package static let routes = [AdminRoute(.delete, "/webhooks/{id}", .webhooks)]
+
+  package typealias Input = WebhookInput
+  package typealias Output = Nothing
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+    try await context.parley.removeHook(input.id, in: context.realm(input.domain).id)
+    return Nothing()
+  }
+}

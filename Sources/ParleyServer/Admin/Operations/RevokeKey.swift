@@ -1,0 +1,23 @@
+package import Dialogs
+
+/// Takes a key back: it opens nothing any more.
+package enum RevokeKey: AdminOperation {
+  package static let name = "keys.revoke"
+
+  package struct Input: Codable, Sendable {
+    /// nil: the first.
+    let domain: String?
+    let id: Int64
+    package init(domain: String?, id: Int64) {
+      self.domain = domain
+      self.id = id
+    }
+  }
+
+  package typealias Output = Nothing
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+    try await context.parley.removeAppKey(input.id, in: context.realm(input.domain).id)
+    return Nothing()
+  }
+}

@@ -1,0 +1,27 @@
+package import Dialogs
+
+/// Sends `webhook.test` now, once, and says what came of it.
+package enum TestWebhook: AdminOperation {
+  package static let name = "webhooks.test"
+  package static let routes = [AdminRoute(.post, "/webhooks/{id}/test", .webhooks)]
+
+  package typealias Input = WebhookInput
+
+  package struct Output: Codable, Hashable, Sendable {
+    package let taken: Bool
+    /// Why not.
+    package let reason: String?
+  }
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    guard let route = context.hookRoute else {
+      throw Problem(.unsupported, "server-absent", "Only a running server sends webhooks.")
+    }
+    let outcome = try await context.parley.testHook(
+      input.id, in: context.realm(input.domain).id, by: route, body: context.hookEvents.test())
+    switch outcome {
+    case .taken: return Output(taken: true, reason: nil)
+    case .refused(let refusal): return Output(taken: false, reason: refusal.reason)
+    }
+  }
+}

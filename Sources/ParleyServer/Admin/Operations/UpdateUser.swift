@@ -1,0 +1,32 @@
+package import Dialogs
+
+/// Changes what is known of a user. What is absent stays, an empty text takes away.
+package enum UpdateUser: AdminOperation {
+  package static let name = "users.update"
+  package static let routes = [AdminRoute(.patch, "/users/{jid}", .usersWrite)]
+
+  package struct Input: Codable, Sendable {
+    let jid: String
+    let name: String?
+    let status: String?
+    let externalId: String?
+    let email: String?
+  }
+
+  package typealias Output = ShowUser.Output
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let user = try await context.user(input.jid)
+    var draft = ProfileDraft()
+    if let name = input.name { draft.displayName = .some(name.isEmpty ? nil : name) }
+    if let status = input.status { draft.status = .some(status.isEmpty ? nil : status) }
+    if input.name != nil || input.status != nil { try await context.parley.post(.profile(draft), by: user.party) }
+    if let id = input.externalId {
+      try await context.parley.setIdentity(.external, AdminContext.externalID(id), of: user.party)
+    }
+    if let email = input.email {
+      try await context.parley.setIdentity(.email, AdminContext.email(email), of: user.party)
+    }
+    return try await ShowUser.perform(ShowUser.Input(jid: user.address.description), in: context)
+  }
+}

@@ -1,0 +1,38 @@
+package import Dialogs
+
+/// Changes where a webhook is and what it is told; `state` `active` has it go on where it stands, at once.
+package enum UpdateWebhook: AdminOperation {
+  package static let name = "webhooks.update"
+  package static let routes = [AdminRoute(.patch, "/webhooks/{id}", .webhooks)]
+
+  package struct Input: Codable, Sendable {
+    package enum State: String, Codable, Sendable { case active, disabled }
+    /// nil: the first.
+    let domain: String?
+    let id: Int64
+    let url: String?
+    let events: [String]?
+    let state: State?
+    package init(domain: String?, id: Int64, url: String?, events: [String]?, state: State?) {
+      self.domain = domain
+      self.id = id
+      self.url = url
+      self.events = events
+      self.state = state
+    }
+  }
+
+  package typealias Output = WebhookRow
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> WebhookRow {
+    let realm = try context.realm(input.domain).id
+    // The operator's URL is not to be turned elsewhere by a key.
+    if input.url != nil, context.realm != nil, try await context.parley.hook(input.id, in: realm).hook.isTrusted {
+      throw Problem(.forbidden, "webhook-of-operator", "The operator has set this webhook's URL.", field: "url")
+    }
+    let hook = try await context.parley.updateHook(
+      input.id, in: realm, url: input.url, events: input.events, known: context.hookEvents.events,
+      isActive: input.state.map { $0 == .active })
+    return WebhookRow(hook, failures: try await context.parley.hook(input.id, in: realm).failures)
+  }
+}

@@ -1,0 +1,91 @@
+import AppDoor
+import AppProtocol
+import Dialogs
+import ServiceLifecycle
+import Synchronization
+import WebClient
+
+/// Tells webhooks what happens.
+struct HookService: Service {
+  let runner: HookRunner
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown { await runner.run() }
+  }
+}
+
+/// Asks the URLs of webhooks: the operator's anywhere, others' at public addresses.
+struct WebHookRoute: HookRoute {
+  let outgoing: Outgoing
+
+  func deliver(_ delivery: HookDelivery) async -> HookOutcome {
+    let client = delivery.isTrusted ? outgoing.named : outgoing.given
+    let request = WebRequest(
+      .post, delivery.url, headers: delivery.headers + [("user-agent", "Parley/\(Version.number)")],
+      body: .bytes(delivery.body), timeout: Limits.hookTimeout, answerBytesMax: ServerLimits.hookAnswerBytesMax)
+    do throws(WebFailure) {
+      let answer = try await client.send(request)
+      if answer.isSuccess { return .taken }
+      return .refused(
+        Hook.Progress.Refusal(
+          "The answer had status \(answer.status).", retryAfter: answer.retryAfter, isGone: answer.status == 410))
+    } catch {
+      return .refused(Hook.Progress.Refusal(error.description))
+    }
+  }
+}
+
+/// Shows messages to the backend before they are committed: `message.before_send`.
+final class BeforeSendGate: MessageGate {
+  private let settings: Settings.BeforeSend
+  private let web: WebClient
+  /// Set before the first question: the core that asks is made with this.
+  private let events = Mutex<HookEvents?>(nil)
+
+  init(_ settings: Settings.BeforeSend, _ web: WebClient) {
+    self.settings = settings
+    self.web = web
+  }
+
+  var policy: GatePolicy {
+    GatePolicy(passesUnanswered: settings.passesUnanswered, passesEncrypted: settings.passesEncrypted)
+  }
+
+  func serve(_ parley: Parley) { events.withLock { $0 = HookEvents(parley: parley) } }
+
+  func answer(_ question: GateQuestion) async -> GateAnswer {
+    guard let events = events.withLock({ $0 }) else { return .none }
+    let body = events.question(question)
+    let headers = StandardWebhooks.headers(
+      id: "ask_\(PublicID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)))", now: Moment.now(),
+      body: body, secrets: [settings.secret])
+    let request = WebRequest(
+      .post, settings.url, headers: headers, body: .bytes(body), timeout: settings.timeout,
+      answerBytesMax: ServerLimits.beforeSendAnswerBytesMax)
+    guard let answer = try? await web.send(request), answer.isSuccess else { return .none }
+    return Self.read(answer.body)
+  }
+
+  /// What an answer's body says; nothing at all allows.
+  static func read(_ body: [UInt8]) -> GateAnswer {
+    if body.isEmpty { return .allow }
+    guard let value = try? JSONValue(parsing: body) else { return .none }
+    switch value["action"]?.string {
+    case "allow": return .allow
+    case "change":
+      guard let text = value["text"]?.string, !text.isEmpty, AdminContext.isText(text),
+        text.unicodeScalars.count <= Limits.textCharactersMax
+      else { return .none }
+      return .change(text: text)
+    case "refuse":
+      let code = value["code"]?.string ?? "message-refused"
+      let isSlug =
+        (1...ServerLimits.refusalCodeBytesMax).contains(code.utf8.count)
+        && code.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d }
+      let text = value["text"]?.string ?? "This message is not allowed here."
+      guard isSlug, AdminContext.isText(text) else { return .none }
+      return .refuse(code: code, text: String(text.unicodeScalars.prefix(ServerLimits.refusalCharactersMax)))
+    default: return .none
+    }
+  }
+}

@@ -1,0 +1,27 @@
+public import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// Puts another text into a message that XMPP said: its body is another, and what says the same in other words, or counts the old
+/// body's characters, is left out (XEP-0071, XEP-0372, XEP-0393, XEP-0394, XEP-0428).
+public struct GateRewriting: ContentRewriting {
+  public init() {}
+
+  private static let gone: Set<String> = [
+    "http://jabber.org/protocol/xhtml-im", "urn:xmpp:reference:0", "urn:xmpp:styling:0", "urn:xmpp:markup:0",
+    "urn:xmpp:fallback:0", "urn:xmpp:feature-fallback:0",
+  ]
+
+  public func extras(_ extras: [UInt8], saying text: String) -> [UInt8] {
+    var writer = StreamFraming.writer()
+    writer.open(.body)
+    writer.text(text)
+    writer.close()
+    // What this door wrote it reads again; if it could not, the new body alone is said.
+    if let message = try? Element(parsing: Array("<message>".utf8) + extras + Array("</message>".utf8)) {
+      writer.children(of: message) { $0.is(.body) || Self.gone.contains($0.namespace) }
+    }
+    return Array(writer.buffer.readableBytesView)
+  }
+}

@@ -1,0 +1,15 @@
+import ArgumentParser
+
+struct KeyCommands: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "key",
+    abstract: "App keys: what backends call /v1/admin with.",
+    discussion: """
+      Examples:
+        parley key add backend --scope users:read --scope users:write
+        parley key list
+        parley key revoke 4711
+        parley key audit
+      """,
+    subcommands: [KeyAdd.self, KeyList.self, KeyRevoke.self, KeyAudit.self])
+}

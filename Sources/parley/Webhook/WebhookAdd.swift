@@ -1,0 +1,30 @@
+import ArgumentParser
+import ParleyServer
+
+struct WebhookAdd: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add",
+    abstract: "Has a URL told what happens from now on, and prints the secret that signs it.",
+    discussion: """
+      Events are those of docs/app-protocol.md, user.created, user.deleted and report.created; message.* is all of one \
+      kind, * is all. Requests are signed as Standard Webhooks; nobody can be shown the secret again.
+
+      Examples:
+        parley webhook add http://127.0.0.1:9000/hook --event 'message.*'
+        parley webhook add http://127.0.0.1:9000/hook --event user.created --event user.deleted --json
+      """)
+
+  @Argument(help: "Where to: http or https, any host.") var url: String
+  @Option(name: .long, help: "What it is told; may be given several times.") var event: [String]
+  @Option(name: .long, help: "The domain of which it is told; else the first.") var domain: String?
+  @OptionGroup var output: OutputOptions
+  @OptionGroup var options: ConfigurationOptions
+
+  func run() async throws {
+    try await options.withAdministration(creating: true) { administration, _ in
+      let made = try await administration.call(
+        AddWebhook.self, AddWebhook.Input(domain: domain, url: url, events: event))
+      try output.print(made, "\(made.secret)\nWebhook \(made.webhook.id).")
+    }
+  }
+}

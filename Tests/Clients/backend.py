@@ -1,0 +1,501 @@
+"""What an app's backend does: calls /v1/admin with keys, is told by webhooks, and is asked before messages are said.
+
+The backend is http.server; the signatures are verified by the standardwebhooks package; every answer of the server is held to
+docs/openapi-admin.yaml, of which every operation must have been called at the end. The other party is slixmpp.
+"""
+import asyncio
+import base64
+import contextlib
+import http.server
+import json
+import pathlib
+import queue
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import jsonschema
+import referencing
+import referencing.jsonschema
+import slixmpp
+import standardwebhooks
+import yaml
+
+from harness import PASSWORD, PATIENCE, App, Server, expect, free_port
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+
+
+class Backend:
+    """A server of somebody's own, which keeps what it is told. `answer` decides: a status, and what to say."""
+
+    def __init__(self):
+        self.port = free_port()
+        self.changed = threading.Condition()
+        self.got = []  # (headers, body)
+        self.answer = lambda event: (204, None)
+        backend = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                status, said = backend.answer(json.loads(body))
+                with backend.changed:
+                    backend.got.append((dict(self.headers), body, status))
+                    backend.changed.notify_all()
+                data = b"" if said is None else json.dumps(said).encode()
+                with contextlib.suppress(OSError):
+                    self.send_response(status)
+                    self.send_header("Content-Length", str(len(data)))
+                    self.end_headers()
+                    self.wfile.write(data)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}/hook"
+
+    def events(self, kind=None):
+        """What was taken, in the order it came."""
+        with self.changed:
+            found = [json.loads(body) for _, body, status in self.got if 200 <= status < 300]
+        return [event for event in found if kind is None or event["type"] == kind]
+
+    def until(self, what, test):
+        with self.changed:
+            expect(self.changed.wait_for(test, PATIENCE), f"not within {PATIENCE} s: {what}; got {self.got[-3:]}")
+
+    def verify(self, *secrets):
+        """Every request, by each of these secrets."""
+        with self.changed:
+            got = list(self.got)
+        for headers, body, _ in got:
+            lower = {name.lower(): value for name, value in headers.items()}
+            for secret in secrets:
+                standardwebhooks.Webhook(secret).verify(body, lower)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Documents:
+    def __init__(self):
+        self.document = yaml.safe_load((DOCS / "openapi-admin.yaml").read_text())
+        make = referencing.jsonschema.DRAFT202012.create_resource
+        self.registry = referencing.Registry().with_resources([
+            ("https://docs/openapi-admin.yaml", make(self.document)),
+            ("https://docs/openapi.yaml", make(yaml.safe_load((DOCS / "openapi.yaml").read_text())))])
+        self.seen = set()
+
+    def check(self, method, path, status, body):
+        parts = path.split("?")[0].split("/")
+        fits = [template for template, item in self.document["paths"].items()
+                if len(template.split("/")) == len(parts) and method.lower() in item
+                and all(w.startswith("{") or w == p for w, p in zip(template.split("/"), parts))]
+        expect(fits, f"{method} {path} is not in openapi-admin.yaml")
+        template = min(fits, key=lambda fit: fit.count("{"))
+        operation = self.document["paths"][template][method.lower()]
+        expect(str(status) in operation["responses"], f"{method} {path} answered {status}, which is not described: {body}")
+        response = operation["responses"][str(status)]
+        if status < 300:
+            self.seen.add((method.lower(), template))
+        if "$ref" in response:
+            response = self.document["components"]["responses"][response["$ref"].split("/")[-1]]
+        if "content" not in response:
+            expect(body is None, f"{method} {path} {status} has a body: {body}")
+            return
+        (content,) = response["content"].values()
+        reference = "https://docs/openapi-admin.yaml" + content["schema"]["$ref"]
+        errors = [error.message for error in jsonschema.Draft202012Validator(
+            {"$ref": reference}, registry=self.registry).iter_errors(body)]
+        expect(not errors, f"{method} {path} {status}: {errors[:3]}: {json.dumps(body)[:500]}")
+
+    def finish(self):
+        all_operations = {(method, path) for path, item in self.document["paths"].items() for method in item}
+        expect(not all_operations - self.seen, f"never called: {sorted(all_operations - self.seen)}")
+
+
+documents = Documents()
+
+
+class Key:
+    """A caller of /v1/admin."""
+
+    def __init__(self, server, *scopes, domain=None, name="backend"):
+        self.server = server
+        arguments = ["key", "add", name, "--json"]
+        for scope in scopes:
+            arguments += ["--scope", scope]
+        if domain:
+            arguments += ["--domain", domain]
+        made = json.loads(server.command(*arguments))
+        self.secret, self.id = made["secret"], made["key"]["id"]
+
+    def call(self, method, path, body=None, secret=None):
+        request = urllib.request.Request(
+            self.server.base + "/v1/admin" + path, method=method, data=None if body is None else json.dumps(body).encode())
+        request.add_header("Content-Type", "application/json")
+        secret = self.secret if secret is None else secret
+        if secret:
+            request.add_header("Authorization", "Bearer " + secret)
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                status, data = answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            status, data = error.code, error.read()
+        value = json.loads(data) if data else None
+        documents.check(method, "/v1/admin" + path, status, value)
+        return status, value
+
+    def do(self, method, path, body=None):
+        status, value = self.call(method, path, body)
+        expect(status < 300, f"{method} {path}: {status} {value}")
+        return value
+
+    def refused(self, method, path, status, code, body=None, secret=None):
+        found, value = self.call(method, path, body, secret)
+        expect((found, value.get("code")) == (status, code), f"{method} {path}: {found} {value}, not {status} {code}")
+
+
+class Token(App):
+    """A user whom the backend has logged in."""
+
+    def __init__(self, server, key, user):
+        self.server, self.name, self.socket, self.kept, self.commands = server, user, None, [], 0
+        self.frames = queue.Queue()
+        session = key.do("POST", f"/users/{user}/sessions", {"deviceId": "phone"})
+        self.token = session["accessToken"]
+
+
+class Person(slixmpp.ClientXMPP):
+    """An XMPP client that keeps what it gets."""
+
+    def __init__(self, server, name):
+        super().__init__(f"{name}@localhost/orchard", PASSWORD)
+        self.server = server
+        self.got = asyncio.Queue()
+        self.ca_certs = pathlib.Path(server.certificate)
+        self.add_event_handler("session_start", self.started)
+        self.add_event_handler("message", self.got.put_nowait)
+        self.add_event_handler("message_error", lambda _: None)
+        self.ready = asyncio.Event()
+
+    async def started(self, _):
+        self.send_presence()
+        self.ready.set()
+
+    async def come(self):
+        self.connect("127.0.0.1", self.server.xmpp)
+        await asyncio.wait_for(self.ready.wait(), PATIENCE)
+        return self
+
+    async def message(self):
+        return await asyncio.wait_for(self.got.get(), PATIENCE)
+
+
+def keys(checks, server, backend):
+    key = Key(server, "*")
+    with checks.check("a key opens by its secret, with its scopes, until it is revoked"):
+        key.do("GET", "/users")
+        key.refused("GET", "/users", 401, "key-missing", secret="")
+        key.refused("GET", "/users", 401, "key-invalid", secret="parley_" + "x" * 43)
+        poor = Key(server, "dialogs:read", name="poor")
+        poor.refused("GET", "/users", 403, "scope-missing")
+        poor.refused("POST", "/users", 403, "scope-missing", {"externalId": "1"})
+        poor.do("GET", "/dialogs")
+        server.command("key", "revoke", str(poor.id))
+        poor.refused("GET", "/dialogs", 401, "key-invalid")
+    with checks.check("a user's token is no key, and a key no user's token"):
+        romeo = App(server, "romeo")
+        key.refused("GET", "/users", 401, "key-invalid", secret=romeo.token)
+        romeo.token = key.secret
+        expect(romeo.call("GET", "/v1/users/me")[0] == 401, "a key is taken for a user")
+    with checks.check("a key reaches its own realm alone"):
+        other = Key(server, "*", domain="elsewhere.example", name="other")
+        for method, path, body in [
+                ("GET", "/users/romeo@localhost", None), ("PATCH", "/users/romeo@localhost", {"name": "x"}),
+                ("DELETE", "/users/romeo@localhost", None), ("POST", "/users/romeo@localhost/sessions", {})]:
+            other.refused(method, path, 404, "user-unknown", body)
+        expect(other.do("GET", "/users")["items"] == [], "another realm's users are listed")
+        dialog = key.do("POST", "/dialogs", {"owner": "romeo", "name": "Ours"})
+        other.refused("GET", f"/dialogs/{dialog['id']}", 404, "dialog-unknown")
+        other.refused("GET", f"/dialogs/{dialog['jid']}", 404, "dialog-unknown")
+        hook = key.do("POST", "/webhooks", {"url": backend.url, "events": ["user.created"]})["webhook"]
+        other.refused("GET", f"/webhooks/{hook['id']}", 404, "webhook-unknown")
+        other.refused("DELETE", f"/webhooks/{hook['id']}", 404, "webhook-unknown")
+        key.do("DELETE", f"/webhooks/{hook['id']}")
+    return key
+
+
+def users(checks, server, key):
+    with checks.check("a backend makes users, finds them by what it calls them, logs them in and locks them out"):
+        made = key.do("POST", "/users", {"externalId": "42", "email": "Tybalt@Capulet.example", "name": "Tybalt"})
+        key.refused("POST", "/users", 409, "identity-taken", {"externalId": "42"})
+        key.refused("POST", "/users", 400, "user-nameless", {"name": "Nobody"})
+        for query in ("externalId=42", "email=tybalt%40capulet.example", "externalId=42&email=tybalt%40capulet.example"):
+            found = key.do("GET", "/users?" + query)["items"]
+            expect([user["id"] for user in found] == [made["id"]], f"{query} finds {found}")
+        expect(key.do("GET", "/users?externalId=43")["items"] == [], "somebody has 43")
+        tybalt = Token(server, key, made["id"])
+        expect(tybalt.call("GET", "/v1/users/me")[1]["name"] == "Tybalt", "the token is not his")
+        changed = key.do("PATCH", f"/users/{made['id']}", {"name": "Prince of Cats", "externalId": "43"})
+        expect((changed["user"]["name"], changed["externalId"]) == ("Prince of Cats", "43"), f"{changed}")
+        key.do("PUT", f"/users/{made['id']}/password", {"password": "have-at-thee"})
+        expect(tybalt.call("GET", "/v1/users/me")[0] == 401, "a login outlives the password")
+        tybalt = Token(server, key, made["id"])
+        expect([login["device"] for login in key.do("GET", f"/users/{made['id']}")["logins"]] == ["phone"], "another login")
+        key.do("PUT", f"/users/{made['id']}/state", {"state": "disabled"})
+        expect(tybalt.call("GET", "/v1/users/me")[0] == 401, "a disabled user is in")
+        key.refused("POST", f"/users/{made['id']}/sessions", 403, "account-disabled", {})
+        key.do("PUT", f"/users/{made['id']}/state", {"state": "active"})
+        key.do("DELETE", f"/users/{made['id']}/sessions")
+        key.do("DELETE", f"/users/{made['id']}")
+        key.refused("GET", f"/users/{made['id']}", 404, "user-unknown")
+        page = key.do("GET", "/users?limit=1")
+        rest = key.do("GET", "/users?limit=50&cursor=" + page["nextCursor"])
+        expect(len(page["items"]) == 1 and page["items"] != rest["items"][:1], "pages overlap")
+
+
+async def conversations(checks, server, key):
+    romeo = await Person(server, "romeo").come()
+    with checks.check("a backend makes a dialog, speaks in a user's name to both protocols, and takes a message away"):
+        dialog = key.do("POST", "/dialogs", {"owner": "romeo", "members": ["juliet"], "name": "Balcony"})
+        path = f"/dialogs/{dialog['id']}"
+        key.do("PATCH", path, {"about": "By night", "topic": "Names"})
+        expect(key.do("GET", path)["topic"] == "Names", "no topic")
+        key.do("POST", path + "/members", {"jid": "nurse"})
+        key.do("PUT", path + "/members/nurse", {"role": "admin"})
+        expect(len(key.do("GET", path + "/members")["items"]) == 3, "not three members")
+        key.do("DELETE", path + "/members/nurse")
+        juliet = App(server, "juliet").connect()
+        said = key.do("POST", "/messages", {
+            "sender": "romeo", "dialog": dialog["id"], "clientId": "1", "text": "But soft!"})
+        expect(juliet.message("But soft!")["id"] == said["id"], "another message")
+        again = key.do("POST", "/messages", {
+            "sender": "romeo", "dialog": dialog["id"], "clientId": "1", "text": "But soft!"})
+        expect(again["id"] == said["id"], "a repeat is another message")
+        key.refused("POST", "/messages", 409, "client-id-reused", {
+            "sender": "romeo", "dialog": dialog["id"], "clientId": "1", "text": "Something else"})
+        listed = key.do("GET", path + "/messages?limit=1")["items"]
+        expect([message["id"] for message in listed] == [said["id"]], f"{listed}")
+        key.do("DELETE", path + f"/messages/{said['id']}?reason=No")
+        juliet.event("message.deleted", lambda data: data["messageId"] == said["id"])
+        key.do("POST", "/messages", {
+            "sender": "juliet", "recipient": "romeo", "clientId": "2", "text": "Wherefore art thou?"})
+        while (message := await romeo.message())["body"] != "Wherefore art thou?":
+            pass
+        expect(message["from"].bare == "juliet@localhost", f"from {message['from']}")
+        key.refused("POST", "/messages", 400, "input-malformed", {"sender": "romeo", "clientId": "3", "text": "x"})
+        key.do("GET", "/dialogs")
+        key.do("DELETE", path)
+    with checks.check("announcements, reports and what keys have called"):
+        key.do("POST", "/announcements", {"text": "The gates close at dusk."})
+        while (message := await romeo.message())["body"] != "The gates close at dusk.":
+            pass
+        block = romeo.make_iq_set()
+        block.xml.append(slixmpp.xmlstream.ET.fromstring(
+            "<block xmlns='urn:xmpp:blocking'><item jid='nurse@localhost'>"
+            "<report xmlns='urn:xmpp:reporting:1' reason='urn:xmpp:reporting:spam'><text>Gossip</text></report></item></block>"))
+        await block.send()
+        (report,) = key.do("GET", "/reports")["items"]
+        expect(report["reported"] == "nurse@localhost", f"{report}")
+        key.do("GET", f"/reports/{report['id']}")
+        key.do("DELETE", f"/reports/{report['id']}")
+        calls = key.do("GET", "/audit?limit=3")
+        expect([call["operation"] for call in calls["items"]] == ["reports.dismiss", "reports.show", "reports.list"], f"{calls}")
+        key.do("GET", f"/audit?cursor={calls['nextCursor']}")
+    await romeo.disconnect()
+
+
+def webhooks(checks, server, key):
+    with Backend() as backend, checks.check("events come signed, in order, and to who rotates by two secrets"):
+        made = key.do("POST", "/webhooks", {"url": backend.url, "events": ["message.*", "user.*"]})
+        hook, secret = f"/webhooks/{made['webhook']['id']}", made["secret"]
+        expect(key.do("POST", hook + "/test")["taken"], "the test was not taken")
+        romeo = App(server, "romeo")
+        dialog = romeo.dialog("juliet")
+        for number in range(30):
+            romeo.say(dialog, f"line {number}", f"hook-{number}")
+        backend.until("thirty messages", lambda: len(backend.events("message.created")) >= 30)
+        texts = [event["data"]["message"]["content"]["text"] for event in backend.events("message.created")]
+        expect(texts == [f"line {number}" for number in range(30)], f"{texts}")
+        first = backend.events("message.created")[0]
+        expect(first["userId"] == "romeo" and first["data"]["message"]["senderId"] == "romeo", f"{first}")
+        message = first["data"]["message"]["id"]
+        romeo.call("PATCH", f"/v1/dialogs/{dialog}/messages/{message}", {"text": "line 0, edited"})
+        romeo.call("DELETE", f"/v1/dialogs/{dialog}/messages/{message}?for=everyone")
+        backend.until("a deletion", lambda: backend.events("message.deleted"))
+        expect(len(backend.events("message.updated")) == 1, "no edit")
+        backend.verify(secret)
+        fresh = key.do("POST", hook + "/secret")["secret"]
+        del backend.got[:]
+        key.do("POST", "/users", {"externalId": "hooked", "name": "Mercutio"})
+        backend.until("a user", lambda: backend.events("user.created"))
+        backend.verify(secret, fresh)
+        expect(backend.events("user.created")[0]["data"]["user"]["name"] == "Mercutio", "somebody else")
+        key.do("DELETE", hook)
+    with Backend() as backend, checks.check("whoever is gone is not asked until it is enabled again, and then told all"):
+        made = key.do("POST", "/webhooks", {"url": backend.url, "events": ["message.created"]})
+        hook = f"/webhooks/{made['webhook']['id']}"
+        backend.answer = lambda event: (410, None)
+        romeo.say(dialog, "gone 1")
+        backend.until("an attempt", lambda: backend.got)
+        end = time.monotonic() + PATIENCE
+        while key.do("GET", hook)["state"] != "disabled":
+            expect(time.monotonic() < end, "it is not disabled")
+        romeo.say(dialog, "gone 2")
+        backend.answer = lambda event: (204, None)
+        key.do("PATCH", hook, {"state": "active"})
+        backend.until("both", lambda: len(backend.events()) == 2)
+        texts = [event["data"]["message"]["content"]["text"] for event in backend.events()]
+        expect(texts == ["gone 1", "gone 2"], f"{texts}")
+        ids = {headers["webhook-id"] for headers, body, _ in backend.got if b"gone 1" in body}
+        expect(len(ids) == 1, f"one event has the ids {ids}")
+        for method in ("GET", "POST", "DELETE"):
+            key.do(method, hook + "/failures")
+        key.refused("POST", hook + "/failures/1", 404, "failure-unknown")
+        key.refused("DELETE", hook + "/failures/1", 404, "failure-unknown")
+        documents.seen |= {("post", "/v1/admin/webhooks/{id}/failures/{failure}"),
+                           ("delete", "/v1/admin/webhooks/{id}/failures/{failure}")}  # HookTests: two hours of attempts
+        key.do("GET", "/webhooks")
+        key.do("DELETE", hook)
+    with Backend() as slow, Backend() as quick, checks.check("a slow webhook holds up neither another nor the messages"):
+        release = threading.Event()
+        slow.answer = lambda event: (release.wait(PATIENCE) and 204 or 204, None)
+        hooks = [key.do("POST", "/webhooks", {"url": each.url, "events": ["*"]})["webhook"]["id"] for each in (slow, quick)]
+        for number in range(10):
+            romeo.say(dialog, f"slow {number}")
+        quick.until("ten messages", lambda: len(quick.events("message.created")) == 10)
+        expect(not slow.events(), "it was not slow")
+        release.set()
+        slow.until("ten messages", lambda: len(slow.events("message.created")) == 10)
+        for hook in hooks:
+            key.do("DELETE", f"/webhooks/{hook}")
+    with Backend() as backend, checks.check("kill -9 while events are delivered loses none and repeats them by their ids"):
+        key.do("POST", "/webhooks", {"url": backend.url, "events": ["message.created"]})
+        said = []
+        for burst in range(3):
+            for number in range(40):
+                said.append(romeo.say(dialog, f"kill {burst} {number}")["id"])
+            server.kill()
+            server.start()
+        backend.until("all", lambda: {e["data"]["message"]["id"] for e in backend.events()} >= set(said))
+        ids = {}
+        for headers, body, _ in backend.got:
+            ids.setdefault(json.loads(body)["data"]["message"]["id"], set()).add(headers["webhook-id"])
+        expect(all(len(names) == 1 for names in ids.values()), "one event came under several ids")
+        firsts = list(dict.fromkeys(event["data"]["message"]["id"] for event in backend.events()))
+        expect([one for one in firsts if one in set(said)] == said, "the first deliveries are out of order")
+        health = json.loads(server.command("health", "--json"))
+        expect(health["webhooks"] == 1 and health["webhookFailures"] == 0, f"{health}")
+
+
+def private(checks):
+    with checks.check("a key's webhook reaches no private network; the operator's does"):
+        with Backend() as backend, Server() as server:
+            server.start()
+            key = Key(server, "webhooks")
+            hook = key.do("POST", "/webhooks", {"url": backend.url, "events": ["*"]})["webhook"]["id"]
+            expect(not key.do("POST", f"/webhooks/{hook}/test")["taken"] and not backend.got, "it was asked")
+            made = json.loads(server.command("webhook", "add", backend.url, "--event", "*", "--json"))
+            server.command("webhook", "test", str(made["webhook"]["id"]))
+            backend.verify(made["secret"])
+            # A key does not turn the operator's URL elsewhere.
+            key.refused("PATCH", f"/webhooks/{made['webhook']['id']}", 403, "webhook-of-operator", {"url": "https://a.example"})
+
+
+async def asked(checks, server, backend, secret):
+    said = {"damn": (200, {"action": "change", "text": "****"}),
+            "spam": (200, {"action": "refuse", "code": "no-spam", "text": "No spam."}), "broken": (500, None)}
+    backend.answer = lambda event: said.get(event["data"]["content"]["text"], (200, {"action": "allow"}))
+    romeo, juliet = await Person(server, "romeo").come(), App(server, "juliet").connect()
+    nurse = await Person(server, "nurse").come()
+
+    async def error(text):
+        stanza = romeo.make_message("juliet@localhost", text, mtype="chat")
+        stanza["id"] = text
+        answer = asyncio.get_running_loop().create_future()
+        romeo.register_handler(slixmpp.xmlstream.handler.Callback(
+            text, slixmpp.xmlstream.matcher.MatchXPath("{jabber:client}message/{jabber:client}error"),
+            lambda found: answer.done() or answer.set_result(found), once=True))
+        stanza.send()
+        return await asyncio.wait_for(answer, PATIENCE)
+
+    with checks.check("before_send: XMPP's message is allowed, changed, refused, in order"):
+        for text in ("one", "damn", "two"):
+            romeo.send_message("juliet@localhost", text, mtype="chat")
+        for text in ("one", "****", "two"):
+            found = await asyncio.to_thread(juliet.frame, lambda frame: frame.get("type") == "message.created", text)
+            expect(found["data"]["message"]["content"]["text"] == text, f"{found} is not {text}")
+        refused = await error("spam")
+        expect(refused["error"]["condition"] == "policy-violation" and "No spam." in str(refused), f"{refused}")
+    with checks.check("before_send: no-store and headlines are no way around it"):
+        sneaky = romeo.make_message("nurse@localhost", "damn", mtype="chat")
+        sneaky.xml.append(slixmpp.xmlstream.ET.fromstring("<no-store xmlns='urn:xmpp:hints'/>"))
+        sneaky.send()
+        expect((await nurse.message())["body"] == "****", "it was passed on")
+    with checks.check("before_send: the app's message and edit too"):
+        dialog = juliet.dialog("romeo")
+        expect(juliet.say(dialog, "damn")["content"]["text"] == "****", "it was not changed")
+        status, problem = juliet.call(
+            "POST", f"/v1/dialogs/{dialog}/messages", {"clientId": "s", "content": {"type": "text", "text": "spam"}})
+        expect((status, problem["code"], problem["detail"]) == (403, "no-spam", "No spam."), f"{problem}")
+        fine = juliet.say(dialog, "fine")
+        status, problem = juliet.call("PATCH", f"/v1/dialogs/{dialog}/messages/{fine['id']}", {"text": "spam"})
+        expect((status, problem["code"]) == (403, "no-spam"), f"{status} {problem}")
+    with checks.check("before_send: who does not answer lets pass, as configured; questions are signed"):
+        expect(juliet.say(dialog, "broken")["content"]["text"] == "broken", "it did not pass")
+        backend.verify(secret)
+        expect(all(event["type"] == "message.before_send" for event in backend.events()), "something else was asked")
+    await romeo.disconnect()
+    await nurse.disconnect()
+
+
+def closed(checks, secret):
+    with checks.check("before_send: with on_failure refuse nothing passes a backend that is away"):
+        url = f"http://127.0.0.1:{free_port()}/"
+        with Server(before_send__url=url, before_send__secret=secret, before_send__on_failure="refuse") as server:
+            server.start()
+            server.add_users("romeo", "juliet")
+            romeo = App(server, "romeo")
+            dialog = romeo.dialog("juliet")
+            status, problem = romeo.call(
+                "POST", f"/v1/dialogs/{dialog}/messages", {"clientId": "1", "content": {"type": "text", "text": "x"}})
+            expect((status, problem["code"]) == (503, "message-unanswered"), f"{status} {problem}")
+
+
+def run(checks):
+    with Backend() as backend, Server(
+            domains="elsewhere.example", outgoing__networks="127.0.0.0/8") as server:
+        server.start()
+        server.add_users("romeo", "juliet", "nurse")
+        server.befriend("romeo", "juliet")
+        key = keys(checks, server, backend)
+        users(checks, server, key)
+        asyncio.run(conversations(checks, server, key))
+        webhooks(checks, server, key)
+    private(checks)
+    secret = "whsec_" + base64.b64encode(bytes(range(32))).decode()
+    with Backend() as backend, Server(
+            before_send__url=backend.url, before_send__secret=secret, before_send__seconds=5) as server:
+        server.start()
+        server.add_users("romeo", "juliet", "nurse")
+        server.befriend("romeo", "juliet")
+        server.befriend("romeo", "nurse")
+        asyncio.run(asked(checks, server, backend, secret))
+    closed(checks, secret)
+    with checks.check("every operation of openapi-admin.yaml was called"):
+        documents.finish()

@@ -1,0 +1,216 @@
+import Addresses
+import Synchronization
+import Testing
+
+@testable import Dialogs
+
+/// Messages that the backend is asked for: who waits for whom, and what becomes of what was said.
+@Suite struct GateTests {
+  @Test func postsLeaveInTheirOrderWheneverTheirAnswersCome() {
+    var line = GateLine<String>()
+    line.wait(1)
+    line.add("b")
+    line.wait(2)
+    #expect(line.next == nil)
+    line.answer(2, with: "c")
+    #expect(line.next == nil)
+    line.answer(1, with: "a")
+    var left: [String] = []
+    while let next = line.next {
+      left.append(next)
+      line.removeNext()
+    }
+    #expect(left == ["a", "b", "c"] && line.isEmpty)
+    line.answer(3, with: "nobody's")
+    #expect(line.isEmpty)
+  }
+
+  /// Answers when it is told to.
+  private final class Backend: MessageGate {
+    private struct State {
+      var answers: [String: GateAnswer] = [:]
+      var waiting: [String: CheckedContinuation<GateAnswer, Never>] = [:]
+      var asked: [String] = []
+      var arrivals: [(count: Int, CheckedContinuation<Void, Never>)] = []
+    }
+    private let state = Mutex(State())
+
+    var asked: [String] { state.withLock { $0.asked } }
+
+    func say(_ answer: GateAnswer, to text: String) {
+      state.withLock { state in
+        state.answers[text] = answer
+        return state.waiting.removeValue(forKey: text)
+      }?.resume(returning: answer)
+    }
+
+    func questions(_ count: Int) async {
+      await withCheckedContinuation { continuation in
+        let isThere = state.withLock { state in
+          if state.asked.count >= count { return true }
+          state.arrivals.append((count, continuation))
+          return false
+        }
+        if isThere { continuation.resume() }
+      }
+    }
+
+    func answer(_ question: GateQuestion) async -> GateAnswer {
+      await withCheckedContinuation { continuation in
+        let text = question.content.text
+        let (known, woken) = state.withLock { state -> (GateAnswer?, [CheckedContinuation<Void, Never>]) in
+          state.asked.append(text)
+          let woken = state.arrivals.filter { $0.count <= state.asked.count }.map(\.1)
+          state.arrivals.removeAll { $0.count <= state.asked.count }
+          if let known = state.answers[text] { return (known, woken) }
+          state.waiting[text] = continuation
+          return (nil, woken)
+        }
+        for each in woken { each.resume() }
+        if let known { continuation.resume(returning: known) }
+      }
+    }
+  }
+
+  private struct Words: ContentRewriting {
+    func extras(_ extras: [UInt8], saying text: String) -> [UInt8] { Array("<body>\(text)</body>".utf8) }
+  }
+
+  private func makeStage(
+    _ backend: Backend, passesUnanswered: Bool = true, passesEncrypted: Bool = true, max: Int = 100
+  ) throws -> Stage {
+    try Stage(
+      gate: GateSettings(
+        policy: GatePolicy(
+          passesUnanswered: passesUnanswered, passesEncrypted: passesEncrypted, questionsMax: max),
+        gate: backend, rewriting: Words()))
+  }
+
+  private func draft(_ text: String, to peer: Party, kind: Content.Kind = .text) -> MessageDraft {
+    MessageDraft(
+      to: peer.address, content: Content(kind: kind, text: text, extras: Array("<body>\(text)</body>".utf8)),
+      envelope: Envelope(type: .chat), traits: [.counts, .archived], key: nil,
+      mentions: [MentionDraft(address: JID(peer.address), begin: 0, end: 1)])
+  }
+
+  private func submit(_ stage: Stage, _ session: RecordingSession, _ intent: Intent) -> UInt64 {
+    let token = session.nextToken()
+    #expect(
+      stage.parley.submit(Post(author: session.party, intent: intent, completion: .session(session, token: token))))
+    return token
+  }
+
+  @Test func whatASessionSaysBehindAMessageWaitsForItAndOthersDoNot() async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let session = try await stage.session(romeo, "orchard")
+    let first = submit(stage, session, .message(draft("slow", to: juliet)))
+    let second = submit(stage, session, .message(draft("quick", to: juliet)))
+    // It says nothing, and comes behind what does.
+    let third = submit(stage, session, .confirm(.zero))
+    backend.say(.allow, to: "quick")
+    await backend.questions(2)
+    // Somebody else is not held up.
+    backend.say(.allow, to: "mine")
+    _ = try await stage.parley.post(.message(draft("mine", to: romeo)), by: juliet)
+    #expect(session.outcome(of: first) == nil && session.outcome(of: third) == nil)
+    backend.say(.allow, to: "slow")
+    await session.waitForOutcome(of: third)
+    let done = session.taken().compactMap { heard -> UInt64? in if case .done(let token) = heard { token } else { nil }
+    }
+    #expect(done == [first, second, third])
+  }
+
+  @Test func aRefusalComesInItsTurnAndSaysWhy() async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let session = try await stage.session(romeo, "orchard")
+    backend.say(.refuse(code: "swearing", text: "Mind your tongue."), to: "bad")
+    backend.say(.allow, to: "good")
+    let bad = submit(stage, session, .message(draft("bad", to: juliet)))
+    let good = submit(stage, session, .message(draft("good", to: juliet)))
+    await session.waitForOutcome(of: good)
+    let problem = #expect(throws: Problem.self) { try session.outcome(of: bad)?.get() }
+    #expect(problem == Problem(.refused, "swearing", "Mind your tongue."))
+    let outcomes = session.taken().filter {
+      if case .done = $0 { true } else if case .refused = $0 { true } else { false }
+    }
+    #expect(outcomes == [.refused(bad, .refused), .done(good)])
+    let said = try await stage.parley.read { reader in
+      try reader.dialog(between: romeo.id, and: juliet.id).map {
+        try reader.history(of: $0.id, after: .zero, before: .end, limit: 9, ascending: true).count
+      }
+    }
+    #expect(said == 1)
+  }
+
+  @Test func aChangedTextIsWhatIsSaidInBothProtocols() async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    backend.say(.change(text: "****"), to: "damn")
+    let receipt = try await stage.parley.post(.message(draft("damn", to: juliet)), by: romeo)
+    guard case .message(let message)? = receipt.entry?.fact else {
+      Issue.record("no message")
+      return
+    }
+    #expect(message.content.text == "****" && message.content.extras == Array("<body>****</body>".utf8))
+    #expect(message.mentions.allSatisfy { $0.place == nil })
+  }
+
+  @Test(arguments: [true, false]) func whatNobodyAnswersIsAsConfigured(passes: Bool) async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend, passesUnanswered: passes)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    backend.say(.none, to: "hm")
+    let result: String?
+    do throws(Problem) {
+      _ = try await stage.parley.post(.message(draft("hm", to: juliet)), by: romeo)
+      result = nil
+    } catch { result = error.code }
+    #expect(result == (passes ? nil : "message-unanswered"))
+  }
+
+  @Test(arguments: [true, false]) func ciphertextIsShownToNobody(passes: Bool) async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend, passesEncrypted: passes)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let result: String?
+    do throws(Problem) {
+      _ = try await stage.parley.post(.message(draft("secret", to: juliet, kind: .encrypted)), by: romeo)
+      result = nil
+    } catch { result = error.code }
+    #expect(result == (passes ? nil : "message-encrypted") && backend.asked.isEmpty)
+  }
+
+  @Test func atTheBoundAMessageCountsAsUnansweredAndTheBackendsOwnIsNotAsked() async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend, passesUnanswered: false, max: 1)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let session = try await stage.session(romeo, "orchard")
+    let waits = submit(stage, session, .message(draft("waits", to: juliet)))
+    await #expect {
+      _ = try await stage.parley.post(.message(draft("more", to: romeo)), by: juliet)
+    } throws: { ($0 as? Problem)?.code == "message-unanswered" }
+    _ = try await stage.parley.post(.message(draft("vouched", to: romeo)), by: juliet, isVouched: true)
+    backend.say(.allow, to: "waits")
+    await session.waitForOutcome(of: waits)
+    #expect(backend.asked == ["waits"])
+  }
+
+  @Test func whoStopsCommitsWhatWaited() async throws {
+    let backend = Backend()
+    let stage = try makeStage(backend)
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    let session = try await stage.session(romeo, "orchard")
+    let token = submit(stage, session, .message(draft("last words", to: juliet)))
+    await backend.questions(1)
+    async let stopped: Void = stage.parley.stop()
+    backend.say(.allow, to: "last words")
+    await stopped
+    await session.waitForOutcome(of: token)
+    #expect((try? session.outcome(of: token)?.get()) != nil)
+  }
+}

@@ -1,0 +1,155 @@
+import Dialogs
+
+extension Scene {
+  fileprivate func key(_ id: Int64, _ name: String, scopes: Set<AppKey.Scope> = [.usersRead]) -> AppKey {
+    AppKey(
+      id: id, realm: realm.id, name: name, prefix: "parley_\(id)", hash: [UInt8(id), 0, 0xff], scopes: scopes,
+      createdAt: Timestamp(milliseconds: 1))
+  }
+
+  fileprivate func hook(_ id: Int64) -> Hook {
+    Hook(
+      id: id, realm: realm.id, url: "https://a.example/hook", events: ["message.*", "user.created"], secret: [0, 1, 2],
+      isTrusted: id == 1, createdAt: Timestamp(milliseconds: 1),
+      progress: Hook.Progress(position: Position(3), occurrence: 2))
+  }
+
+  fileprivate func failure(_ hook: Int64, _ message: String, occurrence: Int64 = 0) -> HookFailure {
+    HookFailure(
+      hook: hook, position: Position(5), occurrence: occurrence, event: "message.created", message: message,
+      failedAt: Timestamp(milliseconds: 7), reason: "status 500")
+  }
+}
+
+extension StoreConformance {
+  static let backends: [Case] = [
+    Case(name: "a key is found by its hash, and is its realm's") { scene in
+      let (one, two) = (scene.key(1, "one", scopes: [.usersRead, .webhooks]), scene.key(2, "two"))
+      try scene.write { writer in
+        try writer.insert(two)
+        try writer.insert(one)
+        try writer.setUsed(Timestamp(milliseconds: 9), appKey: 2)
+      }
+      try scene.reopen()
+      var used = two
+      used.usedAt = Timestamp(milliseconds: 9)
+      try scene.read { reader in
+        try equal(try reader.appKey(hash: [1, 0, 0xff]), one)
+        try equal(try reader.appKey(hash: [1, 0]), nil)
+        try equal(try reader.appKeys(in: scene.realm.id), [one, used])
+        try equal(try reader.appKeys(in: RealmID(99)), [])
+      }
+      try equal(try scene.write { try $0.removeAppKey(1, in: RealmID(99)) }, false)
+      try equal(try scene.write { try $0.removeAppKey(1, in: scene.realm.id) }, true)
+      try equal(try scene.write { try $0.removeAppKey(1, in: scene.realm.id) }, false)
+      try equal(try scene.read { try $0.appKey(hash: one.hash) }, nil)
+    },
+    Case(name: "calls of keys are kept, the newest, and read backwards") { scene in
+      func record(_ number: Int) -> AuditRecord {
+        AuditRecord(
+          realm: scene.realm.id, key: 1, keyName: "one", time: Timestamp(milliseconds: Int64(number)),
+          operation: "users.add", target: "/v1/admin/users", status: 200 + number)
+      }
+      for number in 1...5 { try scene.write { try $0.insert(record(number), keeping: 3) } }
+      try scene.read { reader in
+        let all = try reader.audit(in: scene.realm.id, before: .max, limit: 10)
+        try equal(all.map(\.status), [205, 204, 203])
+        try equal(try reader.audit(in: scene.realm.id, before: all[0].id, limit: 1).map(\.status), [204])
+        try equal(try reader.audit(in: RealmID(99), before: .max, limit: 10), [])
+      }
+    },
+    Case(name: "a hook keeps its progress when it is changed, and itself when that moves") { scene in
+      var hook = scene.hook(1)
+      try scene.write { try $0.put(hook) }
+      hook.progress.took(upTo: Position(9), occurrence: 4)
+      _ = hook.progress.refused(
+        Hook.Progress.Refusal("status 500"), now: Timestamp(milliseconds: 10), jitter: 0)
+      try scene.write { [hook] in try $0.setProgress(hook.progress, of: 1) }
+      hook.url = "https://b.example/hook"
+      (hook.previousSecret, hook.previousUntil) = ([9], Timestamp(milliseconds: 99))
+      var stale = hook
+      stale.progress = Hook.Progress(position: .zero, occurrence: 0)
+      try scene.write { [stale] in try $0.put(stale) }
+      try scene.reopen()
+      try scene.read { reader in
+        try equal(try reader.hook(1), hook)
+        try equal(try reader.hooks(), [hook])
+        try equal(try reader.hook(2), nil)
+      }
+      try scene.write { writer in
+        try writer.insert(scene.failure(1, "evt_1"), keeping: 10)
+        try writer.removeHook(1)
+        try writer.setProgress(hook.progress, of: 1)
+      }
+      try equal(try scene.read { try $0.hooks().count + (try $0.hookFailureCount(of: 1)) }, 0)
+    },
+    Case(name: "what is no entry is kept in order until nobody needs it") { scene in
+      func occurrence(_ kind: Occurrence.Kind, _ user: Party) -> Occurrence {
+        Occurrence(
+          realm: scene.realm.id, kind: kind, user: user.id, detail: 3, time: Timestamp(milliseconds: 5),
+          position: Position(2))
+      }
+      try equal(try scene.read { try $0.lastOccurrence() }, 0)
+      try scene.write { writer in
+        try writer.insert(occurrence(.userCreated, scene.romeo))
+        try writer.insert(occurrence(.userDeleted, scene.romeo))
+        try writer.insert(occurrence(.reportCreated, scene.juliet))
+      }
+      try scene.read { reader in
+        let all = try reader.occurrences(in: scene.realm.id, after: 0, limit: 10)
+        try equal(all.map(\.kind), [.userCreated, .userDeleted, .reportCreated])
+        try equal(all.map(\.id).sorted(), all.map(\.id))
+        try equal(try reader.occurrences(in: scene.realm.id, after: all[0].id, limit: 1), [all[1]])
+        try equal(try reader.occurrence(all[2].id), all[2])
+        try equal(try reader.lastOccurrence(), all[2].id)
+      }
+      let ids = try scene.read { try $0.occurrences(in: scene.realm.id, after: 0, limit: 10).map(\.id) }
+      try scene.write { writer in
+        // A failure still names the first.
+        try writer.insert(scene.failure(1, "evt_1", occurrence: ids[0]), keeping: 10)
+        try writer.removeOccurrences(in: scene.realm.id, upTo: ids[2])
+      }
+      try scene.read { reader in
+        try equal(try reader.occurrences(in: scene.realm.id, after: 0, limit: 10).map(\.id), [ids[0]])
+        try equal(try reader.lastOccurrence(), ids[2])
+      }
+    },
+    Case(name: "failures are kept, the newest, each once, and are due when somebody asks") { scene in
+      for number in 1...4 {
+        try scene.write { try $0.insert(scene.failure(1, "evt_\(number)"), keeping: 3) }
+      }
+      try scene.write { try $0.insert(scene.failure(1, "evt_4"), keeping: 3) }
+      try scene.write { try $0.insert(scene.failure(2, "evt_4"), keeping: 3) }
+      let all = try scene.read { try $0.hookFailures(of: 1, after: 0, limit: 10) }
+      try equal(all.map(\.message), ["evt_2", "evt_3", "evt_4"])
+      try equal(try scene.read { try $0.hookFailures(of: 1, after: all[0].id, limit: 1) }, [all[1]])
+      try equal(try scene.write { try $0.setHookFailuresDue([all[1].id, 999], of: 1) }, 1)
+      try equal(try scene.write { try $0.setHookFailuresDue([all[1].id], of: 2) }, 0)
+      try equal(try scene.read { try $0.dueHookFailures(of: 1, limit: 10).map(\.message) }, ["evt_3"])
+      var changed = all[1]
+      (changed.reason, changed.failedAt) = ("status 502", Timestamp(milliseconds: 8))
+      try scene.write { [changed] in try $0.update(changed) }
+      try equal(try scene.read { try $0.dueHookFailures(of: 1, limit: 10).count }, 0)
+      try equal(try scene.read { try $0.hookFailures(of: 1, after: all[0].id, limit: 1) }, [changed])
+      try equal(try scene.write { try $0.removeHookFailures([all[0].id], of: 1) }, 1)
+      try equal(try scene.write { try $0.setHookFailuresDue(nil, of: 1) }, 2)
+      try equal(try scene.write { try $0.removeHookFailures(nil, of: 1) }, 2)
+      try equal(try scene.read { try $0.hookFailureCount(of: 2) }, 1)
+    },
+    Case(name: "the log is read by position, whatever the dialog") { scene in
+      let (one, two, three) = try scene.write { writer in
+        (
+          try scene.say("one", by: scene.romeo, to: scene.juliet, writer),
+          try scene.say("two", by: scene.nurse, to: scene.romeo, writer),
+          try scene.say("three", by: scene.juliet, to: scene.romeo, writer)
+        )
+      }
+      try scene.read { reader in
+        try equal(try reader.log(after: .zero, limit: 10), [one, two, three])
+        try equal(try reader.log(after: one.position, limit: 1), [two])
+        try equal(try reader.entry(at: two.position), two)
+        try equal(try reader.entry(at: Position(999)).map(\.position), nil)
+      }
+    },
+  ]
+}
