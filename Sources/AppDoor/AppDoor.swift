@@ -31,17 +31,21 @@ public final class AppDoor: Sendable {
   let nextSessionID: @Sendable () -> SessionID
   let dialogs: DialogBook
   let limiters: Limiters
+  /// Of server-sent events.
+  let streams = OpenStreams()
 
   struct Limiters: Sendable {
     let messages: RateLimiter<UserID>
     let others: RateLimiter<UserID>
     let anonymous: RateLimiter<String>
+    let customs: RateLimiter<UserID>
   }
 
   /// What the server can do beyond the first protocol version's ground.
   static let features = [
     "contacts", "blocks", "groups", "markers", "typing", "presence", "sync", "edits", "deletions", "reactions",
     "replies", "avatars", "second-factor", "content.location", "content.contact", "content.sticker", "content.custom",
+    "search", "drafts", "scheduled", "custom", "events",
   ]
 
   var features: [String] {
@@ -75,7 +79,9 @@ public final class AppDoor: Sendable {
         rates.messages, code: "messages-too-fast", text: "You send messages too fast. Wait a little."),
       others: RateLimiter(rates.others, code: "requests-too-fast", text: "You ask too often. Wait a little."),
       anonymous: RateLimiter(
-        rates.anonymous, code: "requests-too-fast", text: "Too many requests from your address. Wait a little."))
+        rates.anonymous, code: "requests-too-fast", text: "Too many requests from your address. Wait a little."),
+      customs: RateLimiter(
+        rates.customs, code: "events-too-fast", text: "You send events too fast. Wait a little."))
   }
 
   /// The realm that a request is for: by its Host, else the first.

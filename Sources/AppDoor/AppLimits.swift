@@ -55,6 +55,12 @@ enum AppLimits {
   /// Bytes of events after which a page of `GET /v1/sync` ends early.
   static let syncBytesMax = 1_048_576
 
+  // Server-sent events.
+  /// Bytes that wait to be taken by the connection; beyond them the session holds back, as on a socket that is full.
+  static let streamBytesMax = 65_536
+  /// A comment this often, so that proxies keep the connection and one that is dead is noticed.
+  static let heartbeatEvery: TimeAmount = .seconds(15)
+
   // Caches, in entries; at the bound the cache starts anew.
   static let cachedDialogsMax = 50_000
   /// Rate limits that are not full; at the bound all start anew.
@@ -70,6 +76,9 @@ public struct AppRates: Sendable {
   public var others = Rate(burst: 1_000, perSecond: 200)
   /// Requests without a caller, per client address.
   public var anonymous = Rate(burst: 2_000, perSecond: 500)
+
+  /// Events of an app's own, per user: each goes to everybody who is there.
+  public var customs = Rate(burst: 50, perSecond: 10)
 
   public init() {}
 }

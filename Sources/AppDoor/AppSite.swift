@@ -24,9 +24,9 @@ extension AppDoor {
       path: webSocketPath, subprotocol: webSocketSubprotocol, messageBytesMax: AppLimits.frameBytesMax,
       fragmentsMax: AppLimits.fragmentsMax
     ) { [self] channel, peer in
-      try channel.pipeline.syncOperations.addHandler(AppSession(door: self, channel: channel, address: peer.address))
+      try channel.pipeline.syncOperations.addHandler(SocketChannel(channel, door: self, address: peer.address))
     }
-    return HTTPSite(routes: routes, sockets: [socket])
+    return HTTPSite(routes: routes, sockets: [socket], stop: { [self] in streams.stop() })
   }
 
   // MARK: One request
@@ -85,6 +85,11 @@ extension AppDoor {
         }
       }
     }
+    if operation.streams {
+      // WHATWG HTML 9.2.3: a client that comes back says so, whatever the URL says.
+      if let last = request.headers[values: .lastEventID].last { received.parameters["cursor"] = last }
+      if request.method == .head { return Response(status: .ok, headers: eventStreamHeaders) }
+    }
     let call = Call(
       door: door, caller: caller,
       realm: caller.map { door.realm($0.user.realm) } ?? door.realm(host: request.head.authority), address: address,
@@ -93,6 +98,7 @@ extension AppDoor {
     case .done: return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     case .json(let status, let bytes): return response(status, "application/json", bytes)
     case .bytes(let download): return response(download, to: request)
+    case .stream(let stream): return response(stream)
     }
   }
 
@@ -126,6 +132,25 @@ extension AppDoor {
     return Response(
       status: HTTPResponse.Status(code: status), headers: headers,
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+  }
+
+  private static let eventStreamHeaders: HTTPFields = [
+    .contentType: "text/event-stream", .cacheControl: "no-store",
+    // What proxies gather comes late.
+    .accelBuffering: "no",
+  ]
+
+  private static func response(_ stream: StreamChannel.Body) -> Response {
+    Response(
+      status: .ok, headers: eventStreamHeaders,
+      body: ResponseBody { writer in
+        defer { stream.ended() }
+        for await chunk in stream.chunks {
+          try await writer.write(chunk)
+          stream.taken(chunk.readableBytes)
+        }
+        try await writer.finish(nil)
+      })
   }
 
   private static func response(_ download: Download, to request: Request) -> Response {
@@ -169,4 +194,10 @@ extension HTTPRequest.Method {
       case .delete: .delete
       }
   }
+}
+
+extension HTTPField.Name {
+  // Constant names, made of token characters only.
+  static let lastEventID = HTTPField.Name("Last-Event-ID")!
+  static let accelBuffering = HTTPField.Name("X-Accel-Buffering")!
 }

@@ -19,6 +19,15 @@ extension DownloadOperation {
   static var successes: [Int] { [200] }
 }
 
+/// An operation that answers with server-sent events, for as long as the client listens.
+protocol StreamOperation: Operation where Output == EmptyBody {
+  static func perform(_ input: Input, _ call: Call) async throws(Problem) -> StreamChannel.Body
+}
+
+extension StreamOperation {
+  static var successes: [Int] { [200] }
+}
+
 /// Bytes to be given out. Users wrote them, so browsers are told to take them for
 /// nothing but what `mediaType` says, and to run nothing of them.
 struct Download: Sendable {

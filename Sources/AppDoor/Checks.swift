@@ -152,7 +152,7 @@ enum Checks {
         .malformed, "content-type-unknown", "\"\(body.type.prefix(64))\" is no content type of this protocol.",
         field: "content.type")
     }
-    try length(body.text)
+    try length(body.text, field: "content.text")
     try text(body.text, field: "content.text")
     let value = body.fields.value
     if value["metadata"] != nil {
@@ -204,13 +204,12 @@ enum Checks {
     return Content(kind: kind, text: shown, fields: StoredFields.join(body.fields, metadata))
   }
 
-  private static func length(_ text: String) throws(Problem) {
+  static func length(_ text: String, field: String) throws(Problem) {
     // As many bytes are never more characters.
     if text.utf8.count <= Limits.textCharactersMax { return }
     if text.unicodeScalars.count > Limits.textCharactersMax {
       throw Problem(
-        .tooLarge, "text-too-long", "content.text has at most \(Limits.textCharactersMax) characters.",
-        field: "content.text")
+        .tooLarge, "text-too-long", "\(field) has at most \(Limits.textCharactersMax) characters.", field: field)
     }
   }
 

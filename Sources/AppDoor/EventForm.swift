@@ -87,6 +87,11 @@ final class EventForm: Sendable {
           inviterId: naming.id(invitation.inviter), reason: invitation.reason))
     case .settings(let change): return form(.settingsUpdated, entry, cursor, rendering.settings(change))
     case .personal(let change): return form(of: change, entry, cursor, rendering)
+    case .unsent(.draft(let dialog, let draft)):
+      return form(
+        .draftUpdated, entry, cursor,
+        DraftUpdatedBody(dialogId: rendering.id(dialog), draft: draft.map { rendering.draft($0, in: dialog) }))
+    case .unsent(.scheduled(let change)): return form(.scheduledUpdated, entry, cursor, rendering.scheduled(change))
     // What XMPP clients publish, apps see in the profile, or not at all.
     case .node: return EventForm(head: nil, message: nil, cursor: cursor)
     }

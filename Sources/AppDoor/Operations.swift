@@ -52,6 +52,16 @@ enum Operations {
     .init(GetAttachment.self),
     .init(GetStorage.self),
     .init(Sync.self),
+    .init(streaming: StreamEvents.self),
+    .init(SendCustomEvent.self),
+    .init(SearchMessages.self),
+    .init(GetDraft.self),
+    .init(PutDraft.self),
+    .init(DeleteDraft.self),
+    .init(ScheduleMessage.self),
+    .init(ListScheduledMessages.self),
+    .init(UpdateScheduledMessage.self),
+    .init(CancelScheduledMessage.self),
     .init(ListIceServers.self),
     .init(ClearDialog.self),
     .init(PinMessage.self),
@@ -105,12 +115,15 @@ struct OperationEntry: Sendable {
   let bytesMax: Int
   /// The body is no JSON.
   let takesBytes: Bool
+  /// It answers for as long as the client listens.
+  let streams: Bool
   let perform: @Sendable (Received, Call) async throws -> Answer
 
   enum Answer: Sendable {
     case done
     case json(status: Int, [UInt8])
     case bytes(Download)
+    case stream(StreamChannel.Body)
   }
 
   init<Op: ServedOperation>(_ operation: Op.Type) {
@@ -127,8 +140,12 @@ struct OperationEntry: Sendable {
     self.init(operation) { .bytes(try await Op.perform($0, $2)) }
   }
 
+  init<Op: StreamOperation>(streaming operation: Op.Type) {
+    self.init(operation, streams: true) { .stream(try await Op.perform($0, $2)) }
+  }
+
   private init<Op: Operation>(
-    _ operation: Op.Type, takesBytes: Bool = false, bytesMax: Int = AppLimits.bodyBytesMax,
+    _ operation: Op.Type, takesBytes: Bool = false, streams: Bool = false, bytesMax: Int = AppLimits.bodyBytesMax,
     _ perform: @escaping @Sendable (Op.Input, [UInt8], Call) async throws -> Answer
   ) {
     name = Op.name
@@ -138,6 +155,7 @@ struct OperationEntry: Sendable {
     successes = Op.successes
     needsCaller = Op.needsCaller
     self.takesBytes = takesBytes
+    self.streams = streams
     self.bytesMax = bytesMax
     self.perform = { (received, call) in
       let input: Op.Input

@@ -48,7 +48,8 @@ extension Rendering {
       unreadCount: view.mark.unread(ordinal: view.room.ordinal),
       mentionCount: try reader.mentions(of: view.mark.user, in: view.room.id),
       readMessageId: id(view.mark.displayed), deliveredMessageId: id(view.mark.delivered),
-      settings: settings(view.settings, view.mark))
+      settings: settings(view.settings, view.mark),
+      draft: try draft(of: view.member.party.id, in: view.room.id, reader))
     return body
   }
 

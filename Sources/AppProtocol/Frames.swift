@@ -15,6 +15,7 @@ public enum CommandName: String, Sendable, CaseIterable {
   case presence
   case sendMessage = "message.send"
   case setMarker = "marker.set"
+  case custom
 }
 
 /// What the server says unasked.
@@ -42,6 +43,9 @@ public enum EventName: String, Sendable, CaseIterable {
   case unreadUpdated = "unread.updated"
   case sessionRevoked = "session.revoked"
   case goAway = "goaway"
+  case draftUpdated = "draft.updated"
+  case scheduledUpdated = "scheduled.updated"
+  case custom
 
   /// Whether the event is in the log and comes again after a reconnect.
   /// `user.updated` is both: one's own change is, a contact's is not.
@@ -49,9 +53,9 @@ public enum EventName: String, Sendable, CaseIterable {
     switch self {
     case .messageCreated, .messageUpdated, .messageDeleted, .markerUpdated, .contactUpdated, .blockUpdated,
       .userUpdated, .dialogCreated, .dialogUpdated, .dialogDeleted, .dialogInvited, .memberUpdated,
-      .settingsUpdated, .dialogCleared, .messageStarred:
+      .settingsUpdated, .dialogCleared, .messageStarred, .draftUpdated, .scheduledUpdated:
       true
-    case .ready, .caughtUp, .resync, .typingUpdated, .presenceUpdated, .unreadUpdated, .sessionRevoked, .goAway:
+    case .ready, .caughtUp, .resync, .typingUpdated, .presenceUpdated, .unreadUpdated, .sessionRevoked, .goAway, .custom:
       false
     }
   }

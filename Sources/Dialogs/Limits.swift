@@ -255,6 +255,33 @@ public enum Limits {
   /// them are messages.
   static let indexedAtOnce = 1_000
 
+  // What users have written and not sent.
+  /// Of one user: as many as anybody begins. At the bound `too-many-drafts`.
+  public static let draftsPerUserMax = 1_000
+  /// Of one user: each is a row, and a post at its time. At the bound `too-many-scheduled`.
+  public static let scheduledPerUserMax = 100
+  /// How far ahead a message may be scheduled: a year. Further: `send-at-out-of-range`.
+  public static let scheduleMax: Duration = .seconds(365 * 86_400)
+  /// Messages that are due and sent between two looks.
+  public static let dueAtOnce = 100
+  /// The longest sleep before it is looked again what is due: a clock that is set costs no more than that.
+  public static let scheduleLook: Duration = .seconds(60)
+  /// Before what could not be stored is tried again.
+  public static let scheduleRetry: Duration = .seconds(5)
+
+  // Finding.
+  /// Candidates that one search looks at; then its page ends early, with a cursor.
+  public static let searchLooksMax = 4_000
+  /// Bytes of what is searched for; longer is `query-too-long`.
+  public static let searchTextBytesMax = 1_024
+
+  // Events of an app's own.
+  public static let customKindBytesMax = 64
+  public static let customPayloadBytesMax = 4_096
+  /// Members of a dialog that anybody may join up to which typing and an app's own events are passed on: each is told
+  /// to everybody who is there. In larger ones typing is left out, and own events are refused.
+  public static let overheardMembersMax = 200
+
   // Pages.
   public static let pageDefault = 50
   public static let pageMax = 100

@@ -11,7 +11,7 @@ enum FactCoding {
     var out = ByteWriter()
     switch fact {
     case .message, .dialogOpened: return nil
-    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal: out.write(version)
+    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal, .unsent: out.write(version)
     }
     switch fact {
     case .message, .dialogOpened: return nil
@@ -30,6 +30,7 @@ enum FactCoding {
     case .node(let change): write(change, &out)
     case .settings(let change): write(change, &out)
     case .personal(let change): write(change, &out)
+    case .unsent(let change): write(change, &out)
     }
     return out.bytes
   }
@@ -43,7 +44,7 @@ enum FactCoding {
     switch kind {
     case .message: return .message(try stanza())
     case .dialogOpened: return .dialogOpened
-    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal: break
+    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal, .unsent: break
     }
     var from = ByteReader(detail)
     guard try from.int() == version else { throw damaged }
@@ -68,6 +69,7 @@ enum FactCoding {
     case .node: return .node(try nodeChange(&from))
     case .settings: return .settings(try settingsChange(&from))
     case .personal: return .personal(try personalChange(&from))
+    case .unsent: return .unsent(try unsentChange(&from))
     }
   }
 

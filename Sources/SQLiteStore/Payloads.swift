@@ -32,7 +32,7 @@ extension Reader {
     let fact: Fact =
       switch kind {
       case .message: .message(try said(row, seal))
-      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal:
+      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal, .unsent:
         try FactCoding.decode(
           kind, row.bytes(17), in: dialog, stanza: { () throws(StoreFailure) in try Self.message(row) },
           seal: { seal.seal($0.number) }, party: { try known($0) }, room: { try known($0) })
@@ -101,7 +101,7 @@ extension Writer {
     case .room(let change):
       try bind(change.stanza, key, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal:
+    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent:
       try bind(nil, nil, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
     }

@@ -182,6 +182,7 @@ extension Writer {
       try connection(.insertRoomMark).bind(1, member.party.id.number).bind(2, member.room.number).bind(3, ordinal).run()
     } else {
       try connection(.deleteRoomMark).bind(1, member.party.id.number).bind(2, member.room.number).run()
+      try put(nil, of: member.party.id, in: member.room)
     }
   }
 

@@ -51,6 +51,13 @@ struct SearchText {
     return (scopes.map { "scope:\"\($0)\"" } + phrases).joined(separator: " AND ")
   }
 
+  /// The same in any of these scopes, of which there is one at least.
+  func expression(_ query: String, anyOf scopes: [String]) -> String? {
+    expression(query, scopes: []).map { words in
+      "(" + scopes.map { "scope:\"\($0)\"" }.joined(separator: " OR ") + ") AND " + words
+    }
+  }
+
   private func append(_ word: ArraySlice<Unicode.Scalar>, to line: inout String) {
     var digest = salt
     for scalar in word { withUnsafeBytes(of: scalar.value.littleEndian) { digest.combine($0) } }

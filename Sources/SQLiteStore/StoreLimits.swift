@@ -29,6 +29,8 @@ public enum StoreLimits {
   static let searchTokensMax = 4_096
   /// Words of a query that count: each is a look at an index. Further ones are left out.
   static let searchWordsMax = 32
+  /// Rooms that are searched at once: each is one more look at the index.
+  static let searchScopesMax = 100
 
   /// Messages of one dialog whose ids have the same 32-bit hash and are looked
   /// at, newest first. More would mean that somebody makes collisions, and hides

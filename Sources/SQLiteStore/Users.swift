@@ -152,6 +152,7 @@ extension Writer {
       .deleteAllItems,
       .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
       .deleteInvitesOfUser, .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetStars,
+      .deleteDraftsOfUser, .deleteScheduledOfUser,
       // The marks last: the rooms are found by them.
       .endMemberships, .deleteRoomMarks,
     ] {

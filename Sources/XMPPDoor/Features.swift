@@ -56,6 +56,7 @@ enum Features {
     Markers.self,
     ChatStates.self,
     Hints.self,
+    CustomEvents.self,
     KeptMessages.self,
     Corrections.self,
     Reactions.self,

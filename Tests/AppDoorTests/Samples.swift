@@ -70,6 +70,11 @@ enum Samples {
   }()
   static let settings = DialogSettingsBody(
     dialogId: "d", notify: "mentions", mutedUntil: time, pinned: true, archived: false, markedUnread: true)
+  static let draft = DraftBody(dialogId: "d", text: "Good \"morning\"", replyTo: "m0", updatedAt: time)
+  static let scheduled = ScheduledMessageBody(
+    id: "a1", dialogId: "d", clientId: "c", sendAt: time, createdAt: time, state: .failed, content: content,
+    metadata: RawObject(trusted: #"{"k":"v"}"#), replyTo: "m0", mentions: [MentionBody(userId: "nurse", begin: 0, end: 2)],
+    messageId: "m", code: "dialog-unknown", detail: "There is none.")
   static let group: DialogBody = {
     var group = DialogBody(
       id: "d", type: "group", jid: "g@conference.localhost", memberCount: 3, name: "G", about: "A", topic: "T",
@@ -80,7 +85,7 @@ enum Samples {
     group.lastMessage = message
     group.me = .init(
       role: "owner", nick: "J", kicked: true, unreadCount: 2, mentionCount: 1, readMessageId: "m1",
-      deliveredMessageId: "m2", settings: settings)
+      deliveredMessageId: "m2", settings: settings, draft: draft)
     return group
   }()
   static let member = MemberBody(
@@ -112,6 +117,8 @@ enum Samples {
         StorageBody(
           bytes: 1, bytesMax: 2, files: 3, filesMax: 4, dayBytes: 5, dayBytesMax: 6, fileBytesMax: 7, slots: 8)),
       try Sample("DialogSettings", settings),
+      try Sample("Draft", draft), try Sample("ScheduledMessage", scheduled),
+      try Sample("ScheduledMessagePage", PageBody(items: [scheduled], nextCursor: "n")),
       try Sample("Member", member), try Sample("MemberPage", PageBody(items: [member], nextCursor: "n")),
       try Sample("Presence", presence), try Sample("Problem", problem), try Sample("Health", HealthBody()),
       try Sample(
@@ -174,6 +181,15 @@ enum Samples {
       try durable(
         .messageDeleted, MessageDeletedBody(dialogId: "d", messageId: "m", by: "juliet", reason: "Too loud")),
       try durable(.markerUpdated, marker),
+      try durable(.draftUpdated, DraftUpdatedBody(dialogId: "d", draft: draft)),
+      try durable(
+        .scheduledUpdated,
+        ScheduledUpdatedBody(
+          scheduledMessageId: "a1", dialogId: "d", sendAt: time, state: .failed, messageId: "m", code: "dialog-unknown",
+          detail: "There is none.")),
+      try signal(
+        .custom,
+        CustomEventBody(dialogId: "d", senderId: "romeo", kind: "wave", payload: RawObject(trusted: #"{"hand":"left"}"#))),
       try durable(.contactUpdated, ContactUpdatedBody(contact: contact, removed: true)),
       try durable(.blockUpdated, BlockUpdatedBody(blocks: [block], blocked: true)),
       try durable(.userUpdated, UserUpdatedBody(user: user)),

@@ -296,11 +296,14 @@ def readme(checks, book):
             (block,) = book.take("docs/app-protocol.md", "Groups")
             (changes,) = book.take("docs/app-protocol.md", "Editing, deleting, reacting")
             parts = [block, changes]
-            for section in ["Pushes", "Accounts"]:
+            for section in ["Pushes", "Accounts", "Finding", "Drafts and scheduled messages", "Following the events",
+                            "Events of your own"]:
                 parts += book.take("docs/app-protocol.md", section)
             output = machine.shell("\n".join(parts), JULIET_PASSWORD=passwords["juliet"], ROMEO_PASSWORD=passwords["romeo"])
             for text in ["I am here", '"name":"Orchard"', '"topic":"The moon"', '"role":"admin"', "Market square", "Good night",
-                         '"reactions":', '"replyTo":', '"type":"deleted"', "browser", '"secondFactor":false']:
+                         '"reactions":', '"replyTo":', '"type":"deleted"', "browser", '"secondFactor":false',
+                         "A rose by any other name", "Good morning, and", "It was the nightingale", 'data: {"type":"ready"',
+                         "Look up", 'data: {"type":"caught_up"']:
                 expect(text in output, f"\"{text}\" is not in\n{output}")
         with checks.check("docs: the app protocol, signing in"):
             (block,) = book.take("docs/app-protocol.md", "Signing in")

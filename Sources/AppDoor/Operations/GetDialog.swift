@@ -30,9 +30,11 @@ enum GetDialog: ServedOperation {
       let view = DialogView(
         dialog: dialog, mark: try reader.mark(caller.id, in: id) ?? Mark(dialog: id, user: caller.id),
         settings: try reader.settings(of: caller.id, in: id) ?? DialogSettings(), lastMessage: last)
-      return rendering.dialog(
+      var body = rendering.dialog(
         view, peer: try reader.user(dialog.peer(of: caller.id).id),
         mentions: try reader.mentions(of: caller.id, in: id), updatedAt: last?.time ?? dialog.createdAt)
+      body.me?.draft = try rendering.draft(of: caller.id, in: id, reader)
+      return body
     }
     guard let body else { throw DialogBook.unknown }
     return body

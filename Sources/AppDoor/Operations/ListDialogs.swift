@@ -2,7 +2,7 @@ import Addresses
 import AppProtocol
 import Dialogs
 
-/// The caller's dialogs, the liveliest first; or, with `scope=public`, those that
+/// The caller's dialogs, the liveliest first, all or those of a kind; or, with `scope=public`, those that
 /// anybody may find. `cursor` is taken before the page: with the events from there
 /// on, the list stays true.
 enum ListDialogs: ServedOperation {
@@ -14,37 +14,43 @@ enum ListDialogs: ServedOperation {
 
   static func perform(_ input: ListDialogsInput, _ call: Call) async throws(Problem) -> Outcome<DialogPageBody> {
     let limit = try Checks.limit(input.limit)
+    let filter = try filter(input)
     switch input.scope ?? "mine" {
     case "mine":
       if input.query != nil {
         throw Problem(.malformed, "query-misplaced", "query searches scope=public.", field: "query")
       }
-      return .ok(try await mine(input.cursor, limit, call))
+      return .ok(try await mine(filter, input.cursor, limit, call))
     case "public":
+      if filter != DialogFilter() {
+        throw Problem(
+          .malformed, "filter-misplaced", "type, archived, pinned and unread are of your own dialogs.", field: "scope")
+      }
       return .ok(try await directory(input.query.flatMap { $0.isEmpty ? nil : $0 }, input.cursor, limit, call))
     default:
       throw Problem(.malformed, "scope-unknown", "scope is \"mine\" or \"public\".", field: "scope")
     }
   }
 
-  // MARK: One's own
-
-  /// Private dialogs and the others have lists of their own in the store; positions
-  /// are of the whole log, so that the two merge into one.
-  private enum Row {
-    case privately(DialogView)
-    case room(RoomView)
-
-    var last: Position {
-      switch self {
-      case .privately(let view): view.dialog.last
-      case .room(let view): view.room.last
-      }
+  private static func filter(_ input: ListDialogsInput) throws(Problem) -> DialogFilter {
+    var filter = DialogFilter(isArchived: input.archived, isPinned: input.pinned, isUnread: input.unread)
+    if let type = input.type {
+      filter.kind =
+        switch DialogBody.Kind(rawValue: type) {
+        case .isPrivate: .privately
+        case .group: .group
+        case .isPublic: .open
+        case nil:
+          throw Problem(.malformed, "type-unknown", "type is \"private\", \"group\" or \"public\".", field: "type")
+        }
     }
+    return filter
   }
 
+  // MARK: One's own
+
   private static func mine(
-    _ cursor: String?, _ limit: Int, _ call: Call
+    _ filter: DialogFilter, _ cursor: String?, _ limit: Int, _ call: Call
   ) async throws(Problem) -> DialogPageBody {
     let caller = try call.user().user
     var before = Position.end
@@ -57,25 +63,21 @@ enum ListDialogs: ServedOperation {
     let rendering = call.rendering
     return try await call.parley.read { [before] reader in
       let head = try reader.head().position
-      let rows =
-        try reader.dialogs(of: caller.id, before: before, limit: limit + 1).map { Row.privately($0) }
-        + reader.rooms(of: caller.id, before: before, limit: limit + 1).map { Row.room($0) }
-      let sorted = rows.sorted { $0.last > $1.last }
-      let page = sorted.prefix(limit)
-      let items = try page.map { row in
-        switch row {
+      let page = try reader.dialogList(of: caller.id, filter, before: before, limit: limit)
+      let items = try page.views.map { view in
+        switch view {
         case .room(let view): return try rendering.dialog(view, reader)
-        case .privately(let view):
-          return rendering.dialog(
-            view, peer: try reader.user(view.dialog.peer(of: caller.id).id),
-            mentions: try reader.mentions(of: caller.id, in: view.dialog.id),
+        case .privately(let view, let mentions):
+          var body = rendering.dialog(
+            view, peer: try reader.user(view.dialog.peer(of: caller.id).id), mentions: mentions,
             updatedAt: view.lastMessage?.time ?? view.dialog.createdAt)
+          body.me?.draft = try rendering.draft(of: caller.id, in: view.dialog.id, reader)
+          return body
         }
       }
       return DialogPageBody(
-        items: items, nextCursor: sorted.count > limit ? page.last.map { rendering.cursor($0.last) } : nil,
-        cursor: rendering.cursor(head), totalUnread: try reader.unread(of: caller.id),
-        totalMentions: try reader.mentions(of: caller.id, in: nil))
+        items: items, nextCursor: page.next.map { rendering.cursor($0) }, cursor: rendering.cursor(head),
+        totalUnread: page.unread, totalMentions: page.mentions)
     }
   }
 

@@ -31,34 +31,55 @@ enum SendMessage: PostingOperation {
     try limiters.messages.take(user, now: now)
   }
 
-  static func intents(
-    _ input: SendMessageInput, by author: Parley.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
-  ) throws(Problem) -> [Intent] {
+  /// What an input says, and what tells a repeat of it.
+  struct Said {
+    let content: Content
+    let forward: ForwardDraft?
+    let replyTo: PublicID?
+    let mentions: [MentionDraft]
+    let key: RepeatKey
+  }
+
+  static func said(_ input: SendMessageInput, by author: Party, _ parley: Parley) throws(Problem) -> Said {
     try Checks.clientID(input.clientId)
-    let (content, forward) = try said(input, by: author, parley)
+    if input.sendAt != nil {
+      throw Problem(
+        .malformed, "send-at-misplaced", "What is to be sent later is scheduled: see scheduled-messages.",
+        field: "sendAt")
+    }
+    let (content, forward) = try content(input, by: author, parley)
     var digest = Digest64()
     digest.combine("\(content.kind.rawValue)")
     digest.combine(content.text)
     digest.combine(content.fields ?? "")
     for attachment in content.attachments { digest.combine(attachment.blob?.description ?? "") }
     if let from = input.forwardFrom { digest.combine("forward \(from.dialogId) \(from.messageId)") }
-    var reference: ReferenceDraft?
+    var replyTo: PublicID?
     if let id = input.replyTo {
-      reference = ReferenceDraft(kind: .reply, target: .entry(try Checks.message(id, field: "replyTo")))
+      replyTo = try Checks.message(id, field: "replyTo")
       digest.combine(id)
     }
-    let mentions = try Checks.mentions(input.mentions, domain: author.user.address.domain)
+    let mentions = try Checks.mentions(input.mentions, domain: author.address.domain)
     for mention in mentions { digest.combine("\(mention)") }
-    let key = RepeatKey(rule: .app, id: input.clientId, bodyHash: digest.finish())
+    return Said(
+      content: content, forward: forward, replyTo: replyTo, mentions: mentions,
+      key: RepeatKey(rule: .app, id: input.clientId, bodyHash: digest.finish()))
+  }
+
+  static func intents(
+    _ input: SendMessageInput, by author: Parley.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
+  ) throws(Problem) -> [Intent] {
+    let said = try said(input, by: author.user, parley)
+    let reference = said.replyTo.map { ReferenceDraft(kind: .reply, target: .entry($0)) }
     switch place {
     case .peer(_, let peer):
       return [
         .message(
           MessageDraft(
-            to: peer.address, content: content,
+            to: peer.address, content: said.content,
             envelope: Envelope(type: .chat, fromResource: resource, id: input.clientId),
-            traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp], key: key, reference: reference,
-            mentions: mentions, forward: forward))
+            traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp], key: said.key,
+            reference: reference, mentions: said.mentions, forward: said.forward))
       ]
     case .room(let room):
       // Nobody confirms to a whole group that a message has come (XEP-0184 5.3).
@@ -67,16 +88,16 @@ enum SendMessage: PostingOperation {
           .say(
             .dialog(room.dialog),
             RoomMessageDraft(
-              content: content, envelope: Envelope(type: .groupchat, fromResource: resource, id: input.clientId),
-              traits: [.counts, .archived, .markable, .fromApp], key: key, reference: reference, mentions: mentions,
-              forward: forward)))
+              content: said.content, envelope: Envelope(type: .groupchat, fromResource: resource, id: input.clientId),
+              traits: [.counts, .archived, .markable, .fromApp], key: said.key, reference: reference,
+              mentions: said.mentions, forward: said.forward)))
       ]
     }
   }
 
   /// Content, or where to find it: whether the author may read that, the core says.
-  private static func said(
-    _ input: SendMessageInput, by author: Parley.Caller, _ parley: Parley
+  private static func content(
+    _ input: SendMessageInput, by author: Party, _ parley: Parley
   ) throws(Problem) -> (Content, ForwardDraft?) {
     switch (input.content, input.forwardFrom) {
     case (let content?, nil): return (try Checks.content(content, metadata: input.metadata), nil)
@@ -87,7 +108,7 @@ enum SendMessage: PostingOperation {
           .malformed, "input-malformed", "A message that is forwarded takes no metadata and no mentions.",
           field: "forwardFrom")
       }
-      guard let dialog = PublicID(from.dialogId).flatMap({ parley.dialog(of: $0, in: author.user.realm) }) else {
+      guard let dialog = PublicID(from.dialogId).flatMap({ parley.dialog(of: $0, in: author.realm) }) else {
         throw DialogBook.unknown
       }
       let message = try Checks.message(from.messageId, field: "forwardFrom")

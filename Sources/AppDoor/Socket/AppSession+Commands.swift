@@ -34,10 +34,11 @@ extension AppSession {
     case .presence: try presence(frame, session)
     case .sendMessage: try post(SendMessage.self, .message, frame, session)
     case .setMarker: try post(SetMarker.self, .marker, frame, session)
+    case .custom: try custom(frame, session)
     }
   }
 
-  private func input<Input: Decodable>(_ type: Input.Type, _ frame: CommandFrame) throws(Problem) -> Input {
+  func input<Input: Decodable>(_ type: Input.Type, _ frame: CommandFrame) throws(Problem) -> Input {
     do throws(InputError) { return try InputDecoder.decode(type, from: frame.data) } catch { throw Problem(error) }
   }
 
@@ -57,6 +58,12 @@ extension AppSession {
       }
       loop.execute { me.value.identified(result, input, re: frame.id) }
     }
+  }
+
+  /// Begins with a caller who is known: nobody says hello.
+  func begin(_ caller: Parley.Caller, cursor: String?) {
+    state = .identifying
+    identified(.success(caller), HelloInput(token: "", cursor: cursor), re: Self.unasked)
   }
 
   private func identified(_ result: Result<Parley.Caller, Problem>, _ input: HelloInput, re: String) {
@@ -128,7 +135,7 @@ extension AppSession {
         ReadyBody(
           user: rendering.user(user), deviceId: arriving.caller.device, cursor: headCursor, features: door.features))
     }
-    if isForeign { tell(.resync, ResyncBody(reason: .cursorUnknown, cursor: headCursor)) }
+    if isForeign { tell(.resync, ResyncBody(reason: .cursorUnknown, cursor: headCursor), cursor: headCursor) }
     go(session.follower.begin(), session)
   }
 
@@ -189,11 +196,14 @@ extension AppSession {
           .tooLarge, "status-too-long", "status has at most \(Limits.statusBytesMax) bytes.", field: "status")
       }
     }
-    session.presence = Presence(
+    let presence = Presence(
       from: session.caller.user, resource: session.resource, availability: .init(input.availability),
       status: input.status, time: parley.clock.now)
-    announce(session)
-    accept(frame.id)
+    try look(at: input.activeDialogId, re: frame.id, session) { me, session in
+      session.presence = presence
+      me.announce(session)
+      me.accept(frame.id)
+    }
   }
 
   private func typing(_ frame: CommandFrame, _ session: OpenSession) throws(Problem) {
@@ -316,7 +326,7 @@ extension AppSession {
 
   /// Finds the dialog and goes on: at once where it is known, else when it has
   /// been read, and until then later commands wait.
-  private func resolve(
+  func resolve(
     _ dialogID: String, _ frame: CommandFrame, _ session: OpenSession,
     then: @escaping (AppSession, OpenSession, DialogPlace) -> Void
   ) throws(Problem) {

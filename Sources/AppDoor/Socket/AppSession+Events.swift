@@ -41,7 +41,7 @@ extension AppSession {
     let form = EventForm.of(
       entry, session.rendering, isVeiled: isVeiled, for: session.caller.user.id, subjects)
     guard let frame = form.frame(after: session.cursor) else { return }
-    write(frame)
+    write(frame, cursor: form.cursor)
     session.cursor = form.cursor
   }
 
@@ -78,14 +78,15 @@ extension AppSession {
         tell(
           .caughtUp,
           CaughtUpBody(
-            cursor: session.cursor, totalUnread: totals?.unread ?? 0, totalMentions: totals?.mentions ?? 0))
+            cursor: session.cursor, totalUnread: totals?.unread ?? 0, totalMentions: totals?.mentions ?? 0),
+          cursor: session.cursor)
         // The client said how it wants to be seen, or it is simply there.
         if !session.isAnnounced { announce(session) }
       }
       for held in held { tell(held.entry, isVeiled: held.isVeiled, session) }
     case .resync:
       session.cursor = session.rendering.cursor(session.follower.told)
-      tell(.resync, ResyncBody(reason: .tooFarBehind, cursor: session.cursor))
+      tell(.resync, ResyncBody(reason: .tooFarBehind, cursor: session.cursor), cursor: session.cursor)
       go(session.follower.readOn(), session)
     }
   }
@@ -195,6 +196,7 @@ extension AppSession {
       // Where it waits the latest counts, and it is the hub that knows it.
       if isWritable { tellPresence(seen, session) } else { session.stalePresences[presence.from.id] = seen }
     case .stanza(let stanza):
+      if let event = stanza.custom { tellCustom(event, stanza, isVeiled: isVeiled, session) }
       guard let on = stanza.typing, stanza.from.id != session.caller.user.id else { return }
       if let room = stanza.room {
         let naming = isVeiled ? Naming(Veil(room, parley), viewer: nil) : .open
@@ -246,17 +248,25 @@ extension AppSession {
   // MARK: Typing
 
   private func typing(_ on: Bool, from party: Party, isApp: Bool, _ session: OpenSession) {
-    if let dialog = session.dialogs[party.id] {
-      return showTyping(on, party, party.name, dialog, isApp: isApp, session)
+    withDialog(of: party, session) { me, dialog, session in
+      me.showTyping(on, party, party.name, dialog, isApp: isApp, session)
     }
+  }
+
+  /// Goes on with the private dialog with somebody: at once where it is known, else when it has been read.
+  func withDialog(
+    of party: Party, _ session: OpenSession, then: @escaping (AppSession, DialogID, OpenSession) -> Void
+  ) {
+    if let dialog = session.dialogs[party.id] { return then(self, dialog, session) }
     if session.dialogs.count >= AppLimits.typingDialogsMax { session.dialogs = [:] }
     let user = session.caller.user.id
-    let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+    let bound = NIOLoopBound((self, then), eventLoop: channel.eventLoop)
     parley.fetch(on: session.handle.lane, { try $0.dialog(between: user, and: party.id) }) { result in
-      guard let session = me.value.open, case .success(let dialog?) = result else { return }
+      let (me, then) = bound.value
+      guard let session = me.open, case .success(let dialog?) = result else { return }
       session.dialogs[party.id] = dialog.id
-      me.value.showTyping(on, party, party.name, dialog.id, isApp: isApp, session)
-      me.value.flush()
+      then(me, dialog.id, session)
+      me.flush()
     }
   }
 
@@ -309,7 +319,7 @@ extension AppSession {
       if case .starred = change.change { return }
       if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(change.dialog) }
       return scheduleUnread(session)
-    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings: return
+    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .unsent: return
     }
     if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(entry.dialog) }
     scheduleUnread(session)

@@ -2,9 +2,9 @@ import AppProtocol
 import Dialogs
 import Logging
 import NIOCore
-import NIOWebSocket
 
-/// One WebSocket session: a channel handler, confined to its event loop.
+/// One session of an app, on its channel: a WebSocket, or a stream of server-sent events, on which nothing is asked. Confined
+/// to its event loop.
 ///
 /// Theory. Frames come in, commands are carried out in their order; what
 /// the hub delivers goes out, through `FeedFollower` where it is durable.
@@ -13,7 +13,7 @@ import NIOWebSocket
 /// - `fresh`: nothing is known of the client. `hello` moves on; ten seconds
 ///   without it, or any other command, close with 4401.
 /// - `identifying`: the token is being looked up, then the session attends. What
-///   comes meanwhile waits.
+///   comes meanwhile waits. A stream of events, whose request has brought the token, begins here.
 /// - `open`: the session stands: `ready` was said, the feed is followed, commands
 ///   are carried out. Posts are answered when they are committed.
 /// - `closed`: a close frame was sent or received, or the connection is gone.
@@ -21,10 +21,7 @@ import NIOWebSocket
 ///
 /// `AppSession+Commands` is what the client asks, `AppSession+Events` what it is
 /// told.
-final class AppSession: ChannelInboundHandler {
-  typealias InboundIn = WebSocketFrame
-  typealias OutboundOut = WebSocketFrame
-
+final class AppSession {
   enum State {
     case fresh
     case identifying
@@ -33,7 +30,7 @@ final class AppSession: ChannelInboundHandler {
   }
 
   let door: AppDoor
-  let channel: any Channel
+  let channel: any SessionChannel
   /// The client's address, for limits.
   let address: String
   var state = State.fresh
@@ -41,20 +38,20 @@ final class AppSession: ChannelInboundHandler {
   var backlog: [CommandFrame] = []
   /// From the token until the attend is answered.
   var arriving: Arriving?
-  private var context: ChannelHandlerContext?
-  private var needsFlush = false
   private var isReadingStopped = false
   private var helloTimer: Scheduled<Void>?
-  private var pinger: RepeatedTask?
   private var lagTimer: Scheduled<Void>?
-  private var lastRead = NIODeadline.now()
   private var refusals = 0
-  private var hasSaidGoodbye = false
+  /// The client ends the session by itself.
+  var hasSaidGoodbye = false
+
+  /// Answers what no command has asked; no frame has it (`CommandFrame.id`), and nothing is answered.
+  static let unasked = ""
 
   var parley: Parley { door.parley }
   var isWritable: Bool { channel.isWritable }
 
-  init(door: AppDoor, channel: any Channel, address: String) {
+  init(door: AppDoor, channel: any SessionChannel, address: String) {
     self.door = door
     self.channel = channel
     self.address = address
@@ -67,129 +64,58 @@ final class AppSession: ChannelInboundHandler {
 
   // MARK: The channel
 
-  func handlerAdded(context: ChannelHandlerContext) {
-    self.context = context
-    let me = NIOLoopBound(self, eventLoop: context.eventLoop)
-    helloTimer = context.eventLoop.scheduleTask(in: AppLimits.helloTime) {
+  func awaitHello() {
+    let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+    helloTimer = channel.eventLoop.scheduleTask(in: AppLimits.helloTime) {
       me.value.close(
         .unauthenticated, Problem(.unauthenticated, "hello-missing", "Say hello within 10 seconds."))
     }
-    pinger = context.eventLoop.scheduleRepeatedTask(initialDelay: AppLimits.pingEvery, delay: AppLimits.pingEvery) {
-      _ in
-      me.value.keepAlive()
-    }
   }
 
-  func handlerRemoved(context: ChannelHandlerContext) { end() }
-
-  func channelInactive(context: ChannelHandlerContext) {
-    end()
-    context.fireChannelInactive()
-  }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    let frame = unwrapInboundIn(data)
-    lastRead = .now()
-    switch frame.opcode {
-    case .text:
-      if case .closed = state { return }
-      take(frame.unmaskedData)
-    case .ping:
-      send(.pong, frame.unmaskedData)
-    case .connectionClose:
-      // RFC 6455 5.5.1: answered with the same code.
-      if case .closed = state { return context.close(promise: nil) }
-      var data = frame.unmaskedData
-      send(.connectionClose, data.readSlice(length: min(2, data.readableBytes)) ?? ByteBuffer())
-      flush()
-      hasSaidGoodbye = true
-      end()
-      context.close(promise: nil)
-    case .pong: break
-    default:
-      close(.badFrame, Problem(.malformed, "frame-malformed", "Frames are text messages."))
-    }
-  }
-
-  func channelReadComplete(context: ChannelHandlerContext) {
-    flush()
-    context.fireChannelReadComplete()
-  }
-
-  func channelWritabilityChanged(context: ChannelHandlerContext) {
-    if context.channel.isWritable {
+  func writabilityChanged() {
+    if channel.isWritable {
       lagTimer?.cancel()
       lagTimer = nil
       open.map { resume($0) }
       flush()
     } else {
       open.map { $0.follower.stall() }
-      let me = NIOLoopBound(self, eventLoop: context.eventLoop)
+      let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
       lagTimer?.cancel()
-      lagTimer = context.eventLoop.scheduleTask(in: AppLimits.lagMax) {
+      lagTimer = channel.eventLoop.scheduleTask(in: AppLimits.lagMax) {
         // A close frame would only join the queue that nobody reads.
         me.value.end()
-        me.value.channel.close(promise: nil)
+        me.value.channel.cut()
       }
     }
     regulateReading()
-    context.fireChannelWritabilityChanged()
-  }
-
-  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if event is ChannelShouldQuiesceEvent { goAway() }
-    context.fireUserInboundEventTriggered(event)
-  }
-
-  /// The aggregator's and the decoder's errors. The decoder's have been
-  /// answered with a close frame by NIO's own handler before.
-  func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    switch error {
-    case NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
-      NIOWebSocketFrameAggregator.Error.tooManyFragments:
-      close(.tooBig, Problem(.tooLarge, "frame-too-large", "A message has at most \(AppLimits.frameBytesMax) bytes."))
-    case is NIOWebSocketFrameAggregator.Error:
-      close(.badFrame, Problem(.malformed, "frame-malformed", "The frames do not follow RFC 6455."))
-    default:
-      end()
-      context.close(promise: nil)
-    }
   }
 
   // MARK: Ending
 
   /// Says why and closes. Nothing more is sent after it.
   func close(_ code: CloseCode, _ problem: Problem) {
-    close(code, reason: ProblemBody.typePrefix + problem.code)
+    close(code, reason: ProblemBody.typePrefix + problem.code, problem)
   }
 
-  func close(_ code: CloseCode, reason: String) {
+  func close(_ code: CloseCode, reason: String, _ problem: Problem? = nil) {
     if case .closed = state { return }
-    var data = channel.allocator.buffer(capacity: 2 + reason.utf8.count)
-    data.writeInteger(code.rawValue)
-    // RFC 6455 5.5: a control frame has at most 125 bytes. Reasons are ASCII.
-    data.writeBytes(reason.utf8.prefix(123))
     end()
-    context?.writeAndFlush(
-      wrapOutboundOut(WebSocketFrame(fin: true, opcode: .connectionClose, data: data)), promise: nil)
-    // The client answers the close; one that does not is cut off.
-    let channel = channel
-    channel.eventLoop.scheduleTask(in: .seconds(5)) { channel.close(promise: nil) }
+    channel.close(code, reason: reason, problem)
   }
 
   /// The server stops.
-  private func goAway() {
+  func goAway() {
     if case .closed = state { return }
     tell(.goAway, GoAwayBody(reason: "shutdown", retryAfterMs: 1_000))
     close(.goingAway, reason: ProblemBody.typePrefix + "shutdown")
-    channel.close(promise: nil)
+    channel.cut()
   }
 
   /// Whatever the cause: the hub forgets the session, timers stop. Idempotent.
   func end() {
     guard let was = leave() else { return }
     helloTimer?.cancel()
-    pinger?.cancel()
     lagTimer?.cancel()
     backlog = []
     guard let session = was.session else { return }
@@ -215,16 +141,6 @@ final class AppSession: ChannelInboundHandler {
     }
   }
 
-  private func keepAlive() {
-    if NIODeadline.now() - lastRead > AppLimits.silenceMax {
-      end()
-      channel.close(promise: nil)
-      return
-    }
-    send(.ping, ByteBuffer())
-    flush()
-  }
-
   func helloCame() {
     helloTimer?.cancel()
     helloTimer = nil
@@ -239,11 +155,12 @@ final class AppSession: ChannelInboundHandler {
       !isWritable || backlog.count >= AppLimits.backlogMax || (open?.awaited.count ?? 0) >= AppLimits.inFlightMax
     if mustStop == isReadingStopped { return }
     isReadingStopped = mustStop
-    // An error here means that the channel is closed, and then nothing is read.
-    try? channel.syncOptions?.setOption(.autoRead, value: !mustStop)
+    channel.setReading(!mustStop)
   }
 
-  private func take(_ buffer: ByteBuffer) {
+  /// A text of the client's.
+  func take(_ buffer: ByteBuffer) {
+    if case .closed = state { return }
     let frame: CommandFrame
     do throws(JSONError) {
       let value = try buffer.withUnsafeReadableBytes { (bytes) throws(JSONError) in try JSONValue(parsing: bytes) }
@@ -271,36 +188,31 @@ final class AppSession: ChannelInboundHandler {
 
   // MARK: Writing
 
-  private func send(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
-    guard let context else { return }
-    context.write(wrapOutboundOut(WebSocketFrame(fin: true, opcode: opcode, data: data)), promise: nil)
-    needsFlush = true
-  }
-
   /// One text message; goes out with the next flush.
-  func write(_ text: ByteBuffer) {
+  ///
+  /// - Parameter cursor: where the client goes on from once it has this.
+  func write(_ text: ByteBuffer, cursor: String? = nil) {
     if case .closed = state { return }
-    send(.text, text)
+    channel.write(text, cursor: cursor)
   }
 
-  func flush() {
-    guard needsFlush, let context else { return }
-    needsFlush = false
-    context.flush()
-  }
+  func flush() { channel.flush() }
 
-  func write(_ body: some JSONWritable) {
+  func write(_ body: some JSONWritable, cursor: String? = nil) {
     var writer = JSONWriter()
     body.write(to: &writer)
-    write(ByteBuffer(bytes: writer.bytes))
+    write(ByteBuffer(bytes: writer.bytes), cursor: cursor)
   }
 
   /// An event that is no entry.
-  func tell(_ name: EventName, _ body: some Codable & Hashable & Sendable & JSONWritable) {
-    write(EventFrame(name, time: WireTime(parley.clock.now), data: body))
+  func tell(
+    _ name: EventName, _ body: some Codable & Hashable & Sendable & JSONWritable, cursor: String? = nil
+  ) {
+    write(EventFrame(name, time: WireTime(parley.clock.now), data: body), cursor: cursor)
   }
 
   func accept(_ re: String) {
+    if re == Self.unasked { return }
     refusals = 0
     write(ReplyFrame<EmptyBody>(re: re))
   }
@@ -317,7 +229,7 @@ final class AppSession: ChannelInboundHandler {
     writer.beginObject()
     writer.member("re", re)
     writer.member("ok", true)
-    var frame = channel.allocator.buffer(capacity: writer.bytes.count + data.readableBytes + 10)
+    var frame = ByteBufferAllocator().buffer(capacity: writer.bytes.count + data.readableBytes + 10)
     frame.writeBytes(writer.bytes)
     frame.writeStaticString(",\"data\":")
     frame.writeImmutableBuffer(data)
@@ -326,6 +238,7 @@ final class AppSession: ChannelInboundHandler {
   }
 
   func refuse(_ re: String, _ problem: Problem) {
+    if re == Self.unasked { return }
     write(ReplyFrame<EmptyBody>(re: re, error: ProblemBody(problem, requestID: nil)))
     guard problem.kind == .tooFast else { return }
     refusals += 1

@@ -34,10 +34,12 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
     public var pinned: Bool
     public var archived: Bool
     public var markedUnread: Bool
+    /// What the caller has begun to write; absent: nothing.
+    public var draft: DraftBody?
 
     public init(
       role: String? = nil, nick: String? = nil, kicked: Bool? = nil, unreadCount: Int64, mentionCount: Int64,
-      readMessageId: String?, deliveredMessageId: String?, settings: DialogSettingsBody
+      readMessageId: String?, deliveredMessageId: String?, settings: DialogSettingsBody, draft: DraftBody? = nil
     ) {
       self.role = role
       self.nick = nick
@@ -51,6 +53,7 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
       pinned = settings.pinned
       archived = settings.archived
       markedUnread = settings.markedUnread
+      self.draft = draft
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -67,6 +70,7 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
       writer.member("pinned", pinned)
       writer.member("archived", archived)
       writer.member("markedUnread", markedUnread)
+      writer.member("draft", draft)
       writer.endObject()
     }
   }

@@ -220,12 +220,26 @@ public struct OpenDialogInput: Codable, Hashable, Sendable {
 public struct ListDialogsInput: Codable, Hashable, Sendable {
   /// `mine` or `public`; absent: `mine`.
   public var scope: String?
+  /// Of one's own, those of this `DialogBody.Kind`.
+  public var type: String?
+  /// Of one's own, those that are, or are not; absent: both.
+  public var archived: Bool?
+  public var pinned: Bool?
+  /// With unread messages, or marked as unread.
+  public var unread: Bool?
   /// Of public dialogs: a part of the name, or the beginning of the address.
   public var query: String?
   public var cursor: String?
   public var limit: Int?
-  public init(scope: String? = nil, query: String? = nil, cursor: String? = nil, limit: Int? = nil) {
+  public init(
+    scope: String? = nil, type: String? = nil, archived: Bool? = nil, pinned: Bool? = nil, unread: Bool? = nil,
+    query: String? = nil, cursor: String? = nil, limit: Int? = nil
+  ) {
     self.scope = scope
+    self.type = type
+    self.archived = archived
+    self.pinned = pinned
+    self.unread = unread
     self.query = query
     self.cursor = cursor
     self.limit = limit
@@ -430,6 +444,9 @@ public struct SendMessageInput: Codable, Hashable, Sendable {
   public var mentions: [MentionBody]?
   /// What to say again, in place of `content`.
   public var forwardFrom: ForwardFromBody?
+  /// Has no place here: `POST /v1/dialogs/{dialogId}/scheduled-messages` sends later, and nobody's message for tomorrow is to
+  /// be sent today.
+  public var sendAt: WireTime?
   public init(
     dialogId: String, clientId: String, content: ContentBody? = nil, metadata: RawObject? = nil,
     replyTo: String? = nil, mentions: [MentionBody]? = nil, forwardFrom: ForwardFromBody? = nil
@@ -530,9 +547,12 @@ public struct TypingInput: Codable, Hashable, Sendable {
 public struct SetPresenceInput: Codable, Hashable, Sendable {
   public var availability: PresenceBody.Availability
   public var status: String?
-  public init(availability: PresenceBody.Availability, status: String? = nil) {
+  /// The dialog that the user looks at; absent: none.
+  public var activeDialogId: String?
+  public init(availability: PresenceBody.Availability, status: String? = nil, activeDialogId: String? = nil) {
     self.availability = availability
     self.status = status
+    self.activeDialogId = activeDialogId
   }
 }
 

@@ -67,6 +67,9 @@ public struct Attendance: Sendable {
   /// Whom directed presence was sent to (RFC 6121 4.6): told when it ends. At
   /// most `Limits.directedMax`; at the bound the oldest is forgotten.
   public internal(set) var directed: [BareJID] = []
+  /// The dialog that the user looks at in an app's session; nil: none that it tells of. Whoever pushes leaves out
+  /// what is said there.
+  public var activeDialog: DialogID?
   /// How it came in; nil: by nothing that can be taken away.
   public var access: Access?
 

@@ -100,6 +100,8 @@ public enum Fact: Sendable {
   case settings(DialogSettingsChange)
   /// What the user did with messages for themselves alone (in the owner's `self` dialog).
   case personal(PersonalChange)
+  /// What the user has written and not sent changed (in the owner's `self` dialog).
+  case unsent(UnsentChange)
 
   /// Stored with the entry: never renumber. 1 to 9 are what people say,
   /// 10 and up what the server notes.
@@ -115,6 +117,7 @@ public enum Fact: Sendable {
     case node = 17
     case settings = 18
     case personal = 24
+    case unsent = 25
   }
 
   public var kind: Kind {
@@ -130,6 +133,7 @@ public enum Fact: Sendable {
     case .node: .node
     case .settings: .settings
     case .personal: .personal
+    case .unsent: .unsent
     }
   }
 }

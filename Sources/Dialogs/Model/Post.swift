@@ -99,6 +99,8 @@ public enum Intent: Sendable {
   case settings(DialogID, DialogSettingsDraft)
   /// What the author does with a message or dialog for themselves alone.
   case personal(DialogID, PersonalIntent)
+  /// Anything about what the author has written and not sent.
+  case unsent(UnsentIntent)
   /// Anything about a group or public dialog.
   case room(RoomIntent)
   /// Anything about what the author publishes. `Receipt.isRepeat`: nothing changed.

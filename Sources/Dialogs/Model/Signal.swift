@@ -96,6 +96,8 @@ public final class RelayedStanza: Sendable {
   public let extras: [UInt8]
   /// What an app session needs of it: whether the author is typing.
   public let typing: Bool?
+  /// The event of an app's own that it carries.
+  public let custom: CustomEvent?
   /// No carbons.
   public let isPrivate: Bool
   public let forms = FormSlot()
@@ -103,7 +105,8 @@ public final class RelayedStanza: Sendable {
   public init(
     name: Name, from: Party, fromResource: String?, room: RoomName? = nil, to: BareJID, toResource: String?,
     id: String?,
-    language: String? = nil, extras: [UInt8], typing: Bool? = nil, isPrivate: Bool = false
+    language: String? = nil, extras: [UInt8], typing: Bool? = nil, custom: CustomEvent? = nil,
+    isPrivate: Bool = false
   ) {
     self.name = name
     self.from = from
@@ -115,6 +118,7 @@ public final class RelayedStanza: Sendable {
     self.language = language
     self.extras = extras
     self.typing = typing
+    self.custom = custom
     self.isPrivate = isPrivate
   }
 
@@ -122,7 +126,7 @@ public final class RelayedStanza: Sendable {
   func by(_ party: Party) -> RelayedStanza {
     RelayedStanza(
       name: name, from: party, fromResource: fromResource, room: room, to: to, toResource: toResource, id: id,
-      language: language, extras: extras, typing: typing, isPrivate: isPrivate)
+      language: language, extras: extras, typing: typing, custom: custom, isPrivate: isPrivate)
   }
 }
 

@@ -17,7 +17,7 @@ extension Judge {
       return try checkGuest(post.author, writesTo: address, writer)
     // What outlives a visit, and what concerns others who did not ask for it.
     case .contact, .removeContact, .subscription, .befriend, .link, .redeem, .profile, .node, .visit,
-      .archivePreferences, .keep, .push, .settings:
+      .archivePreferences, .keep, .push, .settings, .unsent:
       break
     }
     throw Problem.guestLimited

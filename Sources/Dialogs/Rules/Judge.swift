@@ -174,6 +174,7 @@ struct Judge {
     case .openDialog(let address): try openDialog(post, address, writer)
     case .settings(let dialog, let draft): try settings(post, of: dialog, draft, writer)
     case .personal(let dialog, let intent): try personal(post, in: dialog, intent, writer)
+    case .unsent(let intent): try unsent(post, intent, writer)
     case .room(let intent): try room(post, intent, writer)
     case .node(let intent): try node(post, intent, writer)
     case .visit(let act): try visit(post, act, writer)
@@ -183,6 +184,7 @@ struct Judge {
     case .push(let intent): try push(post, intent, writer)
     case .attend(let attendance): try attend(post, attendance, writer)
     case .signal(let signal, let target):
+      try checkCustom(signal, to: target, from: post.author, writer)
       news.append(.signal(signal, session(of: post), post.author, target))
       settle(post)
     case .confirm(let position):

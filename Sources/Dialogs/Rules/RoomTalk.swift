@@ -230,19 +230,33 @@ extension Judge {
     try checkSeat(post, in: state, isXMPP: isXMPP)
     let speaker = try speaker(post, in: state, writer)
     try speaker.checkVoice()
+    let isLarge = isLarge(state.room)
+    if isLarge, stanza.extras.isEmpty {
+      if stanza.custom != nil { throw Problem.dialogTooLarge }
+      return settle(post)
+    }
     let nick = try nick(of: speaker, post, in: state, writer)
     tell(
       .signal(
-        heard(stanza, as: nick, in: state.room.name), state.room.id,
+        heard(stanza, as: nick, in: state.room.name, isForApps: !isLarge), state.room.id,
         hidesPeople: !state.room.settings.showsAddresses))
     settle(post)
   }
 
-  private func heard(_ stanza: RelayedStanza, as nick: String, in room: RoomName) -> RelayedStanza {
+  /// So many are there that who is typing is told to nobody: it would be told all the time.
+  private func isLarge(_ room: Room) -> Bool {
+    let count = max(room.memberCount, rooms.occupants(of: room.id)?.byKey.count ?? 0)
+    return !room.settings.isMembersOnly && count > Limits.overheardMembersMax
+  }
+
+  /// - Parameter isForApps: false: apps find nothing in it.
+  private func heard(
+    _ stanza: RelayedStanza, as nick: String, in room: RoomName, isForApps: Bool = true
+  ) -> RelayedStanza {
     RelayedStanza(
       name: stanza.name, from: stanza.from, fromResource: nick, room: room, to: room.address, toResource: nil,
-      id: stanza.id, language: stanza.language, extras: stanza.extras, typing: stanza.typing,
-      isPrivate: stanza.isPrivate)
+      id: stanza.id, language: stanza.language, extras: stanza.extras, typing: isForApps ? stanza.typing : nil,
+      custom: isForApps ? stanza.custom : nil, isPrivate: stanza.isPrivate)
   }
 
   /// IQs between occupants (17.4), and of private messages what is not kept (7.5).

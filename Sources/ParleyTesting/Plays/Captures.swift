@@ -1,4 +1,6 @@
+import AppProtocol
 import Dialogs
+import FoundationEssentials
 import ParleyServer
 import XMPP
 
@@ -21,7 +23,7 @@ public struct Captures: Hashable, Sendable {
 
   /// Messages of SASL, in base 64: `{hashed.romeo.token}` of HT, with the token captured as `token`; `{bearer.Juliet.token}`
   /// of OAUTHBEARER; `{plain.romeo.password}` of PLAIN. And `{totp.secret}`, the code of a second factor with the secret captured
-  /// as `secret`; `{totp-next.secret}` the one after it, which counts already.
+  /// as `secret`; `{totp-next.secret}` the one after it, which counts already. And `{in.60}`: a minute from when it is said.
   private func made(_ name: String) -> String? {
     let parts = name.split(separator: ".", maxSplits: 1)
     guard parts.count == 2 else { return nil }
@@ -30,6 +32,9 @@ public struct Captures: Hashable, Sendable {
       let rest = parts[1].split(separator: ".", maxSplits: 1)
       guard rest.count == 2, let token = values[String(rest[1])] else { return nil }
       return Base64.string(TokenProof.message(username: String(rest[0]), token: token))
+    case "in":
+      guard let seconds = Double(parts[1]) else { return nil }
+      return WireTime(milliseconds: Int64((Date().timeIntervalSince1970 + seconds) * 1_000)).text
     case "plain":
       let rest = parts[1].split(separator: ".", maxSplits: 1)
       guard rest.count == 2, let password = values[String(rest[1])] else { return nil }

@@ -13,9 +13,16 @@ struct Hints: Feature {
     writer.close()
   }
 
+  private static let noStore = Name("no-store", NS.hints)
+
+  static func writeNoStore(into writer: inout ElementWriter) {
+    writer.open(noStore)
+    writer.close()
+  }
+
   func register(in table: inout FeatureTable) {
     table.read(Self.store) { _, draft in draft.isStored = true }
-    table.read(Name("no-store", NS.hints)) { _, draft in draft.isUnstored = true }
+    table.read(Self.noStore) { _, draft in draft.isUnstored = true }
     table.read(Name("no-permanent-store", NS.hints)) { _, draft in draft.isTransient = true }
     table.read(Name("no-copy", NS.hints)) { _, draft in draft.isUncopied = true }
   }

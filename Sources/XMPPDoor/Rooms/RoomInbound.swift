@@ -215,7 +215,7 @@ enum RoomInbound {
     RelayedStanza(
       name: name, from: turn.party, fromResource: turn.jid.resource, to: turn.party.address, toResource: nil,
       id: turn.stanza.id, language: turn.stanza.language, extras: extras, typing: draft.typing,
-      isPrivate: draft.isUncopied)
+      custom: draft.custom, isPrivate: draft.isUncopied)
   }
 
   /// 7.5. What is said is an entry; chat states, receipts and markers alone are

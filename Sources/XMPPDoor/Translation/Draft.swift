@@ -32,6 +32,8 @@ struct Draft {
   var isMarkable = false
   /// A chat state alone is a signal (XEP-0085): composing or not.
   var typing: Bool?
+  /// An event of an app's own; in what is said it has no effect.
+  var custom: CustomEvent?
   /// A receipt (XEP-0184) or displayed marker (XEP-0333) for this stanza id.
   var marker: (kind: Marker.Kind, id: String)?
   /// What it says about an earlier message (XEP-0308, 0424, 0444, 0461).

@@ -131,7 +131,7 @@ enum Inbound {
     let relayed = RelayedStanza(
       name: .message(type), from: session.party, fromResource: session.jid.resource, to: to.bare,
       toResource: to.resource, id: stanza.id, language: stanza.language, extras: extras(of: stanza, session),
-      typing: draft.typing, isPrivate: draft.isUncopied)
+      typing: draft.typing, custom: draft.custom, isPrivate: draft.isUncopied)
     signal(
       turn, .stanza(relayed), to,
       bounces: (draft.body != nil && type != .error && type != .headline) || type == .groupchat)

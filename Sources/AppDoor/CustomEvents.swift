@@ -1,0 +1,104 @@
+import Addresses
+import AppProtocol
+import Dialogs
+import NIOCore
+
+/// Events of an app's own: said by a command or a request, and told to whoever is there.
+extension AppSession {
+  func custom(_ frame: CommandFrame, _ session: OpenSession) throws(Problem) {
+    let input = try input(CustomEventInput.self, frame)
+    try door.limiters.customs.take(session.caller.user.id, now: parley.clock.now)
+    let event = try Checks.custom(input)
+    try resolve(input.dialogId, frame, session) { me, session, place in
+      let loop = me.channel.eventLoop
+      let bound = NIOLoopBound(me, eventLoop: loop)
+      let intent = SendCustomEvent.intent(event, from: session.caller.user, resource: session.resource, in: place)
+      let completion = Post.Completion.callback { result in
+        loop.execute {
+          let me = bound.value
+          guard let session = me.open else { return }
+          switch result {
+          case .success: me.accept(frame.id)
+          case .failure(let problem): me.refuse(frame.id, problem, of: place, session)
+          }
+          me.flush()
+        }
+      }
+      guard me.parley.submit(Post(author: session.caller.user, intent: intent, completion: completion)) else {
+        return me.refuse(frame.id, .overloaded)
+      }
+    }
+  }
+
+  /// What came from an XMPP client may be no JSON, and then there is nothing to tell.
+  func tellCustom(_ event: CustomEvent, _ stanza: RelayedStanza, isVeiled: Bool, _ session: OpenSession) {
+    guard isWritable, stanza.from.id != session.caller.user.id,
+      let payload = (try? JSONValue(parsing: event.payload)).flatMap({ RawObject($0) })
+    else { return }
+    if let room = stanza.room {
+      let naming = isVeiled ? Naming(Veil(room, parley), viewer: nil) : .open
+      return tell(event.kind, payload, by: naming.id(stanza.from), in: room.dialog, session)
+    }
+    withDialog(of: stanza.from, session) { me, dialog, session in
+      me.tell(event.kind, payload, by: stanza.from.name, in: dialog, session)
+    }
+  }
+
+  private func tell(
+    _ kind: String, _ payload: RawObject, by sender: String, in dialog: DialogID, _ session: OpenSession
+  ) {
+    tell(
+      .custom,
+      CustomEventBody(dialogId: session.rendering.id(dialog), senderId: sender, kind: kind, payload: payload))
+  }
+}
+
+/// Where the user looks.
+extension AppSession {
+  /// Notes the dialog that the client shows, then goes on. Who is not in it is told that there is none.
+  func look(
+    at dialogID: String?, re: String, _ session: OpenSession, then: @escaping (AppSession, OpenSession) -> Void
+  ) throws(Problem) {
+    guard let dialogID else {
+      parley.hub.update(session.handle) { $0.activeDialog = nil }
+      return then(self, session)
+    }
+    let realm = session.rendering.realm
+    guard let id = PublicID(dialogID).flatMap({ parley.dialog(of: $0, in: realm) }) else { throw DialogBook.unknown }
+    let user = session.caller.user.id
+    session.isResolving = true
+    let bound = NIOLoopBound((self, then), eventLoop: channel.eventLoop)
+    // Whoever is in a dialog has settings of it.
+    parley.fetch(on: session.handle.lane, { try $0.settings(of: user, in: id) != nil }) { result in
+      let (me, then) = bound.value
+      guard let session = me.open else { return }
+      session.isResolving = false
+      switch result {
+      case .success(true):
+        me.parley.hub.update(session.handle) { $0.activeDialog = id }
+        then(me, session)
+      case .success(false): me.refuse(re, DialogBook.unknown)
+      case .failure(let problem): me.refuse(re, problem)
+      }
+      me.drainBacklog()
+      me.flush()
+    }
+  }
+}
+
+extension Checks {
+  static func custom(_ input: CustomEventInput) throws(Problem) -> CustomEvent {
+    guard (1...Limits.customKindBytesMax).contains(input.kind.utf8.count) else {
+      throw Problem(
+        .malformed, "kind-malformed", "kind has 1 to \(Limits.customKindBytesMax) bytes.", field: "kind")
+    }
+    try text(input.kind, field: "kind")
+    let payload = (input.payload ?? .empty).text
+    guard payload.utf8.count <= Limits.customPayloadBytesMax else {
+      throw Problem(
+        .tooLarge, "payload-too-long", "payload has at most \(Limits.customPayloadBytesMax) bytes.", field: "payload")
+    }
+    try text(payload, field: "payload")
+    return CustomEvent(kind: input.kind, payload: payload)
+  }
+}

@@ -1,0 +1,18 @@
+import AppProtocol
+import Dialogs
+
+/// Takes a scheduled message back. What has been sent is no longer there to take.
+enum CancelScheduledMessage: ServedOperation {
+  typealias Input = ScheduledMessageReference
+  typealias Output = EmptyBody
+  static let name = "scheduled.cancel"
+  static let method = Method.delete
+  static let path = "/v1/scheduled-messages/{scheduledMessageId}"
+
+  static func perform(_ input: ScheduledMessageReference, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    let caller = try call.user().user
+    let id = try Rendering.scheduled(input.scheduledMessageId)
+    try await call.parley.post(unsent: .cancel(id), by: caller)
+    return .done
+  }
+}

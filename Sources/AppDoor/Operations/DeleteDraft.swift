@@ -1,0 +1,18 @@
+import AppProtocol
+import Dialogs
+
+/// The caller has sent what they began to write, or thought better of it. There need be none.
+enum DeleteDraft: ServedOperation {
+  typealias Input = DraftInput
+  typealias Output = EmptyBody
+  static let name = "draft.delete"
+  static let method = Method.delete
+  static let path = "/v1/dialogs/{dialogId}/draft"
+
+  static func perform(_ input: DraftInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    let caller = try call.user().user
+    let place = try await call.door.dialogs.place(input.dialogId, for: caller)
+    _ = try await PutDraft.set("", nil, in: place, by: caller, call)
+    return .done
+  }
+}

@@ -1,0 +1,17 @@
+import AppProtocol
+import Dialogs
+
+/// What the server will send for the caller, the next first, and what it could not send. All of it.
+enum ListScheduledMessages: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = PageBody<ScheduledMessageBody>
+  static let name = "scheduled.list"
+  static let method = Method.get
+  static let path = "/v1/scheduled-messages"
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+    let caller = try call.user().user
+    let scheduled = try await call.parley.read { try $0.scheduled(of: caller.id) }
+    return .ok(PageBody(items: scheduled.map { call.rendering.scheduled($0) }))
+  }
+}

@@ -1,0 +1,41 @@
+import AppProtocol
+import Dialogs
+
+/// Has the server send a message later, also where none of the caller's clients is there then. 201 the first time; the
+/// same `clientId` with the same content is a repeat and answers 200 with how it stands, its time as it was set first.
+enum ScheduleMessage: ServedOperation {
+  typealias Input = ScheduleMessageInput
+  typealias Output = ScheduledMessageBody
+  static let name = "scheduled.create"
+  static let method = Method.post
+  static let path = "/v1/dialogs/{dialogId}/scheduled-messages"
+  static let successes = [200, 201]
+
+  static func perform(
+    _ input: ScheduleMessageInput, _ call: Call
+  ) async throws(Problem) -> Outcome<ScheduledMessageBody> {
+    let caller = try call.user()
+    let place = try await call.door.dialogs.place(input.dialogId, for: caller.user)
+    var message = SendMessageInput(
+      dialogId: input.dialogId, clientId: input.clientId, content: input.content, metadata: input.metadata,
+      replyTo: input.replyTo, mentions: input.mentions)
+    let receipt: Receipt
+    do throws(Problem) {
+      if let read = SendMessage.reading(message, by: caller.user, in: place, call.parley) {
+        message = try await call.parley.read(read)
+      }
+      let said = try SendMessage.said(message, by: caller.user, call.parley)
+      let draft = ScheduleDraft(
+        dialog: place.id, due: Timestamp(milliseconds: input.sendAt.milliseconds), content: said.content,
+        replyTo: said.replyTo, mentions: said.mentions, key: said.key)
+      receipt = try await call.parley.post(unsent: .schedule(draft), by: caller.user)
+    } catch {
+      throw await call.parley.told(error, of: place, to: caller.user)
+    }
+    guard let scheduled = receipt.value as? ScheduledMessage else {
+      throw Problem(.internal, "outcome-missing", "The message was scheduled, but it cannot be shown.")
+    }
+    let body = call.rendering.scheduled(scheduled, message: receipt.entry)
+    return receipt.isRepeat ? .ok(body) : .created(body)
+  }
+}

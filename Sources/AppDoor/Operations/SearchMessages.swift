@@ -1,0 +1,80 @@
+import Addresses
+import AppProtocol
+import Dialogs
+
+/// Messages by what they say or bring, in everything that the caller may read, newest first. A page may be short, even
+/// empty, and have a `nextCursor`: so much was looked at.
+enum SearchMessages: ServedOperation {
+  typealias Input = SearchMessagesInput
+  typealias Output = PageBody<MessageBody>
+  static let name = "message.search"
+  static let method = Method.get
+  static let path = "/v1/messages"
+
+  static func perform(_ input: SearchMessagesInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+    let caller = try call.user().user
+    var query = MessageQuery(limit: try Checks.limit(input.limit))
+    query.text = try text(input.query)
+    query.kind = try kind(input.type, hasText: query.text != nil)
+    if query.text == nil && query.kind == nil {
+      throw Problem(.malformed, "search-empty", "Give query or type.", field: "query")
+    }
+    if let cursor = input.cursor {
+      guard let position = call.parley.position(ofCursor: cursor, in: call.realm.id) else {
+        throw Problem(.malformed, "cursor-unknown", "cursor is not one of this server's.", field: "cursor")
+      }
+      query.before = position
+    }
+    var place: DialogPlace?
+    if let id = input.dialogId {
+      place = try await call.door.dialogs.place(id, for: caller)
+      query.dialog = place?.id
+    }
+    let author = try input.from.map { from throws(Problem) in try address(from, call) }
+    if query.text != nil { try await call.parley.indexMessages() }
+    let (parley, rendering) = (call.parley, call.rendering)
+    return .ok(
+      try await parley.read { [query, place] reader in
+        var query = query
+        if case .room(let room)? = place { _ = try RoomSight.asMember(of: room.dialog, caller, reader) }
+        if let author {
+          // Nobody of that name has said anything.
+          guard let user = try reader.user(author) else { return PageBody(items: []) }
+          query.author = user.id
+        }
+        let found = try reader.find(query, for: caller)
+        var namings: [DialogID: Naming] = [:]
+        let items = try found.entries.compactMap { entry -> MessageBody? in
+          guard let room = found.rooms[entry.dialog] else { return rendering.message(entry, .open) }
+          if namings[room.id] == nil {
+            namings[room.id] = try RoomSight.of(room, for: caller, reader)?.naming(parley)
+          }
+          return namings[room.id].flatMap { rendering.message(entry, $0) }
+        }
+        return PageBody(items: items, nextCursor: found.next.map { rendering.cursor($0) })
+      })
+  }
+
+  private static func text(_ query: String?) throws(Problem) -> String? {
+    guard let query, !query.isEmpty else { return nil }
+    guard query.utf8.count <= Limits.searchTextBytesMax else {
+      throw Problem(
+        .tooLarge, "query-too-long", "query has at most \(Limits.searchTextBytesMax) bytes.", field: "query")
+    }
+    return query
+  }
+
+  private static func kind(_ type: String?, hasText: Bool) throws(Problem) -> Content.Kind? {
+    guard let type else { return nil }
+    let kinds = hasText ? MessageQuery.indexedKinds + [.text] : MessageQuery.indexedKinds
+    guard let kind = kinds.first(where: { $0.wire?.rawValue == type }) else {
+      let words = kinds.compactMap { $0.wire?.rawValue }.joined(separator: ", ")
+      throw Problem(.malformed, "content-type-unsuitable", "type is one of \(words).", field: "type")
+    }
+    return kind
+  }
+
+  private static func address(_ from: String, _ call: Call) throws(Problem) -> BareJID {
+    from == "me" ? try call.user().user.address : try Checks.address(from, domain: call.realm.domain, field: "from")
+  }
+}

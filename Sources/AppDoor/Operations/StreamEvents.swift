@@ -1,0 +1,16 @@
+import AppProtocol
+import Dialogs
+
+/// The events of the caller as server-sent events: the same frames as on the WebSocket, signals too. It is a session like
+/// any other: seen by others, one per device, ended with its login.
+enum StreamEvents: StreamOperation {
+  typealias Input = EventsInput
+  typealias Output = EmptyBody
+  static let name = "events"
+  static let method = Method.get
+  static let path = "/v1/events"
+
+  static func perform(_ input: EventsInput, _ call: Call) async throws(Problem) -> StreamChannel.Body {
+    try await StreamChannel.open(try call.user(), cursor: input.cursor, address: call.address, door: call.door)
+  }
+}

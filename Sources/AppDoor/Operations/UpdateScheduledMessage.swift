@@ -1,0 +1,28 @@
+import AppProtocol
+import Dialogs
+
+/// Another time or other words for a scheduled message. One that failed is tried again at its new time.
+enum UpdateScheduledMessage: ServedOperation {
+  typealias Input = UpdateScheduledMessageInput
+  typealias Output = ScheduledMessageBody
+  static let name = "scheduled.update"
+  static let method = Method.patch
+  static let path = "/v1/scheduled-messages/{scheduledMessageId}"
+
+  static func perform(
+    _ input: UpdateScheduledMessageInput, _ call: Call
+  ) async throws(Problem) -> Outcome<ScheduledMessageBody> {
+    let caller = try call.user().user
+    let id = try Rendering.scheduled(input.scheduledMessageId)
+    if input.metadata != nil && input.content == nil {
+      throw Problem(.malformed, "content-missing", "metadata comes with its content.", field: "content")
+    }
+    let content = try input.content.map { body throws(Problem) in try Checks.content(body, metadata: input.metadata) }
+    let due = input.sendAt.map { Timestamp(milliseconds: $0.milliseconds) }
+    let intent = UnsentIntent.reschedule(id, due: due, content: content)
+    guard let scheduled = try await call.parley.post(unsent: intent, by: caller).value as? ScheduledMessage else {
+      throw Problem.scheduledUnknown
+    }
+    return .ok(call.rendering.scheduled(scheduled))
+  }
+}

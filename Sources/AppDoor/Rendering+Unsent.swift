@@ -1,0 +1,63 @@
+import Addresses
+import AppProtocol
+import Dialogs
+
+/// What the caller has written and not sent, as the wire shows it.
+extension Rendering {
+  func draft(_ draft: DialogDraft, in dialog: DialogID) -> DraftBody {
+    DraftBody(
+      dialogId: id(dialog), text: draft.text, replyTo: draft.replyTo.flatMap { id($0) },
+      updatedAt: WireTime(draft.updatedAt))
+  }
+
+  /// Blocks: for `Parley.read`.
+  func draft(of user: UserID, in dialog: DialogID, _ reader: any StoreReader) throws -> DraftBody? {
+    try reader.draft(of: user, in: dialog).map { draft($0, in: dialog) }
+  }
+
+  /// - Parameter message: what it has become.
+  func scheduled(_ scheduled: ScheduledMessage, message: Entry? = nil) -> ScheduledMessageBody {
+    // A kind that an app cannot have sent was never scheduled.
+    let (content, metadata) =
+      self.content(scheduled.content, nil)
+      ?? (ContentBody(type: ContentBody.Kind.text.rawValue, text: scheduled.content.text), nil)
+    let domain = scheduled.author.address.domain
+    let mentions = scheduled.mentions.map { mention in
+      MentionBody(
+        userId: mention.address.isBare ? userID(mention.address.bare, domain: domain) : mention.address.description,
+        begin: mention.begin, end: mention.end)
+    }
+    return ScheduledMessageBody(
+      id: Self.scheduledID(scheduled.id), dialogId: id(scheduled.dialog), clientId: scheduled.key.id,
+      sendAt: WireTime(scheduled.due), createdAt: WireTime(scheduled.createdAt),
+      state: message != nil ? .sent : scheduled.failure != nil ? .failed : .pending, content: content,
+      metadata: metadata, replyTo: scheduled.replyTo?.description, mentions: mentions.isEmpty ? nil : mentions,
+      messageId: message?.id.description, code: scheduled.failure?.code, detail: scheduled.failure?.text)
+  }
+
+  func scheduled(_ change: ScheduledChange) -> ScheduledUpdatedBody {
+    ScheduledUpdatedBody(
+      scheduledMessageId: Self.scheduledID(change.id), dialogId: id(change.dialog), sendAt: WireTime(change.due),
+      state: change.state.wire, messageId: change.message.flatMap { id($0) }, code: change.failure?.code,
+      detail: change.failure?.text)
+  }
+
+  static func scheduledID(_ id: Int64) -> String { String(id, radix: 16) }
+
+  /// Throws for an id that cannot be one.
+  static func scheduled(_ id: String) throws(Problem) -> Int64 {
+    guard let number = Int64(id, radix: 16), scheduledID(number) == id else { throw Problem.scheduledUnknown }
+    return number
+  }
+}
+
+extension ScheduledChange.State {
+  var wire: ScheduledMessageBody.State {
+    switch self {
+    case .pending: .pending
+    case .failed: .failed
+    case .sent: .sent
+    case .cancelled: .cancelled
+    }
+  }
+}

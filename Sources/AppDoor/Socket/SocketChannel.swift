@@ -1,0 +1,153 @@
+import AppProtocol
+import Dialogs
+import NIOCore
+import NIOWebSocket
+
+/// A session over a WebSocket (RFC 6455): a channel handler, which holds its session until it is removed.
+final class SocketChannel: ChannelInboundHandler, SessionChannel {
+  typealias InboundIn = WebSocketFrame
+  typealias OutboundOut = WebSocketFrame
+
+  private let channel: any Channel
+  private var session: AppSession?
+  private var context: ChannelHandlerContext?
+  private var needsFlush = false
+  private var isClosing = false
+  private var pinger: RepeatedTask?
+  private var lastRead = NIODeadline.now()
+
+  var eventLoop: any EventLoop { channel.eventLoop }
+  var isWritable: Bool { channel.isWritable }
+
+  init(_ channel: any Channel, door: AppDoor, address: String) {
+    self.channel = channel
+    session = AppSession(door: door, channel: self, address: address)
+  }
+
+  // MARK: The channel
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    session?.awaitHello()
+    let me = NIOLoopBound(self, eventLoop: context.eventLoop)
+    pinger = context.eventLoop.scheduleRepeatedTask(initialDelay: AppLimits.pingEvery, delay: AppLimits.pingEvery) {
+      _ in
+      me.value.keepAlive()
+    }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    end()
+    session = nil
+    self.context = nil
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    end()
+    context.fireChannelInactive()
+  }
+
+  private func end() {
+    pinger?.cancel()
+    session?.end()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let frame = unwrapInboundIn(data)
+    lastRead = .now()
+    switch frame.opcode {
+    case .text: session?.take(frame.unmaskedData)
+    case .ping: if !isClosing { send(.pong, frame.unmaskedData) }
+    case .connectionClose:
+      // RFC 6455 5.5.1: answered with the same code.
+      if isClosing { return context.close(promise: nil) }
+      var data = frame.unmaskedData
+      send(.connectionClose, data.readSlice(length: min(2, data.readableBytes)) ?? ByteBuffer())
+      flush()
+      session?.hasSaidGoodbye = true
+      end()
+      context.close(promise: nil)
+    case .pong: break
+    default:
+      session?.close(.badFrame, Problem(.malformed, "frame-malformed", "Frames are text messages."))
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    flush()
+    context.fireChannelReadComplete()
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    session?.writabilityChanged()
+    context.fireChannelWritabilityChanged()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event is ChannelShouldQuiesceEvent { session?.goAway() }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  /// The aggregator's and the decoder's errors. The decoder's have been
+  /// answered with a close frame by NIO's own handler before.
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    switch error {
+    case NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
+      NIOWebSocketFrameAggregator.Error.tooManyFragments:
+      session?.close(
+        .tooBig, Problem(.tooLarge, "frame-too-large", "A message has at most \(AppLimits.frameBytesMax) bytes."))
+    case is NIOWebSocketFrameAggregator.Error:
+      session?.close(.badFrame, Problem(.malformed, "frame-malformed", "The frames do not follow RFC 6455."))
+    default:
+      end()
+      context.close(promise: nil)
+    }
+  }
+
+  private func keepAlive() {
+    if NIODeadline.now() - lastRead > AppLimits.silenceMax {
+      end()
+      channel.close(promise: nil)
+      return
+    }
+    send(.ping, ByteBuffer())
+    flush()
+  }
+
+  // MARK: What the session says
+
+  private func send(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
+    guard let context else { return }
+    context.write(wrapOutboundOut(WebSocketFrame(fin: true, opcode: opcode, data: data)), promise: nil)
+    needsFlush = true
+  }
+
+  func write(_ text: ByteBuffer, cursor: String?) { send(.text, text) }
+
+  func flush() {
+    guard needsFlush, let context else { return }
+    needsFlush = false
+    context.flush()
+  }
+
+  func setReading(_ isReading: Bool) {
+    // An error here means that the channel is closed, and then nothing is read.
+    try? channel.syncOptions?.setOption(.autoRead, value: isReading)
+  }
+
+  func close(_ code: CloseCode, reason: String, _ problem: Problem?) {
+    isClosing = true
+    pinger?.cancel()
+    var data = channel.allocator.buffer(capacity: 2 + reason.utf8.count)
+    data.writeInteger(code.rawValue)
+    // RFC 6455 5.5: a control frame has at most 125 bytes. Reasons are ASCII.
+    data.writeBytes(reason.utf8.prefix(123))
+    context?.writeAndFlush(
+      wrapOutboundOut(WebSocketFrame(fin: true, opcode: .connectionClose, data: data)), promise: nil)
+    // The client answers the close; one that does not is cut off.
+    let channel = channel
+    channel.eventLoop.scheduleTask(in: .seconds(5)) { channel.close(promise: nil) }
+  }
+
+  func cut() { channel.close(promise: nil) }
+}

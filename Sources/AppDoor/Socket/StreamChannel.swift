@@ -1,0 +1,199 @@
+import AppProtocol
+import Dialogs
+import NIOCore
+import Synchronization
+
+/// A session over server-sent events (WHATWG HTML, 9.2): the body of one response. The session writes, the task of the
+/// response takes chunk after chunk; what it has not taken counts, and beyond `AppLimits.streamBytesMax` the session holds
+/// back as on a socket that is full.
+///
+/// States: nothing written yet (a refusal becomes the response itself); open; ended.
+final class StreamChannel: SessionChannel {
+  /// The response's end of it.
+  struct Body: Sendable {
+    let chunks: AsyncStream<ByteBuffer>
+    /// So many bytes have left.
+    let taken: @Sendable (Int) -> Void
+    /// The client has gone, or everything was said.
+    let ended: @Sendable () -> Void
+  }
+
+  let eventLoop: any EventLoop
+  private let chunks: AsyncStream<ByteBuffer>.Continuation
+  private let opened: EventLoopPromise<Void>
+  private let time: () -> WireTime
+  private var session: AppSession?
+  private var gathered = ByteBuffer()
+  private var outstanding = 0
+  private var heart: RepeatedTask?
+  private var isOpen = false
+  private var isEnded = false
+  private(set) var isWritable = true
+
+  private init(
+    _ loop: any EventLoop, _ chunks: AsyncStream<ByteBuffer>.Continuation, _ opened: EventLoopPromise<Void>,
+    _ time: @escaping () -> WireTime
+  ) {
+    eventLoop = loop
+    self.chunks = chunks
+    self.opened = opened
+    self.time = time
+  }
+
+  /// Begins a session of the caller behind a cursor. Throws what refuses it.
+  static func open(
+    _ caller: Parley.Caller, cursor: String?, address: String, door: AppDoor
+  ) async throws(Problem) -> Body {
+    let loop = door.loops.next()
+    let (stream, continuation) = AsyncStream<ByteBuffer>.makeStream()
+    let opened = loop.makePromise(of: Void.self)
+    let made: EventLoopFuture<NIOLoopBound<StreamChannel>> = loop.submit {
+      let channel = StreamChannel(loop, continuation, opened) { WireTime(door.parley.clock.now) }
+      let bound = NIOLoopBound(channel, eventLoop: loop)
+      let session = AppSession(door: door, channel: channel, address: address)
+      channel.session = session
+      guard door.streams.add(bound) else {
+        channel.close(.goingAway, reason: "shutdown", .overloaded)
+        return bound
+      }
+      session.begin(caller, cursor: cursor)
+      return bound
+    }
+    do {
+      let bound = try await made.get()
+      try await opened.futureResult.get()
+      return Body(
+        chunks: stream,
+        taken: { count in loop.execute { bound.value.taken(count) } },
+        ended: { loop.execute { bound.value.end() } })
+    } catch let problem as Problem {
+      throw problem
+    } catch {
+      // The event loops have ended.
+      throw Problem.overloaded
+    }
+  }
+
+  // MARK: The response
+
+  private func taken(_ count: Int) {
+    outstanding -= count
+    if !isWritable, outstanding <= AppLimits.streamBytesMax / 2 {
+      isWritable = true
+      session?.writabilityChanged()
+    }
+  }
+
+  func end() {
+    guard !isEnded else { return }
+    isEnded = true
+    heart?.cancel()
+    chunks.finish()
+    let session = session
+    self.session = nil
+    session?.end()
+    session?.door.streams.remove(self)
+  }
+
+  /// The server stops.
+  func goAway() { session?.goAway() }
+
+  // MARK: What the session says
+
+  func write(_ text: ByteBuffer, cursor: String?) {
+    if isEnded { return }
+    if !isOpen {
+      isOpen = true
+      opened.succeed()
+      let me = NIOLoopBound(self, eventLoop: eventLoop)
+      heart = eventLoop.scheduleRepeatedTask(
+        initialDelay: AppLimits.heartbeatEvery, delay: AppLimits.heartbeatEvery
+      ) { _ in me.value.beat() }
+    }
+    if let cursor {
+      gathered.writeStaticString("id: ")
+      gathered.writeString(cursor)
+      gathered.writeStaticString("\n")
+    }
+    gathered.writeStaticString("data: ")
+    // JSON of ours has no line breaks.
+    gathered.writeImmutableBuffer(text)
+    gathered.writeStaticString("\n\n")
+  }
+
+  /// A comment: proxies keep the connection, and one that is dead is noticed.
+  private func beat() {
+    gathered.writeStaticString(":\n\n")
+    flush()
+  }
+
+  func flush() {
+    guard !isEnded, gathered.readableBytes > 0 else { return }
+    let chunk = gathered
+    gathered = ByteBuffer()
+    outstanding += chunk.readableBytes
+    chunks.yield(chunk)
+    if isWritable, outstanding > AppLimits.streamBytesMax {
+      isWritable = false
+      session?.writabilityChanged()
+    }
+  }
+
+  /// Nothing is said but by requests of their own.
+  func setReading(_ isReading: Bool) {}
+
+  func close(_ code: CloseCode, reason: String, _ problem: Problem?) {
+    if isEnded { return }
+    if isOpen {
+      switch code {
+      // Its own event has said so.
+      case .goingAway, .unauthenticated: break
+      case .tooBig, .tryAgainLater, .badFrame, .replaced, .tooFast:
+        let reason =
+          reason.hasPrefix(ProblemBody.typePrefix) ? String(reason.dropFirst(ProblemBody.typePrefix.count)) : reason
+        var writer = JSONWriter()
+        EventFrame(.goAway, time: time(), data: GoAwayBody(reason: reason, retryAfterMs: 1_000)).write(to: &writer)
+        write(ByteBuffer(bytes: writer.bytes), cursor: nil)
+      }
+      flush()
+    } else {
+      opened.fail(problem ?? Problem.overloaded)
+    }
+    end()
+  }
+
+  func cut() { end() }
+}
+
+/// The event streams that are open: the port stops when each has ended.
+final class OpenStreams: Sendable {
+  private struct State {
+    var streams: [ObjectIdentifier: NIOLoopBound<StreamChannel>] = [:]
+    var isStopped = false
+  }
+  private let state = Mutex(State())
+
+  /// False: the server stops.
+  func add(_ stream: NIOLoopBound<StreamChannel>) -> Bool {
+    let id = ObjectIdentifier(stream.value)
+    return state.withLock { state in
+      if state.isStopped { return false }
+      state.streams[id] = stream
+      return true
+    }
+  }
+
+  func remove(_ stream: StreamChannel) {
+    let id = ObjectIdentifier(stream)
+    state.withLock { _ = $0.streams.removeValue(forKey: id) }
+  }
+
+  /// From any thread: each says `goaway` and ends.
+  func stop() {
+    let streams = state.withLock { state in
+      state.isStopped = true
+      return Array(state.streams.values)
+    }
+    for stream in streams { stream.eventLoop.execute { stream.value.goAway() } }
+  }
+}

@@ -1,0 +1,124 @@
+/// A dialog or room of a user by its numbers: what a list is filtered and ordered by, before anything else of it is read.
+public struct DialogStanding: Hashable, Sendable {
+  public let dialog: DialogID
+  public let isRoom: Bool
+  /// Of the last entry of any kind.
+  public let last: Position
+  public let unread: Int64
+  /// How many of those mention the user.
+  public let mentions: Int64
+  /// What the user has read.
+  public let displayed: Position
+  public let settings: DialogSettings
+
+  public init(
+    dialog: DialogID, isRoom: Bool, last: Position, unread: Int64, mentions: Int64, displayed: Position,
+    settings: DialogSettings
+  ) {
+    self.dialog = dialog
+    self.isRoom = isRoom
+    self.last = last
+    self.unread = unread
+    self.mentions = mentions
+    self.displayed = displayed
+    self.settings = settings
+  }
+
+  public var isUnread: Bool { unread > 0 || settings.isMarkedUnread(displayed: displayed) }
+}
+
+/// Which of a user's dialogs are wanted; nil: whatever they are.
+public struct DialogFilter: Hashable, Sendable {
+  public enum Kind: Hashable, Sendable { case privately, group, open }
+  public var kind: Kind?
+  public var isArchived: Bool?
+  public var isPinned: Bool?
+  public var isUnread: Bool?
+
+  public init(kind: Kind? = nil, isArchived: Bool? = nil, isPinned: Bool? = nil, isUnread: Bool? = nil) {
+    self.kind = kind
+    self.isArchived = isArchived
+    self.isPinned = isPinned
+    self.isUnread = isUnread
+  }
+
+  /// As far as the numbers tell; whether a room is a group the room itself says.
+  func admits(_ standing: DialogStanding) -> Bool {
+    if let kind, (kind != .privately) != standing.isRoom { return false }
+    if let isArchived, isArchived != standing.settings.isArchived { return false }
+    if let isPinned, isPinned != standing.settings.isPinned { return false }
+    if let isUnread, isUnread != standing.isUnread { return false }
+    return true
+  }
+}
+
+/// A page of a user's dialogs, and the sums over all of them.
+public struct DialogListPage: Sendable {
+  public enum View: Sendable {
+    case privately(DialogView, mentions: Int64)
+    case room(RoomView)
+  }
+  /// The liveliest first.
+  public var views: [View] = []
+  /// Go on before this; nil: there are no more.
+  public var next: Position?
+  public var unread: Int64 = 0
+  public var mentions: Int64 = 0
+}
+
+public protocol DialogListReader {
+  /// All of a user's private dialogs (the self dialog once it holds a message) and the rooms they are a member of, in any
+  /// order. One pass: a look at each.
+  func dialogStandings(of user: UserID) throws -> [DialogStanding]
+}
+
+extension StoreReader {
+  /// A page of the user's dialogs before a position. All of them are looked at once, since the sums are of all; of those on
+  /// the page alone more is read. Which rooms are groups is read of each until the page is full.
+  public func dialogList(
+    of user: UserID, _ filter: DialogFilter = DialogFilter(), before: Position, limit: Int
+  ) throws -> DialogListPage {
+    var page = DialogListPage()
+    var wanted: [DialogStanding] = []
+    for standing in try dialogStandings(of: user) {
+      page.unread += standing.unread
+      page.mentions += standing.mentions
+      if standing.last < before, filter.admits(standing) { wanted.append(standing) }
+    }
+    wanted.sort { $0.last > $1.last }
+    var last: Position?
+    for standing in wanted {
+      if page.views.count == limit {
+        page.next = last
+        break
+      }
+      guard let view = try view(of: standing, for: user, filter) else { continue }
+      page.views.append(view)
+      last = standing.last
+    }
+    return page
+  }
+
+  private func view(
+    of standing: DialogStanding, for user: UserID, _ filter: DialogFilter
+  ) throws -> DialogListPage.View? {
+    let id = standing.dialog
+    if standing.isRoom {
+      guard let room = try room(id), let member = try member(user, of: id) else { return nil }
+      if let kind = filter.kind, (kind == .group) != room.settings.isMembersOnly { return nil }
+      return .room(
+        RoomView(
+          room: room, member: member, mark: try mark(user, in: id) ?? Mark(dialog: id, user: user),
+          settings: standing.settings, lastMessage: try lastMessage(in: id)))
+    }
+    guard let dialog = try dialog(id) else { return nil }
+    return .privately(
+      DialogView(
+        dialog: dialog, mark: try mark(user, in: id) ?? Mark(dialog: id, user: user), settings: standing.settings,
+        lastMessage: try lastMessage(in: id)), mentions: standing.mentions)
+  }
+
+  private func lastMessage(in dialog: DialogID) throws -> Entry? {
+    try history(of: dialog, after: .zero, before: .end, limit: 1, ascending: false).first
+  }
+}

@@ -1,0 +1,216 @@
+import Addresses
+
+// What users have written and not sent. Theory:
+//
+// A draft is a row beside the user's row of the dialog, a scheduled message a row of its own. Both are told to the user's
+// other sessions by an entry in the self dialog, of which the log holds the last only.
+//
+// A scheduled message is said by the server when it is due: one post takes the row away and says the message, in one
+// transaction, so that no crash sends it twice or never. Whether the author may say it is asked then, by the same rules as
+// of any message; where they may not, the row stays and says why.
+extension Judge {
+  mutating func unsent(_ post: Post, _ intent: UnsentIntent, _ writer: any StoreWriter) throws {
+    switch intent {
+    case .draft(let dialog, let text, let replyTo): try draft(post, dialog, text, replyTo, writer)
+    case .schedule(let draft): try schedule(post, draft, writer)
+    case .reschedule(let id, let due, let content): try reschedule(post, id, due: due, content: content, writer)
+    case .cancel(let id): try cancel(post, id, writer)
+    case .send(let id): try send(post, id, writer)
+    }
+  }
+
+  /// Whoever is in a dialog has settings of it.
+  private func checkMember(_ user: Party, of dialog: DialogID, _ writer: any StoreWriter) throws {
+    guard try writer.settings(of: user.id, in: dialog) == nil else { return }
+    throw try writer.roomName(dialog) == nil ? Problem.dialogUnknown : Problem.roomUnknown
+  }
+
+  // MARK: Drafts
+
+  private mutating func draft(
+    _ post: Post, _ dialog: DialogID, _ text: String, _ replyTo: PublicID?, _ writer: any StoreWriter
+  ) throws {
+    let user = post.author
+    try checkMember(user, of: dialog, writer)
+    var target: Position?
+    if let replyTo {
+      target = realms.position(of: replyTo, in: user.realm)
+      guard let target, try writer.entry(target, in: dialog) != nil else {
+        throw Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: "replyTo")
+      }
+    }
+    let was = try writer.draft(of: user.id, in: dialog)
+    var receipt = Receipt(position: head)
+    let isNone = text.isEmpty && target == nil
+    if isNone ? was == nil : was?.text == text && was?.replyTo == target {
+      receipt.isRepeat = true
+      receipt.value = was
+      return settle(post, receipt)
+    }
+    if was == nil, try writer.draftCount(of: user.id) >= Limits.draftsPerUserMax {
+      throw Problem(
+        .conflict, "too-many-drafts", "One user has at most \(Limits.draftsPerUserMax) drafts. Remove one first.")
+    }
+    try forget(was?.position, of: user, writer)
+    let position = nextPosition()
+    let draft = isNone ? nil : DialogDraft(text: text, replyTo: target, updatedAt: time, position: position)
+    try writer.put(draft, of: user.id, in: dialog)
+    receipt.entry = try insertOwn(.unsent(.draft(dialog, draft)), of: user, at: position, writer)
+    receipt.entry.map { tell(.entry($0, author: session(of: post))) }
+    receipt.value = draft
+    receipt.position = head
+    settle(post, receipt)
+  }
+
+  /// The entry of the change before.
+  private mutating func forget(_ position: Position?, of user: Party, _ writer: any StoreWriter) throws {
+    guard let position, position > .zero else { return }
+    try writer.erase(position, in: dialog(of: user, and: user, writer).state.dialog.id)
+  }
+
+  // MARK: Scheduled messages
+
+  private mutating func schedule(_ post: Post, _ draft: ScheduleDraft, _ writer: any StoreWriter) throws {
+    let author = post.author
+    try checkMember(author, of: draft.dialog, writer)
+    let id = ScheduledMessage.id(in: draft.dialog, clientID: draft.key.id)
+    if let known = try writer.scheduled(id, of: author.id) {
+      guard known.key == draft.key else { throw Problem.clientIDReused }
+      var receipt = Receipt(position: head)
+      receipt.isRepeat = true
+      receipt.value = known
+      return settle(post, receipt)
+    }
+    var scheduled = ScheduledMessage(
+      id: id, author: author, dialog: draft.dialog, createdAt: time, due: draft.due, content: draft.content,
+      replyTo: draft.replyTo, mentions: draft.mentions, key: draft.key)
+    // It was scheduled and sent, or said at once.
+    if var receipt = try repeated(draft.key, by: author, in: draft.dialog, writer) {
+      receipt.value = scheduled
+      return settle(post, receipt)
+    }
+    try checkDue(draft.due)
+    guard draft.mentions.count <= Limits.mentionsMax else {
+      throw Problem(
+        .tooLarge, "too-many-mentions", "A message mentions at most \(Limits.mentionsMax) people.", field: "mentions")
+    }
+    if try writer.scheduledCount(of: author.id) >= Limits.scheduledPerUserMax {
+      throw Problem(
+        .conflict, "too-many-scheduled",
+        "One user has at most \(Limits.scheduledPerUserMax) scheduled messages. Take one back first.")
+    }
+    if let peer = try writer.dialog(draft.dialog)?.peer(of: author.id) {
+      try checkBlocks(author, resource: nil, peer, writer)
+    }
+    // That its files are there and the author's own is looked at again when it is sent.
+    scheduled.content = try attached(draft.content, by: author, isApp: true, writer).content
+    try change(&scheduled, .pending, by: post, writer)
+    try writer.put(scheduled)
+    var receipt = Receipt(position: head)
+    receipt.value = scheduled
+    settle(post, receipt)
+  }
+
+  private mutating func reschedule(
+    _ post: Post, _ id: Int64, due: Timestamp?, content: Content?, _ writer: any StoreWriter
+  ) throws {
+    guard var scheduled = try writer.scheduled(id, of: post.author.id) else { throw Problem.scheduledUnknown }
+    if let due {
+      try checkDue(due)
+      scheduled.due = due
+      scheduled.failure = nil
+    }
+    if let content { scheduled.content = try attached(content, by: post.author, isApp: true, writer).content }
+    try change(&scheduled, scheduled.failure == nil ? .pending : .failed, by: post, writer)
+    try writer.put(scheduled)
+    var receipt = Receipt(position: head)
+    receipt.value = scheduled
+    settle(post, receipt)
+  }
+
+  private mutating func cancel(_ post: Post, _ id: Int64, _ writer: any StoreWriter) throws {
+    guard var scheduled = try writer.scheduled(id, of: post.author.id) else { throw Problem.scheduledUnknown }
+    try change(&scheduled, .cancelled, by: post, writer)
+    try writer.removeScheduled(id, of: post.author.id)
+    settle(post)
+  }
+
+  private func checkDue(_ due: Timestamp) throws(Problem) {
+    guard time < due, !(time + Limits.scheduleMax < due) else {
+      throw Problem(
+        .malformed, "send-at-out-of-range",
+        "sendAt must be a time to come, at most \(Limits.scheduleMax.components.seconds / 86_400) days ahead.",
+        field: "sendAt")
+    }
+  }
+
+  /// It may have been sent, moved or taken back since somebody saw that it is due.
+  private mutating func send(_ post: Post, _ id: Int64, _ writer: any StoreWriter) throws {
+    guard var scheduled = try writer.scheduled(id, of: post.author.id), scheduled.failure == nil,
+      !(time < scheduled.due)
+    else { return settle(post) }
+    do {
+      let said = try say(scheduled, writer)
+      try change(&scheduled, .sent, message: said, by: post, writer)
+      try writer.removeScheduled(id, of: post.author.id)
+    } catch let problem as Problem {
+      // Thrown before anything of the message was written.
+      if problem.kind == .tooFast, let seconds = problem.retryAfter {
+        // A member of a dialog in slow mode: their turn comes.
+        scheduled.due = time + .seconds(seconds)
+        try change(&scheduled, .pending, by: post, writer)
+      } else {
+        scheduled.failure = ScheduledMessage.Failure(code: problem.code, text: problem.text)
+        try change(&scheduled, .failed, by: post, writer)
+      }
+      try writer.put(scheduled)
+    }
+    settle(post)
+  }
+
+  /// By the rules of any message of an app.
+  private mutating func say(_ scheduled: ScheduledMessage, _ writer: any StoreWriter) throws -> Position? {
+    let author = scheduled.author
+    guard try writer.user(author.id)?.state == .active else {
+      throw Problem(.forbidden, "account-disabled", "This account is disabled.")
+    }
+    let reference = scheduled.replyTo.map { ReferenceDraft(kind: .reply, target: .entry($0)) }
+    let post: Post
+    if let dialog = try writer.dialog(scheduled.dialog) {
+      let draft = MessageDraft(
+        to: dialog.peer(of: author.id).address, content: scheduled.content,
+        envelope: Envelope(type: .chat, id: scheduled.key.id),
+        traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp], key: scheduled.key,
+        reference: reference, mentions: scheduled.mentions)
+      post = Post(author: author, intent: .message(draft), completion: .none)
+      try message(post, draft, writer)
+    } else {
+      let draft = RoomMessageDraft(
+        content: scheduled.content, envelope: Envelope(type: .groupchat, id: scheduled.key.id),
+        traits: [.counts, .archived, .markable, .fromApp], key: scheduled.key, reference: reference,
+        mentions: scheduled.mentions)
+      post = Post(author: author, intent: .room(.say(.dialog(scheduled.dialog), draft)), completion: .none)
+      try say(post, .dialog(scheduled.dialog), draft, writer)
+    }
+    return try writer.find(scheduled.key.id, by: author.id, in: scheduled.dialog)?.position
+  }
+
+  private mutating func change(
+    _ scheduled: inout ScheduledMessage, _ state: ScheduledChange.State, message: Position? = nil, by post: Post,
+    _ writer: any StoreWriter
+  ) throws {
+    try forget(scheduled.position, of: scheduled.author, writer)
+    let change = ScheduledChange(scheduled, state: state, message: message, failure: scheduled.failure)
+    let entry = try insertOwn(.unsent(.scheduled(change)), of: scheduled.author, at: nextPosition(), writer)
+    scheduled.position = entry.position
+    tell(.entry(entry, author: session(of: post)))
+  }
+}
+
+extension Problem {
+  static let clientIDReused = Problem(
+    .conflict, "client-id-reused", "This clientId was used for another message in this dialog.", field: "clientId")
+  public static let scheduledUnknown = Problem(
+    .missing, "scheduled-unknown", "There is no such scheduled message; it may have been sent.",
+    field: "scheduledMessageId")
+}

@@ -1,0 +1,11 @@
+import Dialogs
+import ServiceLifecycle
+
+/// Sends messages at their time.
+struct ScheduleService: Service {
+  let scheduler: Scheduler
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown { await scheduler.run() }
+  }
+}

@@ -1,0 +1,206 @@
+import Addresses
+import Dialogs
+
+/// What users have written and not sent.
+extension Reader {
+  // MARK: Drafts
+
+  func draft(of user: UserID, in dialog: DialogID) throws -> DialogDraft? {
+    try connection(.draft).bind(1, user.number).bind(2, dialog.number).first { row in
+      DialogDraft(
+        text: row.text(0), replyTo: row.intOrNil(1).map { Position($0) },
+        updatedAt: Timestamp(milliseconds: row.int(2)), position: Position(row.int(3)))
+    }
+  }
+
+  func draftCount(of user: UserID) throws -> Int {
+    Int(try connection(.draftCount).bind(1, user.number).first { $0.int(0) } ?? 0)
+  }
+
+  // MARK: Scheduled messages
+
+  func scheduled(_ id: Int64, of user: UserID) throws -> ScheduledMessage? {
+    try connection(.scheduled).bind(1, user.number).bind(2, id).first { try scheduled($0) }
+  }
+
+  func scheduled(of user: UserID) throws -> [ScheduledMessage] {
+    try connection(.scheduledOf).bind(1, user.number).all { try scheduled($0) }
+  }
+
+  func scheduledCount(of user: UserID) throws -> Int {
+    Int(try connection(.scheduledCount).bind(1, user.number).first { $0.int(0) } ?? 0)
+  }
+
+  func dueScheduled(at time: Timestamp, limit: Int) throws -> [ScheduledMessage] {
+    try connection(.dueScheduled).bind(1, time.milliseconds).bind(2, bound(limit)).all { try scheduled($0) }
+  }
+
+  func nextDue() throws -> Timestamp? {
+    try connection(.nextDue).first { Timestamp(milliseconds: $0.int(0)) }
+  }
+
+  private func scheduled(_ row: Prepared) throws -> ScheduledMessage {
+    var scheduled = ScheduledMessage(
+      id: row.int(1), author: try known(UserID(row.int(0))), dialog: DialogID(row.int(2)),
+      createdAt: Timestamp(milliseconds: row.int(3)), due: Timestamp(milliseconds: row.int(4)),
+      content: Content(kind: .text),
+      key: RepeatKey(rule: .app, id: row.text(5), bodyHash: UInt64(bitPattern: row.int(6))),
+      failure: row.textOrNil(8).map { ScheduledMessage.Failure(code: $0, text: row.text(9)) },
+      position: Position(row.int(10)))
+    try FactCoding.decode(row.bytes(7), into: &scheduled)
+    return scheduled
+  }
+}
+
+extension Writer {
+  func put(_ draft: DialogDraft?, of user: UserID, in dialog: DialogID) throws {
+    guard let draft else {
+      try connection(.deleteDraft).bind(1, user.number).bind(2, dialog.number).run()
+      return
+    }
+    try connection(.putDraft).bind(1, user.number).bind(2, dialog.number).bind(3, draft.text)
+      .bind(4, draft.replyTo?.number).bind(5, draft.updatedAt.milliseconds).bind(6, draft.position.number).run()
+  }
+
+  func put(_ scheduled: ScheduledMessage) throws {
+    try connection(.putScheduled).bind(1, scheduled.author.id.number).bind(2, scheduled.id)
+      .bind(3, scheduled.dialog.number).bind(4, scheduled.createdAt.milliseconds)
+      .bind(5, scheduled.due.milliseconds).bind(6, scheduled.key.id)
+      .bind(7, Int64(bitPattern: scheduled.key.bodyHash)).bind(8, FactCoding.encode(scheduled))
+      .bind(9, scheduled.failure?.code).bind(10, scheduled.failure?.text).bind(11, scheduled.position.number).run()
+  }
+
+  func removeScheduled(_ id: Int64, of user: UserID) throws {
+    try connection(.deleteScheduled).bind(1, user.number).bind(2, id).run()
+  }
+}
+
+extension FactCoding {
+  /// What a scheduled message will say.
+  static func encode(_ scheduled: ScheduledMessage) -> [UInt8] {
+    var out = ByteWriter()
+    out.write(version)
+    let content = scheduled.content
+    out.write(Int64(content.kind.rawValue))
+    out.write(content.text)
+    out.write(content.fields) { $0.write($1) }
+    out.write(encode(content.attachments)) { $0.write($1) }
+    out.write(scheduled.replyTo) { $0.write($1.description) }
+    out.write(scheduled.mentions) {
+      $0.write($1.address.description)
+      $0.write($1.begin) { $0.write(Int64($1)) }
+      $0.write($1.end) { $0.write(Int64($1)) }
+    }
+    return out.bytes
+  }
+
+  static func decode(_ bytes: [UInt8], into scheduled: inout ScheduledMessage) throws(StoreFailure) {
+    var from = ByteReader(bytes)
+    guard try from.int() == version, let kind = Content.Kind(rawValue: UInt8(clamping: try from.int())) else {
+      throw damaged
+    }
+    let words = try from.text()
+    let fields = try from.optional(text)
+    let attachments = try from.optional { from throws(StoreFailure) in try from.array() }
+    scheduled.content = Content(
+      kind: kind, text: words, fields: fields, attachments: try decode(attachments: attachments))
+    scheduled.replyTo = try from.optional(text).flatMap { PublicID($0) }
+    scheduled.mentions = try from.list { from throws(StoreFailure) in
+      guard let address = JID(parsing: try from.text()) else { throw damaged }
+      return MentionDraft(address: address, begin: try place(&from), end: try place(&from))
+    }
+  }
+
+  private static func place(_ from: inout ByteReader) throws(StoreFailure) -> Int? {
+    try from.optional { from throws(StoreFailure) in Int(clamping: try from.int()) }
+  }
+
+  // MARK: Changes
+
+  static func write(_ change: UnsentChange, _ out: inout ByteWriter) {
+    switch change {
+    case .draft(let dialog, let draft):
+      out.write(Int64(1))
+      out.write(dialog.number)
+      out.write(draft) {
+        $0.write($1.text)
+        $0.write($1.replyTo) { $0.write($1.number) }
+        $0.write($1.updatedAt.milliseconds)
+        $0.write($1.position.number)
+      }
+    case .scheduled(let change):
+      out.write(Int64(2))
+      out.write(change.id)
+      out.write(change.dialog.number)
+      out.write(change.due.milliseconds)
+      out.write(Int64(change.state.rawValue))
+      out.write(change.message) { $0.write($1.number) }
+      out.write(change.failure) {
+        $0.write($1.code)
+        $0.write($1.text)
+      }
+    }
+  }
+
+  static func unsentChange(_ from: inout ByteReader) throws(StoreFailure) -> UnsentChange {
+    switch try from.int() {
+    case 1:
+      let dialog = DialogID(try from.int())
+      return .draft(
+        dialog,
+        try from.optional { from throws(StoreFailure) in
+          DialogDraft(
+            text: try from.text(), replyTo: try position(&from), updatedAt: Timestamp(milliseconds: try from.int()),
+            position: Position(try from.int()))
+        })
+    case 2:
+      let (id, dialog) = (try from.int(), DialogID(try from.int()))
+      let due = Timestamp(milliseconds: try from.int())
+      guard let state = ScheduledChange.State(rawValue: UInt8(clamping: try from.int())) else { throw damaged }
+      let message = try position(&from)
+      let failure = try from.optional { from throws(StoreFailure) in
+        ScheduledMessage.Failure(code: try from.text(), text: try from.text())
+      }
+      return .scheduled(
+        ScheduledChange(id: id, dialog: dialog, due: due, state: state, message: message, failure: failure))
+    default: throw damaged
+    }
+  }
+
+  private static func position(_ from: inout ByteReader) throws(StoreFailure) -> Position? {
+    try from.optional { from throws(StoreFailure) in Position(try from.int()) }
+  }
+}
+
+extension Query {
+  static let deleteDraftsOfUser = Query("DELETE FROM drafts WHERE user = ?1")
+  static let deleteScheduledOfUser = Query("DELETE FROM scheduled WHERE user = ?1")
+  static let deleteDraft = Query("DELETE FROM drafts WHERE user = ?1 AND dialog = ?2")
+  fileprivate static let draft = Query(
+    "SELECT text, reply_to, updated, position FROM drafts WHERE user = ?1 AND dialog = ?2")
+  fileprivate static let draftCount = Query("SELECT count(*) FROM drafts WHERE user = ?1")
+  fileprivate static let putDraft = Query(
+    """
+    INSERT OR REPLACE INTO drafts (user, dialog, text, reply_to, updated, position) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    """)
+
+  private static let columns =
+    "user, id, dialog, created, due, client_id, body_hash, said, failure_code, failure_text, position"
+  fileprivate static let scheduled = Query("SELECT \(columns) FROM scheduled WHERE user = ?1 AND id = ?2")
+  /// Sorts what one user has: `Limits.scheduledPerUserMax` at most.
+  fileprivate static let scheduledOf = Query(
+    "SELECT \(columns) FROM scheduled WHERE user = ?1 ORDER BY due, id")
+  fileprivate static let scheduledCount = Query("SELECT count(*) FROM scheduled WHERE user = ?1")
+  fileprivate static let dueScheduled = Query(
+    """
+    SELECT \(columns) FROM scheduled INDEXED BY scheduled_due
+    WHERE failure_code IS NULL AND due <= ?1 ORDER BY due LIMIT ?2
+    """)
+  fileprivate static let nextDue = Query(
+    "SELECT due FROM scheduled INDEXED BY scheduled_due WHERE failure_code IS NULL ORDER BY due LIMIT 1")
+  fileprivate static let putScheduled = Query(
+    """
+    INSERT OR REPLACE INTO scheduled (\(columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+    """)
+  fileprivate static let deleteScheduled = Query("DELETE FROM scheduled WHERE user = ?1 AND id = ?2")
+}

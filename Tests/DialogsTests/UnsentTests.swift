@@ -1,0 +1,152 @@
+import Addresses
+import Dialogs
+import Testing
+
+/// What users have written and not sent.
+@Suite struct UnsentTests {
+  private struct Cast {
+    let stage: Stage
+    let romeo: Party
+    let juliet: Party
+    let dialog: DialogID
+
+    init() async throws {
+      stage = try Stage()
+      romeo = try await stage.user("romeo")
+      juliet = try await stage.user("juliet")
+      dialog = try #require(try await stage.parley.post(.openDialog(juliet.address), by: romeo).dialog?.id)
+    }
+
+    var now: Int64 { stage.clock.now.milliseconds }
+
+    func schedule(
+      _ text: String, id: String, in dialog: DialogID? = nil, after milliseconds: Int64 = 1_000, by author: Party? = nil
+    ) async throws -> Receipt {
+      try await stage.parley.post(
+        unsent: .schedule(
+          ScheduleDraft(
+            dialog: dialog ?? self.dialog, due: Timestamp(milliseconds: now + milliseconds),
+            content: Content(kind: .text, text: text), replyTo: nil, mentions: [],
+            key: RepeatKey(rule: .app, id: id, bodyHash: UInt64(text.utf8.count)))), by: author ?? romeo)
+    }
+
+    func said() async throws -> [String] {
+      let dialog = dialog
+      return try await stage.parley.read { reader in
+        try reader.history(of: dialog, after: .zero, before: .end, limit: 9, ascending: true).compactMap {
+          guard case .message(let message) = $0.fact else { return nil }
+          return message.content.text
+        }
+      }
+    }
+
+    func scheduled() async throws -> [ScheduledMessage] {
+      let romeo = romeo.id
+      return try await stage.parley.read { try $0.scheduled(of: romeo) }
+    }
+  }
+
+  @Test func aScheduledMessageIsSentOnceAtItsTime() async throws {
+    let cast = try await Cast()
+    let receipt = try await cast.schedule("good morrow", id: "s1")
+    #expect((receipt.value as? ScheduledMessage)?.content.text == "good morrow")
+    #expect(await cast.stage.parley.sendDue() == .seconds(1))
+    #expect(try await cast.said() == [])
+    cast.stage.clock.set(cast.now + 1_000)
+    #expect(await cast.stage.parley.sendDue() == nil)
+    #expect(await cast.stage.parley.sendDue() == nil)
+    // As by whoever saw it due at the same time.
+    let id = try #require((receipt.value as? ScheduledMessage)?.id)
+    try await cast.stage.parley.post(.unsent(.send(id)), by: cast.romeo)
+    #expect(try await cast.said() == ["good morrow"])
+    #expect(try await cast.scheduled().isEmpty)
+    // A late repeat is answered with what it has become.
+    let repeated = try await cast.schedule("good morrow", id: "s1")
+    #expect(repeated.isRepeat && repeated.entry != nil)
+    #expect(try await cast.scheduled().isEmpty)
+  }
+
+  @Test func nobodySendsItEarlier() async throws {
+    let cast = try await Cast()
+    let receipt = try await cast.schedule("later", id: "s1")
+    let id = try #require((receipt.value as? ScheduledMessage)?.id)
+    try await cast.stage.parley.post(.unsent(.send(id)), by: cast.romeo)
+    #expect(try await cast.said() == [])
+    #expect(try await cast.scheduled().count == 1)
+  }
+
+  @Test func aRepeatIsTheSameAndAnotherTextIsRefused() async throws {
+    let cast = try await Cast()
+    let first = try await cast.schedule("one", id: "s1")
+    let again = try await cast.schedule("one", id: "s1", after: 9_000)
+    #expect(again.isRepeat)
+    #expect(first.value as? ScheduledMessage == again.value as? ScheduledMessage)
+    await #expect(throws: Problem.self) { try await cast.schedule("other", id: "s1") }
+    #expect(try await cast.scheduled().count == 1)
+  }
+
+  @Test func whoMayNotAnyMoreKeepsItWithTheReason() async throws {
+    let cast = try await Cast()
+    let session = try await cast.stage.session(cast.romeo, "app-1", door: .app)
+    _ = try await cast.schedule("hello", id: "s1")
+    try await cast.stage.parley.post(.block([BlockPattern(JID(cast.romeo.address))]), by: cast.juliet)
+    cast.stage.clock.set(cast.now + 2_000)
+    #expect(await cast.stage.parley.sendDue() == nil)
+    #expect(try await cast.said() == [])
+    let failed = try #require(try await cast.scheduled().first)
+    #expect(failed.failure?.code == "user-unreachable")
+    let states = session.deliveries().compactMap { delivery -> ScheduledChange.State? in
+      guard case .entry(let entry, _) = delivery, case .unsent(.scheduled(let change)) = entry.fact else { return nil }
+      return change.state
+    }
+    #expect(states == [.pending, .failed])
+    // Given another time, it is tried again.
+    try await cast.stage.parley.post(.unblock([]), by: cast.juliet)
+    let due = Timestamp(milliseconds: cast.now + 1_000)
+    try await cast.stage.parley.post(unsent: .reschedule(failed.id, due: due, content: nil), by: cast.romeo)
+    cast.stage.clock.set(cast.now + 1_000)
+    #expect(await cast.stage.parley.sendDue() == nil)
+    #expect(try await cast.said() == ["hello"])
+  }
+
+  @Test func othersFindNeither() async throws {
+    let cast = try await Cast()
+    let nurse = try await cast.stage.user("nurse")
+    let receipt = try await cast.schedule("mine", id: "s1")
+    let id = try #require((receipt.value as? ScheduledMessage)?.id)
+    for intent in [
+      UnsentIntent.cancel(id), .reschedule(id, due: nil, content: nil), .draft(cast.dialog, text: "x", replyTo: nil),
+    ] {
+      await #expect(throws: Problem.self) { try await cast.stage.parley.post(unsent: intent, by: nurse) }
+    }
+    await #expect(throws: Problem.self) { try await cast.schedule("x", id: "s2", by: nurse) }
+    #expect(try await cast.scheduled().map(\.id) == [id])
+  }
+
+  @Test func thereIsABound() async throws {
+    let cast = try await Cast()
+    for index in 0..<Limits.scheduledPerUserMax { _ = try await cast.schedule("x", id: "s\(index)") }
+    await #expect(throws: Problem.self) { try await cast.schedule("x", id: "more") }
+    for text in [Int64(0), -1, 400 * 86_400_000] {
+      await #expect(throws: Problem.self) { try await cast.schedule("x", id: "when", after: text) }
+    }
+  }
+
+  @Test func theLogHoldsTheLastDraftOnly() async throws {
+    let cast = try await Cast()
+    for text in ["a", "ab", "abc", "abc"] {
+      try await cast.stage.parley.post(unsent: .draft(cast.dialog, text: text, replyTo: nil), by: cast.romeo)
+    }
+    let (romeo, dialog) = (cast.romeo.id, cast.dialog)
+    let drafts = try await cast.stage.parley.read { reader in
+      try reader.feed(of: romeo, after: .zero, limit: 99).compactMap { entry -> String? in
+        guard case .unsent(.draft(_, let draft)) = entry.fact else { return nil }
+        return draft?.text
+      }
+    }
+    #expect(drafts == ["abc"])
+    #expect(try await cast.stage.parley.read { try $0.draft(of: romeo, in: dialog)?.text } == "abc")
+    try await cast.stage.parley.post(unsent: .draft(cast.dialog, text: "", replyTo: nil), by: cast.romeo)
+    #expect(try await cast.stage.parley.read { try $0.draft(of: romeo, in: dialog) } == nil)
+  }
+}

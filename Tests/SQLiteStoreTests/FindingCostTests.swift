@@ -1,0 +1,39 @@
+import Dialogs
+import GRDB
+import Testing
+
+@testable import SQLiteStore
+
+/// What lists and searches cost, by what the engine says it will do.
+@Suite struct FindingCostTests {
+  private func plan(_ query: Query) throws -> [String] {
+    let folder = try Folder()
+    let store = try folder.open()
+    defer { try? store.close() }
+    return try store.pool.read { database in
+      let count = query.text.split(separator: "?").dropFirst().compactMap { Int($0.prefix { $0.isNumber }) }.max() ?? 0
+      return try Row.fetchAll(
+        database, sql: "EXPLAIN QUERY PLAN " + query.text, arguments: StatementArguments((0..<count).map { _ in 1 })
+      ).map { $0["detail"] as String }
+    }
+  }
+
+  /// The user's rows and one look at each dialog; nothing is sorted, and no table is gone through.
+  @Test func aListOfDialogsIsOnePassOverTheUsersRows() throws {
+    let plan = try plan(.dialogStandings)
+    #expect(plan.contains { $0.hasPrefix("SEARCH m USING PRIMARY KEY (user=?)") }, "\(plan)")
+    #expect(plan.contains { $0.hasPrefix("SEARCH d USING INTEGER PRIMARY KEY") }, "\(plan)")
+    #expect(plan.contains { $0.contains("mentions_user (user=? AND dialog=? AND ordinal>?)") }, "\(plan)")
+    #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+    #expect(!plan.contains { $0.hasPrefix("SCAN") }, "\(plan)")
+  }
+
+  /// In the order of the index, from where the page before ended.
+  @Test func mediaOfADialogAreARangeOfTheirIndex() throws {
+    for query in [Query.media, .mediaHeads] {
+      let plan = try plan(query)
+      #expect(plan.contains { $0.contains("payloads_media (dialog=? AND content_kind=? AND position") }, "\(plan)")
+      #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+    }
+  }
+}
