@@ -151,6 +151,10 @@ struct ReloadService: Service {
       if settings.components.map(\.fixed) != now.components.map(\.fixed), !changed.contains(Key.components.name) {
         changed.append(Key.components.name)
       }
+      // What is shown of them is their names.
+      if settings.identity != now.identity, !changed.contains(where: { $0.hasPrefix("identity.") }) {
+        changed.append("identity")
+      }
       for key in changed { logger.warning("a changed key needs a restart", metadata: ["key": "\(key)"]) }
       logger.notice("reloaded", metadata: ["log.level": "\(now.logLevel)"])
     } catch let refusal as Refusal {

@@ -5,7 +5,6 @@ caching and new keys; slixmpp comes in by what the app got.
 import asyncio
 import base64
 import concurrent.futures
-import contextlib
 import http.server
 import json
 import os
@@ -15,11 +14,11 @@ import time
 import urllib.error
 import urllib.request
 
-import slixmpp
 from cryptography.hazmat.primitives import hashes, hmac, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa, utils
 
-from harness import PATIENCE, Server, expect
+from harness import PASSWORD, PATIENCE, Server, expect
+from slixmpp_client import Client
 from wire import XMPP
 
 SECRET, OLD, OTHER = "a secret of the backend and the server", "an older secret of the backend, still good", "a secret that nobody here has, or knows"
@@ -180,34 +179,13 @@ def configuration(server, provider, keys):
          "guests": {"domains": "localhost"}}))
 
 
-class Jabber(slixmpp.ClientXMPP):
-    """slixmpp with a password: logs in, hears one message and answers."""
-
-    def __init__(self, jid, password, port):
-        super().__init__(jid, password)
-        self.heard, self.failed = asyncio.get_event_loop().create_future(), False
-        self.enable_direct_tls, self.enable_starttls, self.enable_plaintext = False, False, True
-        self["feature_mechanisms"].unencrypted_plain = True
-        self["feature_mechanisms"].unencrypted_scram = True
-        self.add_event_handler("session_start", lambda _: self.send_presence())
-        self.add_event_handler("message", self.hear)
-        self.add_event_handler("failed_all_auth", lambda _: self.heard.done() or self.heard.set_exception(RuntimeError("not let in")))
-        self.connect("127.0.0.1", port)
-
-    def hear(self, message):
-        if message["body"]:
-            message.reply("Here, by an app password").send()
-            if not self.heard.done():
-                self.heard.set_result(message["body"])
-
-
 def run(checks):
     provider = Provider()
     keys = {"pair": Signer("ES256"), "hs": Signer("HS256", secret=SECRET)}
     first, second = Signer("RS256", "first"), Signer("ES256", "second")
     provider.signers = [first, second]
     try:
-        with Server(xmpp__plaintext="true", resume__seconds=0) as server:
+        with Server() as server:
             configuration(server, provider, keys)
             server.start()
             backends(checks, server, provider, keys)
@@ -387,7 +365,7 @@ def linking(checks, server, provider, keys):
 
 
 def jabber(checks, server, keys):
-    with checks.check("tokens: slixmpp comes in by an app password of somebody without a password; OAUTHBEARER by the token"):
+    with checks.check("tokens: slixmpp comes in by an app password of somebody without a password"):
         app = App(server)
         user = app.log_in(grant="jwt", identityToken=vouch(app.nonce(), "viola", keys["hs"]))
         password = app.right(201, "POST", "/v1/app-passwords", {"name": "slixmpp"})["password"]
@@ -398,21 +376,29 @@ def jabber(checks, server, keys):
         dialog = other.right(201, "POST", "/v1/dialogs", {"type": "private", "userId": "viola"})["id"]
 
         async def talk():
-            client = Jabber(user["jid"], password, server.xmpp)
-            await asyncio.wait_for(client.session_bind_event.wait(), PATIENCE)
+            client = Client(server, user["jid"] + "/old")
+            client.credentials["password"] = password
+            await client.arrive()
             await asyncio.to_thread(
                 other.right, 201, "POST", f"/v1/dialogs/{dialog}/messages", {"clientId": "1", "content": {"type": "text", "text": "Who is there?"}})
-            heard = await asyncio.wait_for(client.heard, PATIENCE)
-            await client.disconnect()
-            return heard
+            heard = await client.saw("message", lambda message: message["body"])
+            heard.reply("Here, by an app password").send()
+            await client.leave()
+            return heard["body"]
 
         expect(asyncio.run(talk()) == "Who is there?", "slixmpp heard something else")
         texts = [m["content"]["text"] for m in other.right(200, "GET", f"/v1/dialogs/{dialog}/messages")["items"]]
         expect(texts == ["Here, by an app password", "Who is there?"], f"{texts}")
-        wrong = XMPP("viola", server.tls, "wrong", server.certificate)
-        with contextlib.suppress(Exception):
-            wrong.connect()
-            raise SystemExit("the usual password of the tests is good for somebody without one")
+    with checks.check("tokens: OAUTHBEARER by the session's token, PLAIN by no password that is none"):
+        for mechanism, text, answer in [
+            ("OAUTHBEARER", f"n,,\x01auth=Bearer {app.token}\x01\x01", "success"), ("PLAIN", "\0viola\0" + PASSWORD, "failure"),
+            ("PLAIN", "\0viola\0" + "\0" * 8, "failure"), ("PLAIN", "\0viola\0" + password, "success"),
+        ]:
+            bare = XMPP("viola", server.tls, "bare", server.certificate)
+            bare.dial()
+            bare.send(f"<auth xmlns='urn:ietf:params:xml:ns:xmpp-sasl' mechanism='{mechanism}'>{base64.b64encode(text.encode()).decode()}</auth>")
+            told = bare.stanza(lambda s: s.tag.split("}")[1] in ("success", "failure"), "an answer").tag
+            expect(told.endswith(answer), f"{mechanism} was answered {told}")
 
 
 def kills(checks, server, keys):

@@ -1,4 +1,5 @@
 import Crypto
+import CryptoExtras
 import Dialogs
 import Foundation
 import Testing
