@@ -57,7 +57,7 @@ class MailServer:
     def mail(self, to):
         envelope, message = self.mails.get(timeout=PATIENCE)
         expect(envelope.rcpt_tos == [to] and message["To"] == to, f"it is for {envelope.rcpt_tos}, {message['To']}")
-        return envelope, message, message.get_content()
+        return envelope, message, message.get_content().replace("\r\n", "\n")
 
     def __enter__(self):
         self.controller.start()

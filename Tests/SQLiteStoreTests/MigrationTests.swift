@@ -28,6 +28,7 @@ import Testing
       "0020-identities": 4_505_815_838_767_667_368,
       "0024-messages": 12_880_368_800_696_317_470,
       "0025-unsent": 7_629_735_088_384_544_333,
+      "0022-codes": 1_355_186_449_231_474_668,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }
