@@ -24,6 +24,8 @@ public enum PushLimits {
   static let accessTokenMargin: Int64 = 300
   /// When a provider that has broken down is asked again, if it does not say: Apple wants a quarter of an hour.
   static let brokenSeconds = 900
+  /// Between two lines of the log that say the same of a provider: every user's push would be one.
+  static let complaintInterval: Duration = .seconds(60)
   /// Bytes of an answer: a reason.
   static let answerBytesMax = 16_384
 }

@@ -1,5 +1,6 @@
 public import Dialogs
 public import Logging
+import Synchronization
 
 // Push providers: one file each, one protocol. Theory:
 //
@@ -46,12 +47,26 @@ public struct PushKeyProblem: Error, Hashable, Sendable, CustomStringConvertible
   init(_ description: String) { self.description = description }
 }
 
-/// Says once, and not for every push, that a provider does not serve this server.
-struct Complaints: Sendable {
-  let provider: PushDevice.Provider
-  let logger: Logger
+/// Tells the operator that a provider does not serve this server: not for every push, but again where the reason is another, and
+/// after a while.
+final class Complaints: Sendable {
+  private let provider: PushDevice.Provider
+  private let logger: Logger
+  private let last = Mutex<(reason: String, at: ContinuousClock.Instant)?>(nil)
+
+  init(provider: PushDevice.Provider, logger: Logger) {
+    self.provider = provider
+    self.logger = logger
+  }
 
   func say(_ reason: String) {
+    let now = ContinuousClock.now
+    let isNew = last.withLock { last in
+      if let last, last.reason == reason, now < last.at + PushLimits.complaintInterval { return false }
+      last = (reason, now)
+      return true
+    }
+    guard isNew else { return }
     logger.warning(
       "pushes are not taken; they are tried again",
       metadata: ["provider": "\(provider.rawValue)", "reason": "\(reason)"])

@@ -52,7 +52,7 @@ public struct PushNotice: Hashable, Sendable {
   }
 
   /// The same for the same dialog and account: what comes later takes the place of what is still shown or on its way. Says
-  /// nothing to whoever passes it on. 24 bytes; of a call both its beginning and its end have one of their own.
+  /// nothing to whoever passes it on. 24 bytes; of a call, its end takes the place of its beginning.
   public var collapse: [UInt8] {
     let place = kind == .call || kind == .callEnd ? "call \(message)" : "dialog \(dialog)"
     return Array(SHA256.hash(data: Array("\(user) \(place)".utf8)).prefix(24))

@@ -69,6 +69,8 @@ public actor Pusher {
     let entry: Entry
     /// Some client has it by now, be it one that nobody looks at.
     let isDelivered: Bool
+    /// Apps know of no whispers: one that is woken would find nothing.
+    var isForApps: Bool { entry.whisper == nil }
     var isCall: Bool {
       if case .message(let message) = entry.fact { return message.traits.contains(.rings) }
       return false
@@ -108,7 +110,7 @@ public actor Pusher {
       // Who has come back needs no waking, nor does a device that is connected.
       let isHere = Pushes.isHere(registration, attendances)
       let rows = owed.rows.filter {
-        !isHere && $0.push.position > registration.pushed
+        !isHere && $0.push.position > registration.pushed && ($0.isForApps || registration.target.device == nil)
           // What was told late is no news to whoever came meanwhile. At first it is: a client in the background, which
           // confirms whatever it gets, tells nobody.
           && !($0.isDelivered && registration.failures > 0)
