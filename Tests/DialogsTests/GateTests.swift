@@ -60,8 +60,9 @@ import Testing
         let text = question.content.text
         let (known, woken) = state.withLock { state -> (GateAnswer?, [CheckedContinuation<Void, Never>]) in
           state.asked.append(text)
-          let woken = state.arrivals.filter { $0.count <= state.asked.count }.map(\.1)
-          state.arrivals.removeAll { $0.count <= state.asked.count }
+          let count = state.asked.count
+          let woken = state.arrivals.filter { $0.count <= count }.map(\.1)
+          state.arrivals.removeAll { $0.count <= count }
           if let known = state.answers[text] { return (known, woken) }
           state.waiting[text] = continuation
           return (nil, woken)

@@ -30,6 +30,7 @@ import Testing
       "0025-unsent": 7_629_735_088_384_544_333,
       "0022-codes": 1_355_186_449_231_474_668,
       "0026-devices": 3_806_916_644_523_638_255,
+      "0027-backends": 6_441_623_035_771_895_269,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }

@@ -61,9 +61,10 @@ extension StoreConformance {
     Case(name: "a hook keeps its progress when it is changed, and itself when that moves") { scene in
       var hook = scene.hook(1)
       try scene.write { try $0.put(hook) }
-      hook.progress.took(upTo: Position(9), occurrence: 4)
-      _ = hook.progress.refused(
-        Hook.Progress.Refusal("status 500"), now: Timestamp(milliseconds: 10), jitter: 0)
+      hook.progress = Hook.Progress(position: Position(9), occurrence: 4)
+      (hook.progress.attempts, hook.progress.failures) = (1, 2)
+      (hook.progress.failingSince, hook.progress.next) = (Timestamp(milliseconds: 10), Timestamp(milliseconds: 20))
+      (hook.progress.state, hook.progress.reason) = (.disabled, "status 500")
       try scene.write { [hook] in try $0.setProgress(hook.progress, of: 1) }
       hook.url = "https://b.example/hook"
       (hook.previousSecret, hook.previousUntil) = ([9], Timestamp(milliseconds: 99))
