@@ -77,8 +77,8 @@ final class Transfer: @unchecked Sendable {
       throw error
     }
     for header in request.headers { lines = curl_slist_append(lines, "\(header.name): \(header.value)") }
-    // Nobody is asked whether the body may come.
-    lines = curl_slist_append(lines, "Expect:")
+    // Nobody is asked whether the body may come. Where it is signed, libcurl would sign the field that it leaves out.
+    if request.signing == nil { lines = curl_slist_append(lines, "Expect:") }
     _ = parley_curl_set_list(easy, CURLOPT_HTTPHEADER, lines)
     if let signing = request.signing {
       set(CURLOPT_AWS_SIGV4, "aws:amz:\(signing.region):\(signing.service)")

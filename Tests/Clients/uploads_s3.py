@@ -4,9 +4,11 @@ for whoever asks, and no more.
 """
 import contextlib
 import hashlib
+import hmac
 import http.server
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,6 +25,34 @@ from uploads_pictures import known, png
 BUCKET = "files"
 
 
+KEY, SECRET = "AKIAVERONA", "wherefore"
+
+
+def mistake(request, body):
+    """What is wrong with a request's signature (AWS Signature Version 4, made here once more); None: nothing. moto believes
+    every signature."""
+    def hashed(key, text):
+        return hmac.new(key, text.encode(), hashlib.sha256).digest()
+    found = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d+)/([^/]+)/s3/aws4_request, SignedHeaders=([a-z0-9;-]+), "
+                         r"Signature=([0-9a-f]{64})", request.headers.get("Authorization", ""))
+    if not found or found[1] != KEY:
+        return f"signed with {request.headers.get('Authorization')}"
+    _, day, region, names, signature = found.groups()
+    claimed = request.headers.get("x-amz-content-sha256")
+    if claimed != hashlib.sha256(body).hexdigest():
+        return f"the body's hash is said to be {claimed}"
+    missing = {name.lower() for name in request.headers if name.lower().startswith("x-amz-") or name.lower() == "host"} - set(names.split(";"))
+    if missing or any(name not in request.headers for name in names.split(";")):
+        return f"signed are {names} of {list(request.headers)}"
+    path, _, query = request.path.partition("?")
+    headers = "".join(f"{name}:{' '.join(request.headers[name].split())}\n" for name in names.split(";"))
+    canonical = "\n".join([request.command, path, query, headers, names, claimed])
+    scope = f"{day}/{region}/s3/aws4_request"
+    text = "\n".join(["AWS4-HMAC-SHA256", request.headers["x-amz-date"], scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    key = hashed(hashed(hashed(hashed(("AWS4" + SECRET).encode(), day), region), "s3"), "aws4_request")
+    return None if hashed(key, text).hex() == signature else f"the signature is not that of\n{canonical}"
+
+
 class Bucket:
     """moto's server, and a proxy before it that can be told to hold a request, or to be away."""
 
@@ -35,6 +65,7 @@ class Bucket:
         self.log.until("the bucket's server runs", lambda text: "Running on" in text, 60)
         self.direct("PUT", "/" + BUCKET)
         self.is_away = False
+        self.mistakes = []
         self.held = None  # set: the next PUT that has been stored is told so only when `let` is
         self.let = threading.Event()
         bucket = self
@@ -44,6 +75,9 @@ class Bucket:
 
             def forward(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                wrong = mistake(self, body)
+                if wrong:
+                    bucket.mistakes.append(f"{self.command} {self.path}: {wrong}")
                 if bucket.is_away:
                     self.send_response(503)
                     self.send_header("Content-Length", "0")
@@ -75,10 +109,11 @@ class Bucket:
     def direct(self, method, path, body=None, headers=None):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", method=method, data=body or None)
         for name, value in (headers or {}).items():
-            if name.lower() in ("authorization", "range", "x-amz-date", "x-amz-content-sha256", "content-type"):
+            if name.lower() in ("range", "authorization", "x-amz-date", "x-amz-content-sha256"):
                 request.add_header(name, value)
-        if method == "PUT" and not body:
-            request.data = b""
+        if method == "PUT":
+            request.data = body or b""
+            request.add_header("Content-Type", "binary/octet-stream")
         try:
             with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return answer.status, answer.headers, answer.read()
@@ -93,7 +128,7 @@ class Bucket:
     def settings(self):
         return dict(
             uploads__store="s3", uploads__s3__endpoint=f"http://127.0.0.1:{self.proxy.server_port}", uploads__s3__bucket=BUCKET,
-            uploads__s3__key="AKIAVERONA", uploads__s3__secret="wherefore", uploads__s3__prefix="parley/")
+            uploads__s3__key=KEY, uploads__s3__secret=SECRET, uploads__s3__prefix="parley/")
 
     def close(self):
         self.proxy.shutdown()
@@ -192,6 +227,9 @@ def run(checks):
             bucket.is_away = False
             expect(Put(server, made["uploadUrl"], 10).send(b"0123456789").answer() == (201, None), "not taken")
             expect(ask(server, kept["url"])[2] == data, "other bytes")
+
+        with checks.check("s3: every request was signed, with its body's hash"):
+            expect(bucket.mistakes == [], "\n".join(bucket.mistakes[:3]))
 
         with checks.check("s3: a server whose bucket is not there says so and does not start"):
             with Server(**{**bucket.settings, "uploads__s3__bucket": "nowhere"}) as other:

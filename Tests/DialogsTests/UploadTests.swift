@@ -111,7 +111,8 @@ private struct Opinion: BlobScanner {
   }
 
   @Test func whatComesInPartsIsWholeInTheEnd() async throws {
-    let (parley, romeo, files, _) = try await scene()
+    let (parley, romeo, files, stage) = try await scene()
+    defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo, sha256: Array(SHA256.hash(data: bytes)))
     let first = try await parley.resumeUpload(id, key: key, name: "a")
     try await first.append(Array(bytes[..<5]))
@@ -130,7 +131,8 @@ private struct Opinion: BlobScanner {
 
   /// The connection of the first is lost, and the server has not noticed yet.
   @Test func whoComesBackTakesOver() async throws {
-    let (parley, romeo, files, _) = try await scene()
+    let (parley, romeo, files, stage) = try await scene()
+    defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo)
     let first = try await parley.resumeUpload(id, key: key, name: "a")
     try await first.append(Array(bytes[..<5]))
@@ -144,7 +146,8 @@ private struct Opinion: BlobScanner {
   }
 
   @Test func whatIsAnotherFileIsNotTaken() async throws {
-    let (parley, romeo, files, _) = try await scene()
+    let (parley, romeo, files, stage) = try await scene()
+    defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo, sha256: [UInt8](repeating: 0, count: 32), isResumable: false)
     let upload = try await parley.upload(
       id, key: key, name: "a", length: Int64(bytes.count), mediaType: "text/plain")
@@ -159,7 +162,8 @@ private struct Opinion: BlobScanner {
   }
 
   @Test func tooMuchIsNoFile() async throws {
-    let (parley, romeo, _, _) = try await scene()
+    let (parley, romeo, _, stage) = try await scene()
+    defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo)
     let upload = try await parley.resumeUpload(id, key: key, name: "a")
     #expect(await refusal { _ = try await upload.finish() } == "length-mismatch")
@@ -168,8 +172,9 @@ private struct Opinion: BlobScanner {
   }
 
   @Test func whatAScannerRefusesIsGone() async throws {
-    let (parley, romeo, files, _) = try await scene(
+    let (parley, romeo, files, stage) = try await scene(
       BlobTools(scanner: Opinion(verdict: .success(.refused("Dagger")))))
+    defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo)
     let upload = try await parley.resumeUpload(id, key: key, name: "a")
     try await upload.append(bytes)
@@ -183,8 +188,9 @@ private struct Opinion: BlobScanner {
 
   @Test func withoutAVerdictItIsTheOperatorsChoice() async throws {
     for isNeeded in [true, false] {
-      let (parley, romeo, files, _) = try await scene(
+      let (parley, romeo, files, stage) = try await scene(
         BlobTools(scanner: Opinion(verdict: .failure(ScanFailure("asleep"))), isScanNeeded: isNeeded))
+      defer { withExtendedLifetime(stage) {} }
       let (id, key) = try await slot(parley, romeo)
       let upload = try await parley.resumeUpload(id, key: key, name: "a")
       try await upload.append(bytes)
@@ -198,7 +204,8 @@ private struct Opinion: BlobScanner {
   }
 
   @Test func whoGivesUpFreesTheSlotAndNotTheDay() async throws {
-    let (parley, romeo, files, _) = try await scene()
+    let (parley, romeo, files, stage) = try await scene()
+    defer { withExtendedLifetime(stage) {} }
     let (id, key) = try await slot(parley, romeo)
     let upload = try await parley.resumeUpload(id, key: key, name: "a")
     try await upload.append(Array(bytes[..<5]))
@@ -211,7 +218,8 @@ private struct Opinion: BlobScanner {
   }
 
   @Test func whatADeadProcessLeftIsSettled() async throws {
-    let (parley, romeo, files, _) = try await scene()
+    let (parley, romeo, files, stage) = try await scene()
+    defer { withExtendedLifetime(stage) {} }
     let (waiting, _) = try await slot(parley, romeo)
     let (done, key) = try await slot(parley, romeo)
     let upload = try await parley.resumeUpload(done, key: key, name: "a")
@@ -234,7 +242,8 @@ private struct Opinion: BlobScanner {
       ("image/jpeg", png, "image/png"), ("image/png", Array("<script>".utf8), "application/octet-stream"),
       ("image/avif", Array("whatever".utf8), "image/avif"), ("text/plain", png, "text/plain"),
     ] {
-      let (parley, romeo, _, _) = try await scene()
+      let (parley, romeo, _, stage) = try await scene()
+      defer { withExtendedLifetime(stage) {} }
       let padded = content + [UInt8](repeating: 0, count: bytes.count - content.count)
       let (id, key) = try await slot(parley, romeo, type: announced)
       let upload = try await parley.resumeUpload(id, key: key, name: "a")

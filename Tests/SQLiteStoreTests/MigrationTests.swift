@@ -31,6 +31,7 @@ import Testing
       "0022-codes": 1_355_186_449_231_474_668,
       "0026-devices": 3_806_916_644_523_638_255,
       "0027-backends": 6_441_623_035_771_895_269,
+      "0028-attachments": 14_342_408_003_589_014_572,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }

@@ -1,3 +1,4 @@
+import Crypto
 import Dialogs
 import Glibc
 import Logging
@@ -55,8 +56,7 @@ final class BucketStore: BlobStore {
     { [self] written, sha256 throws(BlobFailure) in
       guard let size = Files.size(written.path) else { throw Spool.failure(ENOENT) }
       let answer = try ask(
-        .put, url(name), headers: [("x-amz-content-sha256", Self.hex(sha256))],
-        body: .file(path: written.path, count: size),
+        .put, url(name), body: .file(path: written.path, count: size), sha256: Self.hex(sha256),
         timeout: .seconds(30 + size / ServerLimits.bucketBytesPerSecond))
       guard answer.isSuccess else { throw Self.failure(answer) }
     }
@@ -86,10 +86,14 @@ final class BucketStore: BlobStore {
 
   private func url(_ name: BlobName) -> String { settings.base + "/" + settings.prefix + name.description }
 
+  /// The hash of no bytes: S3 wants the body's in every request, also where there is none.
+  private static let noBytes = hex(Array(SHA256.hash(data: [UInt8]())))
+
   /// What may be better in a moment is asked again: nobody there, too busy, broken inside.
   private func ask(
     _ method: WebRequest.Method, _ url: String, headers: [(name: String, value: String)] = [],
-    body: WebRequest.Body = .none, timeout: Duration = WebLimits.timeout, answerBytesMax: Int = WebLimits.answerBytesMax
+    body: WebRequest.Body = .none, sha256: String = noBytes, timeout: Duration = WebLimits.timeout,
+    answerBytesMax: Int = WebLimits.answerBytesMax
   ) throws(BlobFailure) -> WebAnswer {
     var last = "it does not answer"
     for attempt in 0..<ServerLimits.bucketAttempts {
@@ -97,7 +101,8 @@ final class BucketStore: BlobStore {
       do throws(WebFailure) {
         let answer = try client.wait(
           WebRequest(
-            method, url, headers: headers, body: body, timeout: timeout, answerBytesMax: answerBytesMax,
+            method, url, headers: headers + [("x-amz-content-sha256", sha256)], body: body, timeout: timeout,
+            answerBytesMax: answerBytesMax,
             signing: WebRequest.Signing(
               accessKey: settings.key, secretKey: settings.secret, region: settings.region, service: "s3")))
         guard answer.status == 429 || answer.status >= 500 else { return answer }

@@ -2,10 +2,11 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0447: what a file in a message is, and where. With the elements of XEP-0446 (what is known of it), XEP-0300 (its hash)
-/// and XEP-0264 0.4.1 (a small picture of it).
+/// XEP-0447: what a file in a message is, and where. With the elements of XEP-0446 (what is known of it), XEP-0300 (its
+/// hash) and XEP-0264 0.4.1 (a small picture of it).
 struct FileSharing: Feature {
-  static let xep = XEP(447, "0.3.1", "Stateless file sharing", note: "files at one address, with XEP-0264; others are passed on")
+  static let xep = XEP(
+    447, "0.3.1", "Stateless file sharing", note: "files at one address, with XEP-0264; others are passed on")
 
   private static let sharing = Name("file-sharing", NS.sfs)
   private static let sources = Name("sources", NS.sfs)
