@@ -53,7 +53,7 @@ private struct WebDocuments: DocumentSource {
 }
 
 /// Pictures that tokens name: the addresses are users' own.
-private struct WebPictures: PictureSource {
+private struct WebPictures: PictureFinder {
   let client: WebClient
 
   func picture(at url: String) async -> [UInt8]? {

@@ -23,7 +23,7 @@ private final class Voucher: IdentityVerifier {
   }
 }
 
-private struct Gallery: PictureSource {
+private struct Gallery: PictureFinder {
   let pictures: [String: [UInt8]]
   func picture(at url: String) async -> [UInt8]? { pictures[url] }
 }
@@ -33,7 +33,7 @@ private struct Gallery: PictureSource {
   private let voucher = Voucher(["localhost", "verona.example"])
 
   private func stage(
-    guests: GuestPolicy = .none, admins: Set<BareJID> = [], pictures: (any PictureSource)? = nil
+    guests: GuestPolicy = .none, admins: Set<BareJID> = [], pictures: (any PictureFinder)? = nil
   ) throws -> Stage {
     try Stage(
       admins: admins, guests: guests, domains: ["localhost", "verona.example"],

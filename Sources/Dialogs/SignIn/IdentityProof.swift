@@ -54,7 +54,7 @@ public protocol IdentityVerifier: Sendable {
 }
 
 /// Fetches pictures that tokens name.
-public protocol PictureSource: Sendable {
+public protocol PictureFinder: Sendable {
   /// The bytes there, at most `Limits.avatarBytesMax`; nil: there are none, or too many.
   func picture(at url: String) async -> [UInt8]?
 }
@@ -64,12 +64,12 @@ public struct SignInPolicy: Sendable {
   /// nil: nobody vouches for anybody.
   public var verifier: (any IdentityVerifier)?
   /// nil: pictures are not fetched.
-  public var pictures: (any PictureSource)?
+  public var pictures: (any PictureFinder)?
   /// Whose subjects are sent codes by which they sign in.
   public var codes: Set<Identity.Issuer>
 
   public init(
-    verifier: (any IdentityVerifier)? = nil, pictures: (any PictureSource)? = nil, codes: Set<Identity.Issuer> = []
+    verifier: (any IdentityVerifier)? = nil, pictures: (any PictureFinder)? = nil, codes: Set<Identity.Issuer> = []
   ) {
     self.verifier = verifier
     self.pictures = pictures
