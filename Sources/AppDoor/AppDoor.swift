@@ -14,8 +14,13 @@ public final class AppDoor: Sendable {
     /// request came to is told.
     public var publicURL: String?
     public var rates: AppRates
+    /// The version of the terms that users are to accept; nil: none.
+    public var terms: String?
 
-    public init(version: String, registration: Bool, publicURL: String?, rates: AppRates = AppRates()) {
+    public init(
+      version: String, registration: Bool, publicURL: String?, rates: AppRates = AppRates(), terms: String? = nil
+    ) {
+      self.terms = terms
       self.version = version
       self.registration = registration
       self.publicURL = publicURL
@@ -45,7 +50,7 @@ public final class AppDoor: Sendable {
   static let features = [
     "contacts", "blocks", "groups", "markers", "typing", "presence", "sync", "edits", "deletions", "reactions",
     "replies", "avatars", "second-factor", "content.location", "content.contact", "content.sticker", "content.custom",
-    "search", "drafts", "scheduled", "custom", "events",
+    "search", "drafts", "scheduled", "custom", "events", "nearby", "contactMatches",
   ]
 
   var features: [String] {
@@ -54,7 +59,7 @@ public final class AppDoor: Sendable {
       let kind = issuer == .email ? "email" : "phone"
       return ["codes.\(kind)"] + (parley.newcomers.contains(issuer) ? ["signup.\(kind)"] : [])
     }
-    return Self.features + (parley.blobs == nil ? [] : ["attachments"])
+    return Self.features + (parley.blobs == nil ? [] : ["attachments", "exports"])
       + (parley.pushPolicy.providers.isEmpty ? [] : ["devices"]) + letters
   }
 

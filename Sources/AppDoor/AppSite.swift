@@ -96,7 +96,12 @@ extension AppDoor {
       host: request.head.authority, isSecure: peer.isSecure)
     switch try await operation.perform(received, call) {
     case .done: return Response(status: .noContent, headers: [.cacheControl: "no-store"])
-    case .json(let status, let bytes): return response(status, "application/json", bytes)
+    case .json(let status, let bytes, let tag):
+      guard let tag else { return response(status, "application/json", bytes) }
+      // Who may see it is asked each time.
+      let headers: HTTPFields = [.eTag: "\"\(tag)\"", .cacheControl: "private, no-cache"]
+      if isHeld("\"\(tag)\"", by: request) { return Response(status: .notModified, headers: headers) }
+      return response(status, "application/json", bytes, headers)
     case .bytes(let download): return response(download, to: request)
     case .stream(let stream): return response(stream)
     }
@@ -128,7 +133,7 @@ extension AppDoor {
     var headers = extra
     headers[.contentType] = type
     // Answers hold tokens and private messages.
-    headers[.cacheControl] = "no-store"
+    if headers[.cacheControl] == nil { headers[.cacheControl] = "no-store" }
     return Response(
       status: HTTPResponse.Status(code: status), headers: headers,
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
@@ -153,15 +158,17 @@ extension AppDoor {
       })
   }
 
+  /// RFC 9110 13.1.2: weakly compared, so what a proxy made of the tag is as good.
+  private static func isHeld(_ tag: String, by request: Request) -> Bool {
+    let held = request.headers[values: .ifNoneMatch].joined(separator: ",").split(separator: ",")
+    return held.contains { ["*", tag, "W/\(tag)"].contains($0.filter { $0 != " " }) }
+  }
+
   private static func response(_ download: Download, to request: Request) -> Response {
     let tag = "\"\(download.tag)\""
     // Who may see it is asked each time; the bytes are sent once.
     var headers: HTTPFields = [.eTag: tag, .cacheControl: "private, no-cache"]
-    // RFC 9110 13.1.2: weakly compared, so what a proxy made of the tag is as good.
-    let held = request.headers[values: .ifNoneMatch].joined(separator: ",").split(separator: ",")
-    if held.contains(where: { ["*", tag, "W/\(tag)"].contains($0.filter { $0 != " " }) }) {
-      return Response(status: .notModified, headers: headers)
-    }
+    if isHeld(tag, by: request) { return Response(status: .notModified, headers: headers) }
     headers[.contentType] = download.mediaType
     headers[.xContentTypeOptions] = "nosniff"
     headers[.contentSecurityPolicy] = "default-src 'none'; sandbox"

@@ -22,6 +22,17 @@ enum Checks {
     }
   }
 
+  /// An address that clients fetch: nothing but the web's, with a host, in its own characters (RFC 3986 2).
+  static func webURL(_ text: String, field: String) throws(Problem) {
+    let lower = text.lowercased()
+    let rest = lower.hasPrefix("https://") ? lower.dropFirst(8) : lower.hasPrefix("http://") ? lower.dropFirst(7) : ""
+    guard let first = rest.first, first != "/", text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }),
+      !text.utf8.contains(where: { [0x22, 0x3c, 0x3e, 0x5c].contains($0) })
+    else {
+      throw Problem(.malformed, "url-malformed", "\(field) is no http or https URL.", field: field)
+    }
+  }
+
   /// A picture is of a kind that browsers and clients all show, by its own bytes.
   static func avatar(_ bytes: [UInt8]) throws -> Avatar {
     let avatar = Avatar(bytes)

@@ -31,28 +31,15 @@ extension Checks {
   }
 }
 
-extension Rendering {
-  /// A user as they see themself.
-  func me(_ user: User, _ account: Account) -> UserBody {
-    var body = self.user(user)
-    body.email = account.subject(.email)
-    body.phone = account.subject(.phone)
-    body.hasPassword = account.hasPassword
-    body.secondFactor = account.hasSecondFactor
-    body.lastLoginAt = account.lastLogin.map { WireTime($0) }
-    return body
-  }
-}
-
 extension Call {
   /// The caller as they see themself, read anew.
-  func me() async throws(Problem) -> UserBody {
+  func me() async throws(Problem) -> MeBody {
     let id = try user().user.id
     let found = try await parley.read { reader in
-      try reader.user(id).map { ($0, try Account(of: id, reader)) }
+      try reader.user(id).map { ($0, try reader.userSettings(of: id), try Account(of: id, reader)) }
     }
-    guard let (user, account) = found else { throw GetUser.unknown }
-    return rendering.me(user, account)
+    guard let (user, settings, account) = found else { throw GetUser.unknown }
+    return rendering.me(user, settings, account, terms: door.settings.terms)
   }
 
   /// When what is sent now ends.

@@ -13,19 +13,43 @@ struct Rendering: Sendable {
 
   // MARK: People
 
+  /// As one viewer may see them.
+  func user(_ view: UserView, distance: Int? = nil) -> UserBody {
+    var body = user(view.user)
+    body.lastSeenAt = view.lastSeenAt.map { WireTime($0) }
+    body.contactsMetadata = view.contactsMetadata.map { RawObject(trusted: $0) }
+    body.distance = distance
+    return body
+  }
+
+  /// The caller's own.
+  func me(_ user: User, _ settings: UserSettings, _ account: Account, terms required: String?) -> MeBody {
+    let view = UserView(user: user, lastSeenAt: user.lastSeenAt, contactsMetadata: settings.contactsMetadata)
+    return MeBody(
+      user: self.user(view), privateMetadata: settings.privateMetadata.map { RawObject(trusted: $0) } ?? .empty,
+      lastSeenVisibility: settings.lastSeen.wire, searchable: settings.isSearchable, matchable: settings.isMatchable,
+      terms: settings.terms.map { TermsBody(version: $0.version, acceptedAt: WireTime($0.time)) },
+      termsRequired: settings.requiring(required), email: account.subject(.email), phone: account.subject(.phone),
+      hasPassword: account.hasPassword, secondFactor: account.hasSecondFactor,
+      lastLoginAt: account.lastLogin.map { WireTime($0) })
+  }
+
+  /// What anybody may see.
   func user(_ user: User) -> UserBody {
     UserBody(
       id: user.name, jid: user.address.description, name: user.profile.displayName, status: user.profile.status,
-      avatarHash: user.profile.avatarHash, metadata: user.profile.metadata.map { RawObject(trusted: $0) } ?? .empty,
-      createdAt: WireTime(user.createdAt), lastSeenAt: user.lastSeenAt.map { WireTime($0) },
-      deleted: user.state == .deleted ? true : nil, guest: user.isGuest && user.state != .deleted ? true : nil)
+      avatarHash: user.profile.avatarHash, avatarUrl: user.profile.avatarURL,
+      metadata: user.profile.metadata.map { RawObject(trusted: $0) } ?? .empty,
+      createdAt: WireTime(user.createdAt), deleted: user.state == .deleted ? true : nil,
+      guest: user.isGuest && user.state != .deleted ? true : nil)
   }
 
   /// What an event tells of a changed profile.
   func user(_ party: Party, _ profile: Profile) -> UserBody {
     UserBody(
       id: party.name, jid: party.address.description, name: profile.displayName, status: profile.status,
-      avatarHash: profile.avatarHash, metadata: profile.metadata.map { RawObject(trusted: $0) } ?? .empty)
+      avatarHash: profile.avatarHash, avatarUrl: profile.avatarURL,
+      metadata: profile.metadata.map { RawObject(trusted: $0) } ?? .empty)
   }
 
   /// A name on the wire: the localpart within the realm, elsewhere the JID.
@@ -77,7 +101,7 @@ struct Rendering: Sendable {
       createdAt: createdAt.map { WireTime($0) })
   }
 
-  func dialog(_ view: DialogView, peer: User?, mentions: Int64, updatedAt: Timestamp?) -> DialogBody {
+  func dialog(_ view: DialogView, peer: UserView?, mentions: Int64, updatedAt: Timestamp?) -> DialogBody {
     var body = dialog(view.dialog.id, view.dialog.first, view.dialog.second, createdAt: view.dialog.createdAt)
     body.updatedAt = updatedAt.map { WireTime($0) }
     body.user = peer.map { user($0) }
@@ -247,6 +271,21 @@ extension Content.Kind {
     case .call: .call
     }
   }
+}
+
+extension Visibility {
+  var wire: String {
+    switch self {
+    case .nobody: "nobody"
+    case .contacts: "contacts"
+    case .everybody: "everybody"
+    }
+  }
+}
+
+extension UserSettings {
+  /// The version that is still to be accepted.
+  func requiring(_ version: String?) -> String? { terms?.version == version ? nil : version }
 }
 
 extension Presence.Availability {

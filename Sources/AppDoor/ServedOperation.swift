@@ -43,6 +43,12 @@ extension Outcome where Output == EmptyBody {
 /// one line each in `Operations.swift`.
 protocol ServedOperation: Operation {
   static func perform(_ input: Input, _ call: Call) async throws(Problem) -> Outcome<Output>
+  /// Of a conditional one: what its tag is made of, which is what a client would show.
+  static func tagged(_ output: Output) -> Output
+}
+
+extension ServedOperation {
+  static func tagged(_ output: Output) -> Output { output }
 }
 
 /// An operation that is posts to the log within one dialog. It has a command of

@@ -20,11 +20,14 @@ public protocol Operation: Sendable {
   static var successes: [Int] { get }
   /// Whether a bearer token is needed.
   static var needsCaller: Bool { get }
+  /// Whether the answer has an ETag, and is 304 for who has it (RFC 9110 13.1.2).
+  static var isConditional: Bool { get }
 }
 
 extension Operation {
   public static var successes: [Int] { Output.self == EmptyBody.self ? [204] : [200] }
   public static var needsCaller: Bool { true }
+  public static var isConditional: Bool { false }
 
   /// The names in the path's braces, in order.
   public static var pathParameters: [String] {

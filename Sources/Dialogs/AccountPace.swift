@@ -19,6 +19,14 @@ public enum PacedAct: Hashable, Sendable {
   case secondFactor(UserID)
   /// A login by a token of others that was right.
   case tokenLogin(Identity, RealmID)
+  /// Sharing where one is.
+  case location(UserID)
+  /// A look at who is near.
+  case nearby(UserID)
+  /// Hashes of telephone numbers and mail addresses that are looked for, each one act.
+  case contactMatch(UserID)
+  /// A new export of all that is one's own.
+  case export(UserID)
 
   var rate: Rate {
     switch self {
@@ -32,6 +40,10 @@ public enum PacedAct: Hashable, Sendable {
     case .letterOfDay: Limits.lettersOfDay
     case .secondFactor: Limits.secondFactorRate
     case .tokenLogin: Limits.tokenLoginRate
+    case .location: Limits.locationRate
+    case .nearby: Limits.nearbyRate
+    case .contactMatch: Limits.matchRate
+    case .export: Limits.exportRate
     }
   }
 
@@ -45,7 +57,7 @@ public enum PacedAct: Hashable, Sendable {
         .tooFast, "codes-too-fast", "Too many codes or links were asked for. Wait a little.", retryAfter: wait)
     case .secondFactor:
       Problem(.tooFast, "codes-too-fast", "Too many wrong codes. Wait a little.", retryAfter: wait)
-    case .invite, .passwordChange, .search, .guest, .tokenLogin:
+    case .invite, .passwordChange, .search, .guest, .tokenLogin, .location, .nearby, .contactMatch, .export:
       Problem(.tooFast, "requests-too-fast", "You ask too often. Wait a little.", retryAfter: wait)
     }
   }
@@ -56,11 +68,11 @@ final class AccountPace: Sendable {
   private let buckets = Mutex(Recent<PacedAct, TokenBucket>(max: Limits.countedStrangersMax))
 
   /// - Returns: the seconds to wait; nil: it may be done.
-  func take(_ act: PacedAct, now: Timestamp) -> Int? {
+  func take(_ act: PacedAct, count: Int = 1, now: Timestamp) -> Int? {
     buckets.withLock { buckets in
       var bucket = buckets[act] ?? TokenBucket(act.rate, now: now)
       defer { buckets[act] = bucket }
-      return bucket.take(act.rate, now: now)
+      return bucket.take(act.rate, count: count, now: now)
     }
   }
 
@@ -70,11 +82,11 @@ final class AccountPace: Sendable {
 }
 
 extension Parley {
-  /// Counts an act before it is done.
+  /// Counts an act before it is done, or so many of a kind: all or none.
   ///
   /// - Throws: `.tooFast`.
-  public func pace(_ act: PacedAct) throws(Problem) {
-    if let wait = accountPace.take(act, now: clock.now) { throw act.refusal(wait) }
+  public func pace(_ act: PacedAct, count: Int = 1) throws(Problem) {
+    if let wait = accountPace.take(act, count: count, now: clock.now) { throw act.refusal(wait) }
   }
 
   /// It turned out not to count.

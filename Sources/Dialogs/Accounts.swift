@@ -141,44 +141,36 @@ extension Parley {
   /// Disabling and deleting end all sessions and logins. A deleted user's name is
   /// never given out again; what they wrote stays in others' dialogs.
   ///
-  /// Deleting takes many posts: the user is disabled by the first, and deleted, with all that is theirs, by the last. Where it
-  /// breaks off between, a disabled user is left, who can be deleted again.
+  /// Deleting takes many posts: the user is disabled by the first, and deleted, with all that is theirs, by the last
+  /// (`AccountTask`). One that broke off goes on with the next start, unless the account is opened again before.
   ///
   /// - Parameter session: of who asks, which the door ends when it has told them.
   /// - Parameter onlyGuest: whoever is no guest counts as unknown.
   public func setState(
     of id: UserID, _ state: User.State, except session: SessionID? = nil, onlyGuest: Bool = false
   ) async throws(Problem) {
-    let user: User = try await work { writer in
-      guard var user = try writer.user(id), user.state != .deleted, user.isGuest || !onlyGuest else {
+    if state == .deleted {
+      return try await finish(
+        try await beginDeletion(of: id, erasing: false, except: session, onlyGuest: onlyGuest))
+    }
+    try await work { writer in
+      guard var user = try writer.user(id), user.state != .deleted else {
         throw Problem(.missing, "user-unknown", "There is no such user.", field: "jid")
       }
-      user.state = state == .active ? .active : .disabled
+      user.state = state
       try writer.update(user)
-      // App passwords stay with the password: neither lets anybody in.
-      if state != .active { try Self.removeLogins(of: id, writer) }
-      return user
+      if state == .active {
+        for task in try writer.accountTasks(of: id) where task.kind != .export {
+          try writer.removeAccountTask(task.id)
+        }
+      } else {
+        // App passwords stay with the password: neither lets anybody in.
+        try Self.removeLogins(of: id, writer)
+      }
     }
     if state == .active { return }
     accounts.forget(user: id)
     hub.close(id, .revoked) { $0.session.id != session }
-    if state == .deleted { try await delete(user) }
-  }
-
-  private func delete(_ user: User) async throws(Problem) {
-    try await leaveRooms(user)
-    try await leaveRosters(user)
-    let now = clock.now
-    try await work { [self] writer in
-      guard var user = try writer.user(user.id) else { return }
-      user.state = .deleted
-      user.profile = Profile()
-      user.lastSeenAt = now
-      try writer.update(user)
-      try writer.erasePersonal(user.id)
-      try note(.userDeleted, of: user.id, in: user.realm, writer)
-    }
-    pushes.set(user.id, .nothing, [:])
   }
 
   /// All, or all but one login of the app.
@@ -198,7 +190,7 @@ extension Parley {
   }
 
   /// A deleted user leaves the rosters of others, who are told.
-  private func leaveRosters(_ user: User) async throws(Problem) {
+  func leaveRosters(_ user: User) async throws(Problem) {
     let contacts = try await read { try $0.contacts(of: user.id) }
     for contact in contacts {
       guard let peer = contact.peer, let other = try await read({ try $0.party(peer) }) else { continue }
@@ -212,7 +204,7 @@ extension Parley {
 
   /// A deleted user is nowhere a member. A room whose only owner goes belongs to
   /// the admin, else the member, who has been there longest; an empty one ends.
-  private func leaveRooms(_ user: User) async throws(Problem) {
+  func leaveRooms(_ user: User) async throws(Problem) {
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     for (room, _) in try await read({ try $0.memberships(of: user.id) }) {
       let leave = [MemberDraft(address: user.address, affiliation: Affiliation.none)]

@@ -360,6 +360,48 @@ public enum Limits {
   /// Octets of a mail address (RFC 5321 4.5.3.1.3, without the angle brackets), and of what stands before its @ (4.5.3.1.1).
   public static let emailBytesMax = 254
   public static let emailLocalBytesMax = 64
+  // Users.
+  /// Bytes of the address of a picture elsewhere; more is `too-large`.
+  public static let avatarURLBytesMax = 2_048
+  public static let termsVersionBytesMax = 128
+  /// Users that are named in one request; more is `malformed`.
+  public static let usersAtOnceMax = 100
+
+  // Nearby users.
+  /// How long a place is shared that says nothing of it, and at least and at most.
+  public static let locationLifetime: Duration = .seconds(3_600)
+  public static let locationLifetimeMin: Duration = .seconds(60)
+  public static let locationLifetimeMax: Duration = .seconds(86_400)
+  /// How far one looks, and how far from where one shares to be: a night's city with what is around it.
+  public static let nearbyKilometresMax = 50
+  /// Users who are looked at for one answer, nearest rows of the grid first; a crowd that is larger is shown in part.
+  public static let nearbyLookedAtMax = 5_000
+  /// Somebody who walks; who jumps about is looking for others' places.
+  public static let locationRate = Rate(burst: 10, perSecond: 1.0 / 60)
+  public static let nearbyRate = Rate(burst: 20, perSecond: 0.1)
+
+  // Contacts from a telephone.
+  /// Hashes in one request, 33 KB of them; more is `too-large`.
+  public static let matchKeysMax = 500
+  /// Hashes of one user: the longest phonebooks at once, and then a thousand a day. A country's numbers would take an account some
+  /// hundred years. Forgotten with the process.
+  public static let matchRate = Rate(burst: 5_000, perSecond: 1_000.0 / 86_400)
+
+  // Export and erasure.
+  /// How long after signing in an account may be deleted by that login: long enough to read what it means.
+  public static let freshLogin: Duration = .seconds(600)
+  /// Two at once, for who did not like the first, and then one in six hours: each reads all that a user ever said.
+  public static let exportRate = Rate(burst: 2, perSecond: 1.0 / 21_600)
+  /// How long an export may be fetched.
+  public static let exportLifetime: Duration = .seconds(7 * 86_400)
+  /// Exports of one user that are known; the oldest goes.
+  public static let exportsPerUserMax = 4
+  /// Bytes of one file of an archive, which is gathered in memory.
+  static let exportPartBytes = 1_048_576
+  /// Entries of the log that are looked at in one piece for what somebody said: some ten milliseconds of a reader.
+  static let authoredLookedAtMax = 10_000
+  /// Retractions of an erasure that are posted together.
+  static let retractedAtOnce = 64
 
   // Invitations.
   /// Long enough for whoever reads their mail once a week (XEP-0379 4).

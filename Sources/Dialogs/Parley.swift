@@ -37,6 +37,9 @@ public final class Parley: Sendable {
   let letters = Mutex(LetterOffice())
   /// Who vouches for users.
   public let signIn: SignInPolicy
+  let tasks = TaskBook()
+  /// What an export of somebody's data is made of.
+  public let exportForms = ExportForms()
   private let inbox: Inbox
   private let committer: Committer
   /// nil: nobody is asked before a message is committed.

@@ -26,9 +26,11 @@ public struct TokenBucket: Hashable, Sendable {
   }
 
   /// nil: taken. Else the whole seconds until there is one.
-  public mutating func take(_ rate: Rate, now: Timestamp) -> Int? {
-    if let wait = wait(rate, now: now) { return wait }
-    tokens -= 1
+  ///
+  /// - Parameter count: that are taken together; at most `rate.burst` are ever there.
+  public mutating func take(_ rate: Rate, count: Int = 1, now: Timestamp) -> Int? {
+    if let wait = wait(rate, count: count, now: now) { return wait }
+    tokens -= Double(count)
     return nil
   }
 
@@ -39,11 +41,12 @@ public struct TokenBucket: Hashable, Sendable {
   }
 
   /// The whole seconds until there is one; nil: there is.
-  public mutating func wait(_ rate: Rate, now: Timestamp) -> Int? {
+  public mutating func wait(_ rate: Rate, count: Int = 1, now: Timestamp) -> Int? {
     fill(rate, now: now)
-    if tokens >= 1 { return nil }
+    let needed = Double(count)
+    if tokens >= needed { return nil }
     guard rate.perSecond > 0 else { return 3_600 }
-    return max(1, Int(min(3_600, ((1 - tokens) / rate.perSecond).rounded(.up))))
+    return max(1, Int(min(3_600, ((needed - tokens) / rate.perSecond).rounded(.up))))
   }
 
   public mutating func isFull(_ rate: Rate, now: Timestamp) -> Bool {

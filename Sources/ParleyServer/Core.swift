@@ -1,3 +1,4 @@
+import AppDoor
 import Dialogs
 import Logging
 import PushServices
@@ -46,6 +47,7 @@ struct Core: Sendable {
         gate: gate.map { GateSettings(policy: $0.policy, gate: $0, rewriting: GateRewriting()) }, logger: logger)
       gate?.serve(parley)
       parley.grant(settings.privileges)
+      parley.exportForms.set([AppExport(), AccountExport()])
       return Core(folder: folder, store: store, parley: parley, webPushKey: webPushKey, bucket: bucket)
     } catch let refusal as Refusal {
       throw refusal

@@ -130,7 +130,7 @@ enum HTTPPorts {
       parley: parley,
       settings: AppDoor.Settings(
         version: Version.number, registration: settings.allowsRegistration,
-        publicURL: settings.isPublicURLDerived ? nil : settings.publicURL),
+        publicURL: settings.isPublicURLDerived ? nil : settings.publicURL, terms: settings.terms),
       loops: loops, lane: { lanes[$0] }, nextSessionID: { SessionID(.random(in: .min ... .max)) }, logger: logger)
   }
 

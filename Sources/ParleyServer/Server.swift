@@ -79,7 +79,8 @@ public enum Server {
         // What waits for the backend's answer is committed last of all.
         outgoing, CoreService(core: core, logger: logger), HookService(runner: hooks),
         BlobSweeper(parley: core.parley, logger: logger), GuestSweeper(parley: core.parley, logger: logger),
-        ScheduleService(scheduler: Scheduler(parley: core.parley)), reload, admin, greeter, PushService(pusher: pusher),
+        AccountTaskService(parley: core.parley), ScheduleService(scheduler: Scheduler(parley: core.parley)), reload,
+        admin, greeter, PushService(pusher: pusher),
         xmpp,
       ] + http
     var configuration = ServiceGroupConfiguration(

@@ -91,6 +91,8 @@ public enum ServerLimits {
   public static let guestSecondsMax = 86_400
   /// How often it is looked whose time is up.
   public static let guestSweepInterval: Duration = .seconds(5)
+  /// How often what is to be done for accounts, and has failed, is tried again.
+  public static let accountTaskInterval: Duration = .seconds(60)
   /// How often files whose time is over are removed. They are not given out from that time on.
   public static let blobSweepInterval: Duration = .seconds(30)
   /// Bytes of one file that may be configured: a terabyte; above it the value is a mistake.

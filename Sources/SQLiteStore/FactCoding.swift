@@ -25,6 +25,7 @@ enum FactCoding {
       out.write(profile.status) { $0.write($1) }
       out.write(profile.avatarHash) { $0.write($1) }
       out.write(profile.metadata) { $0.write($1) }
+      out.write(profile.avatarURL) { $0.write($1) }
     case .room(let change): write(change, &out)
     case .invitation(let invitation): write(invitation, &out)
     case .node(let change): write(change, &out)
@@ -63,7 +64,9 @@ enum FactCoding {
       return .profile(
         Profile(
           displayName: try from.optional(text), status: try from.optional(text),
-          avatarHash: try from.optional(text), metadata: try from.optional(text)))
+          avatarHash: try from.optional(text), metadata: try from.optional(text),
+          // Entries of before have none.
+          avatarURL: from.isAtEnd ? nil : try from.optional(text)))
     case .room: return .room(try roomChange(&from, stanza: stanza, party: party))
     case .invitation: return .invitation(try invitation(&from, party: party, room: room))
     case .node: return .node(try nodeChange(&from))

@@ -24,10 +24,12 @@ extension Writer {
     try connection(.insertIdentity).bind(1, realm.number).bind(2, issuer).bind(3, subject).bind(4, identity.user.number)
       .bind(5, identity.since.milliseconds).run()
     guard try user(of: identity.identity, in: realm) == identity.user else { throw StoreConflict() }
+    try refreshMatchKeys(of: identity.user)
   }
 
   func remove(_ identity: Identity, of user: UserID) throws {
     try connection(.deleteIdentity).bind(1, user.number).bind(2, identity.issuer.stored).bind(3, identity.subject).run()
+    try refreshMatchKeys(of: user)
   }
 
   func endGuest(_ user: UserID) throws { try connection(.endGuest).bind(1, user.number).run() }

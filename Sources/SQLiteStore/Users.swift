@@ -17,7 +17,7 @@ extension Reader {
 
   func users(in realm: RealmID, matching: String?, after: String?, limit: Int) throws -> [User] {
     try connection(.users).bind(1, realm.number).bind(2, after ?? "").bind(3, matching?.lowercased())
-      .bind(4, bound(limit)).all(Self.user)
+      .bind(4, bound(limit)).bind(5, matching.map { DirectoryQuery.folded($0) }).all(Self.user)
   }
 
   func userCount(in realm: RealmID) throws -> Int {
@@ -26,7 +26,7 @@ extension Reader {
 
   func guests() throws -> [UserID] { try connection(.guests).all { UserID($0.int(0)) } }
 
-  private static func user(_ row: Prepared) throws -> User {
+  static func user(_ row: Prepared) throws -> User {
     guard let state = User.State(rawValue: UInt8(clamping: row.int(4))) else {
       throw StoreFailure.corrupt("user \(row.int(0)) is in an unknown state")
     }
@@ -35,7 +35,7 @@ extension Reader {
       createdAt: Timestamp(milliseconds: row.int(5)),
       profile: Profile(
         displayName: row.textOrNil(6), status: row.textOrNil(7), avatarHash: row.textOrNil(8),
-        metadata: row.textOrNil(9)),
+        metadata: row.textOrNil(9), avatarURL: row.textOrNil(13)),
       lastSeenAt: row.intOrNil(10).map { Timestamp(milliseconds: $0) }, delivered: Position(row.int(11)),
       isGuest: row.int(12) == 1)
   }
@@ -93,8 +93,10 @@ extension Writer {
     _ address: BareJID, in realm: RealmID, profile: Profile, createdAt: Timestamp
   ) throws -> User {
     let id = try connection(.insertUser).bind(1, realm.number).bind(2, address.local ?? "")
-      .bind(3, createdAt.milliseconds).bind(4, profile.displayName).bind(5, profile.displayName?.lowercased())
-      .bind(6, profile.status).bind(7, profile.avatarHash).bind(8, profile.metadata)
+      .bind(3, createdAt.milliseconds).bind(4, profile.displayName).bind(
+        5, profile.displayName.map { DirectoryQuery.folded($0) }
+      )
+      .bind(6, profile.status).bind(7, profile.avatarHash).bind(8, profile.metadata).bind(9, profile.avatarURL)
       .first { UserID($0.int(0)) }
     guard let id else { throw StoreConflict() }
     return User(
@@ -113,9 +115,10 @@ extension Writer {
   func update(_ user: User) throws {
     let profile = user.profile
     try connection(.updateUser).bind(1, user.id.number).bind(2, Int64(user.state.rawValue))
-      .bind(3, profile.displayName).bind(4, profile.displayName?.lowercased()).bind(5, profile.status)
+      .bind(3, profile.displayName).bind(4, profile.displayName.map { DirectoryQuery.folded($0) })
+      .bind(5, profile.status)
       .bind(6, profile.avatarHash).bind(7, profile.metadata).bind(8, user.lastSeenAt?.milliseconds)
-      .bind(9, user.delivered.number).run()
+      .bind(9, user.delivered.number).bind(10, profile.avatarURL).run()
   }
 
   func setDelivered(_ position: Position, for user: UserID) throws {
@@ -148,11 +151,10 @@ extension Writer {
     for query in [
       Query.deleteCredentials, .deleteIdentities, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants,
       .deleteSuspended, .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys, .deleteSecondFactor,
-      .deleteRecoveryCodes, .deletePasswordResets, .deleteCodesOfUser, .forgetLastLogin,
-      .deleteAllItems,
+      .deleteRecoveryCodes, .deletePasswordResets, .deleteCodesOfUser, .forgetLastLogin, .deleteAllItems,
       .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
       .deleteInvitesOfUser, .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetStars,
-      .deleteDraftsOfUser, .deleteScheduledOfUser,
+      .deleteDraftsOfUser, .deleteScheduledOfUser, .deleteUserSettings, .deleteMatchKeys, .deleteLocation,
       // The marks last: the rooms are found by them.
       .endMemberships, .deleteRoomMarks,
     ] {
@@ -172,22 +174,23 @@ extension Query {
     """)
   fileprivate static let setRooms = Query("UPDATE realms SET rooms = ?2 WHERE id = ?1")
 
-  private static let columns = """
+  static let userColumns = """
     u.id, u.realm, u.name, r.domain, u.state, u.created, u.display_name, u.status, u.avatar_hash, u.metadata,
-    u.last_seen, u.delivered, u.guest
+    u.last_seen, u.delivered, u.guest, u.avatar_url
     """
   fileprivate static let user = Query(
-    "SELECT \(columns) FROM users u JOIN realms r ON r.id = u.realm WHERE u.id = ?1")
+    "SELECT \(userColumns) FROM users u JOIN realms r ON r.id = u.realm WHERE u.id = ?1")
   fileprivate static let userByAddress = Query(
     """
-    SELECT \(columns) FROM realms r CROSS JOIN users u ON u.realm = r.id WHERE r.domain = ?1 AND u.name = ?2
+    SELECT \(userColumns) FROM realms r CROSS JOIN users u ON u.realm = r.id WHERE r.domain = ?1 AND u.name = ?2
     """)
   /// A search looks at each user of the realm: it is an operator's, and rare.
   fileprivate static let users = Query(
     """
-    SELECT \(columns) FROM realms r CROSS JOIN users u ON u.realm = r.id
+    SELECT \(userColumns) FROM realms r CROSS JOIN users u ON u.realm = r.id
     WHERE r.id = ?1 AND u.name > ?2 AND u.state <> \(User.State.deleted.rawValue) AND u.guest = 0
-      AND (?3 IS NULL OR substr(u.name, 1, length(?3)) = ?3 OR instr(u.folded_name, ?3) > 0)
+      AND (?3 IS NULL OR substr(u.name, 1, length(?3)) = ?3 OR instr(u.folded_name, ?3) > 0
+        OR instr(u.folded_name, ?5) > 0)
     ORDER BY u.name LIMIT ?4
     """)
   fileprivate static let userCount = Query(
@@ -198,13 +201,14 @@ extension Query {
   /// No row comes back where the name is or was taken.
   fileprivate static let insertUser = Query(
     """
-    INSERT INTO users (realm, name, state, created, display_name, folded_name, status, avatar_hash, metadata, delivered)
-    VALUES (?1, ?2, 0, ?3, ?4, ?5, ?6, ?7, ?8, 0) ON CONFLICT (realm, name) DO NOTHING RETURNING id
+    INSERT INTO users
+      (realm, name, state, created, display_name, folded_name, status, avatar_hash, metadata, avatar_url, delivered)
+    VALUES (?1, ?2, 0, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0) ON CONFLICT (realm, name) DO NOTHING RETURNING id
     """)
   fileprivate static let updateUser = Query(
     """
     UPDATE users SET state = ?2, display_name = ?3, folded_name = ?4, status = ?5, avatar_hash = ?6, metadata = ?7,
-      last_seen = ?8, delivered = ?9 WHERE id = ?1
+      last_seen = ?8, delivered = ?9, avatar_url = ?10 WHERE id = ?1
     """)
   fileprivate static let setDelivered = Query(
     "UPDATE users SET delivered = ?2 WHERE id = ?1 AND delivered < ?2")

@@ -88,6 +88,12 @@ public final class House: Sendable {
     self.options = options
     self.logger = logger
     started = parley.clock.now
+    // XEP-0172 4.2: who asks says what they are called.
+    parley.hub.introduction.set { name in
+      var writer = ElementWriter()
+      UserNickname.write(name, into: &writer)
+      return Array(writer.buffer.readableBytesView)
+    }
     let table = Features.table(parley, options)
     self.table = table
     let delegations = Delegations(

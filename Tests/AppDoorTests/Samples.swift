@@ -30,18 +30,20 @@ struct Sample: Sendable, CustomTestStringConvertible {
 
 enum Samples {
   static let time = WireTime(milliseconds: 1_784_021_400_123)
-  static let user: UserBody = {
-    var user = UserBody(
-      id: "juliet", jid: "juliet@localhost", name: "Juliet \"J\"", status: "balcony\n",
-      avatarHash: String(repeating: "a", count: 40),
-      metadata: RawObject(trusted: #"{"team":7}"#), createdAt: time, lastSeenAt: time, deleted: true, guest: true)
-    user.email = "juliet@capulet.example"
-    user.phone = "+390458000000"
-    user.hasPassword = true
-    user.secondFactor = false
-    user.lastLoginAt = time
-    return user
-  }()
+  static let user = UserBody(
+    id: "juliet", jid: "juliet@localhost", name: "Juliet \"J\"", status: "balcony\n",
+    avatarHash: String(repeating: "a", count: 40),
+    avatarUrl: "https://elsewhere.example/j.png", metadata: RawObject(trusted: #"{"team":7}"#),
+    contactsMetadata: RawObject(trusted: #"{"floor":2}"#), createdAt: time, lastSeenAt: time, distance: 3, deleted: true,
+    guest: true)
+  static let me = MeBody(
+    user: user, privateMetadata: RawObject(trusted: #"{"theme":"dark"}"#), lastSeenVisibility: "contacts",
+    searchable: true, matchable: false, terms: TermsBody(version: "1", acceptedAt: time), termsRequired: "2",
+    email: "juliet@capulet.example", phone: "+390458000000", hasPassword: true, secondFactor: false, lastLoginAt: time)
+  static let export = ExportBody(
+    id: "1", status: "done", createdAt: time, finishedAt: time, url: "https://localhost/uploads/a/export.tar",
+    expiresAt: time, size: 10_240)
+  static let match = ContactMatchBody(hash: String(repeating: "0a", count: 32), user: user)
   static let content = ContentBody(
     type: "custom", text: "hi 😀", fields: RawObject(trusted: #"{"kind":"poll","payload":{"a":[1,true,null]}}"#))
   static let message = MessageBody(
@@ -122,7 +124,14 @@ enum Samples {
       try Sample("Member", member), try Sample("MemberPage", PageBody(items: [member], nextCursor: "n")),
       try Sample("Presence", presence), try Sample("Problem", problem), try Sample("Health", HealthBody()),
       try Sample(
-        "Session", SessionBody(accessToken: "a", refreshToken: "r", expiresAt: time, user: user, deviceId: "d")),
+        "Session",
+        SessionBody(accessToken: "a", refreshToken: "r", expiresAt: time, user: user, deviceId: "d", termsRequired: "2")
+      ),
+      try Sample("Me", me), try Sample("Terms", TermsBody(version: "1", acceptedAt: time)),
+      try Sample("Location", LocationBody(expiresAt: time)), try Sample("Export", export),
+      try Sample("ExportPage", PageBody(items: [export], nextCursor: "n")), try Sample("ContactMatch", match),
+      try Sample("ContactMatchPage", PageBody(items: [match], nextCursor: "n")),
+      try Sample("ContactMatchSalt", ContactMatchSaltBody(salt: "a", algorithm: "sha-256", hashesMax: 500)),
       try Sample(
         "SessionSummary",
         SessionSummaryBody(id: "d", deviceId: "d", client: "c", createdAt: time, usedAt: time, current: false)),

@@ -382,6 +382,63 @@ def profiles(juliet, romeo):
     check("nextCursor" in page, "two users fit on a page of one")
     rest = romeo.call("GET", "/v1/users?limit=100&cursor=" + urllib.parse.quote(page["nextCursor"]))
     check(page["items"][0]["id"] not in [user["id"] for user in rest["items"]], "pages overlap")
+    named = romeo.call("GET", f"/v1/users?ids={romeo.name},nobody-at-all,{juliet.name}")
+    check([user["id"] for user in named["items"]] == [romeo.name, juliet.name], f"named {named}")
+    romeo.call("GET", "/v1/users?ids=" + ",".join(f"u{i}" for i in range(101)), status=400, code="too-many-ids")
+    romeo.call("GET", "/v1/users?query=x&field=shoe", status=400, code="field-unknown")
+
+
+def oneself(juliet, romeo):
+    """Settings, terms, places, phonebooks, exports; and answers that are not sent twice."""
+    me = juliet.call("PATCH", "/v1/users/me", {
+        "avatarUrl": "https://elsewhere.example/j.png", "contactsMetadata": {"floor": 2}, "privateMetadata": {"theme": "dark"},
+        "lastSeenVisibility": "nobody", "searchable": False, "matchable": True})
+    check(me["privateMetadata"] == {"theme": "dark"} and me["lastSeenVisibility"] == "nobody" and me["matchable"], f"me is {me}")
+    seen = romeo.call("GET", f"/v1/users/{juliet.name}")
+    check("lastSeenAt" not in seen and "contactsMetadata" not in seen and seen["avatarUrl"] == me["avatarUrl"], f"romeo sees {seen}")
+    check(romeo.call("GET", f"/v1/users?query={juliet.name}")["items"] == [], "who is not to be searched for is found")
+    juliet.call("PATCH", "/v1/users/me", {"lastSeenVisibility": "contacts", "searchable": True, "avatarUrl": None})
+    juliet.call("PATCH", "/v1/users/me", {"avatarUrl": "file:///etc/passwd"}, 400, "url-malformed")
+    juliet.call("PATCH", "/v1/users/me", {"privateMetadata": {"x": "y" * 5_000}}, 413, "metadata-too-long")
+    terms = juliet.call("PUT", "/v1/users/me/terms", {"version": "1"})["terms"]
+    check(juliet.call("PUT", "/v1/users/me/terms", {"version": "1"})["terms"] == terms, "accepted twice")
+    juliet.call("PUT", "/v1/users/me/terms", {"version": "x" * 129}, 413, "version-too-long")
+
+    romeo.call("GET", "/v1/users?near=45.44,10.99", status=403, code="location-not-shared")
+    for client in (juliet, romeo):
+        client.call("PUT", "/v1/users/me/location", {"latitude": 45.4386, "longitude": 10.9928, "ttl": 600})
+    near = romeo.call("GET", "/v1/users?near=45.44,10.99&radius=2")["items"]
+    check([(user["id"], user["distance"]) for user in near] == [(juliet.name, 1)], f"near is {near}")
+    juliet.call("PUT", "/v1/users/me/location", {"latitude": 1e300, "longitude": 0}, 400, "coordinate-malformed")
+    juliet.call("DELETE", "/v1/users/me/location", status=204)
+    check(romeo.call("GET", "/v1/users?near=45.44,10.99")["items"] == [], "who shares no place any more is near")
+
+    salt = romeo.call("GET", "/v1/contact-matches")["salt"]
+    number = hashlib.sha256((salt + "+39045800000").encode()).hexdigest()
+    check(romeo.call("POST", "/v1/contact-matches", {"hashes": [number]})["items"] == [], "nobody has this number")
+    romeo.call("POST", "/v1/contact-matches", {"hashes": [number] * 501}, 413, "too-many-hashes")
+    romeo.call("POST", "/v1/contact-matches", {"hashes": ["x"]}, 400, "hash-malformed")
+
+    export = juliet.call("POST", "/v1/users/me/exports", {}, 202)
+    check(export["id"] in [each["id"] for each in juliet.call("GET", "/v1/users/me/exports")["items"]], "the export is not listed")
+    juliet.call("GET", f"/v1/users/me/exports/{export['id']}")
+    romeo.call("GET", f"/v1/users/me/exports/{export['id']}", status=404, code="export-unknown")
+
+    for client, path in ((juliet, "/v1/users/me"), (romeo, f"/v1/users/{juliet.name}"), (juliet, "/v1/contacts"), (juliet, "/v1/dialogs")):
+        status, fields, _ = client.raw("GET", path)
+        check(status == 200 and fields["ETag"] and fields["Cache-Control"] == "private, no-cache", f"{path}: {status} {fields}")
+        client.call("GET", path, status=304, headers={"If-None-Match": fields["ETag"]})
+        client.call("GET", path, headers={"If-None-Match": '"x"'})
+
+
+def leaving(base, name, password):
+    """An account that goes; the name is never given out again."""
+    client = Client(base)
+    client.log_in(name, password)
+    client.call("DELETE", "/v1/users/me?erase=perhaps", status=400)
+    client.call("DELETE", "/v1/users/me?erase=true", status=204)
+    client.call("GET", "/v1/users/me", status=401, code="token-invalid")
+    client.call("POST", "/v1/sessions", {"grant": "password", "username": name, "password": password}, 401, "wrong-credentials")
 
 
 def contacts(juliet, romeo, js, rs):
@@ -924,6 +981,7 @@ def main():
         account_contract.run(Client, check, base, hook)
     js, rs = Socket(juliet), Socket(romeo)
     profiles(juliet, romeo)
+    oneself(juliet, romeo)
     contacts(juliet, romeo, js, rs)
     dialog, last = conversation(juliet, romeo, js, rs)
     groups(juliet, romeo, js, rs)
@@ -938,6 +996,7 @@ def main():
     juliet.call("DELETE", f"/v1/sessions/{juliet.session['deviceId']}", status=204)
     js.closed(4401)
     rs.close()
+    leaving(base, *pair[1])
 
     missing = []
     for path, item in documents.openapi["paths"].items():

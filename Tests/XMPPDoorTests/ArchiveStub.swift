@@ -58,7 +58,23 @@ struct ArchiveStub: StoreReader {
   func vault(_ realm: RealmID, item: String) throws -> [UInt8]? { throw NotAsked() }
   func user(_ id: UserID) throws -> User? { throw NotAsked() }
   func party(_ id: UserID) throws -> Party? { throw NotAsked() }
-  func users(in realm: RealmID, matching: String?, after: String?, limit: Int) throws -> [User] {
+  func users(in realm: RealmID, matching: String?, after: String?, limit: Int) throws -> [User] { throw NotAsked() }
+  func userSettings(of user: UserID) throws -> UserSettings { throw NotAsked() }
+  func users(matching key: [UInt8], in realm: RealmID) throws -> [UserID] { throw NotAsked() }
+  func location(of user: UserID) throws -> SharedLocation? { throw NotAsked() }
+  func locations(
+    in realm: RealmID, row: Int, columns: ClosedRange<Int>, after time: Dialogs.Timestamp, limit: Int
+  ) throws -> [SharedLocation] { throw NotAsked() }
+  func accountTask(_ id: Int64) throws -> AccountTask? { throw NotAsked() }
+  func accountTasks(of user: UserID) throws -> [AccountTask] { throw NotAsked() }
+  func pendingAccountTasks() throws -> [AccountTask] { throw NotAsked() }
+  func authored(
+    by user: UserID, after: Position, limit: Int
+  ) throws -> (messages: [(position: Position, dialog: DialogID)], reached: Position?) { throw NotAsked() }
+  func blobs(of owner: UserID, after: BlobID?, limit: Int) throws -> [Blob] { throw NotAsked() }
+  func vaultItems(of user: UserID, node: String) throws -> [[UInt8]] { throw NotAsked() }
+  func directory(of realm: RealmID, _ query: DirectoryQuery) throws -> [User] {
+    let (matching, after, limit) = (query.text, query.after, query.limit)
     let found = users.values.filter { $0.name > after ?? "" && $0.name.hasPrefix(matching ?? "") }
     return Array(found.sorted { $0.name < $1.name }.prefix(limit))
   }

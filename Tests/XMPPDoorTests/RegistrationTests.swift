@@ -129,9 +129,10 @@ import XMPP
         id: UserID(Int64(number)), realm: RealmID(1), address: address, state: .active, createdAt: someTime,
         profile: Profile(displayName: number == 240 ? "Count Paris" : nil), lastSeenAt: nil, delivered: .zero)
     }
-    #expect(try UserSearch.find(["paris", "count"], in: RealmID(1), store).map(\.name) == ["paris1240"])
-    #expect(try UserSearch.find(["paris"], in: RealmID(1), store).count == Dialogs.Limits.searchResultsMax)
-    #expect(try UserSearch.find(["paris", "nobody"], in: RealmID(1), store) == [])
+    let viewer = Party(id: UserID(9_999), realm: RealmID(1), address: try BareJID("romeo@localhost"))
+    #expect(try UserSearch.find(["paris", "count"], for: viewer, store).map(\.name) == ["paris1240"])
+    #expect(try UserSearch.find(["paris"], for: viewer, store).count == Dialogs.Limits.searchResultsMax)
+    #expect(try UserSearch.find(["paris", "nobody"], for: viewer, store) == [])
   }
 
   @Test func whatAReportSays() throws {

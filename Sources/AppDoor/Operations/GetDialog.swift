@@ -31,7 +31,7 @@ enum GetDialog: ServedOperation {
         dialog: dialog, mark: try reader.mark(caller.id, in: id) ?? Mark(dialog: id, user: caller.id),
         settings: try reader.settings(of: caller.id, in: id) ?? DialogSettings(), lastMessage: last)
       var body = rendering.dialog(
-        view, peer: try reader.user(dialog.peer(of: caller.id).id),
+        view, peer: try reader.user(dialog.peer(of: caller.id).id).map { try reader.view(of: $0, for: caller) },
         mentions: try reader.mentions(of: caller.id, in: id), updatedAt: last?.time ?? dialog.createdAt)
       body.me?.draft = try rendering.draft(of: caller.id, in: id, reader)
       return body

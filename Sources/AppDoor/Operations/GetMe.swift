@@ -4,12 +4,13 @@ import Dialogs
 /// The caller's own user.
 enum GetMe: ServedOperation {
   typealias Input = NoInput
-  typealias Output = UserBody
+  typealias Output = MeBody
   static let name = "me.get"
   static let method = Method.get
   static let path = "/v1/users/me"
+  static let isConditional = true
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<UserBody> {
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<MeBody> {
     .ok(try await call.me())
   }
 

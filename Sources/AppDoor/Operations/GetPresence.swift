@@ -21,11 +21,16 @@ enum GetPresence: ServedOperation {
       }
     }
     let party = Party(id: user.id, realm: user.realm, address: user.address)
-    // XEP-0191 3.3: to somebody who is blocked the user is not there.
     let viewer = JID(caller.user.address)
-    if try await call.parley.read({ try $0.blocks(of: user.id) }).contains(where: { $0.matches(viewer) }) {
-      return .ok(call.rendering.absence(of: party, lastSeen: user.lastSeenAt))
+    let isOwn = user.id == caller.user.id
+    let (isBlocked, isShown) = try await call.parley.read { reader in
+      (
+        try reader.blocks(of: user.id).contains { $0.matches(viewer) },
+        try isOwn || reader.showsLastSeen(user.id, isContact: true)
+      )
     }
-    return .ok(call.rendering.presence(of: party, lastSeen: user.lastSeenAt))
+    // XEP-0191 3.3: to somebody who is blocked the user is not there.
+    if isBlocked { return .ok(call.rendering.absence(of: party, lastSeen: nil)) }
+    return .ok(call.rendering.presence(of: party, lastSeen: isShown ? user.lastSeenAt : nil))
   }
 }

@@ -8,12 +8,14 @@ enum GetUser: ServedOperation {
   static let name = "user.get"
   static let method = Method.get
   static let path = "/v1/users/{userId}"
+  static let isConditional = true
 
   static let unknown = Problem(.missing, "user-unknown", "There is no such user.", field: "userId")
 
   static func perform(_ input: UserInput, _ call: Call) async throws(Problem) -> Outcome<UserBody> {
-    _ = try call.user()
-    return .ok(call.rendering.user(try await find(input.userId, call)))
+    let caller = try call.user().user
+    let user = try await find(input.userId, call)
+    return .ok(call.rendering.user(try await call.parley.read { try $0.view(of: user, for: caller) }))
   }
 
   static func find(_ id: String, _ call: Call) async throws(Problem) -> User {

@@ -10,6 +10,7 @@ enum ListContacts: ServedOperation {
   static let name = "contact.list"
   static let method = Method.get
   static let path = "/v1/contacts"
+  static let isConditional = true
 
   static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user()

@@ -11,6 +11,14 @@ enum ListDialogs: ServedOperation {
   static let name = "dialog.list"
   static let method = Method.get
   static let path = "/v1/dialogs"
+  static let isConditional = true
+
+  /// Where the log is says nothing of the dialogs, and an older cursor is as good: it tells more.
+  static func tagged(_ output: DialogPageBody) -> DialogPageBody {
+    var page = output
+    page.cursor = ""
+    return page
+  }
 
   static func perform(_ input: ListDialogsInput, _ call: Call) async throws(Problem) -> Outcome<DialogPageBody> {
     let limit = try Checks.limit(input.limit)
@@ -69,7 +77,9 @@ enum ListDialogs: ServedOperation {
         case .room(let view): return try rendering.dialog(view, reader)
         case .privately(let view, let mentions):
           var body = rendering.dialog(
-            view, peer: try reader.user(view.dialog.peer(of: caller.id).id), mentions: mentions,
+            view,
+            peer: try reader.user(view.dialog.peer(of: caller.id).id).map { try reader.view(of: $0, for: caller) },
+            mentions: mentions,
             updatedAt: view.lastMessage?.time ?? view.dialog.createdAt)
           body.me?.draft = try rendering.draft(of: caller.id, in: view.dialog.id, reader)
           return body

@@ -1,7 +1,7 @@
 import AppProtocol
 import Dialogs
 
-/// The users of the caller's app, by name.
+/// Users of the caller's app: searched for, named, or near.
 enum ListUsers: ServedOperation {
   typealias Input = ListUsersInput
   typealias Output = PageBody<UserBody>
@@ -10,15 +10,102 @@ enum ListUsers: ServedOperation {
   static let path = "/v1/users"
 
   static func perform(_ input: ListUsersInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
-    _ = try call.user()
     let limit = try Checks.limit(input.limit)
+    let ways = [input.query, input.ids, input.externalId, input.near].filter { $0 != nil }
+    if ways.count > 1 {
+      throw Problem(.malformed, "query-ambiguous", "Give one of query, ids, externalId and near.", field: "query")
+    }
+    if let ids = input.ids { return .ok(try await named(ids, call)) }
+    if let id = input.externalId { return .ok(try await known(as: Identity(.external, id), call)) }
+    if let near = input.near { return .ok(try await nearby(near, input.radius, limit, call)) }
+    return .ok(try await found(input.query.flatMap { $0.isEmpty ? nil : $0 }, input, limit, call))
+  }
+
+  // MARK: By what they are called
+
+  private static func found(
+    _ query: String?, _ input: ListUsersInput, _ limit: Int, _ call: Call
+  ) async throws(Problem) -> Output {
+    let caller = try call.user().user
+    var fields: DirectoryQuery.Fields = [.name, .id]
+    switch input.field {
+    case nil: break
+    case "name": fields = .name
+    case "id": fields = .id
+    case "email", "phone":
+      guard let query else {
+        throw Problem(.malformed, "query-missing", "query is what is looked for.", field: "query")
+      }
+      // All of it, for it is known already: nobody is found by a part.
+      try call.parley.pace(.search(caller.id))
+      let identity = input.field == "email" ? Identity(.email, query.lowercased()) : Identity(.phone, query)
+      let user = try await call.parley.read { reader in
+        try reader.user(findableBy: identity, for: caller).map { try reader.view(of: $0, for: caller) }
+      }
+      return PageBody(items: user.map { [call.rendering.user($0)] } ?? [])
+    default:
+      throw Problem(
+        .malformed, "field-unknown", "field is \"name\", \"id\", \"email\" or \"phone\".", field: "field")
+    }
+    // Each looks at many users; a list that is only turned over does not.
+    if query != nil, input.cursor == nil { try call.parley.pace(.search(caller.id)) }
+    let directory = DirectoryQuery(text: query, fields: fields, after: input.cursor, limit: limit + 1)
     let realm = call.realm.id
-    let query = input.query.flatMap { $0.isEmpty ? nil : $0 }
-    let users = try await call.parley.read {
-      try $0.users(in: realm, matching: query, after: input.cursor, limit: limit + 1)
+    let users = try await call.parley.read { reader in
+      try reader.directory(of: realm, directory).map { try reader.view(of: $0, for: caller) }
     }
     let page = users.prefix(limit)
-    return .ok(
-      PageBody(items: page.map { call.rendering.user($0) }, nextCursor: users.count > limit ? page.last?.name : nil))
+    return PageBody(
+      items: page.map { call.rendering.user($0) }, nextCursor: users.count > limit ? page.last?.user.name : nil)
+  }
+
+  // MARK: By name
+
+  /// In the order asked for, each once; those that are nobody's are left out.
+  private static func named(_ text: String, _ call: Call) async throws(Problem) -> Output {
+    let caller = try call.user().user
+    let ids = text.split(separator: ",", omittingEmptySubsequences: true)
+    guard ids.count <= Limits.usersAtOnceMax else {
+      throw Problem(
+        .malformed, "too-many-ids", "ids has at most \(Limits.usersAtOnceMax) ids.", field: "ids")
+    }
+    var known: Set<String> = []
+    let addresses = ids.filter { known.insert(String($0)).inserted }
+      .compactMap { try? Checks.address(String($0), domain: call.realm.domain) }
+    let realm = call.realm.id
+    let users = try await call.parley.read { reader in
+      try addresses.compactMap { address -> UserView? in
+        guard let user = try reader.user(address), user.realm == realm else { return nil }
+        return try reader.view(of: user, for: caller)
+      }
+    }
+    return PageBody(items: users.map { call.rendering.user($0) })
+  }
+
+  /// What the app's own backend calls them is no secret of theirs.
+  private static func known(as identity: Identity, _ call: Call) async throws(Problem) -> Output {
+    let caller = try call.user().user
+    let realm = call.realm.id
+    let user = try await call.parley.read { reader -> UserView? in
+      guard let id = try reader.user(of: identity, in: realm), let user = try reader.user(id) else { return nil }
+      return try reader.view(of: user, for: caller)
+    }
+    return PageBody(items: user.map { [call.rendering.user($0)] } ?? [])
+  }
+
+  // MARK: By place
+
+  private static func nearby(
+    _ text: String, _ radius: Int?, _ limit: Int, _ call: Call
+  ) async throws(Problem) -> Output {
+    let caller = try call.user().user
+    let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+    guard numbers.count == 2, let latitude = numbers[0], let longitude = numbers[1] else {
+      throw Problem(
+        .malformed, "coordinate-malformed", "near is a latitude and a longitude with a comma between.", field: "near")
+    }
+    let users = try await call.parley.nearby(
+      latitude: latitude, longitude: longitude, kilometres: radius ?? 5, limit: limit, for: caller)
+    return PageBody(items: users.map { call.rendering.user($0.view, distance: $0.kilometres) })
   }
 }

@@ -13,10 +13,11 @@ enum LogIn: ServedOperation {
 
   static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Outcome<SessionBody> {
     let login = try await SignIns.named(input.grant).perform(input, call)
+    let settings = try await call.parley.userSettings(of: login.user.id)
     return .created(
       SessionBody(
         accessToken: login.accessToken, refreshToken: login.refreshToken,
         expiresAt: WireTime(login.grant.accessExpires), user: call.door.rendering(login.user).user(login.user),
-        deviceId: login.grant.device))
+        deviceId: login.grant.device, termsRequired: settings.requiring(call.door.settings.terms)))
   }
 }

@@ -4,12 +4,12 @@ import Dialogs
 /// The caller's mail address, which a code has proved.
 enum SetMyEmail: ServedOperation {
   typealias Input = SetEmailInput
-  typealias Output = UserBody
+  typealias Output = MeBody
   static let name = "me.email.put"
   static let method = Method.put
   static let path = "/v1/users/me/email"
 
-  static func perform(_ input: SetEmailInput, _ call: Call) async throws(Problem) -> Outcome<UserBody> {
+  static func perform(_ input: SetEmailInput, _ call: Call) async throws(Problem) -> Outcome<MeBody> {
     let caller = try call.user()
     try await call.parley.bind(
       .email(input.email), code: input.code, password: input.password, to: caller.user, from: call.address)

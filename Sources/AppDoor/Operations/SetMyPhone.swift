@@ -4,12 +4,12 @@ import Dialogs
 /// The caller's telephone number, which a code has proved.
 enum SetMyPhone: ServedOperation {
   typealias Input = SetPhoneInput
-  typealias Output = UserBody
+  typealias Output = MeBody
   static let name = "me.phone.put"
   static let method = Method.put
   static let path = "/v1/users/me/phone"
 
-  static func perform(_ input: SetPhoneInput, _ call: Call) async throws(Problem) -> Outcome<UserBody> {
+  static func perform(_ input: SetPhoneInput, _ call: Call) async throws(Problem) -> Outcome<MeBody> {
     let caller = try call.user()
     try await call.parley.bind(
       .phone(input.phone), code: input.code, password: input.password, to: caller.user, from: call.address)

@@ -1,23 +1,36 @@
 import AppProtocol
 import Dialogs
 
-/// Changes the caller's profile: absent members stay, null clears.
+/// Changes the caller's profile and settings, all or nothing: absent members stay, null clears.
 enum UpdateMe: ServedOperation {
   typealias Input = UpdateMeInput
-  typealias Output = UserBody
+  typealias Output = MeBody
   static let name = "me.update"
   static let method = Method.patch
   static let path = "/v1/users/me"
 
-  static func perform(_ input: UpdateMeInput, _ call: Call) async throws(Problem) -> Outcome<UserBody> {
+  static func perform(_ input: UpdateMeInput, _ call: Call) async throws(Problem) -> Outcome<MeBody> {
     let caller = try call.user()
     if case .set(let name) = input.name { try Checks.text(name, field: "name") }
     if case .set(let status) = input.status { try Checks.text(status, field: "status") }
+    if case .set(let url) = input.avatarUrl { try Checks.webURL(url, field: "avatarUrl") }
+    var settings = UserSettingsDraft(
+      isSearchable: input.searchable, isMatchable: input.matchable,
+      contactsMetadata: change(input.contactsMetadata) { $0.text },
+      privateMetadata: change(input.privateMetadata) { $0.text })
+    if let visibility = input.lastSeenVisibility {
+      settings.lastSeen = Visibility.allCases.first { $0.wire == visibility }
+      if settings.lastSeen == nil {
+        throw Problem(
+          .malformed, "visibility-unknown", "lastSeenVisibility is \"everybody\", \"contacts\" or \"nobody\".",
+          field: "lastSeenVisibility")
+      }
+    }
     let name = change(input.name) { $0 }
     // Who renames themself in the app is called so in full, too.
     let draft = ProfileDraft(
       displayName: name, fullName: name == nil ? nil : .some(nil), status: change(input.status) { $0 },
-      metadata: change(input.metadata) { $0.text })
+      metadata: change(input.metadata) { $0.text }, avatarURL: change(input.avatarUrl) { $0 }, settings: settings)
     try await call.parley.post(.profile(draft), by: caller.user)
     return .ok(try await call.me())
   }

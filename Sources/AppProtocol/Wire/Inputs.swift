@@ -102,21 +102,46 @@ public struct UpdateMeInput: Codable, Hashable, Sendable {
   public var name: Change<String>
   public var status: Change<String>
   public var metadata: Change<RawObject>
+  public var avatarUrl: Change<String>
+  public var contactsMetadata: Change<RawObject>
+  public var privateMetadata: Change<RawObject>
+  /// `everybody`, `contacts` or `nobody`.
+  public var lastSeenVisibility: String?
+  public var searchable: Bool?
+  public var matchable: Bool?
   public init(
-    name: Change<String> = .keep, status: Change<String> = .keep, metadata: Change<RawObject> = .keep
+    name: Change<String> = .keep, status: Change<String> = .keep, metadata: Change<RawObject> = .keep,
+    avatarUrl: Change<String> = .keep, contactsMetadata: Change<RawObject> = .keep,
+    privateMetadata: Change<RawObject> = .keep, lastSeenVisibility: String? = nil, searchable: Bool? = nil,
+    matchable: Bool? = nil
   ) {
     self.name = name
     self.status = status
     self.metadata = metadata
+    self.avatarUrl = avatarUrl
+    self.contactsMetadata = contactsMetadata
+    self.privateMetadata = privateMetadata
+    self.lastSeenVisibility = lastSeenVisibility
+    self.searchable = searchable
+    self.matchable = matchable
   }
 
-  private enum Keys: String, CodingKey { case name, status, metadata }
+  private enum Keys: String, CodingKey {
+    case name, status, metadata, avatarUrl, contactsMetadata, privateMetadata, lastSeenVisibility, searchable
+    case matchable
+  }
 
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Keys.self)
     name = try container.change(.name)
     status = try container.change(.status)
     metadata = try container.change(.metadata)
+    avatarUrl = try container.change(.avatarUrl)
+    contactsMetadata = try container.change(.contactsMetadata)
+    privateMetadata = try container.change(.privateMetadata)
+    lastSeenVisibility = try container.decodeIfPresent(String.self, forKey: .lastSeenVisibility)
+    searchable = try container.decodeIfPresent(Bool.self, forKey: .searchable)
+    matchable = try container.decodeIfPresent(Bool.self, forKey: .matchable)
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -124,6 +149,12 @@ public struct UpdateMeInput: Codable, Hashable, Sendable {
     try container.encode(name, .name)
     try container.encode(status, .status)
     try container.encode(metadata, .metadata)
+    try container.encode(avatarUrl, .avatarUrl)
+    try container.encode(contactsMetadata, .contactsMetadata)
+    try container.encode(privateMetadata, .privateMetadata)
+    try container.encodeIfPresent(lastSeenVisibility, forKey: .lastSeenVisibility)
+    try container.encodeIfPresent(searchable, forKey: .searchable)
+    try container.encodeIfPresent(matchable, forKey: .matchable)
   }
 }
 
@@ -150,13 +181,31 @@ public struct UserInput: Codable, Hashable, Sendable {
   public init(userId: String) { self.userId = userId }
 }
 
+/// At most one of `query`, `ids`, `externalId` and `near`.
 public struct ListUsersInput: Codable, Hashable, Sendable {
-  /// The beginning of an id or a part of a name; absent: everybody.
+  /// What `field` says it is; absent: everybody.
   public var query: String?
+  /// `name`, `id`, `email` or `phone`; absent: the beginning of an id or a part of a name.
+  public var field: String?
+  /// With commas between.
+  public var ids: String?
+  public var externalId: String?
+  /// Latitude and longitude, with a comma between.
+  public var near: String?
+  /// Kilometres around `near`.
+  public var radius: Int?
   public var cursor: String?
   public var limit: Int?
-  public init(query: String? = nil, cursor: String? = nil, limit: Int? = nil) {
+  public init(
+    query: String? = nil, field: String? = nil, ids: String? = nil, externalId: String? = nil, near: String? = nil,
+    radius: Int? = nil, cursor: String? = nil, limit: Int? = nil
+  ) {
     self.query = query
+    self.field = field
+    self.ids = ids
+    self.externalId = externalId
+    self.near = near
+    self.radius = radius
     self.cursor = cursor
     self.limit = limit
   }

@@ -8,8 +8,14 @@ public struct SessionBody: Codable, Hashable, Sendable, JSONWritable {
   public var expiresAt: WireTime
   public var user: UserBody
   public var deviceId: String
+  /// The version of the terms that the user is to accept first; absent: none.
+  public var termsRequired: String?
 
-  public init(accessToken: String, refreshToken: String, expiresAt: WireTime, user: UserBody, deviceId: String) {
+  public init(
+    accessToken: String, refreshToken: String, expiresAt: WireTime, user: UserBody, deviceId: String,
+    termsRequired: String? = nil
+  ) {
+    self.termsRequired = termsRequired
     self.accessToken = accessToken
     self.refreshToken = refreshToken
     self.expiresAt = expiresAt
@@ -24,6 +30,7 @@ public struct SessionBody: Codable, Hashable, Sendable, JSONWritable {
     writer.member("expiresAt", expiresAt)
     writer.member("user", user)
     writer.member("deviceId", deviceId)
+    writer.member("termsRequired", termsRequired)
     writer.endObject()
   }
 }

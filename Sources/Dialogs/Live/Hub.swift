@@ -25,6 +25,7 @@ public final class Hub: Sendable {
 
   private let guests: GuestBook
   public let privileges = PrivilegeBook()
+  public let introduction = Introduction()
 
   init(guests: GuestBook = GuestBook(.none)) { self.guests = guests }
 

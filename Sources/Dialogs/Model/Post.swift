@@ -215,6 +215,9 @@ public struct ProfileDraft: Sendable {
   public var fullName: String??
   public var status: String??
   public var metadata: String??
+  /// Of a picture that is kept elsewhere.
+  public var avatarURL: String??
+  public var settings: UserSettingsDraft?
   /// The new avatar; `.some(nil)` removes it.
   public var avatar: Avatar??
   /// The vCard as the XMPP door wrote it (opaque), at most `Limits.vCardBytesMax`.
@@ -222,8 +225,10 @@ public struct ProfileDraft: Sendable {
 
   public init(
     displayName: String?? = nil, fullName: String?? = nil, status: String?? = nil, metadata: String?? = nil,
-    avatar: Avatar?? = nil, vCard: [UInt8]? = nil
+    avatarURL: String?? = nil, settings: UserSettingsDraft? = nil, avatar: Avatar?? = nil, vCard: [UInt8]? = nil
   ) {
+    self.avatarURL = avatarURL
+    self.settings = settings
     self.displayName = displayName
     self.fullName = fullName
     self.status = status

@@ -66,11 +66,15 @@ public struct Profile: Hashable, Sendable {
   public var avatarHash: String?
   /// A JSON object as the app wrote it; nil means `{}`.
   public var metadata: String?
+  /// Of a picture that is kept elsewhere, for apps; at most `Limits.avatarURLBytesMax`. XMPP clients, which fetch nothing from
+  /// strangers' servers, see the picture that is here.
+  public var avatarURL: String?
 
   public init(
     displayName: String? = nil, status: String? = nil, avatarHash: String? = nil,
-    metadata: String? = nil
+    metadata: String? = nil, avatarURL: String? = nil
   ) {
+    self.avatarURL = avatarURL
     self.displayName = displayName
     self.status = status
     self.avatarHash = avatarHash

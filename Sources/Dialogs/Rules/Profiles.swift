@@ -6,9 +6,12 @@ extension Judge {
 
   /// `Receipt.isRepeat`: nothing changed, and nobody is told.
   mutating func profile(_ post: Post, _ draft: ProfileDraft, _ writer: any StoreWriter) throws {
+    // All or nothing: what may be refused comes first.
+    if let settings = draft.settings { try check(settings) }
     let isChanged = try apply(draft, by: post, from: nil, writer)
+    let isSet = try draft.settings.map { try set($0, of: post.author, writer) } ?? false
     var receipt = Receipt(position: head)
-    receipt.isRepeat = !isChanged
+    receipt.isRepeat = !isChanged && !isSet
     settle(post, receipt)
   }
 
@@ -28,6 +31,7 @@ extension Judge {
     if let status = draft.status { user.profile.status = status }
     if let metadata = draft.metadata { user.profile.metadata = metadata }
     if let avatar = draft.avatar { user.profile.avatarHash = avatar?.hash }
+    if let url = draft.avatarURL { user.profile.avatarURL = url }
     try check(user.profile)
     try Self.check(fullName: fullName)
     if let avatar = draft.avatar ?? nil { try Self.check(avatar) }
@@ -80,6 +84,7 @@ extension Judge {
     for (field, value, bound) in [
       ("name", profile.displayName, Limits.displayNameBytesMax), ("status", profile.status, Limits.statusBytesMax),
       ("metadata", profile.metadata, Limits.metadataBytesMax),
+      ("avatarUrl", profile.avatarURL, Limits.avatarURLBytesMax),
     ] {
       if let value, value.utf8.count > bound {
         throw Problem(.tooLarge, "\(field)-too-long", "\(field) has at most \(bound) bytes.", field: field)

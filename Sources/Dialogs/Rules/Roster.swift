@@ -205,7 +205,9 @@ extension Judge {
     // Approve (or pre-approve) the other direction first: an answer to a
     // request then completes the friendship in one go.
     try send(.subscribed, from: post.author, to: address, stanza: nil, post, writer)
-    try send(.subscribe, from: post.author, to: address, stanza: nil, post, writer)
+    let name = try writer.user(post.author.id)?.profile.displayName
+    let stanza = name.flatMap { hub.introduction.write($0) }
+    try send(.subscribe, from: post.author, to: address, stanza: stanza, post, writer)
     settle(post)
   }
 

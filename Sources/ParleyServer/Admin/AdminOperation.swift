@@ -54,7 +54,8 @@ package struct AdminContext: Sendable {
 enum AdminOperations {
   static let all: [any AdminOperation.Type] = [
     ServerStatus.self,
-    AddUser.self, ImportUsers.self, ListUsers.self, ShowUser.self, SetPassword.self, SetUserState.self,
+    AddUser.self, ImportUsers.self, ListUsers.self, ShowUser.self, SetPassword.self, SetUserState.self, DeleteUser.self,
+    ExportUser.self,
     ListRoster.self, AddContact.self, RemoveContact.self, ImportContacts.self,
     ListDialogs.self, ShowDialog.self, CreateDialog.self, ListDialogMembers.self, AddDialogMember.self,
     SetDialogRole.self, RemoveDialogMember.self, DeleteDialog.self,

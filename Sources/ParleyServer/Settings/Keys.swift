@@ -154,6 +154,9 @@ extension Key {
     "identity.providers", .entries, nil, .restart,
     "OpenID providers whose ID tokens let users in: a list of name, audiences, issuers, jwks, domain, signup, nonce and "
       + "contacts.")
+  static let termsVersion = Key(
+    "terms.version", .text, nil, .restart,
+    "The version of the app's terms that users are to accept (PUT /v1/users/me/terms); answers tell who has not.")
   static let admins = Key(
     "admins", .users, nil, .restart,
     "Users who may look after the server with their XMPP client (XEP-0133): addresses with commas between, or a list.")
@@ -275,7 +278,7 @@ extension Key {
       uploadsUserBytes, uploadsUserDayBytes, uploadsDays, uploadsEndWithMessages, uploadsThumbnails,
       uploadsScanClamd, uploadsScanCommand, uploadsScanSeconds, uploadsScanNeeded, uploadsStore, bucketEndpoint,
       bucketName, bucketRegion, bucketKey, bucketSecret, bucketPrefix, bucketInPath, registration, invitations,
-      guestDomains, guestsMax, guestsPerAddress, guestSeconds, guestRights,
+      guestDomains, guestsMax, guestsPerAddress, guestSeconds, guestRights, termsVersion,
       identityBackends, identityProviders, admins, resumeSeconds, pushContent,
       pushResumeSeconds, pushAPNsKey, pushAPNsKeyID, pushAPNsTeamID, pushAPNsTopics, pushAPNsURL, pushAPNsSandboxURL,
       pushFCMAccount, pushFCMURL, pushWebPush, pushWebPushContact, pushWebhookURL, pushWebhookSecret, components,

@@ -90,6 +90,8 @@ public struct Settings: Hashable, Sendable {
   public let guests: GuestPolicy
   /// Who vouches for users.
   public let identity: Identity
+  /// The version of the terms that users are to accept; nil: none.
+  public let terms: String?
   /// Who may look after the whole server in band.
   public let admins: Set<BareJID>
   /// How long a lost XMPP session may be resumed.
@@ -223,6 +225,7 @@ struct SettingsReader {
       allowsInvitations: flag(.invitations),
       guests: guests(among: domains),
       identity: identity(among: domains),
+      terms: terms(),
       admins: addresses(.admins, among: domains),
       resumeWindow: .seconds(number(.resumeSeconds, 0...ServerLimits.resumeSecondsMax, "seconds")),
       components: components, component: component,

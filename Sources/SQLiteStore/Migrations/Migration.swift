@@ -11,7 +11,7 @@ struct Migration: Sendable {
   static let all: [Migration] = [
     .log, .rooms, .states, .pep, .whispers, .mentions, .kicks, .clients, .blobs, .nodePeople, .search, .realmVault,
     .invites, .pushes, .dialogSettings, .guests, .identities, .nonces, .codes, .messages, .unsent, .devices,
-    .backends, .attachments,
+    .backends, .attachments, .userSettings,
   ]
 
   /// As the database's own record names it.

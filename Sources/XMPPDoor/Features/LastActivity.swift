@@ -28,22 +28,44 @@ struct LastActivity: Feature {
     guard let address = turn.to?.bare else { throw StanzaError(.badRequest) }
     let (viewer, jid) = (turn.party, turn.jid)
     turn.fetch {
-      try PresenceAccess.to(address, for: viewer, at: jid, $0)
-    } reply: { (access) throws(StanzaError) in
-      switch access {
+      try Sight(of: address, for: viewer, at: jid, $0)
+    } reply: { (sight) throws(StanzaError) in
+      switch sight.access {
       // RFC 6121 8.5.1.
       case .absent: throw StanzaError(.serviceUnavailable)
-      case .denied: throw StanzaError(.forbidden)
-      case .granted(let user):
-        // "At least one connected or available resource" (3).
-        if !turn.parley.hub.attendances(of: user.id).isEmpty {
+      case .denied, .granted:
+        guard sight.isShown else { throw StanzaError(.forbidden) }
+        // "At least one connected or available resource" (3). Who lets everybody know when they were here does not let everybody
+        // know that they are.
+        if case .granted(let user) = sight.access, !turn.parley.hub.attendances(of: user.id).isEmpty {
           return turn.reply { write(milliseconds: 0, into: &$0) }
         }
-        guard let seen = user.lastSeenAt else {
+        guard let seen = sight.lastSeen else {
           throw StanzaError(.itemNotFound, "this user has not been here yet")
         }
         let gone = turn.parley.clock.now.milliseconds - seen.milliseconds
         turn.reply { write(milliseconds: gone, into: &$0) }
+      }
+    }
+  }
+
+  /// What the asking user may know of the other. Apps get the same answer (`StoreReader.view`).
+  private struct Sight: Sendable {
+    let access: PresenceAccess
+    let isShown: Bool
+    let lastSeen: Dialogs.Timestamp?
+
+    init(of address: BareJID, for viewer: Party, at jid: FullJID, _ reader: any StoreReader) throws {
+      access = try PresenceAccess.to(address, for: viewer, at: jid, reader)
+      switch access {
+      case .absent: (isShown, lastSeen) = (false, nil)
+      case .granted(let user):
+        isShown = try user.id == viewer.id || reader.showsLastSeen(user.id, isContact: true)
+        lastSeen = user.lastSeenAt
+      case .denied:
+        let user = try reader.user(address)
+        isShown = try user.map { try reader.showsLastSeen($0.id, isContact: false) } ?? false
+        lastSeen = user?.lastSeenAt
       }
     }
   }

@@ -102,7 +102,7 @@ struct Roster: Feature {
     return writer.buffer
   }
 
-  private static func write(_ contact: Contact, into writer: inout ElementWriter) {
+  static func write(_ contact: Contact, into writer: inout ElementWriter) {
     let subscription = contact.subscription
     writer.open(item)
     writer.attribute("jid", contact.address.description)

@@ -3,10 +3,13 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0055: the users of the server's domain, by the name they log in with and the name they show. The server knows no other
-/// names of theirs: whichever field a client fills in is looked for in these.
+/// XEP-0055: the users of the server's domain who let themselves be searched for, by the name they log in with and the name they
+/// show: whichever field a client fills in is looked for in these. A mail address elsewhere is looked for as a whole, among those
+/// who let themselves be found by it. Apps find the same users.
 struct UserSearch: Feature {
-  static let xep = XEP(55, "1.3", "Jabber Search", note: "names only; at most 50 results")
+  static let xep = XEP(
+    55, "1.3", "Jabber Search",
+    note: "names, and whole mail addresses of those who let themselves be found by them; at most 50 results")
 
   private static let query = Name("query", NS.search)
   private static let fields = ["nick", "first", "last", "email"]
@@ -41,9 +44,9 @@ struct UserSearch: Feature {
       let form = try payload.payload(DataForm.self)
       let terms = try Self.terms(payload, form, domain: domain)
       do throws(Problem) { try turn.parley.pace(.search(turn.party.id)) } catch { throw StanzaError(error) }
-      let realm = turn.party.realm
+      let viewer = turn.party
       turn.fetch {
-        try Self.find(terms, in: realm, $0)
+        try Self.find(terms, for: viewer, $0)
       } reply: { users in
         turn.reply { Self.write(users, asForm: form != nil, into: &$0) }
       }
@@ -67,19 +70,23 @@ struct UserSearch: Feature {
   }
 
   /// The app's search, page by page, without those who cannot be reached.
-  static func find(_ terms: [String], in realm: RealmID, _ reader: any StoreReader) throws -> [User] {
-    let rest = terms.dropFirst().map { $0.lowercased() }
+  static func find(_ terms: [String], for viewer: Party, _ reader: any StoreReader) throws -> [User] {
+    if let mail = terms.first(where: { $0.contains("@") }) {
+      return try reader.user(findableBy: Identity(.email, mail.lowercased()), for: viewer).map { [$0] } ?? []
+    }
+    let rest = terms.dropFirst().map { (name: $0.lowercased(), shown: DirectoryQuery.folded($0)) }
     var found: [User] = []
     var last: String?
     var looked = 0
     // Of those the first term names the others may leave few: it goes on behind them.
     repeat {
-      let page = try reader.users(in: realm, matching: terms.first, after: last, limit: Dialogs.Limits.pageMax)
+      let page = try reader.directory(
+        of: viewer.realm, DirectoryQuery(text: terms.first, after: last, limit: Dialogs.Limits.pageMax))
       found += page.filter { user in
-        user.state == .active
-          && rest.allSatisfy { term in
-            user.name.hasPrefix(term) || user.profile.displayName?.lowercased().contains(term) == true
-          }
+        rest.allSatisfy { term in
+          user.name.hasPrefix(term.name)
+            || user.profile.displayName.map { DirectoryQuery.folded($0).contains(term.shown) } == true
+        }
       }
       last = page.count == Dialogs.Limits.pageMax ? page.last?.name : nil
       looked += page.count

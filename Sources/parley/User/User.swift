@@ -13,6 +13,7 @@ struct User: AsyncParsableCommand {
       """,
     subcommands: [
       UserAdd.self, UserList.self, UserShow.self, UserPassword.self, UserDisconnect.self, UserDisable.self,
-      UserEnable.self, UserDelete.self, UserImport.self, UserEmail.self, UserPhone.self, UserSecondFactor.self,
+      UserEnable.self, UserDelete.self, UserExport.self, UserImport.self, UserEmail.self, UserPhone.self,
+      UserSecondFactor.self,
     ])
 }

@@ -31,6 +31,9 @@ struct UserShow: AsyncParsableCommand {
       table.add(["second factor", shown.secondFactor ? "on" : "off"])
       table.add(["contacts", String(shown.contacts)])
       table.add(["blocks", String(shown.blocks)])
+      if let version = shown.termsVersion {
+        table.add(["terms", "\(version), accepted \(shown.termsAcceptedAt ?? "")"])
+      }
       for session in shown.sessions {
         let presence = session.available ? "available, priority \(session.priority)" : "not available"
         table.add(["session", "\(session.door) \(session.resource): \(presence)"])

@@ -42,21 +42,29 @@ struct UserDelete: AsyncParsableCommand {
     commandName: "delete",
     abstract: "Deletes an account for good. Its name is never given out again.",
     discussion: """
-      What the user wrote stays with those they wrote to. On a terminal you are asked first; elsewhere --yes is needed.
+      What the user wrote stays with those they wrote to; with --erase it is taken back, wherever it was said, and their files \
+      go. On a terminal you are asked first; elsewhere --yes is needed. A server that is stopped meanwhile goes on when it \
+      starts again.
 
       Examples:
         parley user delete alice@localhost
-        parley user delete alice@localhost --yes
+        parley user delete alice@localhost --erase --yes
       """)
 
   @Argument(help: "The user's address.") var jid: String
+  @Flag(name: .long, help: "Takes back all that they said, too.") var erase = false
   @Flag(name: .long, help: "Does not ask.") var yes = false
   @OptionGroup var output: OutputOptions
   @OptionGroup var options: ConfigurationOptions
 
   func run() async throws {
-    if !yes { try Terminal.confirm("Delete \(jid) for good?") }
-    try await UserState.set(.deleted, of: jid, options, output) { "Deleted \($0)." }
+    if !yes { try Terminal.confirm(erase ? "Erase \(jid) and all they said?" : "Delete \(jid) for good?") }
+    guard erase else { return try await UserState.set(.deleted, of: jid, options, output) { "Deleted \($0)." } }
+    try await options.withAdministration { administration, settings in
+      let gone = try await administration.call(
+        DeleteUser.self, DeleteUser.Input(jid: options.address(jid, settings), erase: true))
+      try output.print(gone, "Erased \(gone.jid).")
+    }
   }
 }
 

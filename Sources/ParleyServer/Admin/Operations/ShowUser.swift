@@ -43,6 +43,9 @@ package enum ShowUser: AdminOperation {
     package let password: Bool
     package let secondFactor: Bool
     package let lastLoginAt: String?
+    /// The terms that were accepted last, and when.
+    package let termsVersion: String?
+    package let termsAcceptedAt: String?
   }
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
@@ -58,6 +61,7 @@ package enum ShowUser: AdminOperation {
         door: attendance.door == .xmpp ? "xmpp" : "app", resource: attendance.resource,
         available: attendance.isAvailable, priority: Int(attendance.priority), status: attendance.presence?.status)
     }
+    let terms = try await context.parley.userSettings(of: user.id).terms
     return Output(
       user: UserRow(user, in: context), status: user.profile.status, contacts: contacts, blocks: blocks,
       sessions: sessions.sorted { $0.resource < $1.resource },
@@ -69,7 +73,8 @@ package enum ShowUser: AdminOperation {
       phone: account.identities.first { $0.identity.issuer == .phone }?.identity.subject,
       identities: account.identities.map { "\($0.identity.issuer.word) \($0.identity.subject)" },
       password: account.hasPassword, secondFactor: account.hasSecondFactor,
-      lastLoginAt: account.lastLogin.map(Moment.text))
+      lastLoginAt: account.lastLogin.map(Moment.text), termsVersion: terms?.version,
+      termsAcceptedAt: (terms?.time).map(Moment.text))
   }
 }
 

@@ -1,0 +1,149 @@
+import Addresses
+import AppProtocol
+public import Dialogs
+
+/// What an app shows of somebody, in an export: the same JSON that its operations answer, a value a line.
+public struct AppExport: ExportForm {
+  public init() {}
+
+  public func write(_ user: User, _ parley: Parley, into archive: ExportArchive) async throws(Problem) {
+    let rendering = Rendering(parley: parley, realm: user.realm)
+    let party = Party(id: user.id, realm: user.realm, address: user.address)
+    let domain = user.address.domain
+    let settings = try await parley.userSettings(of: user.id)
+    try await archive.add("profile.json", Self.line(rendering.me(user, settings, terms: nil)))
+    if let avatar = try await parley.read({ try $0.avatar(of: user) }) {
+      try await archive.add("avatar", avatar.bytes)
+    }
+    let (contacts, blocks) = try await parley.read { (try $0.contacts(of: user.id), try $0.blocks(of: user.id)) }
+    try await archive.add("contacts.jsonl", Self.lines(contacts.map { rendering.contact($0, domain: domain) }))
+    try await archive.add("blocks.jsonl", Self.lines(blocks.map { rendering.block($0, domain: domain) }))
+    let (grants, identities) = try await parley.read { (try $0.grants(of: user.id), try $0.identities(of: user.id)) }
+    let sessions = grants.map { grant in
+      SessionSummaryBody(
+        id: String(grant.id), deviceId: grant.device, client: grant.client, createdAt: WireTime(grant.createdAt),
+        usedAt: WireTime(grant.usedAt), current: false)
+    }
+    try await archive.add("sessions.jsonl", Self.lines(sessions))
+    try await archive.add("identities.jsonl", Self.lines(identities.map { IdentityLine($0) }))
+    try await writeAttachments(party, rendering, parley, archive)
+    try await writeDialogs(party, rendering, parley, archive)
+  }
+
+  // MARK: Files
+
+  private func writeAttachments(
+    _ user: Party, _ rendering: Rendering, _ parley: Parley, _ archive: ExportArchive
+  ) async throws(Problem) {
+    guard let links = parley.blobs?.policy.links else { return }
+    var after: BlobID?
+    var isEnd = false
+    try await archive.addLines("attachments") { () async throws(Problem) -> [[UInt8]]? in
+      if isEnd { return nil }
+      let last = after
+      let page = try await parley.read { try $0.blobs(of: user.id, after: last, limit: Limits.pageMax) }
+      isEnd = page.count < Limits.pageMax
+      after = page.last?.id
+      return page.map { Self.line(rendering.attachment($0, links)) }
+    }
+  }
+
+  // MARK: What was said
+
+  /// One dialog after the other, each with its messages behind it, the oldest first: as much of it as the user may read.
+  private func writeDialogs(
+    _ user: Party, _ rendering: Rendering, _ parley: Parley, _ archive: ExportArchive
+  ) async throws(Problem) {
+    var places: [Place] = []
+    var before = Position.end
+    while true {
+      let last = before
+      let page = try await parley.read { try $0.dialogs(of: user.id, before: last, limit: Limits.pageMax) }
+      places += page.map { Place(dialog: $0.dialog.id, room: nil) }
+      guard let next = page.last, page.count == Limits.pageMax else { break }
+      before = next.dialog.last
+    }
+    let rooms = try await parley.read { try $0.memberships(of: user.id) }
+    places += rooms.map { Place(dialog: $0.room.dialog, room: $0.room) }
+
+    let all = places
+    var shown = all[...]
+    try await archive.addLines("dialogs") { () async throws(Problem) -> [[UInt8]]? in
+      guard let place = shown.popFirst() else { return nil }
+      let body = try await parley.read { reader -> DialogBody? in
+        if place.room != nil {
+          return try RoomSight.of(place.dialog, for: user, reader).map { try rendering.dialog($0, reader) }
+        }
+        guard let dialog = try reader.dialog(place.dialog) else { return nil }
+        return rendering.dialog(dialog.id, dialog.first, dialog.second, createdAt: dialog.createdAt)
+      }
+      return body.map { [Self.line($0)] } ?? []
+    }
+
+    var rest = all[...]
+    var after = Position.zero
+    try await archive.addLines("messages") { () async throws(Problem) -> [[UInt8]]? in
+      guard let place = rest.first else { return nil }
+      let last = after
+      let (entries, naming) = try await parley.read { reader -> ([Entry], Naming) in
+        var from = last
+        var naming = Naming.open
+        if place.room != nil {
+          guard let sight = try RoomSight.of(place.dialog, for: user, reader), let member = sight.member else {
+            return ([], naming)
+          }
+          from = max(from, RoomSight.horizon(of: member, in: sight.room))
+          naming = sight.naming(parley)
+        }
+        let entries = try reader.history(
+          of: place.dialog, after: from, before: .end, limit: Limits.pageMax, ascending: true)
+        return (entries, naming)
+      }
+      if let reached = entries.last?.position, entries.count == Limits.pageMax {
+        after = reached
+      } else {
+        rest = rest.dropFirst()
+        after = .zero
+      }
+      return entries.compactMap { entry in rendering.message(entry, naming).map { Self.line($0) } }
+    }
+  }
+
+  private struct Place: Sendable {
+    let dialog: DialogID
+    let room: RoomName?
+  }
+
+  // MARK: Lines
+
+  private static func line(_ value: some JSONWritable) -> [UInt8] {
+    var writer = JSONWriter(capacity: 512)
+    value.write(to: &writer)
+    return writer.bytes
+  }
+
+  private static func lines(_ values: [some JSONWritable]) -> [UInt8] {
+    values.flatMap { line($0) + [UInt8(ascii: "\n")] }
+  }
+
+  /// What somebody is known by besides their address.
+  private struct IdentityLine: JSONWritable {
+    let identity: UserIdentity
+    init(_ identity: UserIdentity) { self.identity = identity }
+
+    func write(to writer: inout JSONWriter) {
+      let issuer =
+        switch identity.identity.issuer {
+        case .external: "external"
+        case .email: "email"
+        case .phone: "phone"
+        case .provider(let name): name
+        }
+      writer.beginObject()
+      writer.member("issuer", issuer)
+      writer.member("subject", identity.identity.subject)
+      writer.member("since", WireTime(identity.since))
+      writer.endObject()
+    }
+  }
+}

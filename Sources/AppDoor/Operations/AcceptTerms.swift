@@ -1,0 +1,17 @@
+import AppProtocol
+import Dialogs
+
+/// That the caller has accepted the terms of the app, for the record.
+enum AcceptTerms: ServedOperation {
+  typealias Input = TermsInput
+  typealias Output = MeBody
+  static let name = "me.terms"
+  static let method = Method.put
+  static let path = "/v1/users/me/terms"
+
+  static func perform(_ input: TermsInput, _ call: Call) async throws(Problem) -> Outcome<MeBody> {
+    try Checks.text(input.version, field: "version")
+    try await call.parley.accept(terms: input.version, by: try call.user().user)
+    return .ok(try await call.me())
+  }
+}

@@ -1,0 +1,33 @@
+import AppProtocol
+import Dialogs
+
+/// Begins an archive of all that is the caller's, or names the one that is being made.
+enum CreateExport: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = ExportBody
+  static let name = "export.create"
+  static let method = Method.post
+  static let path = "/v1/users/me/exports"
+  static let successes = [202]
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<ExportBody> {
+    let task = try await call.parley.beginExport(of: try call.user().user)
+    call.parley.finishInBackground(task)
+    return Outcome(status: 202, output: try await body(task, call))
+  }
+
+  static func body(_ task: AccountTask, _ call: Call) async throws(Problem) -> ExportBody {
+    let place = try await call.parley.exportURL(task)
+    let status =
+      switch task.state {
+      case .pending: "pending"
+      case .done: "done"
+      case .failed: "failed"
+      }
+    return ExportBody(
+      id: String(task.id), status: status, createdAt: WireTime(task.createdAt),
+      finishedAt: task.finishedAt.map { WireTime($0) }, url: place?.url,
+      expiresAt: (place?.expires).map { WireTime($0) },
+      size: task.size)
+  }
+}

@@ -1,0 +1,16 @@
+import AppProtocol
+import Dialogs
+
+/// What the numbers and addresses of a phonebook are hashed with.
+enum GetContactMatchSalt: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = ContactMatchSaltBody
+  static let name = "contactMatch.salt"
+  static let method = Method.get
+  static let path = "/v1/contact-matches"
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<ContactMatchSaltBody> {
+    let salt = try await call.parley.matchSalt(for: try call.user().user)
+    return .ok(ContactMatchSaltBody(salt: salt, algorithm: "sha-256", hashesMax: Limits.matchKeysMax))
+  }
+}

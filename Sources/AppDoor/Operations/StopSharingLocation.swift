@@ -1,0 +1,16 @@
+import AppProtocol
+import Dialogs
+
+/// Nobody finds the caller by where they are any more.
+enum StopSharingLocation: ServedOperation {
+  typealias Input = NoInput
+  typealias Output = EmptyBody
+  static let name = "me.location.delete"
+  static let method = Method.delete
+  static let path = "/v1/users/me/location"
+
+  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    try await call.parley.stopSharing(try call.user().user)
+    return .done
+  }
+}

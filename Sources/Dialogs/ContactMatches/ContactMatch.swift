@@ -1,0 +1,84 @@
+import Addresses
+import Crypto
+
+// Which of somebody's telephone contacts are here, without their numbers being sent. Theory:
+//
+// Clients hash each number and address with the realm's salt, and the store keeps the same hashes of those users who let
+// themselves be found. Telephone numbers are few: whoever has the salt, as every user has, can hash them all. So the hashes hide
+// numbers from a log or a proxy that sees them pass, and not from this server or from whoever gets its file. What keeps others
+// from finding out who is here is the count: so many numbers a day and user, and nobody who has not said so.
+
+/// The hash that stands for a telephone number or a mail address.
+public enum ContactMatch {
+  static let saltItem = "contact-match-salt"
+
+  /// SHA-256 of the salt, as text, and the number (E.164 with its plus) or address (in lower case) behind it.
+  public static func key(_ subject: String, salt: String) -> [UInt8] {
+    Array(SHA256.hash(data: Array((salt + subject).utf8)))
+  }
+
+  /// What an identity is matched by; nil: by nothing.
+  public static func subject(of identity: Identity) -> String? {
+    switch identity.issuer {
+    case .email, .phone: identity.subject
+    case .external, .provider: nil
+    }
+  }
+
+  /// 128 random bits in hex, made when they are needed first, the same for ever.
+  static func salt(of realm: RealmID, _ writer: any StoreWriter) throws -> String {
+    if let salt = try writer.matchSalt(of: realm) { return salt }
+    let salt = (0..<16).map { _ in
+      let byte = UInt8.random(in: .min ... .max)
+      return (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }.joined()
+    try writer.setVault(realm, item: saltItem, Array(salt.utf8))
+    return salt
+  }
+}
+
+extension StoreReader {
+  /// nil: none was needed yet.
+  public func matchSalt(of realm: RealmID) throws -> String? {
+    try vault(realm, item: ContactMatch.saltItem).map { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+public protocol ContactMatchReader {
+  /// The users whose telephone number or mail address has this key, who let themselves be found by it.
+  func users(matching key: [UInt8], in realm: RealmID) throws -> [UserID]
+}
+
+extension Parley {
+  /// What clients salt with.
+  public func matchSalt(for user: Party) async throws(Problem) -> String {
+    if isGuest(user.id) { throw Problem.guestLimited }
+    if let salt = try await read({ try $0.matchSalt(of: user.realm) }) { return salt }
+    return try await work(leavingCaches: true) { try ContactMatch.salt(of: user.realm, $0) }
+  }
+
+  /// Who of these is here and lets themselves be found; not the asking user, nor who blocks them or is blocked.
+  ///
+  /// - Throws: `.tooLarge` above `Limits.matchKeysMax`; `.tooFast` above `Limits.matchRate`; `.forbidden` for guests.
+  public func matches(_ keys: [[UInt8]], for user: Party) async throws(Problem) -> [(key: [UInt8], view: UserView)] {
+    if isGuest(user.id) { throw Problem.guestLimited }
+    guard keys.count <= Limits.matchKeysMax else {
+      throw Problem(
+        .tooLarge, "too-many-hashes", "One request takes at most \(Limits.matchKeysMax) hashes.", field: "hashes")
+    }
+    // Counted whether anybody is found or not: else it would cost nothing to look for those who are not here.
+    try pace(.contactMatch(user.id), count: keys.count)
+    return try await read { reader in
+      var found: [(key: [UInt8], view: UserView)] = []
+      for key in keys {
+        for id in try reader.users(matching: key, in: user.realm) where id != user.id {
+          guard let match = try reader.user(id), match.state == .active, try !reader.isBlocked(match, user) else {
+            continue
+          }
+          found.append((key, try reader.view(of: match, for: user)))
+        }
+      }
+      return found
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import Glibc
+
+/// One field of the earth, about `Grid.side` long and wide: all that is kept of where somebody is.
+public struct GridCell: Hashable, Sendable {
+  /// From the south pole, 0 to `Grid.rows` - 1.
+  public let row: Int
+  /// From the 180th meridian eastward, 0 to `Grid.columns(row)` - 1.
+  public let column: Int
+  public init(row: Int, column: Int) {
+    self.row = row
+    self.column = column
+  }
+}
+
+/// The grid that places are snapped to. Its fields do not move: whoever asks from a hundred places learns of somebody the field
+/// they are in, and never more.
+public enum Grid {
+  /// A hundredth of a degree of latitude: 1,112 m.
+  static let rows = 18_000
+  /// Kilometres, of a sphere of the earth's mean radius (6,371 km).
+  static let earthRadius = 6_371.0
+
+  /// nil: no place on the earth.
+  public static func cell(latitude: Double, longitude: Double) -> GridCell? {
+    guard latitude.isFinite, longitude.isFinite, abs(latitude) <= 90, abs(longitude) <= 180 else { return nil }
+    let row = min(rows - 1, Int((latitude + 90) * Double(rows) / 180))
+    let count = columns(row)
+    return GridCell(row: row, column: min(count - 1, Int((longitude + 180) / 360 * Double(count))))
+  }
+
+  /// As many as make a field about as wide as it is long: fewer towards the poles.
+  static func columns(_ row: Int) -> Int {
+    max(1, Int((2 * Double(rows) * cos(radians(latitude(row)))).rounded()))
+  }
+
+  private static func latitude(_ row: Int) -> Double { (Double(row) + 0.5) * 180 / Double(rows) - 90 }
+  private static func longitude(_ cell: GridCell) -> Double {
+    (Double(cell.column) + 0.5) * 360 / Double(columns(cell.row)) - 180
+  }
+  private static func radians(_ degrees: Double) -> Double { degrees * .pi / 180 }
+
+  /// Whole kilometres between the middles of two fields, rounded up, at least 1.
+  public static func kilometres(_ a: GridCell, _ b: GridCell) -> Int {
+    let (first, second) = (radians(latitude(a.row)), radians(latitude(b.row)))
+    let across = sin(radians(longitude(a) - longitude(b)) / 2)
+    let along = sin((first - second) / 2)
+    // The haversine; what rounding takes above one is one.
+    let half = min(1, along * along + cos(first) * cos(second) * across * across)
+    return max(1, Int((2 * earthRadius * asin(half.squareRoot())).rounded(.up)))
+  }
+
+  /// The fields whose middles may be within so many kilometres, a row at a time, nearest rows first; two ranges where they go
+  /// over the 180th meridian.
+  static func around(_ cell: GridCell, kilometres: Int) -> [(row: Int, columns: ClosedRange<Int>)] {
+    let degrees = Double(kilometres) / (earthRadius * .pi / 180)
+    let reach = Int((degrees * Double(rows) / 180).rounded(.up))
+    var ranges: [(row: Int, columns: ClosedRange<Int>)] = []
+    for step in 0...reach {
+      for row in step == 0 ? [cell.row] : [cell.row - step, cell.row + step] where (0..<rows).contains(row) {
+        let count = columns(row)
+        let narrow = cos(radians(latitude(row)))
+        let width = (degrees / narrow / 360 * Double(count)).rounded(.up) + 1
+        guard width * 2 + 1 < Double(count) else {
+          ranges.append((row, 0...(count - 1)))
+          continue
+        }
+        let middle = min(count - 1, Int((longitude(cell) + 180) / 360 * Double(count)))
+        let (low, high) = (middle - Int(width), middle + Int(width))
+        if low < 0 {
+          ranges.append((row, (count + low)...(count - 1)))
+          ranges.append((row, 0...high))
+        } else if high >= count {
+          ranges.append((row, low...(count - 1)))
+          ranges.append((row, 0...(high - count)))
+        } else {
+          ranges.append((row, low...high))
+        }
+      }
+    }
+    return ranges
+  }
+}

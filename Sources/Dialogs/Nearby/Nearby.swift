@@ -1,0 +1,112 @@
+import Addresses
+
+/// Where a user lets others nearby find them, and until when.
+public struct SharedLocation: Hashable, Sendable {
+  public let user: UserID
+  public let cell: GridCell
+  public let expires: Timestamp
+  public init(user: UserID, cell: GridCell, expires: Timestamp) {
+    self.user = user
+    self.cell = cell
+    self.expires = expires
+  }
+}
+
+public protocol LocationReader {
+  /// Also one that is over.
+  func location(of user: UserID) throws -> SharedLocation?
+  /// Those in these fields of one row that end behind `time`.
+  func locations(
+    in realm: RealmID, row: Int, columns: ClosedRange<Int>, after time: Timestamp, limit: Int
+  ) throws -> [SharedLocation]
+}
+
+public protocol LocationWriter {
+  /// Inserts or replaces.
+  func put(_ location: SharedLocation, in realm: RealmID) throws
+  func removeLocation(of user: UserID) throws
+  func removeLocations(before time: Timestamp) throws
+}
+
+/// Nearby users: who shares where they are finds who does so too. Only a field of the grid is kept, and not for long.
+extension Parley {
+  /// Shares where the user is, in place of where they were.
+  ///
+  /// - Parameter lifetime: within `Limits.locationLifetimeMin` and `locationLifetimeMax`.
+  /// - Throws: `.malformed`; `.tooFast` above `Limits.locationRate`; `.forbidden` for guests.
+  public func share(
+    latitude: Double, longitude: Double, for lifetime: Duration, by user: Party
+  ) async throws(Problem) -> SharedLocation {
+    if isGuest(user.id) { throw Problem.guestLimited }
+    guard let cell = Grid.cell(latitude: latitude, longitude: longitude) else { throw Problem.coordinateMalformed }
+    guard (Limits.locationLifetimeMin...Limits.locationLifetimeMax).contains(lifetime) else {
+      throw Problem(
+        .malformed, "ttl-out-of-range",
+        "ttl is from \(Limits.locationLifetimeMin.components.seconds) to "
+          + "\(Limits.locationLifetimeMax.components.seconds) seconds.", field: "ttl")
+    }
+    // Whoever could be everywhere in a minute could look everywhere.
+    try pace(.location(user.id))
+    let now = clock.now
+    let location = SharedLocation(user: user.id, cell: cell, expires: now + lifetime)
+    try await work(leavingCaches: true) { writer in
+      try writer.removeLocations(before: now)
+      try writer.put(location, in: user.realm)
+    }
+    return location
+  }
+
+  public func stopSharing(_ user: Party) async throws(Problem) {
+    try await work(leavingCaches: true) { try $0.removeLocation(of: user.id) }
+  }
+
+  /// Who shares their place within so many kilometres, the nearest first.
+  ///
+  /// - Throws: `.malformed`; `.forbidden` where the caller shares none, or asks about somewhere else; `.tooFast`.
+  public func nearby(
+    latitude: Double, longitude: Double, kilometres: Int, limit: Int, for user: Party
+  ) async throws(Problem) -> [(view: UserView, kilometres: Int)] {
+    if isGuest(user.id) { throw Problem.guestLimited }
+    guard let centre = Grid.cell(latitude: latitude, longitude: longitude) else { throw Problem.coordinateMalformed }
+    guard (1...Limits.nearbyKilometresMax).contains(kilometres) else {
+      throw Problem(
+        .malformed, "radius-out-of-range", "radius is from 1 to \(Limits.nearbyKilometresMax) kilometres.",
+        field: "radius")
+    }
+    try pace(.nearby(user.id))
+    let now = clock.now
+    return try await read { reader in
+      guard let own = try reader.location(of: user.id), own.expires > now else {
+        throw Problem(.forbidden, "location-not-shared", "Share where you are to find others.", field: "near")
+      }
+      guard Grid.kilometres(own.cell, centre) <= Limits.nearbyKilometresMax else {
+        throw Problem(.forbidden, "location-elsewhere", "near is not near where you share to be.", field: "near")
+      }
+      var found: [(id: UserID, kilometres: Int)] = []
+      for (row, columns) in Grid.around(centre, kilometres: kilometres) where found.count < Limits.nearbyLookedAtMax {
+        for location in try reader.locations(
+          in: user.realm, row: row, columns: columns, after: now, limit: Limits.nearbyLookedAtMax)
+        where location.user != user.id {
+          let distance = Grid.kilometres(centre, location.cell)
+          if distance <= kilometres { found.append((location.user, distance)) }
+        }
+      }
+      found.sort { ($0.kilometres, $0.id) < ($1.kilometres, $1.id) }
+      var shown: [(view: UserView, kilometres: Int)] = []
+      for (id, distance) in found {
+        guard let other = try reader.user(id), other.state == .active, try !reader.isBlocked(other, user) else {
+          continue
+        }
+        shown.append((try reader.view(of: other, for: user), distance))
+        if shown.count == limit { break }
+      }
+      return shown
+    }
+  }
+}
+
+extension Problem {
+  static let coordinateMalformed = Problem(
+    .malformed, "coordinate-malformed", "That is no place: latitude is from -90 to 90, longitude from -180 to 180.",
+    field: "latitude")
+}

@@ -1,0 +1,196 @@
+import Addresses
+
+// What a user has settled about themself, and what of them is seen by whom. One answer for all doors: whoever shows a user asks
+// `view(of:for:)`, and nobody shows more.
+/// Who may know something of a user. Stored: never renumber.
+public enum Visibility: UInt8, Hashable, Sendable, CaseIterable {
+  /// Nobody but the user.
+  case nobody = 0
+  /// Those who may see the user's presence (a subscription `from` or `both`).
+  case contacts = 1
+  /// Every user of the realm.
+  case everybody = 2
+}
+
+/// What a user has settled about themself, and keeps with the server.
+public struct UserSettings: Hashable, Sendable {
+  /// Who may know when they were last there (XEP-0012, `lastSeenAt`). The usual is what XEP-0012 8 has: those who see presence.
+  public var lastSeen = Visibility.contacts
+  /// Whether searches and the list of users find them. Who has their id reaches them either way.
+  public var isSearchable = true
+  /// Whether those find them who have their telephone number or mail address already. Off until they say so.
+  public var isMatchable = false
+  /// A JSON object for those who see their presence; nil means `{}`. At most `Limits.metadataBytesMax`.
+  public var contactsMetadata: String?
+  /// A JSON object for themself and the app's server; nil means `{}`. At most `Limits.metadataBytesMax`.
+  public var privateMetadata: String?
+  /// The terms they have accepted last.
+  public var terms: TermsAcceptance?
+
+  public init() {}
+}
+
+/// That a user has accepted the terms of the app, for the proof of it.
+public struct TermsAcceptance: Hashable, Sendable {
+  /// As the app names it, at most `Limits.termsVersionBytesMax`.
+  public let version: String
+  public let time: Timestamp
+  public init(version: String, time: Timestamp) {
+    self.version = version
+    self.time = time
+  }
+}
+
+/// What changes in a user's settings; nil leaves as it is.
+public struct UserSettingsDraft: Hashable, Sendable {
+  public var lastSeen: Visibility?
+  public var isSearchable: Bool?
+  public var isMatchable: Bool?
+  public var contactsMetadata: String??
+  public var privateMetadata: String??
+
+  public init(
+    lastSeen: Visibility? = nil, isSearchable: Bool? = nil, isMatchable: Bool? = nil, contactsMetadata: String?? = nil,
+    privateMetadata: String?? = nil
+  ) {
+    self.lastSeen = lastSeen
+    self.isSearchable = isSearchable
+    self.isMatchable = isMatchable
+    self.contactsMetadata = contactsMetadata
+    self.privateMetadata = privateMetadata
+  }
+
+  func applied(to before: UserSettings) -> UserSettings {
+    var settings = before
+    if let lastSeen { settings.lastSeen = lastSeen }
+    if let isSearchable { settings.isSearchable = isSearchable }
+    if let isMatchable { settings.isMatchable = isMatchable }
+    if let contactsMetadata { settings.contactsMetadata = contactsMetadata }
+    if let privateMetadata { settings.privateMetadata = privateMetadata }
+    return settings
+  }
+}
+
+public protocol UserSettingsReader {
+  /// The usual, where nothing was settled.
+  func userSettings(of user: UserID) throws -> UserSettings
+}
+
+public protocol UserSettingsWriter {
+  /// Inserts or replaces. By `isMatchable` the user's `matchKeys` come and go.
+  func put(_ settings: UserSettings, of user: UserID) throws
+}
+
+/// A user as one viewer may see them.
+public struct UserView: Hashable, Sendable {
+  public let user: User
+  /// nil: before the first session ended, or not for this viewer.
+  public let lastSeenAt: Timestamp?
+  /// nil: none, or not for this viewer.
+  public let contactsMetadata: String?
+
+  public init(user: User, lastSeenAt: Timestamp?, contactsMetadata: String?) {
+    self.user = user
+    self.lastSeenAt = lastSeenAt
+    self.contactsMetadata = contactsMetadata
+  }
+}
+
+extension StoreReader {
+  /// Whether either of two users blocks the other: then they do not find each other.
+  public func isBlocked(_ one: User, _ other: Party) throws -> Bool {
+    let (first, second) = (JID(one.address), JID(other.address))
+    return try blocks(of: one.id).contains { $0.matches(second) }
+      || blocks(of: other.id).contains { $0.matches(first) }
+  }
+
+  /// What `viewer` may see of a user. To somebody whom they block they are as one who was never there (XEP-0191 3.3).
+  public func view(of user: User, for viewer: Party) throws -> UserView {
+    if user.state == .deleted { return UserView(user: user, lastSeenAt: nil, contactsMetadata: nil) }
+    let settings = try userSettings(of: user.id)
+    if user.id == viewer.id {
+      return UserView(user: user, lastSeenAt: user.lastSeenAt, contactsMetadata: settings.contactsMetadata)
+    }
+    let address = JID(viewer.address)
+    if try blocks(of: user.id).contains(where: { $0.matches(address) }) {
+      return UserView(user: user, lastSeenAt: nil, contactsMetadata: nil)
+    }
+    let isContact = try contact(of: user.id, viewer.address)?.subscription.from == true
+    return UserView(
+      user: user, lastSeenAt: Self.sees(settings.lastSeen, isContact) ? user.lastSeenAt : nil,
+      contactsMetadata: isContact ? settings.contactsMetadata : nil)
+  }
+
+  static func sees(_ visibility: Visibility, _ isContact: Bool) -> Bool {
+    switch visibility {
+    case .nobody: false
+    case .contacts: isContact
+    case .everybody: true
+    }
+  }
+
+  /// Whether `viewer`, whom the user does not block, may know when the user was last there.
+  ///
+  /// - Parameter isContact: they see the user's presence.
+  public func showsLastSeen(_ user: UserID, isContact: Bool) throws -> Bool {
+    Self.sees(try userSettings(of: user).lastSeen, isContact)
+  }
+
+  /// The user of a mail address or telephone number, where they let themselves be found by it; nil: nobody, or not for
+  /// this viewer.
+  public func user(findableBy identity: Identity, for viewer: Party) throws -> User? {
+    guard let id = try user(of: identity, in: viewer.realm), try userSettings(of: id).isMatchable,
+      let user = try user(id), user.state == .active, try !isBlocked(user, viewer)
+    else { return nil }
+    return user
+  }
+}
+
+extension Parley {
+  public func userSettings(of user: UserID) async throws(Problem) -> UserSettings {
+    try await read { try $0.userSettings(of: user) }
+  }
+
+  /// The user has accepted these terms, now. The same again keeps the time of the first.
+  ///
+  /// - Throws: `.malformed`, `.tooLarge`; `.forbidden` for guests, who have nothing that outlives them.
+  public func accept(terms version: String, by user: Party) async throws(Problem) {
+    if isGuest(user.id) { throw Problem.guestLimited }
+    if version.isEmpty { throw Problem(.malformed, "version-missing", "version is empty.", field: "version") }
+    guard version.utf8.count <= Limits.termsVersionBytesMax else {
+      throw Problem(
+        .tooLarge, "version-too-long", "version has at most \(Limits.termsVersionBytesMax) bytes.", field: "version")
+    }
+    let now = clock.now
+    try await work(leavingCaches: true) { writer in
+      var settings = try writer.userSettings(of: user.id)
+      if settings.terms?.version == version { return }
+      settings.terms = TermsAcceptance(version: version, time: now)
+      try writer.put(settings, of: user.id)
+    }
+  }
+}
+
+extension Judge {
+  func check(_ draft: UserSettingsDraft) throws(Problem) {
+    for (field, value) in [
+      ("contactsMetadata", draft.contactsMetadata ?? nil), ("privateMetadata", draft.privateMetadata ?? nil),
+    ] {
+      if let value, value.utf8.count > Limits.metadataBytesMax {
+        throw Problem(
+          .tooLarge, "metadata-too-long", "\(field) has at most \(Limits.metadataBytesMax) bytes.", field: field)
+      }
+    }
+  }
+
+  /// False: they were so.
+  func set(_ draft: UserSettingsDraft, of user: Party, _ writer: any StoreWriter) throws -> Bool {
+    let before = try writer.userSettings(of: user.id)
+    let settings = draft.applied(to: before)
+    if settings == before { return false }
+    // What the keys are salted with is there before the first of them.
+    if settings.isMatchable { _ = try ContactMatch.salt(of: user.realm, writer) }
+    try writer.put(settings, of: user.id)
+    return true
+  }
+}

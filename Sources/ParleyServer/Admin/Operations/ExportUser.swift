@@ -1,0 +1,33 @@
+import Addresses
+package import Dialogs
+
+/// Makes an archive of all that is a user's, and says where it is fetched.
+package enum ExportUser: AdminOperation {
+  package static let name = "users.export"
+  /// It reads all that somebody ever said and was told.
+  package static let answerWait: Duration = .seconds(86_400)
+
+  package struct Input: Codable, Sendable {
+    let jid: String
+    package init(jid: String) { self.jid = jid }
+  }
+
+  package struct Output: Codable, Sendable {
+    package let jid: String
+    package let url: String
+    package let size: Int64
+    package let expiresAt: String?
+  }
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let user = try await context.user(input.jid)
+    let party = Party(id: user.id, realm: user.realm, address: user.address)
+    let task = try await context.parley.beginExport(of: party, isPaced: false)
+    try await context.parley.finish(task)
+    guard let done = try await context.parley.exports(of: user.id).first(where: { $0.id == task.id }),
+      let place = try await context.parley.exportURL(done)
+    else { throw Problem(.overloaded, "export-pending", "The export is being made already. Ask again later.") }
+    return Output(
+      jid: user.address.description, url: place.url, size: done.size ?? 0, expiresAt: place.expires.map(Moment.text))
+  }
+}

@@ -1,0 +1,65 @@
+import Addresses
+public import Dialogs
+import NIOCore
+import XMLStream
+import XMPP
+
+/// XEP-0227 1.1: what an XMPP server keeps of one user, as another server takes it: roster (4.4), private XML (4.6), vCard (4.7)
+/// and requests that wait (4.9). Without credentials: they are of no use to the user, and of much to whoever finds the file (8).
+public struct AccountExport: ExportForm {
+  public init() {}
+
+  private static let root = Name("server-data", "urn:xmpp:pie:0")
+  private static let host = Name("host", "urn:xmpp:pie:0")
+  private static let user = Name("user", "urn:xmpp:pie:0")
+  private static let roster = Name("query", NS.roster)
+  private static let keepsakes = Name("query", NS.privateStorage)
+  private static let blocks = Name("blocklist", NS.blocking)
+  private static let presence = Name("presence", NS.client)
+
+  public func write(_ user: User, _ parley: Parley, into archive: ExportArchive) async throws(Problem) {
+    let bytes = try await parley.read { reader -> [UInt8] in
+      let stored = VCard.Stored(
+        profile: user.profile, fullName: try reader.fullName(of: user.id),
+        vCard: try reader.vault(user.id, node: Vault.vCard, item: Vault.bytes), avatar: try reader.avatar(of: user))
+      return Self.document(
+        user, stored, try reader.contacts(of: user.id), try reader.blocks(of: user.id),
+        try reader.vaultItems(of: user.id, node: Vault.keepsakes))
+    }
+    try await archive.add("account.xml", bytes)
+  }
+
+  static func document(
+    _ user: User, _ stored: VCard.Stored, _ contacts: [Contact], _ patterns: [BlockPattern], _ kept: [[UInt8]]
+  ) -> [UInt8] {
+    var writer = ElementWriter()
+    writer.open(root)
+    writer.open(host)
+    writer.attribute("jid", user.address.domain)
+    writer.open(Self.user)
+    writer.attribute("name", user.name)
+    writer.open(roster)
+    for contact in contacts where contact.subscription.isInRoster { Roster.write(contact, into: &writer) }
+    writer.close()
+    if !kept.isEmpty {
+      writer.open(keepsakes)
+      for element in kept { writer.raw(element) }
+      writer.close()
+    }
+    if !stored.isEmpty { VCard.write(stored, into: &writer) }
+    // Elements of other namespaces may stand here too (4).
+    if !patterns.isEmpty { Blocking.write(blocks, patterns, into: &writer) }
+    for contact in contacts where contact.subscription.pendingIn {
+      writer.open(presence)
+      writer.attribute("from", contact.address.description)
+      writer.attribute("to", user.address.description)
+      writer.attribute("type", "subscribe" as StaticString)
+      if let request = contact.request { writer.raw(request) }
+      writer.close()
+    }
+    writer.close()
+    writer.close()
+    writer.close()
+    return Array(writer.buffer.readableBytesView)
+  }
+}
