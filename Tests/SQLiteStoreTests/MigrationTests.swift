@@ -33,6 +33,7 @@ import Testing
       "0027-backends": 6_441_623_035_771_895_269,
       "0028-attachments": 14_342_408_003_589_014_572,
       "0023-user-settings": 856_213_095_229_063_571,
+      "0021-nonces": 9_667_928_308_041_626_787,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }
