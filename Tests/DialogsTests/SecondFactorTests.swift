@@ -156,7 +156,7 @@ import Testing
   @Test func guessingIsBoundedAndRightOnesAreNotCounted() async throws {
     let scene = try await Scene()
     let challenge = try await scene.challenge()
-    for _ in 0..<20 { _ = try await scene.answer(challenge, .code(scene.next())) }
+    for _ in 0..<15 { _ = try await scene.answer(challenge, .code(scene.next())) }
     let again = try await scene.challenge()
     var refusals: [String?] = []
     for _ in 0..<12 { refusals.append(await refusal { _ = try await scene.answer(again, .code("x")) }) }
