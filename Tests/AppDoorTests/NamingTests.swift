@@ -113,11 +113,12 @@ import Testing
     var messages = [target, entry(.message(message()), state: gone)]
     for kind in [
       Reference.Kind.reply, .correction, .reactions(["🌹"]), .retraction(reason: "r"), .moderation(reason: "r"),
+      .pin(true),
     ] {
       let outcome: Entry? =
         switch kind {
-        case .reply: nil
-        case .correction, .reactions: target
+        case .reply, .part: nil
+        case .correction, .reactions, .pin: target
         case .retraction, .moderation: entry(.message(message()), state: gone)
         }
       messages.append(
