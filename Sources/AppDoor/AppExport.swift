@@ -11,7 +11,8 @@ public struct AppExport: ExportForm {
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     let domain = user.address.domain
     let settings = try await parley.userSettings(of: user.id)
-    try await archive.add("profile.json", Self.line(rendering.me(user, settings, terms: nil)))
+    let account = try await parley.read { try Account(of: user.id, $0) }
+    try await archive.add("profile.json", Self.line(rendering.me(user, settings, account, terms: nil)))
     if let avatar = try await parley.read({ try $0.avatar(of: user) }) {
       try await archive.add("avatar", avatar.bytes)
     }

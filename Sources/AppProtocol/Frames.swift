@@ -55,7 +55,8 @@ public enum EventName: String, Sendable, CaseIterable {
       .userUpdated, .dialogCreated, .dialogUpdated, .dialogDeleted, .dialogInvited, .memberUpdated,
       .settingsUpdated, .dialogCleared, .messageStarred, .draftUpdated, .scheduledUpdated:
       true
-    case .ready, .caughtUp, .resync, .typingUpdated, .presenceUpdated, .unreadUpdated, .sessionRevoked, .goAway, .custom:
+    case .ready, .caughtUp, .resync, .typingUpdated, .presenceUpdated, .unreadUpdated, .sessionRevoked, .goAway,
+      .custom:
       false
     }
   }

@@ -75,7 +75,8 @@ enum Samples {
   static let draft = DraftBody(dialogId: "d", text: "Good \"morning\"", replyTo: "m0", updatedAt: time)
   static let scheduled = ScheduledMessageBody(
     id: "a1", dialogId: "d", clientId: "c", sendAt: time, createdAt: time, state: .failed, content: content,
-    metadata: RawObject(trusted: #"{"k":"v"}"#), replyTo: "m0", mentions: [MentionBody(userId: "nurse", begin: 0, end: 2)],
+    metadata: RawObject(trusted: #"{"k":"v"}"#), replyTo: "m0",
+    mentions: [MentionBody(userId: "nurse", begin: 0, end: 2)],
     messageId: "m", code: "dialog-unknown", detail: "There is none.")
   static let group: DialogBody = {
     var group = DialogBody(
@@ -198,7 +199,8 @@ enum Samples {
           detail: "There is none.")),
       try signal(
         .custom,
-        CustomEventBody(dialogId: "d", senderId: "romeo", kind: "wave", payload: RawObject(trusted: #"{"hand":"left"}"#))),
+        CustomEventBody(
+          dialogId: "d", senderId: "romeo", kind: "wave", payload: RawObject(trusted: #"{"hand":"left"}"#))),
       try durable(.contactUpdated, ContactUpdatedBody(contact: contact, removed: true)),
       try durable(.blockUpdated, BlockUpdatedBody(blocks: [block], blocked: true)),
       try durable(.userUpdated, UserUpdatedBody(user: user)),

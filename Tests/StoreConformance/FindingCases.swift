@@ -52,15 +52,17 @@ extension StoreConformance {
         let room = try scene.room(of: [scene.romeo, scene.juliet], writer)
         try scene.say("in a room", by: scene.juliet, in: room.id, writer)
       }
-      func page(_ filter: DialogFilter = DialogFilter(), before: Position = .end, limit: Int = 9) throws -> DialogListPage
-      {
+      func page(
+        _ filter: DialogFilter = DialogFilter(), before: Position = .end, limit: Int = 9
+      ) throws -> DialogListPage {
         try scene.read { try $0.dialogList(of: scene.romeo.id, filter, before: before, limit: limit) }
       }
       func texts(_ page: DialogListPage) -> [String] {
         page.views.map { view in
-          let last = if case .room(let view) = view { view.lastMessage } else if case .privately(let view, _) = view {
-            view.lastMessage
-          } else { nil as Entry? }
+          let last =
+            if case .room(let view) = view { view.lastMessage } else if case .privately(let view, _) = view {
+              view.lastMessage
+            } else { nil as Entry? }
           guard case .message(let message)? = last?.fact else { return "" }
           return message.content.text
         }
@@ -94,7 +96,8 @@ extension StoreConformance {
       try equal(
         try find(scene, MessageQuery(text: "light", dialog: light.dialog, limit: 9)).positions, [light.position])
       try equal(try find(scene, MessageQuery(text: "light", dialog: other.id, limit: 9)).positions, [])
-      try equal(try find(scene, by: scene.nurse, MessageQuery(text: "light", dialog: light.dialog, limit: 9)).positions, [])
+      try equal(
+        try find(scene, by: scene.nurse, MessageQuery(text: "light", dialog: light.dialog, limit: 9)).positions, [])
       try equal(
         try find(scene, MessageQuery(text: "light", author: scene.juliet.id, limit: 9)).positions, [room.position])
       let page = try find(scene, MessageQuery(text: "light", limit: 1))
@@ -103,7 +106,8 @@ extension StoreConformance {
       try equal(
         try find(scene, MessageQuery(text: "light", before: page.next ?? .zero, limit: 1)).positions, [light.position])
     },
-    Case(name: "files and places are found by their kind, the newest of all dialogs first; what was taken back is not") {
+    Case(name: "files and places are found by their kind, the newest of all dialogs first; what was taken back is not")
+    {
       scene in
       let said = try scene.write { writer in
         let room = try scene.room(of: [scene.romeo, scene.juliet], writer)

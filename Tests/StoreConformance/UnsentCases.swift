@@ -9,7 +9,8 @@ extension StoreConformance {
     ScheduledMessage(
       id: id, author: author, dialog: dialog, createdAt: Timestamp(milliseconds: 5), due: Timestamp(milliseconds: due),
       content: Content(kind: .text, text: "later \(id)", fields: #"{"metadata":{"k":1}}"#),
-      replyTo: PublicID(high: 1, low: UInt64(id)), mentions: [MentionDraft(address: JID(author.address), begin: 0, end: 2)],
+      replyTo: PublicID(high: 1, low: UInt64(id)),
+      mentions: [MentionDraft(address: JID(author.address), begin: 0, end: 2)],
       key: RepeatKey(rule: .app, id: "c\(id)", bodyHash: .max - UInt64(id)), failure: failure, position: Position(7))
   }
 
@@ -17,7 +18,8 @@ extension StoreConformance {
     Case(name: "a draft is its writer's own, and stands over a restart") { scene in
       let draft = DialogDraft(
         text: "Good \u{0} mörning", replyTo: Position(3), updatedAt: Timestamp(milliseconds: 9), position: Position(4))
-      let other = DialogDraft(text: "", replyTo: Position(1), updatedAt: Timestamp(milliseconds: 9), position: Position(5))
+      let other = DialogDraft(
+        text: "", replyTo: Position(1), updatedAt: Timestamp(milliseconds: 9), position: Position(5))
       let (dialog, room) = try scene.write { writer in
         let dialog = try scene.dialog(scene.romeo, scene.juliet, writer)
         let room = try scene.room(of: [scene.romeo, scene.juliet], writer)

@@ -30,7 +30,9 @@ public struct MessageQuery: Sendable, Hashable {
   }
 
   /// The kinds of which an index is kept; of the others there are too few to look for, or too many.
-  public static let indexedKinds: [Content.Kind] = [.custom, .location, .contact, .sticker, .image, .video, .audio, .file]
+  public static let indexedKinds: [Content.Kind] = [
+    .custom, .location, .contact, .sticker, .image, .video, .audio, .file,
+  ]
 }
 
 public struct FoundMessages: Sendable {
