@@ -2,7 +2,7 @@
 public enum PushLimits {
   /// Bytes of a text and of a name in a notice, before what does not fit is left out: a notification shows some four lines.
   static let textBytesMax = 1_500
-  static let nameBytesMax = 200
+  static let nameBytesMax = 100
   /// Bytes of a payload that Apple takes, and of one for calls; larger ones are made smaller here.
   static let apnsBytesMax = 4_096
   static let apnsCallBytesMax = 5_120

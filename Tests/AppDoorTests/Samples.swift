@@ -62,6 +62,11 @@ enum Samples {
   static let iceServer = IceServerBody(
     urls: ["turn:relay:3478?transport=udp"], username: "1:romeo@localhost", credential: "c=", expiresAt: time)
   static let identity = IdentityBody(id: "i", type: "provider", provider: "google", subject: "1", createdAt: time)
+  static let device = DeviceBody(
+    id: "d", platform: "ios", locale: "it",
+    push: DeviceBody.Push(
+      provider: "apns", kind: "alert", environment: "sandbox", appId: "org.example.chat", silent: true),
+    updatedAt: time, current: true)
   static let block = BlockBody(userId: "tybalt", jid: "tybalt@localhost")
   /// With the members of all types of dialogs.
   static let dialog: DialogBody = {
@@ -148,7 +153,8 @@ enum Samples {
           grants: ["password"], providers: ["google"], registration: true, webSocketUrl: "wss://localhost/v1/ws",
           limits: .init(
             textCharacters: 1, messageBytes: 2, metadataBytes: 3, pageItems: 4, syncEvents: 5, syncWaitSeconds: 6,
-            attachmentBytes: 7))),
+            attachmentBytes: 7), pushProviders: ["webpush"], webPushKey: "k")),
+      try Sample("Device", device), try Sample("DevicePage", PageBody(items: [device], nextCursor: "n")),
       try Sample("Nonce", NonceBody(nonce: "n", expiresAt: time)),
       try Sample("Identity", identity), try Sample("IdentityPage", PageBody(items: [identity], nextCursor: "n")),
       try Sample("Sent", SentBody(expiresAt: time)),

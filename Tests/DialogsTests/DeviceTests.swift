@@ -288,7 +288,7 @@ import Testing
             traits: [.archived, .rings], key: nil)), by: romeo)
     }
     func end(_ ring: Receipt) async throws {
-      let position = Position(ring.position.number + 1)
+      let position = try await stage.say("that was short", from: juliet, to: romeo).position
       let dialog = try #require(ring.entry?.dialog)
       try await stage.parley.work { writer in
         try writer.owePush(

@@ -205,11 +205,9 @@ import WebClient
   }
 
   /// What people write to make payloads too large: long, in bytes that are escaped, in names as well.
-  @Test(arguments: [
-    String(repeating: "a", count: 10_000), String(repeating: "\u{1}", count: 10_000),
-    String(repeating: "\"", count: 10_000), String(repeating: "👩‍👩‍👧‍👦", count: 2_000),
-  ])
-  func noPayloadIsLargerThanItsProviderTakes(text: String) throws {
+  @Test(arguments: ["a", "\u{1}", "\"", "👩‍👩‍👧‍👦"])
+  func noPayloadIsLargerThanItsProviderTakes(character: String) throws {
+    let text = String(repeating: character, count: 10_000)
     for kind in [PushNotice.Kind.message, .silent, .call, .callEnd] {
       let notice = Self.notice(kind, text: text, sender: text, dialog: text)
       let words = PushWords(notice, .body)
