@@ -92,7 +92,7 @@ final class BucketStore: BlobStore {
   /// What may be better in a moment is asked again: nobody there, too busy, broken inside.
   private func ask(
     _ method: WebRequest.Method, _ url: String, headers: [(name: String, value: String)] = [],
-    body: WebRequest.Body = .none, sha256: String = noBytes, timeout: Duration = WebLimits.timeout,
+    body: WebRequest.Body = .none, sha256: String = BucketStore.noBytes, timeout: Duration = WebLimits.timeout,
     answerBytesMax: Int = WebLimits.answerBytesMax
   ) throws(BlobFailure) -> WebAnswer {
     var last = "it does not answer"
@@ -101,7 +101,8 @@ final class BucketStore: BlobStore {
       do throws(WebFailure) {
         let answer = try client.wait(
           WebRequest(
-            method, url, headers: headers + [("x-amz-content-sha256", sha256)], body: body, timeout: timeout,
+            method, url, headers: headers + [(name: "x-amz-content-sha256", value: sha256)], body: body,
+            timeout: timeout,
             answerBytesMax: answerBytesMax,
             signing: WebRequest.Signing(
               accessKey: settings.key, secretKey: settings.secret, region: settings.region, service: "s3")))

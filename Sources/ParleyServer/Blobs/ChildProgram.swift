@@ -90,12 +90,12 @@ struct ChildProgram: Sendable {
     }
   }
 
-  /// Bounds are set by a shell, which then becomes the program: posix_spawn cannot.
+  /// Bounds are set by a shell, which then becomes the program: posix_spawn cannot. Where one cannot be set nothing runs.
   private var command: [String] {
     guard let bounds else { return arguments }
     let script =
-      "ulimit -c 0; ulimit -v \(bounds.memory / 1_024); ulimit -t \(bounds.seconds); "
-      + "ulimit -f \((bounds.fileBytes + 511) / 512); exec \"$@\""
+      "ulimit -c 0 && ulimit -v \(bounds.memory / 1_024) && ulimit -t \(bounds.seconds) "
+      + "&& ulimit -f \((bounds.fileBytes + 511) / 512) && exec \"$@\""
     return ["/bin/sh", "-c", script, "sh"] + arguments
   }
 

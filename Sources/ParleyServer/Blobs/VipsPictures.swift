@@ -33,7 +33,8 @@ struct VipsPictures: PictureShrinker {
       }
     let program = ChildProgram(
       arguments: [
-        program, "stdin", "--size", "\(side)x\(side)>", "--vips-concurrency=1", "--vips-disc-threshold=2g", "-o",
+        program, "stdin", "--size", "\(side)x\(side)>", "--vips-concurrency=1", "--vips-novector",
+        "--vips-disc-threshold=2g", "-o",
         output,
       ],
       environment: ["VIPS_BLOCK_UNTRUSTED=1", "LC_ALL=C", "PATH=/usr/bin:/bin", "MALLOC_ARENA_MAX=1"],
