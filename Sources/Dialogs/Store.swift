@@ -25,7 +25,6 @@ public protocol StoreReader:
   AppKeyReader, HookReader, UnsentReader, DialogListReader, MessageSearchReader, UserSettingsReader, DirectoryReader,
   ContactMatchReader, LocationReader, AccountTaskReader
 {
-{
   // Realms and users
   func realms() throws -> [Realm]
   /// Bytes of a realm, as `vault` of a user.

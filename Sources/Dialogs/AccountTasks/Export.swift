@@ -54,8 +54,9 @@ public final class ExportArchive: Sendable {
   func end() async throws(Problem) -> (size: Int64, sha256: [UInt8]) {
     try await append([UInt8](repeating: 0, count: 1_024))
     let writer = writer
-    try await blobs.run { () throws(BlobFailure) in try writer.finish() }
-    return progress.withLock { ($0.size, Array($0.hash.finalize())) }
+    let (size, sha256) = progress.withLock { ($0.size, Array($0.hash.finalize())) }
+    try await blobs.run { () throws(BlobFailure) in try writer.finish(sha256: sha256) }
+    return (size, sha256)
   }
 
   func cancel() async {
@@ -145,7 +146,7 @@ extension Parley {
     let id = BlobID.random()
     let now = clock.now
     do throws(Problem) {
-      let writer = try await blobs.run { () throws(BlobFailure) in try blobs.store.begin(id, size: 0) }
+      let writer = try await blobs.run { () throws(BlobFailure) in try blobs.store.begin(BlobName(id), size: 0) }
       let archive = ExportArchive(blobs, writer, time: now)
       let made: (size: Int64, sha256: [UInt8])
       do throws(Problem) {
