@@ -19,7 +19,7 @@ extension Settings {
     public var mail: Mail?
     public var hook: Hook?
     /// By which an address's owner becomes a user.
-    public var newcomers: Set<Identity.Issuer> = []
+    public var newcomers: Set<Dialogs.Identity.Issuer> = []
   }
 }
 

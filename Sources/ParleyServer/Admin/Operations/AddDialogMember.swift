@@ -1,4 +1,5 @@
 import Addresses
+import AppProtocol
 package import Dialogs
 
 /// Puts a user into a dialog. Somebody who is in it already stays what they are.

@@ -1,4 +1,5 @@
 import Addresses
+import AppProtocol
 package import Dialogs
 
 /// Makes an account.

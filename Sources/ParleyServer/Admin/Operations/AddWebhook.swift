@@ -1,3 +1,5 @@
+import AppDoor
+import AppProtocol
 package import Dialogs
 
 /// Makes a webhook: a URL of the backend that is told what happens from now on.

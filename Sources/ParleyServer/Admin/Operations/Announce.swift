@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// Tells everybody who is online in XMPP something from the domain.

@@ -1,4 +1,5 @@
 import Addresses
+import AppProtocol
 package import Dialogs
 
 /// Makes a group or public dialog, which belongs to the user who is named.

@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// Logs a user in, for a backend that has done so by its own means: the tokens are for the user's app.

@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// Ends a dialog for everybody. Its address is never given out again.

@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// Takes a message of a group or public dialog away for everybody, as its owner may (XEP-0425). One that is gone stays so.

@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// Puts a report away for good.

@@ -1,4 +1,5 @@
 import Addresses
+import AppProtocol
 package import Dialogs
 
 /// Ends sessions of a user, who may come back at once.

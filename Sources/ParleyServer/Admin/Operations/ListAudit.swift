@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// What keys have called, the newest first.

@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// One page of a dialog's members, or of those with one role.

@@ -1,4 +1,5 @@
 import Addresses
+import AppProtocol
 package import Dialogs
 
 /// One page of a domain's group and public dialogs, by address; hidden ones too.

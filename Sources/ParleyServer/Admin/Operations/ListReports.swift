@@ -1,4 +1,5 @@
 import Addresses
+import AppProtocol
 package import Dialogs
 
 /// What users of a domain have reported (XEP-0377), without what was quoted.

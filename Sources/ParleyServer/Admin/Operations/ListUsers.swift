@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// One page of a domain's users, by name.

@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// Events that a webhook did not take and that are not tried any more, the oldest first.

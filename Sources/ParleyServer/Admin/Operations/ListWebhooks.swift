@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// A domain's webhooks. Their secrets are not told.

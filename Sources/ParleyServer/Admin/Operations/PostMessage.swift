@@ -1,3 +1,4 @@
+import AppDoor
 package import AppProtocol
 package import Dialogs
 

@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// Sends failures again, with the webhook-ids that they had: one, or all.

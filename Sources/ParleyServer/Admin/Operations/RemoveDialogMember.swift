@@ -1,4 +1,5 @@
 import Addresses
+import AppProtocol
 package import Dialogs
 
 /// Takes a user out of a dialog, or lifts their ban.

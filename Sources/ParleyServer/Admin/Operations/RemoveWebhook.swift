@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// Takes a webhook away, with its failures.

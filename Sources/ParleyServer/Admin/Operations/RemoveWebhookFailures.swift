@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// Forgets failures: one, or all.

@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// Gives a webhook another secret. Both sign for `Limits.hookSecretOverlap`.

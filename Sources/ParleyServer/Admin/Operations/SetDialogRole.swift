@@ -1,4 +1,5 @@
 import Addresses
+import AppProtocol
 package import Dialogs
 
 /// Changes what somebody is to a dialog; bans them, too, whether they are in it or not.

@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// Gives a user another password; all their sessions and logins end.

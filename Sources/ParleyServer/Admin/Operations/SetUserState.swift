@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// Disables, enables or deletes an account. The first and the last end its sessions.

@@ -1,4 +1,5 @@
 import Addresses
+import AppProtocol
 package import Dialogs
 
 /// Everything an operator may know of one dialog; no message and no secret.

@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// One report, with what it quotes and what the reporter allows.

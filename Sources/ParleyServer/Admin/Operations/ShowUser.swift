@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// Everything an operator may know of one user; no message and no secret.

@@ -1,3 +1,4 @@
+import AppProtocol
 package import Dialogs
 
 /// One webhook, and how it stands.

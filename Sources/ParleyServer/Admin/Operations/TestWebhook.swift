@@ -1,3 +1,5 @@
+import AppDoor
+import AppProtocol
 package import Dialogs
 
 /// Sends `webhook.test` now, once, and says what came of it.

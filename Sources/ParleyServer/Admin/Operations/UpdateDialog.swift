@@ -1,3 +1,5 @@
+import Addresses
+import AppProtocol
 package import Dialogs
 
 /// Changes what a dialog is called. What is absent stays, an empty text takes away.

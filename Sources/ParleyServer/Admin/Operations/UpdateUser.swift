@@ -1,3 +1,5 @@
+import Addresses
+import AppProtocol
 package import Dialogs
 
 /// Changes what is known of a user. What is absent stays, an empty text takes away.

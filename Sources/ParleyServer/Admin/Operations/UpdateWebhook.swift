@@ -1,3 +1,5 @@
+import AppDoor
+import AppProtocol
 package import Dialogs
 
 /// Changes where a webhook is and what it is told; `state` `active` has it go on where it stands, at once.
