@@ -174,7 +174,8 @@ let package = Package(
     .testTarget(
       name: "ParleyServerTests",
       dependencies: [
-        "ParleyServer", "XMPPDoor", "Dialogs", "Addresses", "IdentityTokens", nioCore, nioPosix, nioSSL, nioHTTP1, logging,
+        "ParleyServer", "AppProtocol", "XMPPDoor", "Dialogs", "Addresses", "IdentityTokens", nioCore, nioPosix, nioSSL,
+        nioHTTP1, logging,
         yams,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Crypto", package: "swift-crypto"),

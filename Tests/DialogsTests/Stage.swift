@@ -169,6 +169,7 @@ enum Heard: Equatable {
   case recorded(NodeChange)
   case settings(DialogSettingsChange)
   case personal(PersonalChange)
+  case unsent(UnsentChange)
   case event(String, String, NodeEvent.Kind)
   case announced(String)
   case done(UInt64)
@@ -195,6 +196,7 @@ enum Heard: Equatable {
       case .node(let change): self = .recorded(change)
       case .settings(let change): self = .settings(change)
       case .personal(let change): self = .personal(change)
+      case .unsent(let change): self = .unsent(change)
       }
     case .signal(let signal, let form):
       switch signal {

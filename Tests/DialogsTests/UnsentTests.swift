@@ -127,8 +127,9 @@ import Testing
     let cast = try await Cast()
     for index in 0..<Limits.scheduledPerUserMax { _ = try await cast.schedule("x", id: "s\(index)") }
     await #expect(throws: Problem.self) { try await cast.schedule("x", id: "more") }
-    for text in [Int64(0), -1, 400 * 86_400_000] {
-      await #expect(throws: Problem.self) { try await cast.schedule("x", id: "when", after: text) }
+    let whens: [Int64] = [0, -1, 400 * 86_400_000]
+    for when in whens {
+      await #expect(throws: Problem.self) { try await cast.schedule("x", id: "when", after: when) }
     }
   }
 

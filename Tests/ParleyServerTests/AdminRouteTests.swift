@@ -1,8 +1,9 @@
+import Addresses
+import AppProtocol
 import Dialogs
 import Foundation
 import Testing
 import Yams
-
 @testable import ParleyServer
 
 /// The operations that app keys call: their document, and that a key reaches its own realm alone.

@@ -42,6 +42,33 @@ struct ArchiveStub: StoreReader {
     throw NotAsked()
   }
   func inviteCount(by inviter: UserID?, in realm: RealmID) throws -> Int { throw NotAsked() }
+  func appKey(hash: [UInt8]) throws -> AppKey? { throw NotAsked() }
+  func appKeys(in realm: RealmID) throws -> [AppKey] { throw NotAsked() }
+  func audit(in realm: RealmID, before: Int64, limit: Int) throws -> [AuditRecord] { throw NotAsked() }
+  func dialogStandings(of user: UserID) throws -> [DialogStanding] { throw NotAsked() }
+  func hooks() throws -> [Hook] { throw NotAsked() }
+  func hook(_ id: Int64) throws -> Hook? { throw NotAsked() }
+  func log(after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
+  func entry(at position: Position) throws -> Entry? { throw NotAsked() }
+  func occurrences(in realm: RealmID, after: Int64, limit: Int) throws -> [Occurrence] { throw NotAsked() }
+  func occurrence(_ id: Int64) throws -> Occurrence? { throw NotAsked() }
+  func lastOccurrence() throws -> Int64 { throw NotAsked() }
+  func hookFailures(of hook: Int64, after: Int64, limit: Int) throws -> [HookFailure] { throw NotAsked() }
+  func dueHookFailures(of hook: Int64, limit: Int) throws -> [HookFailure] { throw NotAsked() }
+  func hookFailureCount(of hook: Int64) throws -> Int { throw NotAsked() }
+  func messages(
+    with text: String, of user: UserID, in dialog: DialogID?, rooms: [DialogID], before: Position, limit: Int
+  ) throws -> [MessageCandidate] { throw NotAsked() }
+  func messages(
+    of kind: Content.Kind, of user: UserID, in dialog: DialogID?, before: Position, limit: Int
+  ) throws -> [MessageCandidate] { throw NotAsked() }
+  func draft(of user: UserID, in dialog: DialogID) throws -> DialogDraft? { throw NotAsked() }
+  func draftCount(of user: UserID) throws -> Int { throw NotAsked() }
+  func scheduled(_ id: Int64, of user: UserID) throws -> ScheduledMessage? { throw NotAsked() }
+  func scheduled(of user: UserID) throws -> [ScheduledMessage] { throw NotAsked() }
+  func scheduledCount(of user: UserID) throws -> Int { throw NotAsked() }
+  func dueScheduled(at time: Timestamp, limit: Int) throws -> [ScheduledMessage] { throw NotAsked() }
+  func nextDue() throws -> Timestamp? { throw NotAsked() }
   func user(of identity: Identity, in realm: RealmID) throws -> UserID? { throw NotAsked() }
   func identities(of user: UserID) throws -> [UserIdentity] { throw NotAsked() }
   func code(for identity: Identity, of user: UserID?, in realm: RealmID) throws -> OneTimeCode? { throw NotAsked() }
