@@ -204,7 +204,7 @@ extension Query {
     SELECT \(dialogColumns), \(markColumns), m.settings FROM (
       SELECT n.user AS user, n.dialog AS dialog, e.last AS last
       FROM members n CROSS JOIN dialogs e ON e.id = n.dialog
-      WHERE n.user = ?1 AND e.last < ?2 AND (e.kind = 1 OR e.kind = 0 AND e.sequence > 0) AND \(isListed)
+      WHERE n.user = ?1 AND e.last < ?2 AND (e.kind = 1 OR e.kind = 0 AND e.sequence > 0) AND \(isListed("n"))
       ORDER BY e.last DESC LIMIT ?3
     ) l CROSS JOIN dialogs d ON d.id = l.dialog CROSS JOIN members m ON m.user = l.user AND m.dialog = l.dialog
     ORDER BY l.last DESC

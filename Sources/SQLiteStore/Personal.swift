@@ -86,11 +86,13 @@ extension Query {
     """
   }
 
-  /// A condition on a row `n` of `members`: the dialog is in the user's lists.
-  static let isListed = """
-    (n.left_list = 0 OR EXISTS (SELECT 1 FROM entries x
-      WHERE x.dialog = n.dialog AND x.position > n.cleared AND x.flags & \(EntryFlags.shown.rawValue)))
+  /// A condition on a row of `members`: the dialog is in the user's lists.
+  static func isListed(_ row: String) -> String {
     """
+    (\(row).left_list = 0 OR EXISTS (SELECT 1 FROM entries x
+      WHERE x.dialog = \(row).dialog AND x.position > \(row).cleared AND x.flags & \(EntryFlags.shown.rawValue)))
+    """
+  }
 
   fileprivate static let isHidden = Query("SELECT NOT \(isSeen(by: "?1", "?2", in: "?3"))")
   fileprivate static let hasHidden = Query(

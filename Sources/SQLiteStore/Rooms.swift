@@ -288,7 +288,7 @@ extension Query {
     SELECT \(columns), \(memberColumns), \(markColumns), m.settings FROM (
       SELECT n.user AS user, n.dialog AS dialog, e.last AS last
       FROM members n CROSS JOIN dialogs e ON e.id = n.dialog
-      WHERE n.user = ?1 AND e.last < ?2 AND e.kind = \(Reader.roomKind) AND \(isListed)
+      WHERE n.user = ?1 AND e.last < ?2 AND e.kind = \(Reader.roomKind) AND \(isListed("n"))
       ORDER BY e.last DESC LIMIT ?3
     ) l CROSS JOIN dialogs d ON d.id = l.dialog CROSS JOIN rooms r ON r.dialog = l.dialog
       CROSS JOIN affiliations a ON a.room = l.dialog AND a.user = l.user

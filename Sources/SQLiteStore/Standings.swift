@@ -24,10 +24,10 @@ extension Query {
       ) ELSE 0 END, s.displayed, s.settings
     FROM (
       SELECT m.dialog, d.kind, d.last,
-        max(0, (d.ordinal - m.displayed_ordinal) - (\(own) - m.own_at_displayed)) AS unread,
+        \(unreadCount) AS unread,
         m.displayed_ordinal, m.displayed, m.settings
       FROM members m CROSS JOIN dialogs d ON d.id = m.dialog
-      WHERE m.user = ?1 AND (d.kind > 0 OR d.sequence > 0)
+      WHERE m.user = ?1 AND (d.kind > 0 OR d.sequence > 0) AND \(isListed("m"))
     ) s
     """)
 }

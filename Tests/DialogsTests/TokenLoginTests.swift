@@ -134,24 +134,25 @@ private struct Gallery: PictureFinder {
     var made = [
       "", "..", "a.b.c", String(repeating: "x", count: 200), old + ".", old.uppercased(), String(old.dropLast()),
     ]
-    // A later end, and every other byte.
+    // A later end, and other bytes.
     let parts = old.split(separator: ".").map(String.init)
     made.append("\(parts[0]).\((Int64(parts[1]) ?? 0) + 1).\(parts[2])")
     made.append("\(parts[0]).+\(parts[1]).\(parts[2])")
     made.append("\(parts[0]).0\(parts[1]).\(parts[2])")
-    for index in old.utf8.indices {
+    // Fewer than a network may be wrong.
+    for index in stride(from: 0, to: old.utf8.count, by: 2) {
       var bytes = Array(old.utf8)
-      bytes[old.utf8.distance(from: old.utf8.startIndex, to: index)] ^= 1
+      bytes[index] ^= 1
       made.append(String(decoding: bytes, as: UTF8.self))
     }
     for text in made {
       voucher.put("made", backend("romeo", nonce: text))
       #expect(await code { _ = try await logIn(stage, "made") } == "nonce-invalid", "\(text)")
     }
-    stage.clock.set(stage.clock.now.milliseconds + 600_000)
-    #expect(await code { _ = try await logIn(stage, "old") } == "nonce-invalid")
     // In its own realm, and before: it is good.
     #expect(try await logIn(stage, "foreign", realm: 1).address.domain == "verona.example")
+    stage.clock.set(stage.clock.now.milliseconds + 600_000)
+    #expect(await code { _ = try await logIn(stage, "old") } == "nonce-invalid")
   }
 
   /// A provider's token need not bring a nonce; one of ours in it is used up, also behind its time.

@@ -21,8 +21,10 @@ import Testing
   /// Settings that stand behind a `#` without a space, or with the two spaces of a group, become real; prose has
   /// one space.
   private func uncommented(_ text: String) -> String {
-    text.replacing(": []", with: ":").split(separator: "\n", omittingEmptySubsequences: false)
+    text.split(separator: "\n", omittingEmptySubsequences: false)
       .map { line in
+        // What follows is the example of what a list holds.
+        if !line.hasPrefix("#"), line.hasSuffix(": []") { return line.dropLast(3) }
         guard line.hasPrefix("#"), let next = line.dropFirst().first else { return line }
         return next.isLetter || line.hasPrefix("#  ") ? line.dropFirst() : line
       }

@@ -109,16 +109,16 @@ extension StoreReader {
       return .room(
         RoomView(
           room: room, member: member, mark: try mark(user, in: id) ?? Mark(dialog: id, user: user),
-          settings: standing.settings, lastMessage: try lastMessage(in: id)))
+          settings: standing.settings, lastMessage: try lastMessage(in: id, for: user)))
     }
     guard let dialog = try dialog(id) else { return nil }
     return .privately(
       DialogView(
         dialog: dialog, mark: try mark(user, in: id) ?? Mark(dialog: id, user: user), settings: standing.settings,
-        lastMessage: try lastMessage(in: id)), mentions: standing.mentions)
+        lastMessage: try lastMessage(in: id, for: user)), mentions: standing.mentions)
   }
 
-  private func lastMessage(in dialog: DialogID) throws -> Entry? {
-    try history(of: dialog, after: .zero, before: .end, limit: 1, ascending: false).first
+  private func lastMessage(in dialog: DialogID, for user: UserID) throws -> Entry? {
+    try history(of: dialog, for: user, after: .zero, before: .end, limit: 1, ascending: false).first
   }
 }

@@ -133,6 +133,7 @@ extension StoreReader {
     guard let entry = try entry(candidate.position, in: candidate.dialog), case .message(let message) = entry.fact,
       message.sequence > 0, entry.whisper == nil, entry.state?.retraction == nil
     else { return nil }
-    return entry
+    // What somebody has deleted for themself is found by no search of theirs.
+    return try isHidden(candidate.position, in: candidate.dialog, for: user.id) ? nil : entry
   }
 }

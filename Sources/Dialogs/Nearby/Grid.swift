@@ -54,12 +54,15 @@ public enum Grid {
   static func around(_ cell: GridCell, kilometres: Int) -> [(row: Int, columns: ClosedRange<Int>)] {
     let degrees = Double(kilometres) / (earthRadius * .pi / 180)
     let reach = Int((degrees * Double(rows) / 180).rounded(.up))
+    // How far east and west of its middle a circle reaches, at any of its latitudes; around a pole everywhere.
+    let (latitude, radius) = (radians(Self.latitude(cell.row)), radians(degrees))
+    let reachesPole = abs(latitude) + radius >= .pi / 2
+    let wide = reachesPole ? 180 : asin(sin(radius) / cos(latitude)) * 180 / .pi
     var ranges: [(row: Int, columns: ClosedRange<Int>)] = []
     for step in 0...reach {
       for row in step == 0 ? [cell.row] : [cell.row - step, cell.row + step] where (0..<rows).contains(row) {
         let count = columns(row)
-        let narrow = cos(radians(latitude(row)))
-        let width = (degrees / narrow / 360 * Double(count)).rounded(.up) + 1
+        let width = (wide / 360 * Double(count)).rounded(.up) + 1
         guard width * 2 + 1 < Double(count) else {
           ranges.append((row, 0...(count - 1)))
           continue

@@ -3,7 +3,6 @@ import Dialogs
 extension SettingsReader {
   /// nil: no terms are asked for.
   mutating func terms() -> String? {
-    guard raw.values[Key.termsVersion.name] != nil else { return nil }
     let version = text(.termsVersion)
     if version.utf8.count > Limits.termsVersionBytesMax {
       mistake(.termsVersion, "has more than \(Limits.termsVersionBytesMax) bytes")

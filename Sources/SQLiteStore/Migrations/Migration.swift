@@ -10,8 +10,8 @@ struct Migration: Sendable {
 
   static let all: [Migration] = [
     .log, .rooms, .states, .pep, .whispers, .mentions, .kicks, .clients, .blobs, .nodePeople, .search, .realmVault,
-    .invites, .pushes, .dialogSettings, .guests, .identities, .nonces, .codes, .messages, .unsent, .devices,
-    .backends, .attachments, .userSettings,
+    .invites, .pushes, .dialogSettings, .guests, .identities, .nonces, .codes, .userSettings, .messages, .unsent,
+    .devices, .backends, .attachments,
   ]
 
   /// As the database's own record names it.
