@@ -60,7 +60,8 @@ struct FeedPage: Sendable {
           continue
         }
         subjects.targets[reference.target] = try reader.entry(reference.target, in: entry.dialog)
-      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal, .unsent:
+      case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal,
+        .unsent:
         continue
       }
     }

@@ -11,7 +11,9 @@ enum FactCoding {
     var out = ByteWriter()
     switch fact {
     case .message, .dialogOpened: return nil
-    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal, .unsent: out.write(version)
+    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal,
+      .unsent:
+      out.write(version)
     }
     switch fact {
     case .message, .dialogOpened: return nil

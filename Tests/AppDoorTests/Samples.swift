@@ -34,8 +34,8 @@ enum Samples {
     id: "juliet", jid: "juliet@localhost", name: "Juliet \"J\"", status: "balcony\n",
     avatarHash: String(repeating: "a", count: 40),
     avatarUrl: "https://elsewhere.example/j.png", metadata: RawObject(trusted: #"{"team":7}"#),
-    contactsMetadata: RawObject(trusted: #"{"floor":2}"#), createdAt: time, lastSeenAt: time, distance: 3, deleted: true,
-    guest: true)
+    contactsMetadata: RawObject(trusted: #"{"floor":2}"#), createdAt: time, lastSeenAt: time, distance: 3,
+    deleted: true, guest: true)
   static let me = MeBody(
     user: user, privateMetadata: RawObject(trusted: #"{"theme":"dark"}"#), lastSeenVisibility: "contacts",
     searchable: true, matchable: false, terms: TermsBody(version: "1", acceptedAt: time), termsRequired: "2",

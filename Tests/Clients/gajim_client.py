@@ -351,15 +351,15 @@ def converse(checks, server, gajim):
         juliet.command("marker.set", {"dialogId": dialog, "delivered": said["id"]})
         gajim.message("But soft, what light", RECEIVED)
         juliet.command("marker.set", {"dialogId": dialog, "read": said["id"]})
-        gajim.row("juliet has read up to this point")
+        gajim.row("Juliet has read up to this point")
     with gajim.check(checks, "a message from the app, which is told that it was received and read"):
         # What comes while its conversation is looked at, Gajim 1.7 reports as read with the next that does not.
         gajim.do(select="Count Paris")
         heard = juliet.say(dialog, "Ay me & <all>")
-        gajim.row("juliet", "Ay me & <all>", "1")
+        gajim.row("Juliet", "Ay me & <all>", "1")
         juliet.event("marker.updated", lambda d: d["userId"] == "romeo" and d.get("delivered") == heard["id"])
-        gajim.do(select="juliet")
-        gajim.message("Ay me & <all>", "juliet")
+        gajim.do(select="Juliet")
+        gajim.message("Ay me & <all>", "Juliet")
         juliet.event("marker.updated", lambda d: d["userId"] == "romeo" and d.get("read") == heard["id"])
     with gajim.check(checks, "corrections both ways"):
         gajim.act("win.correct-message")
@@ -409,7 +409,7 @@ def converse(checks, server, gajim):
         gajim.start()
         gajim.row("Balcony")
         gajim.do(focus=True)
-        gajim.do(select="juliet")
+        gajim.do(select="Juliet")
         gajim.message("said while you were out")
         gajim.message("written elsewhere")
         gajim.do(select="Balcony")

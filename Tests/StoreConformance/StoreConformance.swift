@@ -25,7 +25,8 @@ public enum StoreConformance {
 
   public static let cases: [Case] =
     users + contacts + nodes + dialogs + rooms + whispers + log + states + archive + logins + durability + mentions
-    + conversations + search + blobs + invites + pushes + dialogSettings + identities + personal + codes + nonces + attachments + backends + unsent + finding + userSettings
+    + conversations + search + blobs + invites + pushes + dialogSettings + identities + personal + codes
+    + nonces + attachments + backends + unsent + finding + userSettings
 }
 
 /// An expectation that a store does not meet.

@@ -76,7 +76,9 @@ enum RoomOutbound {
     case .room(let change):
       guard case .topic(let topic) = change.change else { return nil }
       return entry.forms.form(for: .xmpp) { encode(topic, change.stanza, entry, room, parley) }
-    case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent: return nil
+    case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal,
+      .unsent:
+      return nil
     }
   }
 
