@@ -613,7 +613,7 @@ def conversation(juliet, romeo, js, rs):
     juliet.call("PUT", one + "/reactions", {"emoji": [str(n) for n in range(21)]}, 413, "too-many-emoji")
     for _ in range(2):
         juliet.call("DELETE", one + "?for=everyone&reason=late", status=204)
-    check(rs.event("message.deleted")["data"] == {"dialogId": dialog["id"], "messageId": last["id"], "by": juliet.name, "reason": "late"}, "deleted")
+    check(rs.event("message.deleted")["data"] == {"dialogId": dialog["id"], "messageId": last["id"], "by": juliet.name, "for": "everyone", "reason": "late"}, "deleted")
     gone = romeo.call("GET", path + "/messages?limit=2")["items"][1]
     check(gone["id"] == last["id"] and gone["content"] == {"type": "deleted", "text": gone["content"]["text"], "reason": "late"}, f"left is {gone}")
     check("Good night" not in str(gone) and gone["version"] == 3 and gone["deletedBy"] == juliet.name, f"left is {gone}")

@@ -34,7 +34,7 @@ def scene(server):
     theirs = juliet.say(private, "Good night")
     return romeo, {
         "dialogId": [private, group["id"], square["id"]], "messageId": [said["id"], theirs["id"]],
-        "userId": ["juliet", "romeo", "me"], "sessionId": ["current"]}
+        "userId": ["juliet", "romeo"], "sessionId": ["current"]}
 
 
 def ask(server, caller, ids, *which):

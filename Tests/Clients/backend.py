@@ -185,7 +185,7 @@ class Person(slixmpp.ClientXMPP):
 
     def __init__(self, server, name):
         super().__init__(f"{name}@localhost/orchard", PASSWORD)
-        self.server = server
+        self.parley = server
         self.got = asyncio.Queue()
         self.ca_certs = pathlib.Path(server.certificate)
         self.add_event_handler("session_start", self.started)
@@ -198,7 +198,7 @@ class Person(slixmpp.ClientXMPP):
         self.ready.set()
 
     async def come(self):
-        self.connect("127.0.0.1", self.server.xmpp)
+        self.connect("127.0.0.1", self.parley.xmpp)
         await asyncio.wait_for(self.ready.wait(), PATIENCE)
         return self
 
@@ -441,7 +441,7 @@ async def asked(checks, server, backend, secret):
             found = await asyncio.to_thread(juliet.frame, lambda frame: frame.get("type") == "message.created", text)
             expect(found["data"]["message"]["content"]["text"] == text, f"{found} is not {text}")
         refused = await error("spam")
-        expect(refused["error"]["condition"] == "policy-violation" and "No spam." in str(refused), f"{refused}")
+        expect("<policy-violation" in str(refused) and "No spam." in str(refused), f"{refused}")
     with checks.check("before_send: no-store and headlines are no way around it"):
         sneaky = romeo.make_message("nurse@localhost", "damn", mtype="chat")
         sneaky.xml.append(slixmpp.xmlstream.ET.fromstring("<no-store xmlns='urn:xmpp:hints'/>"))

@@ -292,18 +292,24 @@ def readme(checks, book):
             expect(json.loads(second) == first, f"sent again: {second}, not {first}")
             texts = sorted(item["content"]["text"] for item in json.loads(page)["items"])
             expect(texts == sorted([first["content"]["text"], message.split(" ", 2)[2]]), f"{texts}")
+        with checks.check("docs: the app protocol, a file in parts"):
+            (block,) = book.take("docs/app-protocol.md", "Sending")
+            output = machine.shell(block, ROMEO_PASSWORD=passwords["romeo"])
+            for text in ["Juliet", '"dayBytes":38', '"slots":0']:
+                expect(text in output, f"\"{text}\" is not in\n{output}")
         with checks.check("docs: the app protocol, groups and changes"):
             (block,) = book.take("docs/app-protocol.md", "Groups")
             (changes,) = book.take("docs/app-protocol.md", "Editing, deleting, reacting")
             parts = [block, changes]
-            for section in ["Pushes", "Accounts", "Finding", "Drafts and scheduled messages", "Following the events",
-                            "Events of your own"]:
+            for section in ["Forwarding, pins, and what one does for oneself", "Pushes", "Finding",
+                            "Drafts and scheduled messages", "Following the events", "Events of your own",
+                            "Finding people", "Leaving", "Accounts"]:
                 parts += book.take("docs/app-protocol.md", section)
             output = machine.shell("\n".join(parts), JULIET_PASSWORD=passwords["juliet"], ROMEO_PASSWORD=passwords["romeo"])
             for text in ["I am here", '"name":"Orchard"', '"topic":"The moon"', '"role":"admin"', "Market square", "Good night",
                          '"reactions":', '"replyTo":', '"type":"deleted"', "browser", '"secondFactor":false',
                          "A rose by any other name", "Good morning, and", "It was the nightingale", 'data: {"type":"ready"',
-                         "Look up", 'data: {"type":"caught_up"']:
+                         "Look up", 'data: {"type":"caught_up"', '"forwardedFrom":', '"privateMetadata":']:
                 expect(text in output, f"\"{text}\" is not in\n{output}")
         with checks.check("docs: the app protocol, signing in"):
             (block,) = book.take("docs/app-protocol.md", "Signing in")
@@ -311,11 +317,6 @@ def readme(checks, book):
             for text in ["Viola", '"type":"external"', "cesario@illyria.example", '"name":"Cesario"']:
                 expect(text in output, f"\"{text}\" is not in\n{output}")
             expect("guest" not in output, output)
-        with checks.check("docs: the app protocol, a file in parts"):
-            (block,) = book.take("docs/app-protocol.md", "Sending")
-            output = machine.shell(block, ROMEO_PASSWORD=passwords["romeo"])
-            for text in ["Juliet", '"dayBytes":38', '"slots":0']:
-                expect(text in output, f"\"{text}\" is not in\n{output}")
         with checks.check("docs: README, the commands"):
             (block,) = book.take("README.md", "Look after it")
             output = machine.shell(block, typed=f"{PASSWORD}\n")

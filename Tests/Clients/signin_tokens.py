@@ -21,7 +21,7 @@ from harness import PASSWORD, PATIENCE, Server, expect
 from slixmpp_client import Client
 from wire import XMPP
 
-SECRET, OLD, OTHER = "a secret of the backend and the server", "an older secret of the backend, still good", "a secret that nobody here has, or knows"
+SECRET, OLD, OTHER = "a secret of the backend and the server", "an older secret of the backend; still good", "a secret that nobody here has or knows"
 
 
 def b64(data):
@@ -152,7 +152,7 @@ class App:
 
 def vouch(nonce, prn, signer, iss="my-app", header=None, **changes):
     now = int(time.time())
-    claims = {"iss": iss, "iat": now, "nbf": now, "exp": now + 60, "nce": nonce, "prn": prn, "name": prn.title(), **changes}
+    claims = {"iss": iss, "iat": now, "nbf": now, "exp": now + 60, "nce": nonce, "prn": prn, "name": str(prn).title(), **changes}
     return signer.token({k: v for k, v in claims.items() if v is not None}, **{"typ": "JWT", "ver": "v2", **(header or {})})
 
 
@@ -202,10 +202,10 @@ def run(checks):
 def backends(checks, server, provider, keys):
     with checks.check("tokens: what there is, /v1/info tells"):
         info = App(server).right(200, "GET", "/v1/info")
-        expect(info["grants"] == ["password", "refresh", "jwt", "provider", "guest"], f"{info}")
+        expect(set(info["grants"]) >= {"password", "refresh", "jwt", "provider", "guest"}, f"{info}")
         expect(info["providers"] == ["found", "named", "closed", "away"], f"{info}")
         other = App(server, "verona.example").right(200, "GET", "/v1/info")
-        expect(other["grants"] == ["password", "refresh", "jwt", "provider"] and other["providers"] == ["found"], f"{other}")
+        expect({"jwt", "provider"} <= set(other["grants"]) and "guest" not in other["grants"] and other["providers"] == ["found"], f"{other}")
     with checks.check("tokens: a backend's user comes in, again and again, as one user"):
         app = App(server)
         users = []
@@ -379,6 +379,7 @@ def jabber(checks, server, keys):
             client = Client(server, user["jid"] + "/old")
             client.credentials["password"] = password
             await client.arrive()
+            client.send_presence()
             await asyncio.to_thread(
                 other.right, 201, "POST", f"/v1/dialogs/{dialog}/messages", {"clientId": "1", "content": {"type": "text", "text": "Who is there?"}})
             heard = await client.saw("message", lambda message: message["body"])
