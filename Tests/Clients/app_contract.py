@@ -21,6 +21,7 @@ import ssl
 import sys
 import threading
 import time
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -116,6 +117,8 @@ class Documents:
 
     def frame(self, frame):
         name = "reply" if "re" in frame else frame.get("type")
+        if name == "custom" and "id" in frame:
+            name = "custom.command"  # the event has the same type
         check(name in self.asyncapi["components"]["messages"], f"{name} is not in asyncapi.yaml")
         self.validate(frame, f"https://docs/asyncapi.yaml#/components/messages/{name}/payload", f"frame {name}")
         self.seen_frames.add(name)
@@ -801,7 +804,7 @@ def groups(juliet, romeo, js, rs):
     juliet.call("DELETE", path + f"/members/{romeo.name}", status=404, code="member-unknown")
     juliet.call("PUT", path + f"/members/{romeo.name}")
     juliet.call("DELETE", path, status=400, code="input-malformed")
-    juliet.call("DELETE", path + "?for=me", status=400, code="for-unknown")
+    juliet.call("DELETE", path + "?for=nobody", status=400, code="for-unknown")
     juliet.call("DELETE", path + "?for=everyone&reason=Morning", status=204)
     check(rs.event("dialog.deleted")["data"]["dialogId"] == group["id"], "the end was not told")
     juliet.call("GET", path, status=404, code="dialog-unknown")
@@ -970,6 +973,49 @@ def identities(base, info, juliet):
     return True
 
 
+def unsent(juliet, romeo, js, rs, dialog):
+    """What is written and not sent, what is found, and what is said to who is there alone."""
+    path = f"/v1/dialogs/{dialog['id']}"
+    juliet.call("PUT", path + "/draft", {"text": "Good morning, and"})
+    check(js.event("draft.updated", lambda data: "draft" in data)["data"]["draft"]["text"] == "Good morning, and", "another draft")
+    check(juliet.call("GET", path + "/draft")["text"] == "Good morning, and", "another draft")
+    check(juliet.call("GET", path)["me"]["draft"]["text"] == "Good morning, and", "no draft in the dialog")
+    juliet.call("DELETE", path + "/draft", status=204)
+    juliet.call("GET", path + "/draft", status=404)
+
+    later = {"clientId": "later", "sendAt": "2099-01-01T00:00:00.000Z", "content": {"type": "text", "text": "It was the lark"}}
+    juliet.call("POST", path + "/scheduled-messages", later, 400)
+    later["sendAt"] = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() + 86_400))
+    made = juliet.call("POST", path + "/scheduled-messages", later, 201)
+    check(juliet.call("POST", path + "/scheduled-messages", later, 200)["id"] == made["id"], "a repeat is another")
+    check([m["id"] for m in juliet.call("GET", "/v1/scheduled-messages")["items"]] == [made["id"]], "it is not listed")
+    change = {"content": {"type": "text", "text": "It was the nightingale"}}
+    juliet.call("PATCH", "/v1/scheduled-messages/" + made["id"], change)
+    romeo.call("DELETE", "/v1/scheduled-messages/" + made["id"], status=404)
+    juliet.call("DELETE", "/v1/scheduled-messages/" + made["id"], status=204)
+    js.event("scheduled.updated")
+
+    juliet.call("POST", path + "/messages", {"clientId": str(uuid.uuid4()), "content": {"type": "text", "text": "A pomegranate tree"}}, 201)
+    found = romeo.call("GET", "/v1/messages?query=pomegranate")["items"]
+    check([m["content"]["text"] for m in found] == ["A pomegranate tree"], f"found {found}")
+
+    juliet.call("POST", path + "/events", {"kind": "wave", "payload": {"hands": 2}}, 204)
+    check(rs.event("custom")["data"]["payload"] == {"hands": 2}, "another payload")
+    rs.command("custom", {"dialogId": dialog["id"], "kind": "wave", "payload": {"hands": 1}})
+    check(js.event("custom")["data"]["payload"] == {"hands": 1}, "another payload")
+
+
+def streaming(juliet):
+    """Server-sent events, in place of the device's WebSocket."""
+    request = urllib.request.Request(juliet.base + "/v1/events", headers={"Authorization": "Bearer " + juliet.token})
+    with urllib.request.urlopen(request, timeout=PATIENCE, context=INSECURE) as answer:
+        check(answer.headers.get_content_type() == "text/event-stream", f"{answer.headers}")
+        line = next(line for line in answer if line.startswith(b"data: "))
+        documents.frame(json.loads(line[6:]))
+        check(json.loads(line[6:])["type"] == "ready", f"the stream begins with {line}")
+    documents.seen_statuses.add(("events", 200))
+
+
 def main():
     base, given = sys.argv[1].rstrip("/"), [argument for argument in sys.argv[2:] if not argument.startswith("--hook=")]
     hook = next((argument[7:] for argument in sys.argv[2:] if argument.startswith("--hook=")), None)
@@ -988,11 +1034,13 @@ def main():
     oneself(juliet, romeo)
     contacts(juliet, romeo, js, rs)
     dialog, last = conversation(juliet, romeo, js, rs)
+    unsent(juliet, romeo, js, rs, dialog)
     groups(juliet, romeo, js, rs)
     blocks(juliet, romeo, js, rs, dialog)
     js = following(base, juliet, romeo, js, dialog)
     messages(juliet, romeo, js, rs)
     js.close()
+    streaming(juliet)
     js = bad_sockets(base, juliet)
     romeo.call("DELETE", f"/v1/contacts/{juliet.name}", status=204)
     removed = rs.event("contact.updated", lambda data: data["removed"])

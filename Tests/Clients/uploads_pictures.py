@@ -7,10 +7,13 @@ import http.client
 import io
 import os
 import shutil
+import ssl
 import struct
 import subprocess
 import tempfile
 import zlib
+
+import aiohttp.connector
 
 from harness import PATIENCE, App, Server, expect, free_port, without_privileges
 from uploads import Put, ask, attach, upload
@@ -118,9 +121,7 @@ def run(checks):
         server.add_users("juliet", "romeo")
         server.befriend("juliet", "romeo")
         # slixmpp uploads with aiohttp, which makes its context once: another check may have been before this one.
-        os.environ["SSL_CERT_FILE"] = server.certificate
-        import aiohttp.connector
-        aiohttp.connector._SSL_CONTEXT_VERIFIED.load_verify_locations(server.certificate)
+        aiohttp.connector._SSL_CONTEXT_VERIFIED = ssl.create_default_context(cafile=server.certificate)
         asyncio.run(converse(checks, server))
         juliet = App(server, "juliet")
 
