@@ -44,8 +44,8 @@ struct ChildProgramTests {
   }
 
   @Test func whatHangsOrFloodsIsKilledWithItsChildren() throws {
-    #expect(try run("sleep 1000 & sleep 1000", time: .milliseconds(50)) == .killed)
-    #expect(try run("exec 1>&-; sleep 1000", time: .milliseconds(50)) == .killed)
+    #expect(try run("tail -f /dev/null & tail -f /dev/null", time: .milliseconds(50)) == .killed)
+    #expect(try run("exec 1>&-; kill -STOP $$", time: .milliseconds(50)) == .killed)
     #expect(try run("while :; do echo rose; done", outputMax: 100) == .killed)
     #expect(try run("kill -SEGV $$") == .killed)
   }
@@ -90,7 +90,7 @@ struct ChildProgramTests {
       #expect(try scan("grep -q good && exit 1; exit 0") == .clean)
       #expect(try scan("grep bad && exit 1; exit 0") == .refused("bad"))
       #expect(throws: ScanFailure.self) { try scan("exit 2") }
-      #expect(throws: ScanFailure.self) { try scan("sleep 1000", .milliseconds(50)) }
+      #expect(throws: ScanFailure.self) { try scan("tail -f /dev/null", .milliseconds(50)) }
       #expect(throws: ScanFailure.self) { try CommandScanner(arguments: ["/nowhere"], time: .seconds(9)).scan(path) }
     }
   }
@@ -106,8 +106,8 @@ struct ChildProgramTests {
   }
 }
 
-/// With the program, where it is installed: the clients' tests need it.
-@Suite(.enabled(if: ChildProgram.find(VipsPictures.name) != nil), .timeLimit(.minutes(2)))
+/// With the program, which `make test` installs.
+@Suite(.timeLimit(.minutes(2)))
 struct PictureTests {
   /// 3 x 2 pixels.
   private static let png =
