@@ -1,5 +1,4 @@
 import AppProtocol
-import Crypto
 public import Dialogs
 public import Logging
 public import WebClient
@@ -8,12 +7,12 @@ public import WebClient
 public struct Gateway: PushSender {
   /// Shared with the gateway: `whsec_` and 24 to 64 bytes in base64.
   public struct Secret: Sendable {
-    let key: SymmetricKey
+    let key: [UInt8]
     public init(_ text: String) throws(PushKeyProblem) {
       guard text.hasPrefix("whsec_"), let bytes = Base64.decode(String(text.dropFirst(6))),
         (24...64).contains(bytes.count)
       else { throw PushKeyProblem("whsec_ and 24 to 64 random bytes in base64 are expected") }
-      key = SymmetricKey(data: bytes)
+      key = bytes
     }
   }
 
@@ -32,17 +31,14 @@ public struct Gateway: PushSender {
   }
 
   public func send(_ notice: PushNotice, _ words: PushWords, to device: PushDevice) async -> PushOutcome {
-    let id = "push_" + notice.id(for: device)
-    let time = "\(clock.now.milliseconds / 1_000)"
     let body = Self.body(notice, words, for: device)
     do throws(WebFailure) {
       let answer = try await client.send(
         WebRequest(
           .post, url,
-          headers: [
-            ("content-type", "application/json"), ("webhook-id", id), ("webhook-timestamp", time),
-            ("webhook-signature", Self.signature(id, time, body, secret)),
-          ], body: .bytes(body), answerBytesMax: PushLimits.answerBytesMax))
+          headers: StandardWebhooks.headers(
+            id: "push_" + notice.id(for: device), now: clock.now, body: body, secrets: [secret.key]),
+          body: .bytes(body), answerBytesMax: PushLimits.answerBytesMax))
       let outcome = Self.outcome(of: answer)
       if case .unavailable = outcome { complaints.say("status \(answer.status)") }
       return outcome
@@ -50,11 +46,6 @@ public struct Gateway: PushSender {
       complaints.say(error.description)
       return .unavailable(seconds: nil)
     }
-  }
-
-  static func signature(_ id: String, _ time: String, _ body: [UInt8], _ secret: Secret) -> String {
-    let signed = Array("\(id).\(time).".utf8) + body
-    return "v1," + Base64.encode(Array(HMAC<SHA256>.authenticationCode(for: signed, using: secret.key)))
   }
 
   static func body(_ notice: PushNotice, _ words: PushWords, for device: PushDevice) -> [UInt8] {

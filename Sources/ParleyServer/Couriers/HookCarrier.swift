@@ -14,11 +14,10 @@ struct HookCarrier: LetterCarrier {
   func carry(_ letter: Letter) async throws(UndeliveredLetter) {
     let now = clock.now
     let body = Self.body(of: letter, at: now)
-    let headers = webhook.headers(id: letter.id, seconds: now.milliseconds / 1_000, body: body)
+    let headers = webhook.headers(id: letter.id, now: now, body: body)
     let answer: WebAnswer
     do throws(WebFailure) {
-      answer = try await client.send(
-        WebRequest(.post, url, headers: [("content-type", "application/json")] + headers, body: .bytes(body)))
+      answer = try await client.send(WebRequest(.post, url, headers: headers, body: .bytes(body)))
     } catch {
       throw UndeliveredLetter(
         reason: error.description, isWorthTrying: error.kind != .malformed && error.kind != .cancelled)

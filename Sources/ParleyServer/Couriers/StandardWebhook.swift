@@ -1,9 +1,9 @@
-import Crypto
+import Dialogs
 import FoundationEssentials
 
-/// The signature of a webhook as Standard Webhooks 1.0.0 has it: HMAC-SHA-256 of id, time and body.
+/// A secret of the configuration that requests are signed with, as Standard Webhooks 1.0.0 writes it.
 struct StandardWebhook: Hashable, Sendable {
-  private let key: [UInt8]
+  let key: [UInt8]
 
   /// - Parameter secret: `whsec_` and the key in base 64. nil: it is none, or shorter than 24 bytes or longer than 64, which
   ///   the specification asks for.
@@ -15,17 +15,8 @@ struct StandardWebhook: Hashable, Sendable {
     self.key = Array(key)
   }
 
-  /// The three header fields.
-  ///
-  /// - Parameters:
-  ///   - id: the same when it is sent again.
-  ///   - seconds: since 1970.
-  func headers(id: String, seconds: Int64, body: [UInt8]) -> [(name: String, value: String)] {
-    let signed = Array("\(id).\(seconds).".utf8) + body
-    let code = HMAC<SHA256>.authenticationCode(for: signed, using: SymmetricKey(data: key))
-    return [
-      ("webhook-id", id), ("webhook-timestamp", "\(seconds)"),
-      ("webhook-signature", "v1," + Data(code).base64EncodedString()),
-    ]
+  /// - Parameter id: the same when it is sent again.
+  func headers(id: String, now: Timestamp, body: [UInt8]) -> [(name: String, value: String)] {
+    StandardWebhooks.headers(id: id, now: now, body: body, secrets: [key])
   }
 }

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 extension Settings {
   /// Whom messages are shown before they are committed.
   public struct BeforeSend: Sendable, Hashable {
@@ -28,13 +26,12 @@ extension SettingsReader {
     if rest.isEmpty || rest.hasPrefix("/") || !url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) {
       mistake(.beforeSendURL, "a URL such as https://backend.example.org/before-send is expected")
     }
-    // Standard Webhooks 1.0.0, "Signature scheme".
-    let bytes = secret.hasPrefix("whsec_") ? Data(base64Encoded: String(secret.dropFirst(6))) : nil
-    if !(24...64).contains(bytes?.count ?? 0) {
+    let webhook = StandardWebhook(secret: secret)
+    if webhook == nil {
       mistake(.beforeSendSecret, "whsec_ and 24 to 64 bytes in base 64 are expected")
     }
     return Settings.BeforeSend(
-      url: url, secret: Array(bytes ?? Data()), timeout: .seconds(seconds), passesUnanswered: passesUnanswered,
+      url: url, secret: webhook?.key ?? [], timeout: .seconds(seconds), passesUnanswered: passesUnanswered,
       passesEncrypted: passesEncrypted)
   }
 
