@@ -107,16 +107,6 @@ extension Reader {
     try connection(.replay).bind(1, user.number).bind(2, after.number).bind(3, bound(limit)).all { try entry($0) }
   }
 
-  func find(
-    _ id: String, by author: UserID, in dialog: DialogID
-  ) throws -> (position: Position, bodyHash: UInt64)? {
-    arena.begin(id.utf8.count)
-    guard let bytes = arena.place(id) else { return nil }
-    return try connection(.find).bind(1, dialog.number).bind(2, try originHash(bytes, by: author))
-      .bind(3, author.number).bind(4, text: bytes)
-      .first { (Position($0.int(0)), UInt64(bitPattern: $0.int(1))) }
-  }
-
   func counting(
     in dialog: DialogID, upTo position: Position, by author: UserID
   ) throws -> (all: Int64, own: Int64) {
@@ -249,14 +239,6 @@ extension Query {
     WHERE f.user = ?1 AND f.position > ?2 AND f.traits & \(FeedRow.Traits.replayed.rawValue)
       AND \(isSeen(by: "?1", "f.position", in: "p.dialog"))
     ORDER BY f.position LIMIT ?3
-    """)
-  fileprivate static let find = Query(
-    """
-    SELECT p.position, p.key_hash FROM (
-      SELECT position FROM origins WHERE dialog = ?1 AND hash = ?2
-      ORDER BY position DESC LIMIT \(StoreLimits.sameHashMax)
-    ) o CROSS JOIN payloads p ON p.position = o.position
-    WHERE p.author = ?3 AND (p.stanza_id = ?4 OR p.key_id = ?4) ORDER BY o.position DESC LIMIT 1
     """)
   fileprivate static let counted = Query(
     "SELECT ordinal, own FROM entries WHERE dialog = ?1 AND position <= ?2 ORDER BY position DESC LIMIT 1")

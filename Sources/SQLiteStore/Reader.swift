@@ -86,15 +86,6 @@ class Reader: @unchecked Sendable {  // used only by whoever holds its one conne
     return address
   }
 
-  /// Which of a dialog's origins an author's id is among. The salt keeps others
-  /// from choosing ids that fall together.
-  func originHash(_ id: UnsafeRawBufferPointer, by author: UserID) throws -> Int64 {
-    var digest = try salt()
-    withUnsafeBytes(of: author.number.littleEndian) { digest.combine($0) }
-    digest.combine(id)
-    return Int64(Int32(truncatingIfNeeded: Int64(bitPattern: digest.finish())))
-  }
-
   func salt() throws -> Digest64 {
     if let salted { return salted }
     let digest = SearchText.salted(try connection(.salt).first { $0.int(0) } ?? 0)

@@ -32,6 +32,12 @@ public enum StoreLimits {
   /// Rooms that are searched at once: each is one more look at the index.
   static let searchScopesMax = 100
 
+  /// Ids of messages that gather in the small table, about 20 bytes each: then a slice of them moves on with each one more that
+  /// a slice has. More would spread a commit over more pages, less would move fewer neighbours at once.
+  static let freshOriginsMax: Int64 = 16_384
+  /// Ids that move on at once: two milliseconds of the committer.
+  static let originsSlice: Int64 = 2_048
+
   /// Messages of one dialog whose ids have the same 32-bit hash and are looked
   /// at, newest first. More would mean that somebody makes collisions, and hides
   /// but their own messages.

@@ -2,6 +2,8 @@ import Dialogs
 
 /// Writes the log, inside the one transaction of a batch.
 final class Writer: Reader, @unchecked Sendable {  // used only on the queue of its one connection, as `Reader`
+  var slices = OriginSlices()
+
   func beginWriting() throws(StoreFailure) { try connection(.beginWriting).run() }
 
   // MARK: Entries
@@ -63,23 +65,6 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
     }
   }
 
-  /// A message is found by the id that makes repeats recognisable and by its
-  /// stanza's id, which is what markers name.
-  private func insertOrigins(_ entry: Entry, _ key: RepeatKey, stanzaID: String?) throws {
-    try forEachOrigin(of: entry.author.id, key.id, stanzaID) { hash in
-      try connection(.insertOrigin).bind(1, entry.dialog.number).bind(2, hash).bind(3, entry.position.number).run()
-    }
-  }
-
-  private func forEachOrigin(
-    of author: UserID, _ id: String, _ other: String?, _ body: (Int64) throws -> Void
-  ) throws {
-    var id = id
-    try body(try id.withUTF8 { try originHash(UnsafeRawBufferPointer($0), by: author) })
-    guard var other, other != id else { return }
-    try body(try other.withUTF8 { try originHash(UnsafeRawBufferPointer($0), by: author) })
-  }
-
   func setHead(_ position: Position, time: Timestamp) throws {
     try connection(.setHead).bind(1, position.number).bind(2, time.milliseconds).run()
   }
@@ -107,9 +92,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
       try connection(.deleteFeed).bind(1, user.number).bind(2, position.number).run()
     }
     if found.hasKey, let id = found.keyID ?? found.stanzaID {
-      try forEachOrigin(of: found.author, id, found.stanzaID) { hash in
-        try connection(.deleteOrigin).bind(1, dialog.number).bind(2, hash).bind(3, position.number).run()
-      }
+      try removeOrigins(of: found.author, id, stanzaID: found.stanzaID, in: dialog, at: position)
     }
     try connection(.deletePayload).bind(1, position.number).run()
     try connection(.deleteState).bind(1, position.number).run()
@@ -171,11 +154,6 @@ extension Query {
   fileprivate static let deleteEntry = Query("DELETE FROM entries WHERE dialog = ?1 AND position = ?2")
   fileprivate static let insertFeed = Query("INSERT INTO feed (user, position, traits) VALUES (?1, ?2, ?3)")
   fileprivate static let deleteFeed = Query("DELETE FROM feed WHERE user = ?1 AND position = ?2")
-  /// "Or ignore": both ids of one message may have the same hash.
-  fileprivate static let insertOrigin = Query(
-    "INSERT OR IGNORE INTO origins (dialog, hash, position) VALUES (?1, ?2, ?3)")
-  fileprivate static let deleteOrigin = Query(
-    "DELETE FROM origins WHERE dialog = ?1 AND hash = ?2 AND position = ?3")
   fileprivate static let traces = Query(
     """
     SELECT author, peer, time, stanza_id, key_id, key_hash FROM payloads WHERE position = ?1 AND dialog = ?2

@@ -34,6 +34,7 @@ import Testing
       "0028-attachments": 14_342_408_003_589_014_572,
       "0023-user-settings": 856_213_095_229_063_571,
       "0021-nonces": 9_667_928_308_041_626_787,
+      "0030-fresh_origins": 4_658_962_601_734_312_298,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }

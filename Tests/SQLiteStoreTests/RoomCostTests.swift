@@ -64,7 +64,7 @@ import Testing
       #expect((changed?.connection.database.totalChangesCount ?? 0) - start == 5)
     }
     let added = try rows(store).filter { before[$0.key] != $0.value }
-    #expect(Set(added.keys) == ["payloads", "entries", "origins"])
+    #expect(Set(added.keys) == ["payloads", "entries", "fresh_origins"])
     #expect(try store.read { try $0.unread(of: UserID(verona.romeo.id.number + 3)) } == 1)
     try store.close()
   }

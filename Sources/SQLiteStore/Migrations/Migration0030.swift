@@ -1,0 +1,13 @@
+extension Migration {
+  /// Where ids of messages are until there are many: see `Origins.swift`.
+  static let freshOrigins = Migration(
+    number: 30, name: "fresh_origins",
+    sql: """
+      CREATE TABLE fresh_origins (
+        dialog INTEGER NOT NULL,
+        hash INTEGER NOT NULL,
+        position INTEGER NOT NULL,
+        PRIMARY KEY (dialog, hash, position)
+      ) STRICT, WITHOUT ROWID;
+      """)
+}
