@@ -147,7 +147,9 @@ let package = Package(
     .testTarget(name: "AddressesTests", dependencies: ["Addresses"], swiftSettings: settings),
     .testTarget(
       name: "HTTPPortTests",
-      dependencies: ["HTTPPort", nioCore, nioHTTP1, .product(name: "NIOEmbedded", package: "swift-nio")],
+      dependencies: [
+        "HTTPPort", nioCore, nioHTTP1, nioWebSocket, .product(name: "NIOEmbedded", package: "swift-nio"),
+      ],
       swiftSettings: settings),
     .testTarget(name: "XMLStreamTests", dependencies: ["XMLStream", "CLibXML2", nioCore], swiftSettings: settings),
     .testTarget(

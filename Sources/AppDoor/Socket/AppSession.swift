@@ -158,12 +158,12 @@ final class AppSession {
     channel.setReading(!mustStop)
   }
 
-  /// A text of the client's.
-  func take(_ buffer: ByteBuffer) {
+  /// A text of the client's, which is not kept.
+  func take(_ text: UnsafeRawBufferPointer) {
     if case .closed = state { return }
     let frame: CommandFrame
     do throws(JSONError) {
-      let value = try buffer.withUnsafeReadableBytes { (bytes) throws(JSONError) in try JSONValue(parsing: bytes) }
+      let value = try JSONValue(parsing: text)
       do throws(InputError) { frame = try CommandFrame(value) } catch {
         return close(.badFrame, Problem(.malformed, "frame-malformed", error.text))
       }

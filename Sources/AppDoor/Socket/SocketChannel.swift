@@ -1,14 +1,15 @@
 import AppProtocol
 import Dialogs
+import HTTPPort
 import NIOCore
 import NIOWebSocket
 
 /// A session over a WebSocket (RFC 6455): a channel handler, which holds its session until it is removed.
 final class SocketChannel: ChannelInboundHandler, SessionChannel {
   typealias InboundIn = WebSocketFrame
-  typealias OutboundOut = WebSocketFrame
 
   private let channel: any Channel
+  private let frames: FrameGatherer
   private var session: AppSession?
   private var context: ChannelHandlerContext?
   private var needsFlush = false
@@ -19,8 +20,9 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
   var eventLoop: any EventLoop { channel.eventLoop }
   var isWritable: Bool { channel.isWritable }
 
-  init(_ channel: any Channel, door: AppDoor, address: String) {
+  init(_ channel: any Channel, door: AppDoor, address: String) throws {
     self.channel = channel
+    frames = try FrameGatherer(channel)
     session = AppSession(door: door, channel: self, address: address)
   }
 
@@ -56,7 +58,7 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
     let frame = unwrapInboundIn(data)
     lastRead = .now()
     switch frame.opcode {
-    case .text: session?.take(frame.unmaskedData)
+    case .text: frame.withUnmaskedBytes { session?.take($0) }
     case .ping: if !isClosing { send(.pong, frame.unmaskedData) }
     case .connectionClose:
       // RFC 6455 5.5.1: answered with the same code.
@@ -117,17 +119,16 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
   // MARK: What the session says
 
   private func send(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
-    guard let context else { return }
-    context.write(wrapOutboundOut(WebSocketFrame(fin: true, opcode: opcode, data: data)), promise: nil)
+    frames.add(opcode, data)
     needsFlush = true
   }
 
   func write(_ text: ByteBuffer, cursor: String?) { send(.text, text) }
 
   func flush() {
-    guard needsFlush, let context else { return }
+    guard needsFlush else { return }
     needsFlush = false
-    context.flush()
+    frames.flush()
   }
 
   func setReading(_ isReading: Bool) {
@@ -142,8 +143,8 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
     data.writeInteger(code.rawValue)
     // RFC 6455 5.5: a control frame has at most 125 bytes. Reasons are ASCII.
     data.writeBytes(reason.utf8.prefix(123))
-    context?.writeAndFlush(
-      wrapOutboundOut(WebSocketFrame(fin: true, opcode: .connectionClose, data: data)), promise: nil)
+    send(.connectionClose, data)
+    flush()
     // The client answers the close; one that does not is cut off.
     let channel = channel
     channel.eventLoop.scheduleTask(in: .seconds(5)) { channel.close(promise: nil) }

@@ -25,7 +25,7 @@ extension XMPPListener {
       fragmentsMax: DoorLimits.fragmentsMax, refusal: Self.refusal
     ) { [self] channel, peer in
       let connection = try connect(on: channel.eventLoop, framing: .messages, isSecured: true, peer: peer.address)
-      try channel.pipeline.syncOperations.addHandler(WebSocketTransport(connection))
+      try channel.pipeline.syncOperations.addHandler(WebSocketTransport(connection, on: channel))
     }
     let routes = [
       HTTPRoute(.post, Self.boshPath) { request, context in

@@ -1,3 +1,4 @@
+import HTTPPort
 import NIOCore
 import NIOWebSocket
 import XMLStream
@@ -10,9 +11,9 @@ import XMPP
 final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
   typealias InboundIn = WebSocketFrame
   typealias OutboundIn = WebSocketFrame
-  typealias OutboundOut = WebSocketFrame
 
   private let connection: XMPPConnection
+  private let frames: FrameGatherer
   private var context: ChannelHandlerContext?
   private var pinged = NIODeadline.now()
   /// A close frame was sent.
@@ -21,7 +22,10 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
   /// sends pings would fill the memory with answers.
   private var unanswered: ByteBuffer?
 
-  init(_ connection: XMPPConnection) { self.connection = connection }
+  init(_ connection: XMPPConnection, on channel: any Channel) throws {
+    self.connection = connection
+    frames = try FrameGatherer(channel)
+  }
 
   // MARK: The channel's events
 
@@ -75,7 +79,7 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
   private func pong(_ ping: ByteBuffer, _ context: ChannelHandlerContext) {
     guard context.channel.isWritable else { return unanswered = ping }
     send(.pong, ping)
-    context.flush()
+    frames.flush()
   }
 
   func read(context: ChannelHandlerContext) {
@@ -96,7 +100,7 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
       if !isClosing {
         var data = frame.unmaskedData
         send(.connectionClose, data.readSlice(length: min(2, data.readableBytes)) ?? ByteBuffer())
-        context.flush()
+        frames.flush()
       }
       context.close(promise: nil)
     default:
@@ -139,11 +143,11 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
       send(.text, message)
       start = end
     }
-    context.flush()
+    frames.flush()
   }
 
   private func send(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
-    context?.write(wrapOutboundOut(WebSocketFrame(fin: true, opcode: opcode, data: data)), promise: nil)
+    frames.add(opcode, data)
   }
 
   func read() { context?.read() }
@@ -155,7 +159,7 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
     var code = ByteBuffer()
     code.write(webSocketErrorCode: .normalClosure)
     send(.connectionClose, code)
-    context.flush()
+    frames.flush()
     context.read()
     let me = NIOLoopBound(self, eventLoop: context.eventLoop)
     // The stream is over, whatever the client does now.
@@ -166,9 +170,9 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
   func drop() { context?.close(mode: .all, promise: nil) }
 
   func tick(_ now: NIODeadline) {
-    guard !isClosing, now >= pinged + DoorLimits.webSocketPing, let context else { return }
+    guard !isClosing, now >= pinged + DoorLimits.webSocketPing, context != nil else { return }
     pinged = now
     send(.ping, ByteBuffer())
-    context.flush()
+    frames.flush()
   }
 }

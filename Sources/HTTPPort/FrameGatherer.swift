@@ -1,0 +1,50 @@
+public import NIOCore
+public import NIOWebSocket
+
+/// What a server says over a WebSocket (RFC 6455 5.2: not masked, not in pieces), gathered: all frames between two flushes are
+/// one buffer and one write. NIO's encoder makes two writes a frame, and a buffer for each header; it stays in the pipeline for
+/// what NIO itself says, and the gatherer writes from its place.
+///
+/// Confined to its channel's loop. A class, since a write may come back here before it returns: with an error, or as room that
+/// is there again.
+public final class FrameGatherer {
+  private let encoder: ChannelHandlerContext
+  private var gathered = ByteBuffer()
+  /// Bytes that are worth a buffer of their own: beyond them copying costs more than another write, and what is gathered is
+  /// handed to the channel, which counts it.
+  static let gatheredMax = 65_536
+
+  /// - Parameter channel: one that `HTTPSocket.open` was given; throws for others.
+  public init(_ channel: any Channel) throws {
+    encoder = try channel.pipeline.syncOperations.context(handlerType: WebSocketFrameEncoder.self)
+  }
+
+  /// A whole message, or a control frame.
+  ///
+  /// - Parameter data: of a control frame at most 125 bytes (5.5).
+  public func add(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
+    let count = data.readableBytes
+    if gathered.capacity == 0 { gathered = ByteBufferAllocator().buffer(capacity: max(count + 10, 1_024)) }
+    gathered.writeInteger(UInt8(0x80) | UInt8(webSocketOpcode: opcode))
+    switch count {
+    case 0...125: gathered.writeInteger(UInt8(count))
+    case 126...0xffff: gathered.writeMultipleIntegers(UInt8(126), UInt16(count))
+    default: gathered.writeMultipleIntegers(UInt8(127), UInt64(count))
+    }
+    gathered.writeImmutableBuffer(data)
+    if gathered.readableBytes >= Self.gatheredMax { write() }
+  }
+
+  public func flush() {
+    write()
+    encoder.flush()
+  }
+
+  private func write() {
+    guard gathered.readableBytes > 0 else { return }
+    // Emptied first: see above.
+    let buffer = gathered
+    gathered = ByteBuffer()
+    encoder.write(NIOAny(buffer), promise: nil)
+  }
+}
