@@ -35,6 +35,8 @@ enum AppLimits {
   static let confirmDelay: TimeAmount = .seconds(1)
   /// Unread numbers are told so long after they changed, once.
   static let unreadDelay: TimeAmount = .milliseconds(500)
+  /// While they go on changing, the delay doubles up to this: a user in a busy dialog costs a look at the store in that time.
+  static let unreadDelayMax: TimeAmount = .seconds(4)
   /// Dialogs whose unread numbers wait to be told; further ones are told with the next change.
   static let unreadDialogsMax = 64
   /// Commands refused as too fast, without one accepted between, before the session is closed with 4429.

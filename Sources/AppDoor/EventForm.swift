@@ -100,15 +100,16 @@ final class EventForm: Sendable {
   /// An event with a whole message.
   private static func form(_ name: EventName, _ entry: Entry, _ cursor: String, _ message: MessageBody?) -> EventForm {
     guard let message else { return EventForm(head: nil, message: nil, cursor: cursor) }
-    var alone = JSONWriter(capacity: 512)
-    message.write(to: &alone)
-    var writer = JSONWriter(capacity: alone.bytes.count + 160)
+    var writer = JSONWriter(capacity: 768)
     open(name, entry, cursor, &writer)
     writer.beginObject()
     writer.name("message")
-    writer.raw(alone.bytes[...])
+    let start = writer.bytes.count
+    message.write(to: &writer)
+    let length = writer.bytes.count - start
     writer.endObject()
-    return EventForm(head: ByteBuffer(bytes: writer.bytes), message: ByteBuffer(bytes: alone.bytes), cursor: cursor)
+    let head = ByteBuffer(bytes: writer.bytes)
+    return EventForm(head: head, message: head.getSlice(at: start, length: length), cursor: cursor)
   }
 
   /// nil as `target`: it is gone, or not the viewer's to read.

@@ -325,12 +325,18 @@ extension AppSession {
     scheduleUnread(session)
   }
 
+  /// Soon after a first change; where changes go on, less and less often, since each message says itself that it came.
   private func scheduleUnread(_ session: OpenSession) {
     guard session.unreadTimer == nil else { return }
+    let now = NIODeadline.now()
+    let isQuiet = session.unreadTold.map { now >= $0 + session.unreadDelay } ?? true
+    session.unreadDelay =
+      isQuiet ? AppLimits.unreadDelay : min(session.unreadDelay + session.unreadDelay, AppLimits.unreadDelayMax)
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
-    session.unreadTimer = channel.eventLoop.scheduleTask(in: AppLimits.unreadDelay) {
+    session.unreadTimer = channel.eventLoop.scheduleTask(in: session.unreadDelay) {
       guard let session = me.value.open else { return }
       session.unreadTimer = nil
+      session.unreadTold = .now()
       me.value.readUnread(session)
     }
   }

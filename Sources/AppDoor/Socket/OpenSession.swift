@@ -53,6 +53,9 @@ final class OpenSession {
   var memberships: [DialogID: Position] = [:]
   var unreadDialogs: Set<DialogID> = []
   var unreadTimer: Scheduled<Void>?
+  /// When numbers were last told, and how long they had waited.
+  var unreadTold: NIODeadline?
+  var unreadDelay = AppLimits.unreadDelay
   /// What the client acknowledged, and what of it is committed.
   var acknowledged = Position.zero
   var confirmed = Position.zero

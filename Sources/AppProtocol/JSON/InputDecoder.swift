@@ -98,8 +98,10 @@ public struct InputDecoder: Decoder {
     var allKeys: [Key] { members.compactMap { Key(stringValue: $0.name) } }
 
     private func find(_ key: Key) -> JSONValue? {
-      if let text = decoder.parameters[key.stringValue] { return .string(text) }
-      return members.first { $0.name == key.stringValue }?.value
+      let name = key.stringValue
+      if !decoder.parameters.isEmpty, let text = decoder.parameters[name] { return .string(text) }
+      for member in members where member.name == name { return member.value }
+      return nil
     }
 
     private func decoder(_ key: Key) throws -> InputDecoder {
@@ -114,6 +116,28 @@ public struct InputDecoder: Decoder {
     /// An absent member and an explicit null are the same to `decodeIfPresent`.
     func decodeNil(forKey key: Key) throws -> Bool { find(key) == .null }
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try decoder(key).decode(type) }
+
+    // Most members are text or absent, and a path is needed only by who complains: these look a member up once and make no
+    // decoder for it.
+
+    func decode(_ type: String.Type, forKey key: Key) throws -> String {
+      if case .string(let text) = find(key) { return text }
+      return try decoder(key).decode(type)
+    }
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+      switch find(key) {
+      case nil, .null: nil
+      case .string(let text): text
+      default: try decoder(key).decode(type)
+      }
+    }
+    func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+      switch find(key) {
+      case nil, .null: nil
+      default: try decoder(key).decode(type)
+      }
+    }
+
     func nestedContainer<Nested: CodingKey>(
       keyedBy type: Nested.Type, forKey key: Key
     ) throws -> KeyedDecodingContainer<Nested> {

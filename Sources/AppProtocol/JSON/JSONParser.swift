@@ -90,6 +90,7 @@ private struct JSONParser {
       offset += 1
       return .object(members)
     }
+    members.reserveCapacity(4)
     var names: Set<String> = []
     while true {
       skipSpace()
@@ -172,17 +173,22 @@ private struct JSONParser {
   private mutating func string() throws(JSONError) -> String {
     offset += 1
     let start = offset
-    while let byte = peek {
+    // All bytes of an ASCII text together are less than 0x80; that needs no second look.
+    var bits: UInt8 = 0
+    while offset < bytes.count {
+      let byte = bytes[offset]
       switch byte {
       case UInt8(ascii: "\""):
-        guard let text = String(validating: bytes[start..<offset], as: UTF8.self) else {
-          throw error("The string is not valid UTF-8")
-        }
+        let raw = UnsafeRawBufferPointer(rebasing: bytes[start..<offset])
+        let text = bits < 0x80 ? String(decoding: raw, as: UTF8.self) : String(validating: raw, as: UTF8.self)
+        guard let text else { throw error("The string is not valid UTF-8") }
         offset += 1
         return text
       case UInt8(ascii: "\\"): return try escapedString(from: start)
       case 0x00..<0x20: throw error("A control character in a string must be escaped")
-      default: offset += 1
+      default:
+        bits |= byte
+        offset += 1
       }
     }
     throw error("The string does not end")

@@ -128,15 +128,15 @@ public struct RawObject: Hashable, Sendable {
 
   /// nil for anything but an object.
   public init?(_ value: JSONValue) {
-    guard case .object = value else { return nil }
-    text = value.text
+    guard case .object(let members) = value else { return nil }
+    text = members.isEmpty ? "{}" : value.text
   }
 
   public static let empty = RawObject(trusted: "{}")
   public var isEmpty: Bool { text.utf8.count <= 2 }
 
   /// The object's value; an empty object where the text is no JSON at all.
-  public var value: JSONValue { (try? JSONValue(parsing: text)) ?? .object([]) }
+  public var value: JSONValue { isEmpty ? .object([]) : (try? JSONValue(parsing: text)) ?? .object([]) }
 }
 
 extension RawObject: Codable {

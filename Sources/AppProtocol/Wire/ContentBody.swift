@@ -31,15 +31,13 @@ public struct ContentBody: Codable, Hashable, Sendable, JSONWritable {
     writer.endObject()
   }
 
-  private static let ownNames: Set<String> = ["type", "text"]
-
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: AnyKey.self)
     type = try container.decode(String.self, forKey: AnyKey("type"))
     text = try container.decodeIfPresent(String.self, forKey: AnyKey("text")) ?? ""
     var members: [JSONValue.Member] = []
-    for key in container.allKeys where !Self.ownNames.contains(key.stringValue) {
-      members.append(JSONValue.Member(key.stringValue, try container.decode(JSONValue.self, forKey: key)))
+    if case .object(let all) = try JSONValue(from: decoder) {
+      members = all.filter { $0.name != "type" && $0.name != "text" }
     }
     fields = RawObject(.object(members)) ?? .empty
   }
