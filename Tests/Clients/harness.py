@@ -26,7 +26,7 @@ import websockets.sync.client
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("PARLEY_BINARY_UNDER_TEST", ROOT / ".build" / "debug" / "parley"))
 PASSWORD = "wherefore-art-thou"
-PATIENCE = 20  # seconds until a thing that must happen counts as missing; nothing waits so long when all is well
+PATIENCE = 60  # seconds until a thing that must happen counts as missing; nothing waits so long when all is well
 
 
 class Failure(Exception):
