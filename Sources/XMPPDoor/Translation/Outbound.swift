@@ -177,6 +177,9 @@ enum Outbound {
       writer.open(.body)
       writer.text(message.content.text)
       writer.close()
+      if message.content.kind == .custom, let own = JSONContainers.OwnContent(message.content) {
+        JSONContainers.write(own, into: &writer)
+      }
     }
     guard let reference = message.reference else { return }
     switch reference.kind {
@@ -333,7 +336,7 @@ enum Outbound {
     }
     if stanza.extras.isEmpty {
       if let typing = stanza.typing { ChatStates.write(isTyping: typing, into: &writer) }
-      if let custom = stanza.custom { CustomEvents.write(custom, into: &writer) }
+      if let custom = stanza.custom { JSONContainers.write(custom, into: &writer) }
     } else {
       writer.raw(stanza.extras)
     }
