@@ -16,7 +16,8 @@ extension Judge {
       if let known = try writer.room(externalID: externalID, in: author.realm) {
         let state = rooms.states[known.id] ?? rooms.put(known)
         if known.isDestroyed { throw Problem.roomDestroyed }
-        guard try affiliation(of: author.id, in: state, writer).isMember else {
+        // What is listed everybody may know of: who opens it by this name is shown it, and joins.
+        guard try state.room.settings.isListed || affiliation(of: author.id, in: state, writer).isMember else {
           throw Problem(
             .conflict, "external-id-taken", "This externalId is another dialog's.", field: "externalId")
         }
