@@ -16,8 +16,6 @@ import referencing.jsonschema
 import yaml
 from slixmpp import JID
 from slixmpp.exceptions import IqError
-from slixmpp.util.sasl import sasl_mech
-from slixmpp.util.sasl.client import Mech
 from slixmpp.xmlstream.handler import Callback
 from slixmpp.xmlstream.matcher import MatchXPath
 
@@ -38,33 +36,13 @@ EVENTS = ["message.created", "message.deleted", "marker.updated", "presence.upda
           "dialog.updated", "dialog.deleted", "ready", "caught_up"]
 
 
-@sasl_mech(90)
-class OAuthBearer(Mech):
-    """RFC 7628, which slixmpp has not: only for who has an access token."""
-
-    name = "OAUTHBEARER"
-    required_credentials = {"access_token"}
-
-    def process(self, challenge=b""):
-        return b"\x01" if challenge else b"n,,\x01auth=Bearer " + self.credentials["access_token"] + b"\x01\x01"
-
-
 class Bearer(Peer):
-    """Comes by the access token of an app's session."""
+    """Comes by the access token of an app's session, moderates, and notes what moderators do."""
 
     def __init__(self, stage, session, resource):
-        super().__init__(stage, session["user"]["id"], resource, PASSWORD)
-        self.credentials["access_token"] = session["accessToken"]
-        # Streams without SASL2 take it and do not name it, for the sake of clients that take each name for what they can do.
-        features, self.mechanisms = self["feature_mechanisms"], self["feature_mechanisms"]._send_auth
-        features.use_mech, features._send_auth = "OAUTHBEARER", self._choose
-        for plugin in ("xep_0425", "xep_0492"):
-            self.register_plugin(plugin)
+        super().__init__(stage, session["user"]["id"], resource, token=session["accessToken"])
+        self.register_plugin("xep_0425")
         self.add_event_handler("moderated_message", lambda data: self._note("moderated_message", data))
-
-    def _choose(self):
-        self["feature_mechanisms"].mech_list.add("OAUTHBEARER")
-        return self.mechanisms()
 
 
 class Beacon(Peer):
