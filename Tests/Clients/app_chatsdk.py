@@ -492,7 +492,7 @@ async def walk(checks, services, stage):
         ]:
             await feste.refused(404, "dialog-unknown", method, path, body)
         await olivia.refused(403, "message-foreign", "PATCH", f"{base}/messages/{told['id']}", {"text": "Mine"})
-        await olivia.refused(403, "not-owner", "PATCH", base, {"name": "Mine"})
+        await olivia.refused(403, "not-admin", "PATCH", base, {"name": "Mine"})
         expect(await condition(toby.enter(secret["jid"], "Toby")) in ("registration-required", "item-not-found"), "he is let in")
         history = toby.make_iq_set(ito=secret["jid"])
         history["mam"]["queryid"] = "stolen"

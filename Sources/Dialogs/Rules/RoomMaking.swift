@@ -128,7 +128,7 @@ extension Judge {
     }
     let state = try find(reference, for: post.author, writer)
     let affiliation = try affiliation(of: post.author.id, in: state, writer)
-    guard affiliation >= .admin else { throw affiliation.isMember ? Problem.notOwner : try refusal(state, post) }
+    guard affiliation >= .admin else { throw affiliation.isMember ? Problem.notAdmin : try refusal(state, post) }
     let was = state.room.settings
     var settings = was
     draft.apply(&settings)
@@ -168,7 +168,7 @@ extension Judge {
   /// For who is no member of a closed room it is not there.
   private func refusal(_ state: RoomBook.State, _ post: Post) throws -> Problem {
     rooms.occupants(of: state.room.id)?.occupant(of: post.author.id) != nil || !state.room.settings.isMembersOnly
-      ? Problem.notOwner : Problem.roomUnknown
+      ? Problem.notAdmin : Problem.roomUnknown
   }
 
   private static func differOnlyInLook(_ a: RoomSettings, _ b: RoomSettings) -> Bool {
