@@ -234,7 +234,7 @@ extension AppSession {
     switch reason {
     case .replaced:
       close(.replaced, reason: ProblemBody.typePrefix + "session-replaced")
-    case .revoked:
+    case .revoked, .passwordChanged:
       tell(.sessionRevoked, SessionRevokedBody(reason: reason.rawValue))
       close(.unauthenticated, reason: ProblemBody.typePrefix + "session-revoked")
     case .ended, .shutdown:

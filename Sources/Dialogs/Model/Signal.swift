@@ -25,8 +25,10 @@ public enum Signal: Sendable {
 public enum CloseReason: String, Sendable {
   /// Another session took the resource (RFC 6120 7.7.2.2).
   case replaced
-  /// The account was disabled, deleted or got a new password; the grant revoked.
+  /// The account was disabled or deleted; the grant revoked.
   case revoked
+  /// The account got another password; who knows that may come back.
+  case passwordChanged
   /// An operator ended it; the user may come back.
   case ended
   case shutdown
