@@ -126,7 +126,8 @@ extension AppSession {
     let session = OpenSession(
       handle: arriving.handle, caller: arriving.caller, rendering: rendering,
       follower: FeedFollower(behind: behind, attended: head),
-      cursor: isForeign ? headCursor : arriving.cursor ?? headCursor, attended: head, now: parley.clock.now)
+      cursor: isForeign ? headCursor : arriving.cursor ?? headCursor, attended: head,
+      avatarHash: receipt.card?.user.profile.avatarHash, now: parley.clock.now)
     state = .open(session)
     accept(arriving.re)
     if let user = receipt.card?.user {
@@ -186,6 +187,17 @@ extension AppSession {
     parley.hub.setPresence(session.presence, of: session.handle)
   }
 
+  /// The user's picture has changed: XMPP clients learn it from the presence too (XEP-0398 4), as of a session of their own kind.
+  func show(avatarHash hash: String?, _ session: OpenSession) {
+    let now = session.presence
+    let next = hash ?? (now.avatarHash == nil ? nil : "")
+    if next == now.avatarHash { return }
+    session.presence = Presence(
+      from: now.from, resource: now.resource, availability: now.availability, status: now.status, avatarHash: next,
+      time: parley.clock.now)
+    if session.isAnnounced { announce(session) }
+  }
+
   private func presence(_ frame: CommandFrame, _ session: OpenSession) throws(Problem) {
     let input = try input(SetPresenceInput.self, frame)
     try door.limiters.others.take(session.caller.user.id, now: parley.clock.now)
@@ -198,7 +210,7 @@ extension AppSession {
     }
     let presence = Presence(
       from: session.caller.user, resource: session.resource, availability: .init(input.availability),
-      status: input.status, time: parley.clock.now)
+      status: input.status, avatarHash: session.presence.avatarHash, time: parley.clock.now)
     try look(at: input.activeDialogId, re: frame.id, session) { me, session in
       session.presence = presence
       me.announce(session)

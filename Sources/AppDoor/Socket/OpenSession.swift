@@ -65,7 +65,7 @@ final class OpenSession {
 
   init(
     handle: AppSessionHandle, caller: Parley.Caller, rendering: Rendering, follower: FeedFollower, cursor: String,
-    attended: Position, now: Timestamp
+    attended: Position, avatarHash: String?, now: Timestamp
   ) {
     self.handle = handle
     self.caller = caller
@@ -73,7 +73,8 @@ final class OpenSession {
     self.follower = follower
     self.cursor = cursor
     self.attended = attended
-    presence = Presence(from: caller.user, resource: Self.resource(caller), availability: .online, time: now)
+    presence = Presence(
+      from: caller.user, resource: Self.resource(caller), availability: .online, avatarHash: avatarHash, time: now)
   }
 
   /// 0 is the attend's own.

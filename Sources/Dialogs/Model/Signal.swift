@@ -53,6 +53,9 @@ public final class Presence: Sendable {
   /// The stanza's children as they came, each with its namespace; empty: a
   /// door renders them from the typed part.
   public let extras: [UInt8]
+  /// The SHA-1 of the user's picture, in hex, of an app's session; empty: there is none any more; nil: nothing is said of it, or
+  /// `extras` say it.
+  public let avatarHash: String?
   public let time: Timestamp
   public let forms = FormSlot()
 
@@ -60,7 +63,7 @@ public final class Presence: Sendable {
 
   public init(
     from: Party, resource: String, availability: Availability, status: String? = nil, priority: Int8 = 0,
-    id: String? = nil, toResource: String? = nil, extras: [UInt8] = [], time: Timestamp
+    id: String? = nil, toResource: String? = nil, extras: [UInt8] = [], avatarHash: String? = nil, time: Timestamp
   ) {
     self.from = from
     self.resource = resource
@@ -70,6 +73,7 @@ public final class Presence: Sendable {
     self.id = id
     self.toResource = toResource
     self.extras = extras
+    self.avatarHash = avatarHash
     self.time = time
   }
 }

@@ -259,6 +259,9 @@ enum Outbound {
     // What XMPP wrote comes with its own; this is an app's session, which the
     // server speaks for.
     if presence.isAvailable, !presence.from.realm.isRemote { EntityCapabilities.writeSession(into: &writer) }
+    if presence.isAvailable, let hash = presence.avatarHash {
+      AvatarHash.write(hash.isEmpty ? nil : hash, into: &writer)
+    }
   }
 
   static func subscription(_ act: SubscriptionAct, from contact: BareJID, stanza: [UInt8]?, to session: XMPPSession) {
