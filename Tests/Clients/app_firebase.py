@@ -1,14 +1,13 @@
 """A Firebase chat app (docs/guides/five-apps.md, FC), screen by screen: Viola registers by mail address and password, Olivia too;
 Sebastian makes his account with slixmpp, sees what they do and answers.
 """
-import asyncio
 import re
 
 from slixmpp.exceptions import IqError
 
 from accounts import Registering
 from harness import PASSWORD, PATIENCE, expect
-from profiles_slixmpp import HASH, LARK, ROSE, metadata_of
+from profiles_slixmpp import HASH, LARK, ROSE
 from stage import Services, Story, serve
 
 VIOLA, OLIVIA = "viola@illyria.example", "olivia@illyria.example"
@@ -176,7 +175,11 @@ async def walk(checks, services, stage):
         cursor = viola.cursor
         await viola.disconnect()
         sebastian.chat(viola.jid, "Do I stand there?")
-        await sebastian["xep_0199"].ping("localhost", timeout=PATIENCE)  # what was sent before it has been taken
+
+        async def arrived():
+            return (await viola.history(dialog, 1))[0]["content"]["text"] == "Do I stand there?"
+
+        await stage.until(arrived, "what Sebastian said is there")
         await olivia.say(new, "Stay")
         await viola.connect(cursor)
         missed = [f["data"]["message"]["content"]["text"] for f in viola.frames if f.get("type") == "message.created"]
