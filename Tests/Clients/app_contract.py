@@ -14,6 +14,7 @@ import base64
 import contextlib
 import hashlib
 import hmac
+import http.client
 import json
 import pathlib
 import socket
@@ -320,6 +321,18 @@ def bad_input(base, juliet):
     got, _, body = anybody.raw("GET", "/v1/ws", headers={
         "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="})
     check(got == 400 and json.loads(body)["code"] == "subprotocol-missing", f"an upgrade without subprotocol answered {got} {body}")
+    # As a client with a pool of connections asks: on one that requests have used.
+    kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+    options = {"context": INSECURE} if address.scheme == "https" else {}
+    with contextlib.closing(kind(address.hostname, address.port, timeout=20, **options)) as pooled:
+        pooled.request("GET", "/v1/info")
+        pooled.getresponse().read()
+        pooled.request("GET", "/v1/ws", headers={
+            "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol": "parley.v1"})
+        answer = pooled.getresponse()
+        problem = json.loads(answer.read())
+    check((answer.status, problem["code"]) == (400, "upgrade-late"), f"a late upgrade answered {answer.status} {problem}")
     juliet.call("GET", "/v1/users?limit=0", status=400, code="limit-out-of-range")
     juliet.call("GET", "/v1/users?limit=x", status=400, code="input-malformed")
     juliet.call("GET", "/v1/dialogs?cursor=x", status=400, code="cursor-unknown")
