@@ -127,7 +127,7 @@ extension AppSession {
       handle: arriving.handle, caller: arriving.caller, rendering: rendering,
       follower: FeedFollower(behind: behind, attended: head),
       cursor: isForeign ? headCursor : arriving.cursor ?? headCursor, attended: head,
-      avatarHash: receipt.card?.user.profile.avatarHash, now: parley.clock.now)
+      profile: receipt.card?.user.profile, now: parley.clock.now)
     state = .open(session)
     accept(arriving.re)
     if let user = receipt.card?.user {
@@ -187,13 +187,15 @@ extension AppSession {
     parley.hub.setPresence(session.presence, of: session.handle)
   }
 
-  /// The user's picture has changed: XMPP clients learn it from the presence too (XEP-0398 4), as of a session of their own kind.
-  func show(avatarHash hash: String?, _ session: OpenSession) {
+  /// The profile has changed: its status and the hash of its picture are in the presence (XEP-0398 4), as of an XMPP client.
+  func show(_ profile: Profile, _ session: OpenSession) {
     let now = session.presence
-    let next = hash ?? (now.avatarHash == nil ? nil : "")
-    if next == now.avatarHash { return }
+    let status = now.status == session.profileStatus ? profile.status : now.status
+    let hash = profile.avatarHash ?? (now.avatarHash == nil ? nil : "")
+    session.profileStatus = profile.status
+    if status == now.status, hash == now.avatarHash { return }
     session.presence = Presence(
-      from: now.from, resource: now.resource, availability: now.availability, status: now.status, avatarHash: next,
+      from: now.from, resource: now.resource, availability: now.availability, status: status, avatarHash: hash,
       time: parley.clock.now)
     if session.isAnnounced { announce(session) }
   }
@@ -210,7 +212,8 @@ extension AppSession {
     }
     let presence = Presence(
       from: session.caller.user, resource: session.resource, availability: .init(input.availability),
-      status: input.status, avatarHash: session.presence.avatarHash, time: parley.clock.now)
+      status: input.status == "" ? nil : input.status ?? session.profileStatus,
+      avatarHash: session.presence.avatarHash, time: parley.clock.now)
     try look(at: input.activeDialogId, re: frame.id, session) { me, session in
       session.presence = presence
       me.announce(session)

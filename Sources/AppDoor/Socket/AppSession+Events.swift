@@ -32,9 +32,7 @@ extension AppSession {
   ) {
     noteUnread(entry, session)
     // What was before the session came, it came with.
-    if case .profile(let profile) = entry.fact, entry.position > session.attended {
-      show(avatarHash: profile.avatarHash, session)
-    }
+    if case .profile(let profile) = entry.fact, entry.position > session.attended { show(profile, session) }
     if case .message(let message) = entry.fact, message.reference?.changes != true,
       let typer = session.typers.removeValue(forKey: OpenSession.Typer(dialog: entry.dialog, party: entry.author))
     {

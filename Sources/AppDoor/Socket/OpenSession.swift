@@ -26,6 +26,8 @@ final class OpenSession {
   var isResolving = false
 
   var presence: Presence
+  /// Shown where the client has not said another.
+  var profileStatus: String?
   /// Presence was announced: with `caught_up`, or earlier by the client.
   var isAnnounced = false
   /// A user whose presence changed.
@@ -65,7 +67,7 @@ final class OpenSession {
 
   init(
     handle: AppSessionHandle, caller: Parley.Caller, rendering: Rendering, follower: FeedFollower, cursor: String,
-    attended: Position, avatarHash: String?, now: Timestamp
+    attended: Position, profile: Profile?, now: Timestamp
   ) {
     self.handle = handle
     self.caller = caller
@@ -73,8 +75,10 @@ final class OpenSession {
     self.follower = follower
     self.cursor = cursor
     self.attended = attended
+    profileStatus = profile?.status
     presence = Presence(
-      from: caller.user, resource: Self.resource(caller), availability: .online, avatarHash: avatarHash, time: now)
+      from: caller.user, resource: Self.resource(caller), availability: .online, status: profile?.status,
+      avatarHash: profile?.avatarHash, time: now)
   }
 
   /// 0 is the attend's own.
