@@ -416,7 +416,7 @@ final class XMPPSession {
       }
       Outbound.presence(presence, to: self)
     case .stanza(let stanza): Outbound.relayed(stanza, form, to: self)
-    case .profile, .shown: break
+    case .profile, .shown, .call: break
     case .occupant(let presence):
       RoomOutbound.presence(presence, form, to: self)
       if form == .roomOwn { rooms.told(presence) }

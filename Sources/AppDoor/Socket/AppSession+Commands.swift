@@ -35,6 +35,7 @@ extension AppSession {
     case .sendMessage: try post(SendMessage.self, .message, frame, session)
     case .setMarker: try post(SetMarker.self, .marker, frame, session)
     case .custom: try custom(frame, session)
+    case .callSignal: try signalCall(frame, session)
     }
   }
 

@@ -213,6 +213,7 @@ extension AppSession {
     // Who is in a room now is XMPP's question; an app asks for the members.
     // What the server says to everybody has no event: an app tells its users in its own way.
     case .occupant, .notice, .node, .announcement, .shown: break
+    case .call(let signal): tellCall(signal, session)
     case .closed(let reason): revoke(reason)
     }
   }
@@ -321,7 +322,7 @@ extension AppSession {
       if case .starred = change.change { return }
       if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(change.dialog) }
       return scheduleUnread(session)
-    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .unsent: return
+    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .unsent, .call: return
     }
     if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(entry.dialog) }
     scheduleUnread(session)

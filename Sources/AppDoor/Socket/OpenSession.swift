@@ -64,6 +64,7 @@ final class OpenSession {
   var resource: String { Self.resource(caller) }
   /// How the session appears to XMPP.
   static func resource(_ caller: Parley.Caller) -> String { "app-\(caller.device)" }
+  static func device(ofResource resource: String) -> String { String(resource.dropFirst(4)) }
 
   init(
     handle: AppSessionHandle, caller: Parley.Caller, rendering: Rendering, follower: FeedFollower, cursor: String,

@@ -18,6 +18,8 @@ public enum Signal: Sendable {
   case node(NodeEvent)
   /// The domain says something to its users.
   indirect case announcement(Announcement)
+  /// For one device in a call, from the other.
+  indirect case call(CallSignal)
   /// The session must end.
   case closed(CloseReason)
 }
