@@ -58,6 +58,7 @@ enum Features {
     Hints.self,
     JSONContainers.self,
     KeptMessages.self,
+    JingleMessages.self,
     Corrections.self,
     Reactions.self,
     Replies.self,

@@ -76,6 +76,9 @@ extension XMPPSession {
         return marker.asked ? (entry.author.id == party.id ? .carbonSent : .direct) : nil
       }
       message = stanza
+    case .call(let change):
+      guard let stanza = change.message else { return nil }
+      message = stanza
     case .contact, .blocks, .profile: return .direct
     case .invitation(let invitation): return invitation.isFor(attendance?.interests ?? []) ? .direct : nil
     case .dialogOpened, .room, .node, .settings, .personal, .unsent: return nil

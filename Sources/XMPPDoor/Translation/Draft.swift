@@ -22,8 +22,8 @@ struct Draft {
   var isUnstored = false
   /// Not in the archive and gone when delivered (`<no-permanent-store/>`).
   var isTransient = false
-  /// Somebody calls (XEP-0353 `<propose/>`).
-  var rings = false
+  /// What it says of a call (XEP-0353).
+  var call: CallPart?
   /// No carbons (`<private/>`, `<no-copy/>`).
   var isUncopied = false
   /// XEP-0184 `<request/>`.
@@ -56,6 +56,13 @@ struct Draft {
   var originID: String?
   /// The number of children that no reader and no rule above accounts for.
   var otherChildren = 0
+
+  struct CallPart: Equatable {
+    var name: String
+    var act: CallAct
+    var kind: Call.Kind
+    var reason: Call.Reason?
+  }
 }
 
 extension Draft {
@@ -71,7 +78,7 @@ extension Draft {
   }
 
   /// It goes into the log; all else is passed on.
-  var isPosted: Bool { (isSaid || marker != nil) && !isUnstored }
+  var isPosted: Bool { (isSaid || marker != nil) && !isUnstored || call != nil }
 
   /// What an app shows: the body without its fallbacks. One that is all fallback is
   /// shown whole, so that nothing said is lost where it stands in for nothing.
