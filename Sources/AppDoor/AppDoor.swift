@@ -44,6 +44,7 @@ public final class AppDoor: Sendable {
     let others: RateLimiter<UserID>
     let anonymous: RateLimiter<String>
     let customs: RateLimiter<UserID>
+    let signals: RateLimiter<UserID>
   }
 
   /// What the server can do beyond the first protocol version's ground.
@@ -51,6 +52,7 @@ public final class AppDoor: Sendable {
     "contacts", "blocks", "groups", "markers", "typing", "presence", "sync", "edits", "deletions", "reactions",
     "replies", "avatars", "second-factor", "content.location", "content.contact", "content.sticker", "content.custom",
     "search", "drafts", "scheduled", "custom", "events", "nearby", "contactMatches",
+    "calls",
   ]
 
   var features: [String] {
@@ -86,7 +88,9 @@ public final class AppDoor: Sendable {
       anonymous: RateLimiter(
         rates.anonymous, code: "requests-too-fast", text: "Too many requests from your address. Wait a little."),
       customs: RateLimiter(
-        rates.customs, code: "events-too-fast", text: "You send events too fast. Wait a little."))
+        rates.customs, code: "events-too-fast", text: "You send events too fast. Wait a little."),
+      signals: RateLimiter(
+        rates.signals, code: "signals-too-fast", text: "You say too much in calls. Wait a little."))
   }
 
   /// The realm that a request is for: by its Host, else the first.

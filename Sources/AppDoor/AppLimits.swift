@@ -81,6 +81,8 @@ public struct AppRates: Sendable {
 
   /// Events of an app's own, per user: each goes to everybody who is there.
   public var customs = Rate(burst: 50, perSecond: 10)
+  /// What is said in calls, per user: a call begins with a few dozen candidates at once.
+  public var signals = Rate(burst: 200, perSecond: 20)
 
   public init() {}
 }

@@ -92,6 +92,7 @@ final class EventForm: Sendable {
         .draftUpdated, entry, cursor,
         DraftUpdatedBody(dialogId: rendering.id(dialog), draft: draft.map { rendering.draft($0, in: dialog) }))
     case .unsent(.scheduled(let change)): return form(.scheduledUpdated, entry, cursor, rendering.scheduled(change))
+    case .call(let change): return form(.callUpdated, entry, cursor, CallUpdatedBody(call: rendering.call(change.call)))
     // What XMPP clients publish, apps see in the profile, or not at all.
     case .node: return EventForm(head: nil, message: nil, cursor: cursor)
     }

@@ -28,6 +28,7 @@ struct Rendering: Sendable {
     return MeBody(
       user: self.user(view), privateMetadata: settings.privateMetadata.map { RawObject(trusted: $0) } ?? .empty,
       lastSeenVisibility: settings.lastSeen.wire, searchable: settings.isSearchable, matchable: settings.isMatchable,
+      callsFrom: settings.callsFrom.wire,
       terms: settings.terms.map { TermsBody(version: $0.version, acceptedAt: WireTime($0.time)) },
       termsRequired: settings.requiring(required), email: account.subject(.email), phone: account.subject(.phone),
       hasPassword: account.hasPassword, secondFactor: account.hasSecondFactor,

@@ -36,7 +36,7 @@ final class SyncWaiter: LiveSession {
     switch delivery {
     case .entry: wake()
     case .signal(.closed(let reason), _):
-      if reason == .revoked { isRevoked.withLock { $0 = true } }
+      if reason == .revoked || reason == .passwordChanged { isRevoked.withLock { $0 = true } }
       wake()
     case .signal, .outcome: break
     }

@@ -16,6 +16,7 @@ public enum CommandName: String, Sendable, CaseIterable {
   case sendMessage = "message.send"
   case setMarker = "marker.set"
   case custom
+  case callSignal = "call.signal"
 }
 
 /// What the server says unasked.
@@ -46,6 +47,8 @@ public enum EventName: String, Sendable, CaseIterable {
   case draftUpdated = "draft.updated"
   case scheduledUpdated = "scheduled.updated"
   case custom
+  case callUpdated = "call.updated"
+  case callSignal = "call.signal"
 
   /// Whether the event is in the log and comes again after a reconnect.
   /// `user.updated` is both: one's own change is, a contact's is not.
@@ -53,10 +56,10 @@ public enum EventName: String, Sendable, CaseIterable {
     switch self {
     case .messageCreated, .messageUpdated, .messageDeleted, .markerUpdated, .contactUpdated, .blockUpdated,
       .userUpdated, .dialogCreated, .dialogUpdated, .dialogDeleted, .dialogInvited, .memberUpdated,
-      .settingsUpdated, .dialogCleared, .messageStarred, .draftUpdated, .scheduledUpdated:
+      .settingsUpdated, .dialogCleared, .messageStarred, .draftUpdated, .scheduledUpdated, .callUpdated:
       true
     case .ready, .caughtUp, .resync, .typingUpdated, .presenceUpdated, .unreadUpdated, .sessionRevoked, .goAway,
-      .custom:
+      .custom, .callSignal:
       false
     }
   }

@@ -135,7 +135,7 @@ extension Parley {
     let keys = try await keys(for: password)
     try await work(leavingCaches: true) { writer in try Self.replacePassword(by: keys, of: user, writer) }
     accounts.forget(user: user)
-    hub.close(user, .revoked) { $0.session.id != session }
+    hub.close(user, .passwordChanged) { $0.session.id != session }
   }
 
   /// Disabling and deleting end all sessions and logins. A deleted user's name is

@@ -269,6 +269,25 @@ public enum Limits {
   /// Before what could not be stored is tried again.
   public static let scheduleRetry: Duration = .seconds(5)
 
+  // Calls.
+  /// How long it rings when nobody answers: as long as telephones do. Then the call ends with `timeout`.
+  public static let callRinging: Duration = .seconds(60)
+  /// How long an answered call stands when nobody says that it is over (XEP-0353, "Business Rules"). Then it ends with `failed`.
+  public static let callMax: Duration = .seconds(86_400)
+  /// Calls that one user begins in a minute, whoever they call. Further: `calls-too-fast`.
+  public static let callsPerMinuteMax = 10
+  /// Calls that one user makes ring at a time, and that ring for one user. The next is `too-many-calls`; the next for somebody is
+  /// ended with `busy`.
+  public static let callsRingingMax = 4
+  /// Calls of one user that are looked at, and listed: the newest of those that have not ended.
+  public static let callsOpenMax = 32
+  /// Bytes of what XMPP calls a call; UUIDs have 36. A longer one is passed on, and no call.
+  public static let callNameBytesMax = 256
+  /// Bytes of a session description; those of browsers with video have about 6,000. More: `sdp-too-long`.
+  public static let callSDPBytesMax = 32_768
+  /// Bytes of a candidate, and of what else apps say in a call. More: `candidate-too-long`, `info-too-long`.
+  public static let callSignalBytesMax = 4_096
+
   // Finding.
   /// Candidates that one search looks at; then its page ends early, with a cursor.
   public static let searchLooksMax = 4_000

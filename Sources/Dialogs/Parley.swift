@@ -24,6 +24,7 @@ public final class Parley: Sendable {
   public let hooks: HookBook
   /// Wakes whoever sends messages at their time.
   let schedule = ScheduleBell()
+  let callBell = ScheduleBell()
   /// Who may look after the whole server in band (XEP-0133).
   public let admins: Set<BareJID>
   /// Whether every user may invite others (XEP-0401), not admins alone.
@@ -60,7 +61,8 @@ public final class Parley: Sendable {
     admins: Set<BareJID> = [], invitations: Bool = false, guests: GuestPolicy = .none, signIn: SignInPolicy = .none,
     blobs: (policy: BlobPolicy, store: any BlobStore)? = nil,
     threads: Int = 2, tokenSecret: TokenSecret = .random(), accountSecret: TokenSecret = .random(),
-    services: ExternalServices = .none, pushPolicy: PushPolicy = .none, gate: GateSettings? = nil, logger: Logger
+    services: ExternalServices = .none, callRinging: Duration = Limits.callRinging, pushPolicy: PushPolicy = .none,
+    gate: GateSettings? = nil, logger: Logger
   ) throws {
     precondition(!domains.isEmpty, "a server without a domain")
     var realms = try store.read { try $0.realms() }
@@ -118,8 +120,9 @@ public final class Parley: Sendable {
     pushes = try store.read { try PushBook($0) }
     hooks = try store.read { try HookBook($0) }
     let desk = try Desk(
-      store: store, hub: hub, pushes: pushes, hooks: hooks, guests: self.guests, clock: clock, realms: realmTable,
-      blobs: self.blobs, inbox: inbox, logger: logger)
+      store: store, hub: hub, pushes: pushes, hooks: hooks, guests: self.guests, calls: (callBell, callRinging),
+      clock: clock,
+      realms: realmTable, blobs: self.blobs, inbox: inbox, logger: logger)
     let committer = Committer(inbox: inbox, desk: desk)
     self.committer = committer
     let posts = inbox

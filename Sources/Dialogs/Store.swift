@@ -22,7 +22,8 @@ public protocol Store: Sendable {
 
 public protocol StoreReader:
   IdentityReader, EditReader, PinReader, PersonalReader, SecondFactorReader, OneTimeCodeReader, PasswordResetReader,
-  AppKeyReader, HookReader, UnsentReader, DialogListReader, MessageSearchReader, UserSettingsReader, DirectoryReader,
+  AppKeyReader, HookReader, UnsentReader, CallReader, DialogListReader, MessageSearchReader, UserSettingsReader,
+  DirectoryReader,
   ContactMatchReader, LocationReader, AccountTaskReader
 {
   // Realms and users
@@ -217,7 +218,7 @@ public protocol StoreReader:
 /// All of it inside the one transaction of a batch.
 public protocol StoreWriter:
   StoreReader, IdentityWriter, PinWriter, PersonalWriter, SecondFactorWriter, OneTimeCodeWriter, PasswordResetWriter,
-  NonceWriter, AppKeyWriter, HookWriter, UnsentWriter, UserSettingsWriter, LocationWriter, AccountTaskWriter
+  NonceWriter, AppKeyWriter, HookWriter, UnsentWriter, CallWriter, UserSettingsWriter, LocationWriter, AccountTaskWriter
 {
   /// Stores entry, payload and the feed rows that `feeds` names. Everything of a room but a
   /// marker that has feed rows also goes into the room's own list, which its members follow.

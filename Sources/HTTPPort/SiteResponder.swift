@@ -24,9 +24,17 @@ struct SiteResponder: HTTPResponder {
     self.router = router.buildResponder()
   }
 
-  /// Whoever asked for an upgrade and got here did not ask for the subprotocol.
+  /// Whoever asked for an upgrade and got here did not ask for the subprotocol, or not first (`FirstRequestHandler`).
   private static func refuse(_ request: Request, _ context: HTTPContext, _ socket: HTTPSocket) throws -> Response {
     if let refusal = socket.refusal(context.peer(of: request)) { throw refusal }
+    let names = request.headers[values: .secWebSocketProtocol].flatMap { $0.split(separator: ",") }
+    if request.headers[.secWebSocketKey] != nil, request.headers[.secWebSocketVersion] == "13",
+      names.contains(where: { $0.trimmingPrefix(while: \.isWhitespace) == socket.subprotocol })
+    {
+      throw HTTPRefusal(
+        status: 400, code: "upgrade-late",
+        detail: "A WebSocket is asked for by the first request of its connection: make another connection.")
+    }
     throw HTTPRefusal(
       status: request.headers[.secWebSocketKey] == nil ? 426 : 400,
       code: request.headers[.secWebSocketKey] == nil ? "upgrade-required" : "subprotocol-missing",

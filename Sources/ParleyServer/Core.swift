@@ -43,7 +43,7 @@ struct Core: Sendable {
         remotes: settings.components.map { ($0.name, $0.home) }, admins: settings.admins,
         invitations: settings.allowsInvitations, guests: settings.guests, signIn: signIn, blobs: blobs,
         threads: settings.threads, tokenSecret: secret, accountSecret: accountSecret,
-        services: settings.services, pushPolicy: settings.pushes.policy(webPushKey),
+        services: settings.services, callRinging: settings.callRinging, pushPolicy: settings.pushes.policy(webPushKey),
         gate: gate.map { GateSettings(policy: $0.policy, gate: $0, rewriting: GateRewriting()) }, logger: logger)
       gate?.serve(parley)
       parley.grant(settings.privileges)

@@ -9,3 +9,12 @@ struct ScheduleService: Service {
     await cancelWhenGracefulShutdown { await scheduler.run() }
   }
 }
+
+/// Ends calls that rang too long.
+struct CallService: Service {
+  let timer: CallTimer
+
+  func run() async throws {
+    await cancelWhenGracefulShutdown { await timer.run() }
+  }
+}

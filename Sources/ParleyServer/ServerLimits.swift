@@ -20,6 +20,8 @@ public enum ServerLimits {
   /// How long credentials for a TURN server may count: a week. Longer ones could as well be passwords; above it the value
   /// is a mistake.
   public static let turnSecondsMax = 604_800
+  /// How long a call may ring: ten minutes. Above it the value is a mistake.
+  public static let ringSecondsMax = 600
   /// Backends, and providers, that vouch for users. More are a mistake in the configuration.
   public static let vouchersMax = 100
   /// STUN and TURN servers: browsers gather more slowly with each. More are a mistake in the configuration.

@@ -8,6 +8,10 @@ extension PushNotice {
       .init("type", .string(type)), .init("userId", .string(user)), .init("dialogId", .string("\(dialog)")),
       .init("messageId", .string("\(message)")), .init("cursor", .string(cursor)),
     ]
+    if let call {
+      members.append(.init("callId", .string("\(message)")))
+      members.append(.init("callKind", .string(call.word)))
+    }
     if kind == .message || kind == .silent { members.append(.init("count", .number("\(count)"))) }
     if kind == .silent { members.append(.init("silent", .bool(true))) }
     members.append(.init("unreadCount", .number("\(unread)")))

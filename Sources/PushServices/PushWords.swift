@@ -45,7 +45,8 @@ public struct PushWords: Hashable, Sendable {
     case .location: return .key("parley_location")
     case .contact: return .key("parley_contact")
     case .sticker: return .key("parley_sticker")
-    case .call: return .key("parley_call")
+    // What makes a dialog unread is a call that nobody answered.
+    case .call: return .key("parley_missed_call")
     case .none, .text, .custom, .system:
       guard content == .body, !notice.text.isEmpty else { return .key("parley_message") }
       return .text(prefix(notice.text, bytes: PushLimits.textBytesMax))

@@ -12,7 +12,7 @@ enum FactCoding {
     switch fact {
     case .message, .dialogOpened: return nil
     case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal,
-      .unsent:
+      .unsent, .call:
       out.write(version)
     }
     switch fact {
@@ -34,6 +34,7 @@ enum FactCoding {
     case .settings(let change): write(change, &out)
     case .personal(let change): write(change, &out)
     case .unsent(let change): write(change, &out)
+    case .call(let change): write(change, &out)
     }
     return out.bytes
   }
@@ -47,7 +48,7 @@ enum FactCoding {
     switch kind {
     case .message: return .message(try stanza())
     case .dialogOpened: return .dialogOpened
-    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal, .unsent: break
+    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal, .unsent, .call: break
     }
     var from = ByteReader(detail)
     guard try from.int() == version else { throw damaged }
@@ -75,6 +76,7 @@ enum FactCoding {
     case .settings: return .settings(try settingsChange(&from))
     case .personal: return .personal(try personalChange(&from))
     case .unsent: return .unsent(try unsentChange(&from))
+    case .call: return .call(try callChange(&from, in: dialog, stanza: stanza, party: party))
     }
   }
 

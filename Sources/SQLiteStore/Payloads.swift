@@ -33,7 +33,7 @@ extension Reader {
       switch kind {
       case .message: .message(try said(row, seal))
       case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal,
-        .unsent:
+        .unsent, .call:
         try FactCoding.decode(
           kind, row.bytes(17), in: dialog, stanza: { () throws(StoreFailure) in try Self.message(row) },
           seal: { seal.seal($0.number) }, party: { try known($0) }, room: { try known($0) })
@@ -101,6 +101,9 @@ extension Writer {
       try payload.bind(18, FactCoding.encode(entry.fact))
     case .room(let change):
       try bind(change.stanza, key, to: payload)
+      try payload.bind(18, FactCoding.encode(entry.fact))
+    case .call(let change):
+      try bind(change.message, key, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
     case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent:
       try bind(nil, nil, to: payload)

@@ -8,7 +8,11 @@ extension Reader {
       guard let lastSeen = Visibility(rawValue: UInt8(clamping: row.int(0))) else {
         throw StoreFailure.corrupt("user \(user.number) shows when they were seen to nobody known")
       }
+      guard let callsFrom = Visibility(rawValue: UInt8(clamping: row.int(7))) else {
+        throw StoreFailure.corrupt("user \(user.number) takes calls from nobody known")
+      }
       settings.lastSeen = lastSeen
+      settings.callsFrom = callsFrom
       settings.isSearchable = row.int(1) == 1
       settings.isMatchable = row.int(2) == 1
       settings.contactsMetadata = row.textOrNil(3)
@@ -37,7 +41,7 @@ extension Writer {
     try connection(.putUserSettings).bind(1, user.number).bind(2, Int64(settings.lastSeen.rawValue))
       .bind(3, settings.isSearchable ? 1 : 0).bind(4, settings.isMatchable ? 1 : 0).bind(5, settings.contactsMetadata)
       .bind(6, settings.privateMetadata).bind(7, settings.terms?.version).bind(8, settings.terms?.time.milliseconds)
-      .run()
+      .bind(9, Int64(settings.callsFrom.rawValue)).run()
     try refreshMatchKeys(of: user)
   }
 
@@ -63,14 +67,14 @@ extension Query {
   fileprivate static let usersMatching = Query("SELECT user FROM match_keys WHERE realm = ?1 AND key = ?2")
   fileprivate static let userSettings = Query(
     """
-    SELECT last_seen, searchable, matchable, contacts_metadata, private_metadata, terms, terms_time
+    SELECT last_seen, searchable, matchable, contacts_metadata, private_metadata, terms, terms_time, calls_from
     FROM user_settings WHERE user = ?1
     """)
   fileprivate static let putUserSettings = Query(
     """
     INSERT OR REPLACE INTO user_settings
-      (user, last_seen, searchable, matchable, contacts_metadata, private_metadata, terms, terms_time)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+      (user, last_seen, searchable, matchable, contacts_metadata, private_metadata, terms, terms_time, calls_from)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
     """)
   /// Looks at each user of the realm, in order, until there are enough.
   fileprivate static let directory = Query(

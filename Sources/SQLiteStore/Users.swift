@@ -154,7 +154,8 @@ extension Writer {
       .deleteRecoveryCodes, .deletePasswordResets, .deleteCodesOfUser, .forgetLastLogin, .deleteAllItems,
       .deleteNodes, .deleteNodeAffiliations, .deleteNodeSubscriptions, .deleteMentionsOfUser, .endBlobsOfUser,
       .deleteInvitesOfUser, .deletePushRegistrations, .deletePushesOwed, .forgetSettings, .forgetHidden, .forgetStars,
-      .deleteDraftsOfUser, .deleteScheduledOfUser, .deleteUserSettings, .deleteMatchKeys, .deleteLocation,
+      .deleteDraftsOfUser, .deleteScheduledOfUser, .deleteCallsOfUser, .deleteUserSettings, .deleteMatchKeys,
+      .deleteLocation,
       // The marks last: the rooms are found by them.
       .endMemberships, .deleteRoomMarks,
     ] {

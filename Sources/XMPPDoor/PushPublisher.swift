@@ -87,6 +87,7 @@ public struct PushPublisher: PushRoute {
   }
 
   private static func body(of entry: Entry, _ content: PushContent) -> String {
+    if case .call = entry.fact { return "Incoming call" }
     guard case .message(let message) = entry.fact else { return "New message" }
     if message.traits.contains(.rings) { return "Incoming call" }
     if message.content.kind == .encrypted { return content == .body ? "Encrypted message" : "New message" }

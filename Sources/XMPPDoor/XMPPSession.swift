@@ -416,7 +416,7 @@ final class XMPPSession {
       }
       Outbound.presence(presence, to: self)
     case .stanza(let stanza): Outbound.relayed(stanza, form, to: self)
-    case .profile, .shown: break
+    case .profile, .shown, .call: break
     case .occupant(let presence):
       RoomOutbound.presence(presence, form, to: self)
       if form == .roomOwn { rooms.told(presence) }
@@ -537,6 +537,8 @@ final class XMPPSession {
     switch reason {
     case .replaced: error = StreamError(.conflict, "another session took this resource")
     case .revoked: error = StreamError(.notAuthorized, "the account or its login was closed")
+    // RFC 6120 4.9.3.16: what the stream was secured by counts no more.
+    case .passwordChanged: error = StreamError(.reset, "the account has another password")
     case .ended: error = StreamError(.reset, "an operator ended this session")
     case .shutdown: error = StreamError(.systemShutdown)
     case .tooSlow: error = StreamError(.policyViolation, "the client does not read")

@@ -38,7 +38,8 @@ enum Samples {
     deleted: true, guest: true)
   static let me = MeBody(
     user: user, privateMetadata: RawObject(trusted: #"{"theme":"dark"}"#), lastSeenVisibility: "contacts",
-    searchable: true, matchable: false, terms: TermsBody(version: "1", acceptedAt: time), termsRequired: "2",
+    searchable: true, matchable: false, callsFrom: "contacts", terms: TermsBody(version: "1", acceptedAt: time),
+    termsRequired: "2",
     email: "juliet@capulet.example", phone: "+390458000000", hasPassword: true, secondFactor: false, lastLoginAt: time)
   static let export = ExportBody(
     id: "1", status: "done", createdAt: time, finishedAt: time, url: "https://localhost/uploads/a/export.tar",
@@ -78,6 +79,12 @@ enum Samples {
   static let settings = DialogSettingsBody(
     dialogId: "d", notify: "mentions", mutedUntil: time, pinned: true, archived: false, markedUnread: true)
   static let draft = DraftBody(dialogId: "d", text: "Good \"morning\"", replyTo: "m0", updatedAt: time)
+  static let call = CallBody(
+    id: "c", dialogId: "d", callerId: "romeo", kind: .video, state: .ended, reason: .busy, media: .sdp, createdAt: time,
+    ringingAt: time, startedAt: time, endedAt: time,
+    participants: [
+      .init(userId: "romeo", role: .caller, deviceId: "phone"), .init(userId: "juliet", role: .callee, deviceId: nil),
+    ])
   static let scheduled = ScheduledMessageBody(
     id: "a1", dialogId: "d", clientId: "c", sendAt: time, createdAt: time, state: .failed, content: content,
     metadata: RawObject(trusted: #"{"k":"v"}"#), replyTo: "m0",
@@ -125,6 +132,7 @@ enum Samples {
         StorageBody(
           bytes: 1, bytesMax: 2, files: 3, filesMax: 4, dayBytes: 5, dayBytesMax: 6, fileBytesMax: 7, slots: 8)),
       try Sample("DialogSettings", settings),
+      try Sample("Call", call), try Sample("CallPage", PageBody(items: [call], nextCursor: "n")),
       try Sample("Draft", draft), try Sample("ScheduledMessage", scheduled),
       try Sample("ScheduledMessagePage", PageBody(items: [scheduled], nextCursor: "n")),
       try Sample("Member", member), try Sample("MemberPage", PageBody(items: [member], nextCursor: "n")),
@@ -203,6 +211,13 @@ enum Samples {
         ScheduledUpdatedBody(
           scheduledMessageId: "a1", dialogId: "d", sendAt: time, state: .failed, messageId: "m", code: "dialog-unknown",
           detail: "There is none.")),
+      try durable(.callUpdated, CallUpdatedBody(call: call)),
+      try signal(
+        .callSignal,
+        CallSignalBody(
+          callId: "c", dialogId: "d", senderId: "romeo", action: .candidate, sdp: "v=0\r\n",
+          candidate: RawObject(trusted: #"{"candidate":"candidate:1 1 UDP 1 192.0.2.1 9 typ host"}"#),
+          info: RawObject(trusted: #"{"muted":true}"#))),
       try signal(
         .custom,
         CustomEventBody(

@@ -14,6 +14,7 @@ import base64
 import contextlib
 import hashlib
 import hmac
+import http.client
 import json
 import pathlib
 import socket
@@ -117,8 +118,8 @@ class Documents:
 
     def frame(self, frame):
         name = "reply" if "re" in frame else frame.get("type")
-        if name == "custom" and "id" in frame:
-            name = "custom.command"  # the event has the same type
+        if name in ("custom", "call.signal") and "id" in frame:
+            name += ".command"  # the event has the same type
         check(name in self.asyncapi["components"]["messages"], f"{name} is not in asyncapi.yaml")
         self.validate(frame, f"https://docs/asyncapi.yaml#/components/messages/{name}/payload", f"frame {name}")
         self.seen_frames.add(name)
@@ -320,6 +321,18 @@ def bad_input(base, juliet):
     got, _, body = anybody.raw("GET", "/v1/ws", headers={
         "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="})
     check(got == 400 and json.loads(body)["code"] == "subprotocol-missing", f"an upgrade without subprotocol answered {got} {body}")
+    # As a client with a pool of connections asks: on one that requests have used.
+    kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+    options = {"context": INSECURE} if address.scheme == "https" else {}
+    with contextlib.closing(kind(address.hostname, address.port, timeout=20, **options)) as pooled:
+        pooled.request("GET", "/v1/info")
+        pooled.getresponse().read()
+        pooled.request("GET", "/v1/ws", headers={
+            "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol": "parley.v1"})
+        answer = pooled.getresponse()
+        problem = json.loads(answer.read())
+    check((answer.status, problem["code"]) == (400, "upgrade-late"), f"a late upgrade answered {answer.status} {problem}")
     juliet.call("GET", "/v1/users?limit=0", status=400, code="limit-out-of-range")
     juliet.call("GET", "/v1/users?limit=x", status=400, code="input-malformed")
     juliet.call("GET", "/v1/dialogs?cursor=x", status=400, code="cursor-unknown")
@@ -1005,6 +1018,31 @@ def unsent(juliet, romeo, js, rs, dialog):
     check(js.event("custom")["data"]["payload"] == {"hands": 1}, "another payload")
 
 
+def calls(juliet, romeo, js, rs, dialog):
+    """Rung, answered, talked, ended."""
+    asked = {"dialogId": dialog["id"], "kind": "video", "clientId": str(uuid.uuid4())}
+    call = romeo.call("POST", "/v1/calls", asked, 201)
+    check(romeo.call("POST", "/v1/calls", asked, 200)["id"] == call["id"], "a repeat is another call")
+    path = "/v1/calls/" + call["id"]
+    check(js.event("call.updated")["data"]["call"] == call, "another call rings")
+    js.command("call.signal", {"callId": call["id"], "action": "ringing"})
+    check([c["id"] for c in juliet.call("GET", "/v1/calls")["items"]] == [call["id"]], "it is not listed")
+    romeo.call("POST", path + "/signals", {"action": "offer", "sdp": "v=0"}, 409, "call-not-accepted")
+    accepted = juliet.call("POST", path + "/signals", {"action": "accept"})
+    check(accepted["state"] == "accepted" and accepted["media"] == "sdp", f"accepted {accepted}")
+    rs.command("call.signal", {"callId": call["id"], "action": "offer", "sdp": "v=0\r\n"})
+    check(js.event("call.signal")["data"]["sdp"] == "v=0\r\n", "another offer")
+    juliet.call("POST", path + "/signals", {"action": "candidate", "candidate": {"candidate": ""}})
+    check(rs.event("call.signal")["data"]["candidate"] == {"candidate": ""}, "another candidate")
+    romeo.call("DELETE", path, status=204)
+    js.event("call.updated", lambda data: data["call"]["state"] == "ended")
+    logged = js.event("message.created", lambda data: data["message"]["content"]["type"] == "call")["data"]["message"]
+    check(logged["content"]["callId"] == call["id"] and logged["senderId"] == romeo.name, f"logged {logged}")
+    check(juliet.call("GET", path)["reason"] == "ended", "it has not ended")
+    juliet.call("GET", "/v1/calls/nonsense", status=404, code="call-unknown")
+    juliet.call("POST", "/v1/calls", {"kind": "video", "clientId": "x"}, 400)
+
+
 def streaming(juliet):
     """Server-sent events, in place of the device's WebSocket."""
     request = urllib.request.Request(juliet.base + "/v1/events", headers={"Authorization": "Bearer " + juliet.token})
@@ -1035,6 +1073,7 @@ def main():
     contacts(juliet, romeo, js, rs)
     dialog, last = conversation(juliet, romeo, js, rs)
     unsent(juliet, romeo, js, rs, dialog)
+    calls(juliet, romeo, js, rs, dialog)
     groups(juliet, romeo, js, rs)
     blocks(juliet, romeo, js, rs, dialog)
     js = following(base, juliet, romeo, js, dialog)

@@ -213,6 +213,7 @@ def run(checks):
     with Server(push__content="body") as server:
         server.start()
         server.add_users("romeo", "juliet", "bot")
+        server.befriend("romeo", "juliet")
         service, romeo = Service(server), Client(server, "romeo", "desk")
         with checks.check("push: registrations, and what is refused"):
             registering(server)

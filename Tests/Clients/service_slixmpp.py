@@ -200,6 +200,8 @@ async def converse(checks, server):
     await accessed(checks, server, app, juliet)
     kept.append(await let_in(checks, server, app))
     desk = await arrive(server, "juliet@localhost/desk")
+    # From strangers nothing rings.
+    await app(lambda: server.befriend("romeo", "juliet"))
     await called(checks, server, app, romeo, juliet, desk)
     for client in (romeo, juliet, desk):
         await client.leave()

@@ -251,7 +251,7 @@ import Testing
     #expect(await reset("made up") == "reset-unknown")
     #expect(await reset(token, "short") == "password-too-short")
     #expect(await reset(token) == nil)
-    #expect(session.taken() == [.closed(.revoked)])
+    #expect(session.taken() == [.closed(.passwordChanged)])
     #expect(try await stage.parley.grants(of: user.id) == [])
     _ = try await stage.parley.verify(user.address, password: "a new password")
     // Neither it again, nor one that was sent before.

@@ -215,8 +215,8 @@ import Testing
     let (here, there) = (try await stage.session(romeo, "a"), try await stage.session(romeo, "b"))
     _ = (here.taken(), there.taken())
     try await stage.parley.setPassword(of: romeo.id, "new", except: here.id)
-    #expect(!here.taken().contains(.closed(.revoked)))
-    #expect(there.taken().contains(.closed(.revoked)))
+    #expect(!here.taken().contains(.closed(.passwordChanged)))
+    #expect(there.taken().contains(.closed(.passwordChanged)))
   }
 }
 

@@ -170,6 +170,8 @@ enum Heard: Equatable {
   case settings(DialogSettingsChange)
   case personal(PersonalChange)
   case unsent(UnsentChange)
+  case call(CallAct, Call.State, Call.Reason?, Form)
+  case signalled(CallSignal.Body)
   case event(String, String, NodeEvent.Kind)
   case announced(String)
   case done(UInt64)
@@ -197,6 +199,7 @@ enum Heard: Equatable {
       case .settings(let change): self = .settings(change)
       case .personal(let change): self = .personal(change)
       case .unsent(let change): self = .unsent(change)
+      case .call(let change): self = .call(change.act, change.call.state, change.call.reason, form)
       }
     case .signal(let signal, let form):
       switch signal {
@@ -212,6 +215,7 @@ enum Heard: Equatable {
       case .notice(let notice): self = .notice(notice.kind)
       case .node(let event): self = .event(event.owner.name, event.node, event.kind)
       case .announcement(let announcement): self = .announced(announcement.text)
+      case .call(let signal): self = .signalled(signal.body)
       }
     case .outcome(let token, let result):
       switch result {

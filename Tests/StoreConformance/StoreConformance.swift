@@ -26,7 +26,7 @@ public enum StoreConformance {
   public static let cases: [Case] =
     users + contacts + nodes + dialogs + rooms + whispers + log + states + archive + logins + durability + mentions
     + conversations + search + blobs + invites + pushes + dialogSettings + identities + personal + codes
-    + nonces + attachments + backends + unsent + finding + userSettings
+    + nonces + attachments + backends + unsent + finding + userSettings + calls
 }
 
 /// An expectation that a store does not meet.

@@ -69,6 +69,12 @@ struct ArchiveStub: StoreReader {
   func scheduledCount(of user: UserID) throws -> Int { throw NotAsked() }
   func dueScheduled(at time: Timestamp, limit: Int) throws -> [ScheduledMessage] { throw NotAsked() }
   func nextDue() throws -> Timestamp? { throw NotAsked() }
+  func call(_ id: Position) throws -> Call? { throw NotAsked() }
+  func call(named name: String, in dialog: DialogID) throws -> Call? { throw NotAsked() }
+  func openCalls(of user: UserID, limit: Int) throws -> [Call] { throw NotAsked() }
+  func callCount(by user: UserID, since time: Timestamp) throws -> Int { throw NotAsked() }
+  func dueCalls(at time: Timestamp, limit: Int) throws -> [Position] { throw NotAsked() }
+  func nextCallDue() throws -> Timestamp? { throw NotAsked() }
   func user(of identity: Identity, in realm: RealmID) throws -> UserID? { throw NotAsked() }
   func identities(of user: UserID) throws -> [UserIdentity] { throw NotAsked() }
   func code(for identity: Identity, of user: UserID?, in realm: RealmID) throws -> OneTimeCode? { throw NotAsked() }

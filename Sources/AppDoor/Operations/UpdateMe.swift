@@ -18,14 +18,8 @@ enum UpdateMe: ServedOperation {
       isSearchable: input.searchable, isMatchable: input.matchable,
       contactsMetadata: change(input.contactsMetadata) { $0.text },
       privateMetadata: change(input.privateMetadata) { $0.text })
-    if let visibility = input.lastSeenVisibility {
-      settings.lastSeen = Visibility.allCases.first { $0.wire == visibility }
-      if settings.lastSeen == nil {
-        throw Problem(
-          .malformed, "visibility-unknown", "lastSeenVisibility is \"everybody\", \"contacts\" or \"nobody\".",
-          field: "lastSeenVisibility")
-      }
-    }
+    settings.lastSeen = try visibility(input.lastSeenVisibility, field: "lastSeenVisibility")
+    settings.callsFrom = try visibility(input.callsFrom, field: "callsFrom")
     let name = change(input.name) { $0 }
     // Who renames themself in the app is called so in full, too.
     let draft = ProfileDraft(
@@ -33,6 +27,15 @@ enum UpdateMe: ServedOperation {
       metadata: change(input.metadata) { $0.text }, avatarURL: change(input.avatarUrl) { $0 }, settings: settings)
     try await call.parley.post(.profile(draft), by: caller.user)
     return .ok(try await call.me())
+  }
+
+  private static func visibility(_ word: String?, field: String) throws(Problem) -> Visibility? {
+    guard let word else { return nil }
+    guard let visibility = Visibility.allCases.first(where: { $0.wire == word }) else {
+      throw Problem(
+        .malformed, "visibility-unknown", "\(field) is \"everybody\", \"contacts\" or \"nobody\".", field: field)
+    }
+    return visibility
   }
 
   private static func change<Value>(_ change: Change<Value>, _ text: (Value) -> String) -> String?? {

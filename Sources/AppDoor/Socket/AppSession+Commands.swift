@@ -35,6 +35,7 @@ extension AppSession {
     case .sendMessage: try post(SendMessage.self, .message, frame, session)
     case .setMarker: try post(SetMarker.self, .marker, frame, session)
     case .custom: try custom(frame, session)
+    case .callSignal: try signalCall(frame, session)
     }
   }
 
@@ -126,7 +127,8 @@ extension AppSession {
     let session = OpenSession(
       handle: arriving.handle, caller: arriving.caller, rendering: rendering,
       follower: FeedFollower(behind: behind, attended: head),
-      cursor: isForeign ? headCursor : arriving.cursor ?? headCursor, attended: head, now: parley.clock.now)
+      cursor: isForeign ? headCursor : arriving.cursor ?? headCursor, attended: head,
+      profile: receipt.card?.user.profile, now: parley.clock.now)
     state = .open(session)
     accept(arriving.re)
     if let user = receipt.card?.user {
@@ -186,6 +188,19 @@ extension AppSession {
     parley.hub.setPresence(session.presence, of: session.handle)
   }
 
+  /// The profile has changed: its status and the hash of its picture are in the presence (XEP-0398 4), as of an XMPP client.
+  func show(_ profile: Profile, _ session: OpenSession) {
+    let now = session.presence
+    let status = now.status == session.profileStatus ? profile.status : now.status
+    let hash = profile.avatarHash ?? (now.avatarHash == nil ? nil : "")
+    session.profileStatus = profile.status
+    if status == now.status, hash == now.avatarHash { return }
+    session.presence = Presence(
+      from: now.from, resource: now.resource, availability: now.availability, status: status, avatarHash: hash,
+      time: parley.clock.now)
+    if session.isAnnounced { announce(session) }
+  }
+
   private func presence(_ frame: CommandFrame, _ session: OpenSession) throws(Problem) {
     let input = try input(SetPresenceInput.self, frame)
     try door.limiters.others.take(session.caller.user.id, now: parley.clock.now)
@@ -198,7 +213,8 @@ extension AppSession {
     }
     let presence = Presence(
       from: session.caller.user, resource: session.resource, availability: .init(input.availability),
-      status: input.status, time: parley.clock.now)
+      status: input.status == "" ? nil : input.status ?? session.profileStatus,
+      avatarHash: session.presence.avatarHash, time: parley.clock.now)
     try look(at: input.activeDialogId, re: frame.id, session) { me, session in
       session.presence = presence
       me.announce(session)

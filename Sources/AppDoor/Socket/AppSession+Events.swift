@@ -31,6 +31,8 @@ extension AppSession {
     _ entry: Entry, isVeiled: Bool, subjects: FeedPage.Subjects = FeedPage.Subjects(), _ session: OpenSession
   ) {
     noteUnread(entry, session)
+    // What was before the session came, it came with.
+    if case .profile(let profile) = entry.fact, entry.position > session.attended { show(profile, session) }
     if case .message(let message) = entry.fact, message.reference?.changes != true,
       let typer = session.typers.removeValue(forKey: OpenSession.Typer(dialog: entry.dialog, party: entry.author))
     {
@@ -211,6 +213,7 @@ extension AppSession {
     // Who is in a room now is XMPP's question; an app asks for the members.
     // What the server says to everybody has no event: an app tells its users in its own way.
     case .occupant, .notice, .node, .announcement, .shown: break
+    case .call(let signal): tellCall(signal, session)
     case .closed(let reason): revoke(reason)
     }
   }
@@ -234,7 +237,7 @@ extension AppSession {
     switch reason {
     case .replaced:
       close(.replaced, reason: ProblemBody.typePrefix + "session-replaced")
-    case .revoked:
+    case .revoked, .passwordChanged:
       tell(.sessionRevoked, SessionRevokedBody(reason: reason.rawValue))
       close(.unauthenticated, reason: ProblemBody.typePrefix + "session-revoked")
     case .ended, .shutdown:
@@ -319,7 +322,7 @@ extension AppSession {
       if case .starred = change.change { return }
       if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(change.dialog) }
       return scheduleUnread(session)
-    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .unsent: return
+    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .unsent, .call: return
     }
     if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(entry.dialog) }
     scheduleUnread(session)

@@ -26,6 +26,8 @@ final class OpenSession {
   var isResolving = false
 
   var presence: Presence
+  /// Shown where the client has not said another.
+  var profileStatus: String?
   /// Presence was announced: with `caught_up`, or earlier by the client.
   var isAnnounced = false
   /// A user whose presence changed.
@@ -65,10 +67,11 @@ final class OpenSession {
   var resource: String { Self.resource(caller) }
   /// How the session appears to XMPP.
   static func resource(_ caller: Parley.Caller) -> String { "app-\(caller.device)" }
+  static func device(ofResource resource: String) -> String { String(resource.dropFirst(4)) }
 
   init(
     handle: AppSessionHandle, caller: Parley.Caller, rendering: Rendering, follower: FeedFollower, cursor: String,
-    attended: Position, now: Timestamp
+    attended: Position, profile: Profile?, now: Timestamp
   ) {
     self.handle = handle
     self.caller = caller
@@ -76,7 +79,10 @@ final class OpenSession {
     self.follower = follower
     self.cursor = cursor
     self.attended = attended
-    presence = Presence(from: caller.user, resource: Self.resource(caller), availability: .online, time: now)
+    profileStatus = profile?.status
+    presence = Presence(
+      from: caller.user, resource: Self.resource(caller), availability: .online, status: profile?.status,
+      avatarHash: profile?.avatarHash, time: now)
   }
 
   /// 0 is the attend's own.

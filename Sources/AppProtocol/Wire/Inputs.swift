@@ -109,12 +109,15 @@ public struct UpdateMeInput: Codable, Hashable, Sendable {
   public var lastSeenVisibility: String?
   public var searchable: Bool?
   public var matchable: Bool?
+  /// As `lastSeenVisibility`.
+  public var callsFrom: String?
   public init(
     name: Change<String> = .keep, status: Change<String> = .keep, metadata: Change<RawObject> = .keep,
     avatarUrl: Change<String> = .keep, contactsMetadata: Change<RawObject> = .keep,
     privateMetadata: Change<RawObject> = .keep, lastSeenVisibility: String? = nil, searchable: Bool? = nil,
-    matchable: Bool? = nil
+    matchable: Bool? = nil, callsFrom: String? = nil
   ) {
+    self.callsFrom = callsFrom
     self.name = name
     self.status = status
     self.metadata = metadata
@@ -128,7 +131,7 @@ public struct UpdateMeInput: Codable, Hashable, Sendable {
 
   private enum Keys: String, CodingKey {
     case name, status, metadata, avatarUrl, contactsMetadata, privateMetadata, lastSeenVisibility, searchable
-    case matchable
+    case matchable, callsFrom
   }
 
   public init(from decoder: any Decoder) throws {
@@ -142,6 +145,7 @@ public struct UpdateMeInput: Codable, Hashable, Sendable {
     lastSeenVisibility = try container.decodeIfPresent(String.self, forKey: .lastSeenVisibility)
     searchable = try container.decodeIfPresent(Bool.self, forKey: .searchable)
     matchable = try container.decodeIfPresent(Bool.self, forKey: .matchable)
+    callsFrom = try container.decodeIfPresent(String.self, forKey: .callsFrom)
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -155,6 +159,7 @@ public struct UpdateMeInput: Codable, Hashable, Sendable {
     try container.encodeIfPresent(lastSeenVisibility, forKey: .lastSeenVisibility)
     try container.encodeIfPresent(searchable, forKey: .searchable)
     try container.encodeIfPresent(matchable, forKey: .matchable)
+    try container.encodeIfPresent(callsFrom, forKey: .callsFrom)
   }
 }
 

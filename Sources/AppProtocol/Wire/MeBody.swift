@@ -7,6 +7,8 @@ public struct MeBody: Codable, Hashable, Sendable, JSONWritable {
   public var lastSeenVisibility: String
   public var searchable: Bool
   public var matchable: Bool
+  /// As `lastSeenVisibility`: who may call.
+  public var callsFrom: String
   /// The terms that were accepted last.
   public var terms: TermsBody?
   /// The version of the terms that the app wants accepted; absent: none, or it is.
@@ -22,7 +24,8 @@ public struct MeBody: Codable, Hashable, Sendable, JSONWritable {
 
   public init(
     user: UserBody, privateMetadata: RawObject, lastSeenVisibility: String, searchable: Bool, matchable: Bool,
-    terms: TermsBody?, termsRequired: String?, email: String?, phone: String?, hasPassword: Bool, secondFactor: Bool,
+    callsFrom: String, terms: TermsBody?, termsRequired: String?, email: String?, phone: String?, hasPassword: Bool,
+    secondFactor: Bool,
     lastLoginAt: WireTime?
   ) {
     self.email = email
@@ -35,12 +38,14 @@ public struct MeBody: Codable, Hashable, Sendable, JSONWritable {
     self.lastSeenVisibility = lastSeenVisibility
     self.searchable = searchable
     self.matchable = matchable
+    self.callsFrom = callsFrom
     self.terms = terms
     self.termsRequired = termsRequired
   }
 
   private enum Keys: String, CodingKey {
-    case privateMetadata, lastSeenVisibility, searchable, matchable, terms, termsRequired, email, phone, hasPassword,
+    case privateMetadata, lastSeenVisibility, searchable, matchable, callsFrom, terms, termsRequired, email, phone,
+      hasPassword,
       secondFactor, lastLoginAt
   }
 
@@ -52,6 +57,7 @@ public struct MeBody: Codable, Hashable, Sendable, JSONWritable {
     lastSeenVisibility = try container.decode(String.self, forKey: .lastSeenVisibility)
     searchable = try container.decode(Bool.self, forKey: .searchable)
     matchable = try container.decode(Bool.self, forKey: .matchable)
+    callsFrom = try container.decode(String.self, forKey: .callsFrom)
     terms = try container.decodeIfPresent(TermsBody.self, forKey: .terms)
     termsRequired = try container.decodeIfPresent(String.self, forKey: .termsRequired)
     email = try container.decodeIfPresent(String.self, forKey: .email)
@@ -68,6 +74,7 @@ public struct MeBody: Codable, Hashable, Sendable, JSONWritable {
     try container.encode(lastSeenVisibility, forKey: .lastSeenVisibility)
     try container.encode(searchable, forKey: .searchable)
     try container.encode(matchable, forKey: .matchable)
+    try container.encode(callsFrom, forKey: .callsFrom)
     try container.encodeIfPresent(terms, forKey: .terms)
     try container.encodeIfPresent(termsRequired, forKey: .termsRequired)
     try container.encodeIfPresent(email, forKey: .email)
@@ -84,6 +91,7 @@ public struct MeBody: Codable, Hashable, Sendable, JSONWritable {
     writer.member("lastSeenVisibility", lastSeenVisibility)
     writer.member("searchable", searchable)
     writer.member("matchable", matchable)
+    writer.member("callsFrom", callsFrom)
     writer.member("terms", terms)
     writer.member("termsRequired", termsRequired)
     writer.member("email", email)

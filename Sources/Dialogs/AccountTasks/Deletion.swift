@@ -93,6 +93,7 @@ extension Parley {
   private func delete(_ user: User, by task: AccountTask) async throws(Problem) {
     try await leaveRooms(user)
     try await leaveRosters(user)
+    try await endCalls(of: user)
     let now = clock.now
     let isGone: Bool = try await work { [self] writer in
       // An operator has opened the account again meanwhile.

@@ -14,7 +14,7 @@ public struct PushNotice: Hashable, Sendable {
   /// Whose account.
   public let user: String
   public let dialog: PublicID
-  /// The last message; of a call's end: the message that rang.
+  /// The last message; of a call, and of its end: the call's id.
   public let message: PublicID
   /// Where the log stands with it: whoever has come so far has all of it.
   public let cursor: String
@@ -31,6 +31,8 @@ public struct PushNotice: Hashable, Sendable {
   public let senderName: String
   /// nil: said between two.
   public let dialogName: String?
+  /// Of a call, and of its end: what the caller wants to send.
+  public var call: Call.Kind?
 
   public init(
     kind: Kind, user: String, dialog: PublicID, message: PublicID, cursor: String, position: Position, count: Int,

@@ -388,6 +388,8 @@ public final class Hub: Sendable {
       if let other, shuns(other.card, JID(party.address)) { return false }
       guard case .stanza(let stanza) = signal else {
         for attendance in other?.attendances ?? [] {
+          // Of a call one device is told.
+          if case .call = signal, attendance.door != .app || attendance.resource != resource { continue }
           batch.add(.signal(signal, .direct), to: attendance.session)
           taken = true
         }

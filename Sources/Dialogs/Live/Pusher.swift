@@ -72,8 +72,7 @@ public actor Pusher {
     /// Apps know of no whispers: one that is woken would find nothing.
     var isForApps: Bool { entry.whisper == nil }
     var isCall: Bool {
-      if case .message(let message) = entry.fact { return message.traits.contains(.rings) }
-      return false
+      entry.pushed?.traits.contains(.rings) == true
     }
   }
 
@@ -171,6 +170,8 @@ public actor Pusher {
       text = entry.state?.text ?? message.content.text
       resource = message.envelope.fromResource
     }
+    var call: Call.Kind?
+    if case .call(let change) = entry.fact { call = change.call.kind }
     // What cannot be read says so in every language but the sender's.
     if content == .encrypted { text = "" }
     let room = entry.whisper?.room ?? entry.room
@@ -178,13 +179,15 @@ public actor Pusher {
     let nick = entry.whisper?.nick ?? (entry.room == nil ? nil : resource)
     let isKnown = room.map { owed.names.open.contains($0.dialog) } ?? true
     let realm = owed.user.realm
-    return PushNotice(
+    var notice = PushNotice(
       kind: kind, user: owed.user.name, dialog: parley.dialogID(entry.dialog, in: realm),
       message: parley.entryID(entry.position, in: realm), cursor: parley.cursor(row.push.position, in: realm),
       position: row.push.position, count: max(1, count), unread: owed.unread, content: content, text: text,
       senderID: isKnown ? entry.author.name : nil,
       senderName: nick ?? (isKnown ? owed.names.people[entry.author.id] ?? entry.author.name : ""),
       dialogName: room.map { owed.names.rooms[$0.dialog] ?? $0.address.local ?? "" })
+    notice.call = call
+    return notice
   }
 
   /// All at once; without a summary there is nothing to tell.

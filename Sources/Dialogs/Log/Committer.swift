@@ -46,6 +46,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
   private let hub: Hub
   private let pushes: PushBook
   private let hooks: HookBook
+  private let calls: ScheduleBell
   private let clock: any Clock
   private let logger: Logger
   private let inbox: Inbox
@@ -53,20 +54,22 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
   private var audiences = Audiences()
 
   init(
-    store: any Store, hub: Hub, pushes: PushBook, hooks: HookBook, guests: GuestBook, clock: any Clock,
-    realms: RealmTable, blobs: Blobs?, inbox: Inbox, logger: Logger
+    store: any Store, hub: Hub, pushes: PushBook, hooks: HookBook, guests: GuestBook,
+    calls: (bell: ScheduleBell, ringing: Duration), clock: any Clock, realms: RealmTable, blobs: Blobs?, inbox: Inbox,
+    logger: Logger
   ) throws {
     self.store = store
     self.hub = hub
     self.pushes = pushes
     self.hooks = hooks
+    self.calls = calls.bell
     self.clock = clock
     self.logger = logger
     self.inbox = inbox
     let head = try store.read { try $0.head() }
     judge = Judge(
       realms: realms, hub: hub, blobs: blobs.map { ($0.policy, $0.store) }, pushes: pushes, guests: guests,
-      hooks: hooks, head: head.position, time: head.time)
+      hooks: hooks, callRinging: calls.ringing, head: head.position, time: head.time)
   }
 
   func commit(_ batch: ArraySlice<Post>, failures: Int = 0) {
@@ -149,6 +152,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
       case .pushing(let user, let asked, let rooms): pushes.set(user, asked, rooms)
       case .alerts(let user, let room, let standing): pushes.set(user, in: room, standing)
       case .owed(let user): pushes.ring(user)
+      case .calls: calls.ring()
       case .closed(let user, let reason):
         for attendance in hub.attendances(of: user) {
           lanes.add(.signal(.closed(reason), .direct), to: attendance.session)
@@ -214,6 +218,15 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
             lanes.add(.entry(entry, .direct), to: attendance.session)
           }
         case .remote: break
+        }
+      }
+    case .call(let change):
+      guard let peer = entry.peer else { break }
+      if let message = change.message {
+        spread(entry, message, to: peer, kind: .conversation, except: author, into: &lanes)
+      } else {
+        for attendance in hub.attendances(of: peer) + hub.attendances(of: entry.author) where attendance.door == .app {
+          lanes.add(.entry(entry, .feed), to: attendance.session)
         }
       }
     // Whoever is interested gets an event (`News.node`).
@@ -337,6 +350,8 @@ enum News {
   case alerts(UserID, DialogID, PushBook.Standing)
   /// The user's push services are to be told something.
   case owed(UserID)
+  /// There is a call that ends by itself some time.
+  case calls
   case room(RoomNews)
   /// `card`: the owner's, where they were not online.
   case node(NodeEvent, Card?)

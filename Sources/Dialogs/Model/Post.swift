@@ -101,6 +101,8 @@ public enum Intent: Sendable {
   case personal(DialogID, PersonalIntent)
   /// Anything about what the author has written and not sent.
   case unsent(UnsentIntent)
+  /// Anything about calls.
+  case call(CallIntent)
   /// Anything about a group or public dialog.
   case room(RoomIntent)
   /// Anything about what the author publishes. `Receipt.isRepeat`: nothing changed.

@@ -18,6 +18,8 @@ public enum Signal: Sendable {
   case node(NodeEvent)
   /// The domain says something to its users.
   indirect case announcement(Announcement)
+  /// For one device in a call, from the other.
+  indirect case call(CallSignal)
   /// The session must end.
   case closed(CloseReason)
 }
@@ -25,8 +27,10 @@ public enum Signal: Sendable {
 public enum CloseReason: String, Sendable {
   /// Another session took the resource (RFC 6120 7.7.2.2).
   case replaced
-  /// The account was disabled, deleted or got a new password; the grant revoked.
+  /// The account was disabled or deleted; the grant revoked.
   case revoked
+  /// The account got another password; who knows that may come back.
+  case passwordChanged
   /// An operator ended it; the user may come back.
   case ended
   case shutdown
@@ -51,6 +55,9 @@ public final class Presence: Sendable {
   /// The stanza's children as they came, each with its namespace; empty: a
   /// door renders them from the typed part.
   public let extras: [UInt8]
+  /// The SHA-1 of the user's picture, in hex, of an app's session; empty: there is none any more; nil: nothing is said of it, or
+  /// `extras` say it.
+  public let avatarHash: String?
   public let time: Timestamp
   public let forms = FormSlot()
 
@@ -58,7 +65,7 @@ public final class Presence: Sendable {
 
   public init(
     from: Party, resource: String, availability: Availability, status: String? = nil, priority: Int8 = 0,
-    id: String? = nil, toResource: String? = nil, extras: [UInt8] = [], time: Timestamp
+    id: String? = nil, toResource: String? = nil, extras: [UInt8] = [], avatarHash: String? = nil, time: Timestamp
   ) {
     self.from = from
     self.resource = resource
@@ -68,6 +75,7 @@ public final class Presence: Sendable {
     self.id = id
     self.toResource = toResource
     self.extras = extras
+    self.avatarHash = avatarHash
     self.time = time
   }
 }

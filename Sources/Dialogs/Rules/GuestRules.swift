@@ -12,6 +12,9 @@ extension Judge {
     case .block(_, let reports): if reports.isEmpty { return }
     case .room(.invite): return try require(.messages, of: post.author)
     case .room: return
+    case .call(.start(let draft)): return try checkGuest(post.author, writesTo: draft.to, writer)
+    case .call(.said(let stanza)): return try checkGuest(post.author, writesTo: stanza.message.to, writer)
+    case .call: return
     case .message(let draft): return try checkGuest(post.author, writesTo: draft.to, writer)
     case .openDialog(let address), .signal(_, .user(let address, _)):
       return try checkGuest(post.author, writesTo: address, writer)

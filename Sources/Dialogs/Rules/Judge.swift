@@ -20,6 +20,8 @@ struct Judge {
   let guests: GuestBook
   let hooks: HookBook
   let privileges: PrivilegeBook
+  /// How long a call rings when nobody answers.
+  let callRinging: Duration
   private(set) var head: Position
   private(set) var time: Timestamp
   private var news: [News] = []
@@ -71,11 +73,12 @@ struct Judge {
 
   init(
     realms: RealmTable, hub: Hub, blobs: (policy: BlobPolicy, store: any BlobStore)?, pushes: PushBook,
-    guests: GuestBook, hooks: HookBook, head: Position, time: Timestamp
+    guests: GuestBook, hooks: HookBook, callRinging: Duration = Limits.callRinging, head: Position, time: Timestamp
   ) {
     self.guests = guests
     self.hooks = hooks
     self.privileges = hub.privileges
+    self.callRinging = callRinging
     self.realms = realms
     self.hub = hub
     self.blobs = blobs
@@ -175,6 +178,7 @@ struct Judge {
     case .settings(let dialog, let draft): try settings(post, of: dialog, draft, writer)
     case .personal(let dialog, let intent): try personal(post, in: dialog, intent, writer)
     case .unsent(let intent): try unsent(post, intent, writer)
+    case .call(let intent): try call(post, intent, writer)
     case .room(let intent): try room(post, intent, writer)
     case .node(let intent): try node(post, intent, writer)
     case .visit(let act): try visit(post, act, writer)

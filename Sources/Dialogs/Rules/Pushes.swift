@@ -102,6 +102,21 @@ enum Pushes {
   }
 }
 
+extension Entry {
+  /// What of it somebody may be woken for: what is said, and a call that rings.
+  var pushed: Message? {
+    switch fact {
+    case .message(let message): message
+    case .call(let change):
+      change.rings
+        ? Message(
+          sequence: 0, content: Content(kind: .none), envelope: change.message?.envelope ?? Envelope(), traits: .rings)
+        : nil
+    default: nil
+    }
+  }
+}
+
 extension Judge {
   /// What a user wants to be told of in this place; the one function that asks. Read, and not remembered: it is asked for
   /// those only who would else be owed a push.
@@ -145,7 +160,7 @@ extension Judge {
   private mutating func owe(
     _ entry: Entry, to id: UserID, in room: Room? = nil, answering answered: UserID?, _ writer: any StoreWriter
   ) throws {
-    guard let asked = pushes.asked(id), case .message(let message) = entry.fact else { return }
+    guard let asked = pushes.asked(id), let message = entry.pushed else { return }
     var reader = Pushes.Reader(alerts: .always)
     reader.isAuthor = entry.author.id == id
     reader.isMentioned = answered == id || entry.mentions.contains { $0.party.id == id }

@@ -32,7 +32,7 @@ extension Right {
   fileprivate func covers(_ intent: Intent) -> Bool {
     switch (self, intent) {
     case (.roster(isSet: true), .contact), (.roster(isSet: true), .removeContact): true
-    case (.speak, .message), (.speak, .marker), (.speak, .signal(.stanza, _)): true
+    case (.speak, .message), (.speak, .call(.said)), (.speak, .marker), (.speak, .signal(.stanza, _)): true
     case (.request, _): true
     case (.roster, _), (.speak, _): false
     }

@@ -67,7 +67,7 @@ extension Parley {
       return id
     }
     accounts.forget(user: user)
-    hub.close(user, .revoked)
+    hub.close(user, .passwordChanged)
   }
 
   // MARK: A user's own
@@ -104,7 +104,7 @@ extension Parley {
       try Self.replacePassword(by: keys, of: user.id, keeping: caller.grant, writer)
     }
     accounts.forget(user: user.id)
-    hub.close(user.id, .revoked) { $0.access?.source != .grant(caller.grant) }
+    hub.close(user.id, .passwordChanged) { $0.access?.source != .grant(caller.grant) }
   }
 
   /// Proves the account's own password again, where it has one.

@@ -20,6 +20,8 @@ public struct UserSettings: Hashable, Sendable {
   public var isSearchable = true
   /// Whether those find them who have their telephone number or mail address already. Off until they say so.
   public var isMatchable = false
+  /// Who may call them. The usual is what the rosters of telephones are for: people whom they know.
+  public var callsFrom = Visibility.contacts
   /// A JSON object for those who see their presence; nil means `{}`. At most `Limits.metadataBytesMax`.
   public var contactsMetadata: String?
   /// A JSON object for themself and the app's server; nil means `{}`. At most `Limits.metadataBytesMax`.
@@ -46,13 +48,15 @@ public struct UserSettingsDraft: Hashable, Sendable {
   public var lastSeen: Visibility?
   public var isSearchable: Bool?
   public var isMatchable: Bool?
+  public var callsFrom: Visibility?
   public var contactsMetadata: String??
   public var privateMetadata: String??
 
   public init(
-    lastSeen: Visibility? = nil, isSearchable: Bool? = nil, isMatchable: Bool? = nil, contactsMetadata: String?? = nil,
-    privateMetadata: String?? = nil
+    lastSeen: Visibility? = nil, isSearchable: Bool? = nil, isMatchable: Bool? = nil, callsFrom: Visibility? = nil,
+    contactsMetadata: String?? = nil, privateMetadata: String?? = nil
   ) {
+    self.callsFrom = callsFrom
     self.lastSeen = lastSeen
     self.isSearchable = isSearchable
     self.isMatchable = isMatchable
@@ -65,6 +69,7 @@ public struct UserSettingsDraft: Hashable, Sendable {
     if let lastSeen { settings.lastSeen = lastSeen }
     if let isSearchable { settings.isSearchable = isSearchable }
     if let isMatchable { settings.isMatchable = isMatchable }
+    if let callsFrom { settings.callsFrom = callsFrom }
     if let contactsMetadata { settings.contactsMetadata = contactsMetadata }
     if let privateMetadata { settings.privateMetadata = privateMetadata }
     return settings
@@ -96,6 +101,16 @@ public struct UserView: Hashable, Sendable {
   }
 }
 
+extension UserSettings {
+  static func sees(_ visibility: Visibility, _ isContact: Bool) -> Bool {
+    switch visibility {
+    case .nobody: false
+    case .contacts: isContact
+    case .everybody: true
+    }
+  }
+}
+
 extension StoreReader {
   /// Whether either of two users blocks the other: then they do not find each other.
   public func isBlocked(_ one: User, _ other: Party) throws -> Bool {
@@ -117,23 +132,15 @@ extension StoreReader {
     }
     let isContact = try contact(of: user.id, viewer.address)?.subscription.from == true
     return UserView(
-      user: user, lastSeenAt: Self.sees(settings.lastSeen, isContact) ? user.lastSeenAt : nil,
+      user: user, lastSeenAt: UserSettings.sees(settings.lastSeen, isContact) ? user.lastSeenAt : nil,
       contactsMetadata: isContact ? settings.contactsMetadata : nil)
-  }
-
-  static func sees(_ visibility: Visibility, _ isContact: Bool) -> Bool {
-    switch visibility {
-    case .nobody: false
-    case .contacts: isContact
-    case .everybody: true
-    }
   }
 
   /// Whether `viewer`, whom the user does not block, may know when the user was last there.
   ///
   /// - Parameter isContact: they see the user's presence.
   public func showsLastSeen(_ user: UserID, isContact: Bool) throws -> Bool {
-    Self.sees(try userSettings(of: user).lastSeen, isContact)
+    UserSettings.sees(try userSettings(of: user).lastSeen, isContact)
   }
 
   /// The user of a mail address or telephone number, where they let themselves be found by it; nil: nobody, or not for

@@ -178,6 +178,8 @@ extension Key {
     "Shared with the TURN servers: what coturn calls static-auth-secret.")
   static let turnSeconds = Key(
     "turn.seconds", .seconds, "86400", .restart, "How long the credentials for a TURN server count.")
+  static let callsRingSeconds = Key(
+    "calls.ring_seconds", .seconds, "60", .restart, "How long a call of an app rings when nobody answers.")
   /// The roles of XEP-0157.
   static let contacts = ["abuse", "admin", "feedback", "sales", "security", "status", "support"].map { role in
     Key("contact.\(role)", .list, nil, .restart, "URIs to reach the server's people at: \(role).")
@@ -283,7 +285,7 @@ extension Key {
       pushResumeSeconds, pushAPNsKey, pushAPNsKeyID, pushAPNsTeamID, pushAPNsTopics, pushAPNsURL, pushAPNsSandboxURL,
       pushFCMAccount, pushFCMURL, pushWebPush, pushWebPushContact, pushWebhookURL, pushWebhookSecret, components,
       componentHost, componentPort, turnServers, turnSecret,
-      turnSeconds,
+      turnSeconds, callsRingSeconds,
     ] + contacts + [
       outgoingNetworks, outgoingAuthorities, signupEmail, signupPhone, mailServer, mailUser, mailPassword, mailFrom,
       mailPlaintext, mailTemplates, mailResetURL, deliveryURL, deliverySecret, beforeSendURL, beforeSendSecret,

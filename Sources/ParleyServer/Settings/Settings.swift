@@ -101,6 +101,8 @@ public struct Settings: Hashable, Sendable {
   public let component: Endpoint
   /// STUN and TURN beside this server.
   public let services: ExternalServices
+  /// How long calls ring.
+  public let callRinging: Duration
   /// Whom to write to about the server: URIs by role.
   public let contacts: [String: [String]]
   /// How much pushes say.
@@ -230,6 +232,7 @@ struct SettingsReader {
       resumeWindow: .seconds(number(.resumeSeconds, 0...ServerLimits.resumeSecondsMax, "seconds")),
       components: components, component: component,
       services: externalServices(),
+      callRinging: .seconds(number(.callsRingSeconds, 1...ServerLimits.ringSecondsMax, "seconds")),
       contacts: contacts(),
       pushContent: pushContent(),
       pushResumeWindow: .seconds(number(.pushResumeSeconds, 0...ServerLimits.pushResumeSecondsMax, "seconds")),

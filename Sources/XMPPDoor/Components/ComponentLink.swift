@@ -44,7 +44,7 @@ final class ComponentLink: LiveSession {
       case .shown(let presence, let to): connection.write { Outbound.write(presence, to: to, into: &$0) }
       case .stanza(let stanza): connection.write { Outbound.write(stanza, into: &$0) }
       case .closed: connection.fail(StreamError(.systemShutdown))
-      case .presence, .profile, .occupant, .notice, .node, .announcement: break
+      case .presence, .profile, .occupant, .notice, .node, .announcement, .call: break
       }
     case .outcome(_, let result): connection.settled(result)
     }

@@ -273,6 +273,7 @@ extension Entry {
     case .message(let message): message
     case .marker(let marker): marker.stanza
     case .room(let change): change.stanza
+    case .call(let change): change.stanza
     case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent: nil
     }
   }

@@ -13,7 +13,6 @@ struct KeptMessages: Feature {
 
   /// XEPs whose messages are stored without a body and passed on.
   static let passedOn: [XEP] = [
-    XEP(353, "0.8.0", "Jingle Message Initiation"),
     XEP(373, "0.7.0", "OpenPGP for XMPP"),
     XEP(380, "0.4.0", "Explicit Message Encryption"),
     XEP(
@@ -30,13 +29,6 @@ struct KeptMessages: Feature {
       Name("sources", NS.sfs),
     ]
     for name in kept { table.read(name) { _, draft in draft.isKept = true } }
-    table.read(Name("propose", NS.jingleMessage)) { _, draft in
-      draft.isKept = true
-      draft.rings = true
-    }
-    for local: StaticString in ["ringing", "proceed", "accept", "reject", "retract", "finish"] {
-      table.read(Name(local, NS.jingleMessage)) { _, draft in draft.isKept = true }
-    }
     for local: StaticString in ["invite", "retract", "accept", "reject", "left"] {
       table.read(Name(local, NS.callInvites)) { _, draft in draft.isKept = true }
     }

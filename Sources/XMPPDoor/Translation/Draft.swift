@@ -22,8 +22,8 @@ struct Draft {
   var isUnstored = false
   /// Not in the archive and gone when delivered (`<no-permanent-store/>`).
   var isTransient = false
-  /// Somebody calls (XEP-0353 `<propose/>`).
-  var rings = false
+  /// What it says of a call (XEP-0353).
+  var call: CallPart?
   /// No carbons (`<private/>`, `<no-copy/>`).
   var isUncopied = false
   /// XEP-0184 `<request/>`.
@@ -46,6 +46,8 @@ struct Draft {
   var displayed: Displayed?
   /// Files with what is known of them (XEP-0447).
   var files: [Attachment] = []
+  /// Content of an app's own, which the body stands in for.
+  var ownContent: JSONContainers.OwnContent?
   /// Where something is (XEP-0080).
   var place: Geolocation.Place?
   /// An address beside the message (XEP-0066).
@@ -54,6 +56,13 @@ struct Draft {
   var originID: String?
   /// The number of children that no reader and no rule above accounts for.
   var otherChildren = 0
+
+  struct CallPart: Equatable {
+    var name: String
+    var act: CallAct
+    var kind: Call.Kind
+    var reason: Call.Reason?
+  }
 }
 
 extension Draft {
@@ -69,7 +78,7 @@ extension Draft {
   }
 
   /// It goes into the log; all else is passed on.
-  var isPosted: Bool { (isSaid || marker != nil) && !isUnstored }
+  var isPosted: Bool { (isSaid || marker != nil) && !isUnstored || call != nil }
 
   /// What an app shows: the body without its fallbacks. One that is all fallback is
   /// shown whole, so that nothing said is lost where it stands in for nothing.
@@ -104,6 +113,10 @@ extension Draft {
     if files.contains(where: { $0.url == content.text }) { content.text = "" }
     for index in content.attachments.indices {
       content.attachments[index].blob = links?.id(in: content.attachments[index].url)
+    }
+    if content.kind == .none, content.attachments.isEmpty, !content.text.isEmpty, let ownContent {
+      content.kind = .custom
+      content.fields = ownContent.fields
     }
     if content.kind == .none, content.attachments.isEmpty, let place = place ?? Geolocation.Place(uri: content.text) {
       content.kind = .location

@@ -42,10 +42,11 @@ enum Inbound {
       // A room that lives elsewhere, and is none of ours.
       if session.isRemote(to.domain) { return relay(turn, to, draft) }
       throw StanzaError(.serviceUnavailable, "there is no room at this address")
-    case .headline:
+    // Nothing rings past the callee's wishes.
+    case .headline where draft.call == nil:
       session.management.handledUnlessPost()
       return relay(turn, to, draft)
-    case .chat, .normal: break
+    case .headline, .chat, .normal: break
     }
     // Behind the message, whatever becomes of it.
     defer { DisplayedSync.assist(draft, in: to, turn) }
@@ -85,7 +86,7 @@ enum Inbound {
     if draft.isUncopied { traits.insert(.uncopied) }
     if draft.isMarkable { traits.insert(.markable) }
     if draft.wantsReceipt { traits.insert(.receipted) }
-    if draft.rings { traits.insert(.rings) }
+    if draft.call?.act == .ring { traits.insert(.rings) }
     let content = draft.content(extras, parley.blobs?.policy.links)
     if content.kind != .none { traits.formUnion([.counts, .replayed]) }
 
@@ -102,10 +103,14 @@ enum Inbound {
       extras.withUnsafeBytes { digest.combine($0) }
       key = RepeatKey(rule: .xmpp, id: id, bodyHash: digest.finish())
     }
-    return .message(
-      MessageDraft(
-        to: to.bare, content: content, envelope: envelope, traits: traits, key: key, reference: draft.reference,
-        mentions: draft.textMentions))
+    let message = MessageDraft(
+      to: to.bare, content: content, envelope: envelope, traits: traits, key: key, reference: draft.reference,
+      mentions: draft.textMentions)
+    if let call = draft.call {
+      return .call(
+        .said(CallStanza(message: message, name: call.name, act: call.act, kind: call.kind, reason: call.reason)))
+    }
+    return .message(message)
   }
 
   /// The children as they will be written again, without what only a server

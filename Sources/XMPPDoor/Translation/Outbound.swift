@@ -13,7 +13,11 @@ enum Outbound {
     if entry.room != nil { return RoomOutbound.entry(entry, delayed: delayed, to: session) }
     switch entry.fact {
     case .message(let message):
-      if message.reference?.isUnspoken == true { return }
+      if message.isUnspoken { return }
+      if form == .direct, message.envelope.toResource == nil, !session.isAvailable { return }
+      session.send(as: .entry(entry, form)) { write(entry, message, form, delayed: delayed, for: session, into: &$0) }
+    case .call(let change):
+      guard let message = change.stanza else { return }
       if form == .direct, message.envelope.toResource == nil, !session.isAvailable { return }
       session.send(as: .entry(entry, form)) { write(entry, message, form, delayed: delayed, for: session, into: &$0) }
     case .marker(let marker):
@@ -78,7 +82,8 @@ enum Outbound {
   /// What an entry is between users; nil: nothing that is said to anybody.
   static func message(of entry: Entry) -> Message? {
     switch entry.fact {
-    case .message(let message): message.reference?.isUnspoken == true ? nil : message
+    case .message(let message): message.isUnspoken ? nil : message
+    case .call(let change): change.stanza
     case .marker(let marker): marker.stanza ?? rendered(marker, of: entry)
     case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal, .unsent: nil
     }
@@ -177,6 +182,11 @@ enum Outbound {
       writer.open(.body)
       writer.text(message.content.text)
       writer.close()
+      if message.content.kind == .custom, let own = JSONContainers.OwnContent(message.content) {
+        JSONContainers.write(own, into: &writer)
+      }
+      // Clients that rang know it without the words.
+      if message.content.kind == .call { Fallbacks.write(for: NS.jingleMessage, into: &writer) }
     }
     guard let reference = message.reference else { return }
     switch reference.kind {
@@ -259,6 +269,9 @@ enum Outbound {
     // What XMPP wrote comes with its own; this is an app's session, which the
     // server speaks for.
     if presence.isAvailable, !presence.from.realm.isRemote { EntityCapabilities.writeSession(into: &writer) }
+    if presence.isAvailable, let hash = presence.avatarHash {
+      AvatarHash.write(hash.isEmpty ? nil : hash, into: &writer)
+    }
   }
 
   static func subscription(_ act: SubscriptionAct, from contact: BareJID, stanza: [UInt8]?, to session: XMPPSession) {
@@ -333,7 +346,7 @@ enum Outbound {
     }
     if stanza.extras.isEmpty {
       if let typing = stanza.typing { ChatStates.write(isTyping: typing, into: &writer) }
-      if let custom = stanza.custom { CustomEvents.write(custom, into: &writer) }
+      if let custom = stanza.custom { JSONContainers.write(custom, into: &writer) }
     } else {
       writer.raw(stanza.extras)
     }

@@ -1,0 +1,18 @@
+import AppProtocol
+import Dialogs
+
+/// Takes a call back, rejects it or hangs up, by whoever asks and how it stands. One that has ended stays as it is.
+enum EndCall: ServedOperation {
+  typealias Input = EndCallInput
+  typealias Output = EmptyBody
+  static let name = "call.end"
+  static let method = Method.delete
+  static let path = "/v1/calls/{callId}"
+
+  static func perform(_ input: EndCallInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+    let caller = try call.user()
+    let signal = CallSignalInput(callId: input.callId, action: .end, reason: input.reason)
+    try await call.parley.post(SignalCall.intent(signal, by: caller, call.parley), by: caller.user)
+    return .done
+  }
+}

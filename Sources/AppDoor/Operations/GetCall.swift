@@ -1,0 +1,19 @@
+import AppProtocol
+import Dialogs
+
+/// How a call of the caller's stands, or how it ended.
+enum GetCall: ServedOperation {
+  typealias Input = CallReference
+  typealias Output = CallBody
+  static let name = "call.get"
+  static let method = Method.get
+  static let path = "/v1/calls/{callId}"
+
+  static func perform(_ input: CallReference, _ call: Call) async throws(Problem) -> Outcome<CallBody> {
+    let user = try call.user().user
+    guard let id = PublicID(input.callId), let found = try await call.parley.call(id, of: user) else {
+      throw Problem.callUnknown
+    }
+    return .ok(call.rendering.call(found))
+  }
+}

@@ -1,0 +1,77 @@
+/// What stands of a call in its dialog when it is over.
+enum CallLog {
+  /// nil: nothing; the other call stands for this one.
+  static func content(of call: Call, id: PublicID) -> Content? {
+    guard let reason = call.reason, reason != .crossed else { return nil }
+    var fields = "{\"callId\":\"\(id)\",\"kind\":\"\(call.kind.word)\",\"reason\":\"\(reason.word)\""
+    fields += ",\"missed\":\(call.isMissed)"
+    if let duration = call.duration { fields += ",\"durationSeconds\":\(duration.components.seconds)" }
+    return Content(kind: .call, text: text(of: call, reason), fields: fields + "}")
+  }
+
+  /// For who does not know the type.
+  private static func text(of call: Call, _ reason: Call.Reason) -> String {
+    let name = call.kind == .video ? "video call" : "audio call"
+    if call.isMissed { return "Missed \(name)" }
+    let title = call.kind == .video ? "Video call" : "Audio call"
+    if let seconds = call.duration?.components.seconds {
+      let rest = seconds % 60
+      return "\(title), \(seconds / 60):\(rest < 10 ? "0" : "")\(rest)"
+    }
+    return reason == .rejected ? "\(title), declined" : title
+  }
+
+  /// A missed call makes the dialog unread, and where an app called, XMPP clients are told in words: who does not know XEP-0353 has
+  /// seen nothing of it. What else became of a call they know, or have no need to.
+  static func traits(of call: Call) -> Message.Traits {
+    var traits: Message.Traits = [.fromApp]
+    if call.isMissed {
+      traits.insert(.counts)
+      if call.caller.isApp { traits.formUnion([.archived, .replayed]) }
+    }
+    return traits
+  }
+}
+
+extension Message {
+  /// XMPP is not told.
+  public var isUnspoken: Bool {
+    reference?.isUnspoken == true || content.kind == .call && !traits.contains(.archived)
+  }
+}
+
+// The words are those of the wire: what is kept in the log is shown as it stands.
+extension Call.Kind {
+  public var word: String {
+    switch self {
+    case .audio: "audio"
+    case .video: "video"
+    }
+  }
+}
+
+extension Call.Reason {
+  public var word: String {
+    switch self {
+    case .rejected: "rejected"
+    case .cancelled: "cancelled"
+    case .busy: "busy"
+    case .timeout: "timeout"
+    case .hungUp: "ended"
+    case .failed: "failed"
+    case .replaced: "replaced"
+    case .crossed: "crossed"
+    case .incompatible: "incompatible"
+    }
+  }
+}
+
+extension Call.State {
+  public var word: String {
+    switch self {
+    case .ringing: "ringing"
+    case .accepted: "accepted"
+    case .ended: "ended"
+    }
+  }
+}

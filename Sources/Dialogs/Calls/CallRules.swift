@@ -1,0 +1,343 @@
+import Addresses
+
+// Calls. Theory:
+//
+// A call is a row, and each change of it an entry in the dialog of the two: apps are told the call, XMPP clients the message of
+// XEP-0353 that says the same. What an XMPP client says is the message that it sent; what an app does is a message that the door
+// writes. The row is changed by the committer alone, so of two devices that answer, the first is the one.
+//
+// When a call ends, what stands of it in the dialog is a message of the caller's, in the same commit. Devices that were woken for
+// it are owed its end in that commit too.
+extension Judge {
+  mutating func call(_ post: Post, _ intent: CallIntent, _ writer: any StoreWriter) throws {
+    switch intent {
+    case .start(let draft): try start(post, draft, writer)
+    case .move(let id, let move, let resource): try self.move(post, id, move, resource, writer)
+    case .signal(let id, let body, let resource): try signal(post, id, body, resource, writer)
+    case .said(let stanza): try said(post, stanza, writer)
+    case .expire(let id): try expire(post, id, writer)
+    }
+  }
+
+  // MARK: Calling
+
+  private mutating func start(_ post: Post, _ draft: CallDraft, _ writer: any StoreWriter) throws {
+    let author = post.author
+    let peer = try reachable(draft.to, for: author, writer)
+    if peer.id == author.id {
+      throw Problem(.malformed, "call-oneself", "Nobody calls themself.", field: "userId")
+    }
+    try checkBlocks(author, resource: draft.resource, peer, writer)
+    // What was called before is answered so, whatever has changed since.
+    if let dialog = try writer.dialog(between: min(author.id, peer.id), and: max(author.id, peer.id)),
+      var receipt = try repeated(draft.key, by: author, in: dialog.id, writer)
+    {
+      guard let call = try receipt.entry.flatMap({ try writer.call($0.position) }) else { throw Problem.clientIDReused }
+      receipt.value = call
+      return settle(post, receipt)
+    }
+    let leg = Call.Leg(author, resource: draft.resource, isApp: true)
+    let call = try ring(
+      post, leg, peer, name: nil, draft.kind,
+      Message(
+        sequence: 0, content: Content(kind: .none),
+        envelope: Envelope(type: .chat, fromResource: draft.resource, id: draft.key.id),
+        traits: [.archived, .rings, .fromApp]),
+      key: draft.key, writer)
+    var receipt = Receipt(position: head)
+    receipt.value = call
+    settle(post, receipt)
+  }
+
+  /// Rings, or ends at once.
+  ///
+  /// - Parameters:
+  ///   - name: XMPP's; nil: an app calls, and the call is named by its id.
+  private mutating func ring(
+    _ post: Post, _ leg: Call.Leg, _ peer: Party, name: String?, _ kind: Call.Kind, _ message: Message,
+    key: RepeatKey?, _ writer: any StoreWriter
+  ) throws -> Call {
+    try checkMayCall(leg.party, peer, writer)
+    try checkPace(of: leg.party, writer)
+    let open = try writer.openCalls(of: peer.id, limit: Limits.callsOpenMax)
+    let opening = CallOpening.of(
+      name: name, isApp: leg.isApp, caller: leg.party.id, callee: peer.id, among: open
+    ) { isConnected($0) }
+    if case .answersOther = opening {
+      throw Problem(.conflict, "call-crossed", "They are calling you: answer that call.")
+    }
+    // From here on it is accepted: they get numbers and a dialog where they had none.
+    var leg = leg
+    if leg.party.id.number < 0 {
+      leg = Call.Leg(try known(leg.party, writer), resource: leg.resource, isApp: leg.isApp)
+    }
+    let callee = Call.Leg(try known(peer, writer), resource: nil, isApp: false)
+    let (state, _) = try dialog(of: leg.party, and: callee.party, writer)
+    if case .instead(let old, let reason) = opening {
+      // Who is called has two calls now, and lets the first go: where both called, the one of their own.
+      let by = reason == .crossed ? old.caller.party.id : callee.party.id
+      if let next = try old.after(.end(reason), by: by, resource: nil, isApp: true, at: time) {
+        try record(next, from: old, by: by, message: old.hasApp, successor: name, post, writer)
+      }
+    }
+    let position = nextPosition()
+    let call = Call(
+      id: position, dialog: state.dialog.id,
+      name: name ?? realms.entryID(position, in: leg.party.realm).description, kind: kind, caller: leg, callee: callee,
+      rangAt: time, due: time + callRinging)
+    guard case .ends(let reason) = opening,
+      let next = try call.after(.end(reason), by: callee.party.id, resource: nil, isApp: true, at: time)
+    else {
+      try insert(
+        CallChange(act: .ring, call: call, message: message), at: position, by: leg.party, to: callee.party, key: key,
+        post, writer)
+      return call
+    }
+    // Nothing rings; an XMPP client that calls is answered.
+    try insert(
+      CallChange(act: .ring, call: next.call, message: leg.isApp ? nil : message), at: position, by: leg.party,
+      to: callee.party, key: key, post, writer)
+    if !leg.isApp {
+      try insert(
+        CallChange(act: next.act, call: next.call, message: answer(next.act, from: call, by: callee.party.id, nil)),
+        at: nextPosition(), by: callee.party, to: leg.party, key: nil, post, writer)
+    }
+    try log(next.call, writer)
+    return next.call
+  }
+
+  /// The callee's wish (`UserSettings.callsFrom`). Of users elsewhere their own server knows it.
+  private func checkMayCall(_ caller: Party, _ callee: Party, _ writer: any StoreWriter) throws {
+    if callee.realm.isRemote { return }
+    let settings = try writer.userSettings(of: callee.id)
+    let isContact = try writer.contact(of: callee.id, caller.address)?.subscription.from == true
+    guard !UserSettings.sees(settings.callsFrom, isContact) else { return }
+    throw Problem(
+      .forbidden, "not-a-contact",
+      settings.callsFrom == .nobody
+        ? "They take no calls." : "Only those whom they have accepted as contacts can call them.")
+  }
+
+  private func checkPace(of caller: Party, _ writer: any StoreWriter) throws {
+    if caller.id.number < 0 { return }
+    let minute = Timestamp(milliseconds: time.milliseconds - 60_000)
+    if try writer.callCount(by: caller.id, since: minute) >= Limits.callsPerMinuteMax {
+      throw Problem(
+        .tooFast, "calls-too-fast", "One user begins at most \(Limits.callsPerMinuteMax) calls a minute.",
+        retryAfter: 60)
+    }
+    let ringing = try writer.openCalls(of: caller.id, limit: Limits.callsOpenMax).count {
+      $0.state == .ringing && $0.caller.party.id == caller.id
+    }
+    if ringing >= Limits.callsRingingMax {
+      throw Problem(
+        .conflict, "too-many-calls",
+        "At most \(Limits.callsRingingMax) calls of one user ring at a time. Take one back first.")
+    }
+  }
+
+  /// Whether the app's device at this end can be told something.
+  private func isConnected(_ leg: Call.Leg) -> Bool {
+    appSessions(of: leg.party.id).contains { $0.resource == leg.resource && !$0.isUnseen }
+  }
+
+  // MARK: What apps do
+
+  /// Theirs, whoever else knows its id.
+  private func own(_ id: Position, _ user: Party, _ writer: any StoreWriter) throws -> Call {
+    guard let call = try writer.call(id), call.has(user.id) else { throw Problem.callUnknown }
+    return call
+  }
+
+  private mutating func move(
+    _ post: Post, _ id: Position, _ move: CallMove, _ resource: String?, _ writer: any StoreWriter
+  ) throws {
+    let call = try own(id, post.author, writer)
+    // Whoever blocks, or is blocked, may still end it.
+    if move == .accept || move == .heard {
+      try checkBlocks(post.author, resource: resource, call.peer(of: post.author.id).party, writer)
+    }
+    var receipt = Receipt(position: head)
+    receipt.value = call
+    guard let next = try call.after(move, by: post.author.id, resource: resource, isApp: true, at: time) else {
+      receipt.isRepeat = true
+      return settle(post, receipt)
+    }
+    try record(next, from: call, by: post.author.id, resource: resource, message: true, post, writer)
+    receipt.value = next.call
+    receipt.position = head
+    settle(post, receipt)
+  }
+
+  private mutating func signal(
+    _ post: Post, _ id: Position, _ body: CallSignal.Body, _ resource: String, _ writer: any StoreWriter
+  ) throws {
+    let call = try own(id, post.author, writer)
+    let (leg, peer) = (call.leg(of: post.author.id), call.peer(of: post.author.id))
+    switch call.state {
+    case .ended: throw Problem.callEnded
+    case .ringing:
+      throw Problem(.conflict, "call-not-accepted", "Nothing can be said in a call before it is answered.")
+    case .accepted: break
+    }
+    guard call.media == .sdp else {
+      throw Problem(
+        .conflict, "call-is-jingle", "The other side is an XMPP client: what is said in this call is Jingle's.")
+    }
+    guard leg.resource == resource else { throw Problem.callAnswered }
+    guard isConnected(peer) else {
+      throw Problem(
+        .conflict, "peer-not-connected", "The other device has no connection to be told by now. Try again shortly.")
+    }
+    let signal = CallSignal(call: id, dialog: call.dialog, sender: post.author, body: body)
+    tell(
+      .signal(
+        .call(signal), session(of: post), post.author, .user(peer.party.address, resource: peer.resource)))
+    var receipt = Receipt(position: head)
+    receipt.value = call
+    settle(post, receipt)
+  }
+
+  // MARK: What XMPP clients say
+
+  private mutating func said(_ post: Post, _ stanza: CallStanza, _ writer: any StoreWriter) throws {
+    let draft = stanza.message
+    let author = post.author
+    guard stanza.name.utf8.count <= Limits.callNameBytesMax, draft.to != author.address else {
+      return try message(post, draft, writer)
+    }
+    let peer = try reachable(draft.to, for: author, writer)
+    try checkBlocks(author, resource: draft.envelope.fromResource, peer, writer)
+    let stored = try writer.dialog(between: min(author.id, peer.id), and: max(author.id, peer.id))
+    if let stored, let receipt = try repeated(draft.key, by: author, in: stored.id, writer) {
+      return settle(post, receipt)
+    }
+    let call = try stored.flatMap { try writer.call(named: stanza.name, in: $0.id) }
+    var content = draft.content
+    (content.kind, content.text) = (.none, "")
+    let said = Message(
+      sequence: 0, content: content, envelope: draft.envelope,
+      traits: draft.traits.subtracting([.counts, .replayed]))
+    if stanza.act == .ring {
+      if call != nil {
+        throw Problem(.conflict, "call-name-used", "There was a call of this id: make another.")
+      }
+      let leg = Call.Leg(author, resource: draft.envelope.fromResource, isApp: false)
+      _ = try ring(post, leg, peer, name: stanza.name, stanza.kind, said, key: draft.key, writer)
+      return settle(post)
+    }
+    // Of a call that nobody knows it is passed on for what it is.
+    guard let call else { return try message(post, draft, writer) }
+    let resource = draft.envelope.fromResource
+    let next: (call: Call, act: CallAct)?
+    do throws(Problem) {
+      next = try call.after(stanza.move, by: author.id, resource: resource, isApp: false, at: time)
+    } catch {
+      // Two XMPP clients know themselves what to make of it.
+      if call.hasApp { throw error }
+      next = nil
+    }
+    guard let next else { return try message(post, draft, writer) }
+    try record(next, from: call, by: author.id, said: said, key: draft.key, post, writer)
+    settle(post)
+  }
+
+  // MARK: Time
+
+  private mutating func expire(_ post: Post, _ id: Position, _ writer: any StoreWriter) throws {
+    if let call = try writer.call(id), let next = call.expired(at: time) {
+      // Where an XMPP client called, it is that client's to say how long it waits.
+      try record(
+        next, from: call, by: call.caller.party.id, message: call.state == .ringing ? call.caller.isApp : call.hasApp,
+        post, writer)
+    }
+    settle(post)
+  }
+
+  // MARK: What becomes of it
+
+  /// What the server writes for an app, or in its own right.
+  private mutating func record(
+    _ next: (call: Call, act: CallAct), from before: Call, by user: UserID, resource: String? = nil, message: Bool,
+    successor: String? = nil, _ post: Post, _ writer: any StoreWriter
+  ) throws {
+    try record(
+      next, from: before, by: user, said: message ? answer(next.act, from: before, by: user, resource) : nil,
+      successor: successor, post, writer)
+  }
+
+  /// From whom and to whom the door says it (XEP-0353): answers go to the device that called, and what takes a call back to all
+  /// that ring.
+  private func answer(_ act: CallAct, from before: Call, by user: UserID, _ resource: String?) -> Message {
+    Message(
+      sequence: 0, content: Content(kind: .none),
+      envelope: Envelope(
+        type: .chat, fromResource: resource ?? before.leg(of: user).resource,
+        toResource: act == .retract ? nil : before.peer(of: user).resource),
+      traits: [.archived, .fromApp])
+  }
+
+  private mutating func record(
+    _ next: (call: Call, act: CallAct), from before: Call, by user: UserID, said: Message?, key: RepeatKey? = nil,
+    successor: String? = nil, _ post: Post, _ writer: any StoreWriter
+  ) throws {
+    let call = next.call
+    let (author, peer) = (call.leg(of: user).party, call.peer(of: user).party)
+    let position = nextPosition()
+    try insert(
+      CallChange(act: next.act, call: call, message: said, successor: successor), at: position, by: author, to: peer,
+      key: key, post, writer)
+    if before.state == .ringing, call.state != .ringing, !call.callee.party.realm.isRemote {
+      try oweEnd(at: position, of: call.id, in: call.dialog, to: call.callee.party.id, writer)
+    }
+    if call.state == .ended { try log(call, writer) }
+  }
+
+  private mutating func log(_ call: Call, _ writer: any StoreWriter) throws {
+    let (caller, callee) = (call.caller.party, call.callee.party)
+    guard let content = CallLog.content(of: call, id: realms.entryID(call.id, in: caller.realm)) else { return }
+    let (state, _) = try dialog(of: caller, and: callee, writer)
+    let entry = try insertMessage(
+      from: caller, at: .peer(callee), in: state, content: content, envelope: Envelope(type: .chat),
+      traits: CallLog.traits(of: call), key: nil, writer)
+    tell(.entry(entry, author: nil))
+  }
+
+  private mutating func insert(
+    _ change: CallChange, at position: Position, by author: Party, to peer: Party, key: RepeatKey?, _ post: Post,
+    _ writer: any StoreWriter
+  ) throws {
+    let (state, _) = try dialog(of: author, and: peer, writer)
+    state.dialog.last = position
+    touch(state)
+    let entry = Entry(
+      position: position, time: time, dialog: state.dialog.id, author: author, place: .peer(peer), fact: .call(change),
+      id: realms.entryID(position, in: author.realm))
+    let archived =
+      try change.message.flatMap {
+        $0.traits.contains(.archived) ? try self.archived($0.envelope, by: author, at: .peer(peer), writer) : nil
+      } ?? (author: false, peer: false)
+    var feeds: [FeedRow] = []
+    if !author.realm.isRemote { feeds.append(FeedRow(user: author.id, traits: archived.author ? [.archived] : [])) }
+    if !peer.realm.isRemote {
+      feeds.append(FeedRow(user: peer.id, traits: archived.peer ? [.inbound, .archived] : [.inbound]))
+    }
+    try writer.insert(entry, feeds: feeds, key: key)
+    try writer.put(change.call)
+    if change.rings { try owe(entry, writer) }
+    // Who calls hears what is said in the other's name.
+    tell(.entry(entry, author: author.id == post.author.id ? session(of: post) : nil))
+    if change.call.due != nil { tell(.calls) }
+  }
+}
+
+extension CallStanza {
+  /// What it does to a call that is there.
+  fileprivate var move: CallMove {
+    switch act {
+    case .ring, .heard: .heard
+    case .accept: .accept
+    case .reject, .retract, .finish: .end(reason)
+    }
+  }
+}
