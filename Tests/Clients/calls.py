@@ -4,6 +4,7 @@ to a push service that stands here and speaks Apple's protocol. The last server 
 import asyncio
 import uuid
 
+from backend import Backend
 from harness import PATIENCE, App, Server, expect
 from push_services import World, register
 from service_slixmpp import arrive
@@ -169,8 +170,14 @@ def run(checks):
         server.befriend("romeo", "nurse")
         romeo = App(server, "romeo", "phone").connect()
         juliet, tablet = App(server, "juliet", "phone").connect(), App(server, "juliet", "tablet").connect()
-        with checks.check("calls: between apps, answered on one device, with what the two devices tell each other"):
+        with checks.check("calls: between apps, answered on one device, with what the two devices tell each other; a webhook follows"), \
+                Backend() as backend:
+            server.command("webhook", "add", backend.url, "--event", "call.*")
             between_apps(romeo, juliet, tablet)
+            told = [("romeo", "ringing"), ("juliet", "accepted"), ("juliet", "ended")]
+            backend.until("the call", lambda: [
+                (event["userId"], event["data"]["call"]["state"]) for event in backend.events("call.updated")] == told)
+            expect(len(backend.events()) == len(told), f"what is said in a call: {backend.events()}")
         juliet.close()
         asyncio.run(across(checks, server, romeo, tablet))
         with checks.check("calls: a telephone that sleeps is woken by a VoIP push, answers without a WebSocket, and is told of the end"):

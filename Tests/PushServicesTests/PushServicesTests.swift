@@ -193,6 +193,9 @@ import WebClient
       title: .key("parley_from", ["Romeo"]), .key("parley_encrypted")),
     Said("a call", notice(.call), .none, .key("parley_call")),
     Said("a call, and whose", notice(.call), .sender, title: .key("parley_from", ["Romeo"]), .key("parley_call")),
+    Said(
+      "a missed call", notice(content: .call, text: "Missed audio call"), .body,
+      title: .key("parley_from", ["Romeo"]), .key("parley_missed_call")),
     Said("what is silent", notice(.silent), .body, nil), Said("the end of a call", notice(.callEnd), .body, nil),
   ])
   func whatIsSaidIsWhatTheOperatorWants(said: Said) {
