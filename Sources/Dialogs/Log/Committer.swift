@@ -149,10 +149,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
       case .pushing(let user, let asked, let rooms): pushes.set(user, asked, rooms)
       case .alerts(let user, let room, let standing): pushes.set(user, in: room, standing)
       case .owed(let user): pushes.ring(user)
-      case .closed(let user, let reason):
-        for attendance in hub.attendances(of: user) {
-          lanes.add(.signal(.closed(reason), .direct), to: attendance.session)
-        }
+      case .closed(let user, let reason): hub.close(user, reason, into: &lanes)
       }
     }
     lanes.send()

@@ -60,7 +60,7 @@ enum Pushes {
       switch attendance.door {
       // One that has said nothing yet is catching up. In the background an app says that it is away: the system may stop it
       // at any moment, and its connection stands for minutes after that.
-      case .app: attendance.presence.map(looks) ?? true
+      case .app: attendance.isReturning || attendance.presence.map(looks) ?? true
       case .remote: false
       case .xmpp:
         attendance.isConnected && !attendance.isInactive && attendance.priority >= 0
