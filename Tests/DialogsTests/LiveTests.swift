@@ -184,6 +184,21 @@ import Testing
     #expect(!Pushes.isOnScreen(DialogID(7), hub.attendances(of: juliet.id)))
   }
 
+  @Test func aProfileIsToldOfWithoutASession() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = try await friends(stage)
+    let paris = try await stage.user("paris")
+    let laptop = try await stage.session(juliet, "app-1", door: .app)
+    let street = try await stage.session(paris, "app-1", door: .app)
+    try await stage.parley.post(.profile(ProfileDraft(displayName: .some("Romeo M."))), by: romeo)
+    #expect(laptop.taken() == [.profileOf("romeo")] && street.taken() == [])
+    // Who blocks him is not told.
+    try await stage.parley.post(.block([BlockPattern(JID(romeo.address))]), by: juliet)
+    _ = laptop.taken()
+    try await stage.parley.post(.profile(ProfileDraft(displayName: .some("Romeo"))), by: romeo)
+    #expect(laptop.taken() == [])
+  }
+
   @Test func aBlockedAuthorSeesAnAbsentUserAndTheBlockerIsToldSo() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

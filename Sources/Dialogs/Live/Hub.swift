@@ -420,15 +420,7 @@ public final class Hub: Sendable {
   ) -> Bool {
     var taken = false
     switch target {
-    case .subscribers:
-      guard let mine = online(party.id) else { return false }
-      for user in mine.card.subscribers + [party.id] {
-        guard let other = online(user), user == party.id || !areApart(mine.card, other.card) else { continue }
-        for attendance in other.attendances where attendance.session.id != session {
-          batch.add(.signal(signal, .direct), to: attendance.session)
-          taken = true
-        }
-      }
+    case .subscribers: return tellSubscribers(signal, from: session, of: party, into: &batch)
     case .user(let address, let resource):
       if user(at: address) == nil, let link = link(to: address) {
         batch.add(.signal(signal, .direct), to: link)
@@ -467,6 +459,26 @@ public final class Hub: Sendable {
           taken = true
         }
         if address != party.address { copy(stanza, session, into: &batch) }
+      }
+    }
+    return taken
+  }
+
+  /// To everybody who may see the author's presence, and to the author's other sessions.
+  ///
+  /// - Parameter card: the author's, where they are not online: what they say of themselves is not tied to being there.
+  /// - Returns: false: there is nobody.
+  @discardableResult
+  func tellSubscribers(
+    _ signal: Signal, from session: SessionID?, of party: Party, card: Card? = nil, into batch: inout LaneBatch
+  ) -> Bool {
+    guard let card = self.card(of: party.id) ?? card else { return false }
+    var taken = false
+    for user in card.subscribers + [party.id] {
+      guard let other = online(user), user == party.id || !areApart(card, other.card) else { continue }
+      for attendance in other.attendances where attendance.session.id != session {
+        batch.add(.signal(signal, .direct), to: attendance.session)
+        taken = true
       }
     }
     return taken

@@ -133,6 +133,8 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         }
       case .signal(let signal, let session, let party, let target):
         _ = hub.route(signal, from: session, party: party, to: target, into: &lanes)
+      case .profile(let party, let profile, let session, let card):
+        hub.tellSubscribers(.profile(party, profile), from: session, of: party, card: card, into: &lanes)
       case .card(let user, let change):
         hub.setCard(user, change)
       case .presence(let user, let viewer, let available):
@@ -321,6 +323,8 @@ enum News {
   case entry(Entry, author: SessionID?)
   case arrived(Attendance, Card?)
   case signal(Signal, SessionID?, Party, SignalTarget)
+  /// A profile has changed. `card`: its owner's, where they were not online.
+  case profile(Party, Profile, by: SessionID?, Card?)
   case card(UserID, @Sendable (Card) -> Card)
   case presence(of: UserID, to: BareJID, available: Bool)
   case closed(UserID, CloseReason)
