@@ -340,7 +340,7 @@ extension Parley {
   ///   - proved: what the login rests on; nil: on nothing that could have ended since.
   ///   - second: a second factor, with what was given out for the first.
   func logIn(
-    _ user: User, proved: SCRAMKeys? = nil, second: (challenge: Challenge, proof: SecondProof)? = nil, device: String?,
+    _ user: User, proved: SCRAMKeys? = nil, second: SecondStep? = nil, device: String?,
     client: String?
   ) async throws(Problem) -> Login {
     if let device {

@@ -103,7 +103,7 @@ enum Samples {
     userId: "romeo", online: true, availability: .doNotDisturb, status: "x", lastSeenAt: time)
   static let problem = ProblemBody(
     title: "Not Found", status: 404, detail: "There is none.", code: "dialog-unknown", field: "dialogId",
-    retryAfter: 3, requestId: "r", challenge: "c")
+    retryAfter: 3, requestId: "r", challenge: "c", secondFactor: "sms")
 
   static let thumbnail = ThumbnailBody(
     url: "https://localhost/uploads/a/b/thumbnail.jpg", mediaType: "image/jpeg", width: 4, height: 3)
@@ -159,7 +159,7 @@ enum Samples {
       try Sample("Nonce", NonceBody(nonce: "n", expiresAt: time)),
       try Sample("Identity", identity), try Sample("IdentityPage", PageBody(items: [identity], nextCursor: "n")),
       try Sample("Sent", SentBody(expiresAt: time)),
-      try Sample("Enrolment", EnrolmentBody(secret: "A", uri: "otpauth://totp/x")),
+      try Sample("Enrolment", EnrolmentBody(method: "totp", secret: "A", uri: "otpauth://totp/x", expiresAt: time)),
       try Sample("RecoveryCodes", RecoveryCodesBody(recoveryCodes: ["a-b", "c-d"])),
       try Sample("UserPage", PageBody(items: [user], nextCursor: "n")),
       try Sample("ContactPage", PageBody(items: [contact], nextCursor: "n")),

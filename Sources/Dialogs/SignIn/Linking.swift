@@ -65,7 +65,10 @@ extension Parley {
         throw Problem(
           .conflict, "last-sign-in", "Nothing else lets you in: link another identity or set a password first.")
       }
-      for identity in gone { try writer.remove(identity, of: user.id) }
+      for identity in gone {
+        try Self.checkNotSent(to: identity.issuer, of: user.id, writer)
+        try writer.remove(identity, of: user.id)
+      }
     }
   }
 
