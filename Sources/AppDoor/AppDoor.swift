@@ -83,14 +83,17 @@ public final class AppDoor: Sendable {
     let rates = settings.rates
     limiters = Limiters(
       messages: RateLimiter(
-        rates.messages, code: "messages-too-fast", text: "You send messages too fast. Wait a little."),
-      others: RateLimiter(rates.others, code: "requests-too-fast", text: "You ask too often. Wait a little."),
+        rates.messages, policy: "messages", code: "messages-too-fast",
+        text: "You send messages too fast. Wait a little."),
+      others: RateLimiter(
+        rates.others, policy: "requests", code: "requests-too-fast", text: "You ask too often. Wait a little."),
       anonymous: RateLimiter(
-        rates.anonymous, code: "requests-too-fast", text: "Too many requests from your address. Wait a little."),
+        rates.anonymous, policy: "address", code: "requests-too-fast",
+        text: "Too many requests from your address. Wait a little."),
       customs: RateLimiter(
-        rates.customs, code: "events-too-fast", text: "You send events too fast. Wait a little."),
+        rates.customs, policy: "events", code: "events-too-fast", text: "You send events too fast. Wait a little."),
       signals: RateLimiter(
-        rates.signals, code: "signals-too-fast", text: "You say too much in calls. Wait a little."))
+        rates.signals, policy: "signals", code: "signals-too-fast", text: "You say too much in calls. Wait a little."))
   }
 
   /// The realm that a request is for: by its Host, else the first.

@@ -13,10 +13,13 @@ extension AppDoor {
   public var site: HTTPSite {
     let routes = Operations.all.map { operation in
       HTTPRoute(HTTPRequest.Method(operation.method), operation.path) { [self] request, context in
-        do {
-          return try await Self.run(operation, request, context, door: self)
-        } catch let problem as Problem {
-          return respond(problem, request, context)
+        try await RateLog.told { rates in
+          do {
+            return try await Self.run(operation, request, context, door: self, rates)
+          } catch let problem as Problem {
+            rates.note(problem)
+            return respond(problem, request, context)
+          }
         }
       }
     }
@@ -32,7 +35,7 @@ extension AppDoor {
   // MARK: One request
 
   private static func run(
-    _ operation: OperationEntry, _ request: Request, _ context: HTTPContext, door: AppDoor
+    _ operation: OperationEntry, _ request: Request, _ context: HTTPContext, door: AppDoor, _ rates: RateLog
   ) async throws -> Response {
     let peer = context.peer(of: request)
     let address = peer.address
@@ -40,24 +43,24 @@ extension AppDoor {
     var caller: Parley.Caller?
     if operation.needsCaller {
       guard let token = bearer(request) else {
-        try door.limiters.anonymous.take(address, now: now)
+        try door.limiters.anonymous.take(address, now: now, telling: rates)
         throw Problem(.unauthenticated, "token-missing", "Send an access token: Authorization: Bearer ...")
       }
       do throws(Problem) {
         caller = try await door.parley.caller(accessToken: token)
       } catch {
-        try door.limiters.anonymous.take(address, now: now)
+        try door.limiters.anonymous.take(address, now: now, telling: rates)
         throw error
       }
     }
     if let caller {
       if operation.name == SendMessage.name {
-        try door.limiters.messages.take(caller.user.id, now: now)
+        try door.limiters.messages.take(caller.user.id, now: now, telling: rates)
       } else {
-        try door.limiters.others.take(caller.user.id, now: now)
+        try door.limiters.others.take(caller.user.id, now: now, telling: rates)
       }
     } else if operation.name != GetHealth.name {
-      try door.limiters.anonymous.take(address, now: now)
+      try door.limiters.anonymous.take(address, now: now, telling: rates)
     }
 
     var received = Received()

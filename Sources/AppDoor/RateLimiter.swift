@@ -5,19 +5,23 @@ import Synchronization
 /// are too many, for a new one is the same.
 final class RateLimiter<Key: Hashable & Sendable>: Sendable {
   private let rate: Rate
+  private let policy: String
   private let code: String
   private let text: String
   private let buckets = Mutex<[Key: TokenBucket]>([:])
 
-  /// `code` and `text` of the refusal.
-  init(_ rate: Rate, code: String, text: String) {
+  /// `policy`: what clients know the rate by; `code` and `text` of the refusal.
+  init(_ rate: Rate, policy: String, code: String, text: String) {
     self.rate = rate
+    self.policy = policy
     self.code = code
     self.text = text
   }
 
   /// Takes one, or refuses.
-  func take(_ key: Key, now: Timestamp) throws(Problem) {
+  ///
+  /// - Parameter log: who is told how far the rate is drawn on. Nobody asks on a socket.
+  func take(_ key: Key, now: Timestamp, telling log: RateLog? = nil) throws(Problem) {
     let wait: Int? = buckets.withLock { buckets in
       if buckets[key] == nil, buckets.count >= AppLimits.bucketsMax {
         for (key, bucket) in buckets {
@@ -26,7 +30,11 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
         }
         if buckets.count >= AppLimits.bucketsMax { buckets = [:] }
       }
-      return buckets[key, default: TokenBucket(rate, now: now)].take(rate, now: now)
+      let wait = buckets[key, default: TokenBucket(rate, now: now)].take(rate, now: now)
+      if let log, let standing = buckets[key]?.standing(policy, rate, now: now) {
+        log.note(standing, refused: wait != nil)
+      }
+      return wait
     }
     if let wait { throw Problem(.tooFast, code, text, retryAfter: wait) }
   }

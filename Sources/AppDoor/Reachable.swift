@@ -20,6 +20,13 @@ extension Checks {
     }
   }
 
+  static func secondFactorMethod(_ text: String) throws(Problem) -> SecondFactor.Method {
+    guard let method = SecondFactor.Method(rawValue: text) else {
+      throw Problem(.malformed, "method-unknown", "method is \"totp\" or \"sms\".", field: "method")
+    }
+    return method
+  }
+
   /// A proof of a second factor: one of two members.
   static func secondProof(code: String?, recoveryCode: String?) throws(Problem) -> Parley.SecondProof {
     switch (code, recoveryCode) {

@@ -47,6 +47,42 @@ public enum PacedAct: Hashable, Sendable {
     }
   }
 
+  /// What clients know it by (`RateStanding`).
+  var policy: String {
+    switch self {
+    case .registration: "registrations"
+    case .invite: "invitations"
+    case .passwordChange: "password-changes"
+    case .search: "searches"
+    case .guest: "guests"
+    case .letter: "codes"
+    case .letterOfHour: "codes-to-address-hour"
+    case .letterOfDay: "codes-to-address-day"
+    case .secondFactor: "second-factor"
+    case .tokenLogin: "token-logins"
+    case .location: "locations"
+    case .nearby: "nearby"
+    case .contactMatch: "contact-hashes"
+    case .export: "exports"
+    }
+  }
+
+  /// What is counted, where that is not requests.
+  var unit: String? {
+    if case .contactMatch = self { return "parley-hashes" }
+    return nil
+  }
+
+  /// Spent by others too: how far, would tell what they do. A refusal cannot but tell it.
+  var isShared: Bool {
+    switch self {
+    case .letterOfHour, .letterOfDay: true
+    case .registration, .invite, .passwordChange, .search, .guest, .letter, .secondFactor, .tokenLogin, .location,
+      .nearby, .contactMatch, .export:
+      false
+    }
+  }
+
   func refusal(_ wait: Int) -> Problem {
     switch self {
     case .registration:
@@ -67,12 +103,13 @@ public enum PacedAct: Hashable, Sendable {
 final class AccountPace: Sendable {
   private let buckets = Mutex(Recent<PacedAct, TokenBucket>(max: Limits.countedStrangersMax))
 
-  /// - Returns: the seconds to wait; nil: it may be done.
-  func take(_ act: PacedAct, count: Int = 1, now: Timestamp) -> Int? {
+  /// - Returns: the seconds to wait (nil: it may be done), and what is left.
+  func take(_ act: PacedAct, count: Int = 1, now: Timestamp) -> (wait: Int?, standing: RateStanding) {
     buckets.withLock { buckets in
       var bucket = buckets[act] ?? TokenBucket(act.rate, now: now)
       defer { buckets[act] = bucket }
-      return bucket.take(act.rate, count: count, now: now)
+      let wait = bucket.take(act.rate, count: count, now: now)
+      return (wait, bucket.standing(act.policy, act.rate, count: count, unit: act.unit, now: now))
     }
   }
 
@@ -86,9 +123,14 @@ extension Parley {
   ///
   /// - Throws: `.tooFast`.
   public func pace(_ act: PacedAct, count: Int = 1) throws(Problem) {
-    if let wait = accountPace.take(act, count: count, now: clock.now) { throw act.refusal(wait) }
+    let (wait, standing) = accountPace.take(act, count: count, now: clock.now)
+    if wait != nil || !act.isShared { RateLog.current?.note(standing, refused: wait != nil) }
+    if let wait { throw act.refusal(wait) }
   }
 
   /// It turned out not to count.
-  func giveBack(_ act: PacedAct) { accountPace.giveBack(act, now: clock.now) }
+  func giveBack(_ act: PacedAct) {
+    accountPace.giveBack(act, now: clock.now)
+    RateLog.current?.giveBack(act.policy)
+  }
 }

@@ -126,14 +126,20 @@ extension Parley {
   /// Ends all sessions and all logins of the user: those of apps, the tokens of XMPP clients, app passwords. Whoever changes
   /// a password mostly fears that somebody else has got in.
   ///
-  /// - Parameter session: of who asks, which goes on.
+  /// A guest to whom an operator gives one is a user like others by it; guests themselves do not make accounts of themselves.
+  ///
+  /// - Parameter session: of the user who asks, which goes on; nil: an operator.
   public func setPassword(
     of user: UserID, _ password: String, except session: SessionID? = nil
   ) async throws(Problem) {
-    // A guest does not become an account by it.
-    if isGuest(user) { throw Problem.guestLimited }
+    if session != nil, isGuest(user) { throw Problem.guestLimited }
     let keys = try await keys(for: password)
-    try await work(leavingCaches: true) { writer in try Self.replacePassword(by: keys, of: user, writer) }
+    try await work(leavingCaches: true) { writer in
+      guard let row = try writer.user(user) else { throw Problem.unreachable }
+      try Self.upgrade(row, writer)
+      try Self.replacePassword(by: keys, of: user, writer)
+    }
+    noteUpgrade(of: user)
     accounts.forget(user: user)
     hub.close(user, .passwordChanged) { $0.session.id != session }
   }
@@ -334,7 +340,7 @@ extension Parley {
   ///   - proved: what the login rests on; nil: on nothing that could have ended since.
   ///   - second: a second factor, with what was given out for the first.
   func logIn(
-    _ user: User, proved: SCRAMKeys? = nil, second: (challenge: Challenge, proof: SecondProof)? = nil, device: String?,
+    _ user: User, proved: SCRAMKeys? = nil, second: SecondStep? = nil, device: String?,
     client: String?
   ) async throws(Problem) -> Login {
     if let device {

@@ -206,6 +206,8 @@ public enum Limits {
   // Sessions.
   /// Of one user over both doors; the next is refused with `resource-constraint`.
   public static let sessionsPerUserMax = 32
+  /// Sessions of one user that are shown although their clients are gone, since these may be back in a moment; the next is not.
+  public static let lingeringMax = sessionsPerUserMax
   /// Addresses one session may send directed presence to and be remembered for.
   public static let directedMax = 1_000
   /// Offline messages told at once to a client without archive; as many again

@@ -49,6 +49,8 @@ final class LoginFailures: Sendable {
   /// Of one known pair, and of one network over all users: a person mistypes, an office has one address; 17,000 guesses
   /// a day find no password that is worth the name.
   static let perPlace = Rate(burst: 20, perSecond: 0.2)
+  /// What clients know `perPlace` by. How far strangers have spent `perUser` is told by its refusal alone.
+  static let policy = "logins"
   /// Of all strangers together for one user: as many at once as NIST SP 800-63B 5.2.2 lets one
   /// account have, and as many again each hour.
   static let perUser = Rate(burst: 100, perSecond: 100.0 / 3_600)
@@ -96,7 +98,10 @@ final class LoginFailures: Sendable {
         guard var bucket = state.known[own] else { continue }
         let lacking = bucket.take(Self.perPlace, now: now)
         state.known[own] = bucket
-        guard let lacking else { return .success(Paid(own: own, attempt: attempt)) }
+        guard let lacking else {
+          RateLog.current?.note(bucket.standing(Self.policy, Self.perPlace, now: now))
+          return .success(Paid(own: own, attempt: attempt))
+        }
         wait = min(wait ?? lacking, lacking)
       }
       if let wait { return .failure(Self.refusal(wait)) }
@@ -112,6 +117,7 @@ final class LoginFailures: Sendable {
       _ = (ofNetwork.take(Self.perPlace, now: now), ofUser.take(Self.perUser, now: now))
       state.strangers[network] = ofNetwork
       state.strangers[user] = ofUser
+      RateLog.current?.note(ofNetwork.standing(Self.policy, Self.perPlace, now: now))
       return .success(Paid(own: nil, attempt: attempt))
     }
     return try result.get()
@@ -119,6 +125,7 @@ final class LoginFailures: Sendable {
 
   func settle(_ paid: Paid, _ outcome: LoginOutcome, now: Timestamp) {
     if case .wrong = outcome { return }
+    RateLog.current?.giveBack(Self.policy)
     state.withLock { state in
       if let own = paid.own {
         state.known.change(own) { $0.giveBack(Self.perPlace, now: now) }
@@ -146,7 +153,9 @@ final class LoginFailures: Sendable {
     state.withLock { state in
       var bucket = state.strangers[.network(network)] ?? TokenBucket(Self.perPlace, now: now)
       defer { state.strangers[.network(network)] = bucket }
-      return bucket.take(Self.perPlace, now: now)
+      let wait = bucket.take(Self.perPlace, now: now)
+      if wait == nil { RateLog.current?.note(bucket.standing(Self.policy, Self.perPlace, now: now)) }
+      return wait
     }
   }
 
@@ -194,7 +203,12 @@ extension Parley {
   ///
   /// - Throws: `.tooFast`.
   public func admit(_ attempt: LoginAttempt) throws(Problem) -> AdmittedLogin {
-    AdmittedLogin(paid: try loginFailures.pay(attempt, now: clock.now))
+    do throws(Problem) {
+      return AdmittedLogin(paid: try loginFailures.pay(attempt, now: clock.now))
+    } catch {
+      noteRefusal(error)
+      throw error
+    }
   }
 
   public func settle(_ login: AdmittedLogin, _ outcome: LoginOutcome) {
@@ -208,6 +222,14 @@ extension Parley {
   ///
   /// - Returns: what to answer: `problem`, or `.tooFast`.
   public func wrongToken(_ problem: Problem, from network: String) -> Problem {
-    loginFailures.wrongToken(from: network, now: clock.now).map(LoginFailures.refusal) ?? problem
+    guard let wait = loginFailures.wrongToken(from: network, now: clock.now) else { return problem }
+    let refusal = LoginFailures.refusal(wait)
+    noteRefusal(refusal)
+    return refusal
+  }
+
+  private func noteRefusal(_ problem: Problem) {
+    RateLog.current?.note(
+      RateStanding(policy: LoginFailures.policy, remaining: 0, reset: problem.retryAfter), refused: true)
   }
 }

@@ -376,6 +376,11 @@ extension Parley {
   /// A session of the user has ended: if it was the last, that is when they were last seen.
   public func leave(_ party: Party, session: SessionID) {
     vacate(party, session: session)
+    leave(party)
+  }
+
+  /// The same of a session that keeps its seats for a moment (`Hub.linger`).
+  public func leave(_ party: Party) {
     guard hub.attendances(of: party.id).isEmpty else { return }
     _ = submit(Post(author: party, intent: .leave, completion: .none))
   }

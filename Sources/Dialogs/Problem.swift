@@ -24,12 +24,15 @@ public struct Problem: Error, Hashable, Sendable {
 
   /// What to send a proof of the second factor with (`second-factor-required`).
   public let challenge: String?
+  /// Where that proof comes from.
+  public let secondFactor: SecondFactor.Method?
 
   public init(
     _ kind: Kind, _ code: String, _ text: String, field: String? = nil, retryAfter: Int? = nil,
-    challenge: String? = nil
+    challenge: String? = nil, secondFactor: SecondFactor.Method? = nil
   ) {
     self.challenge = challenge
+    self.secondFactor = secondFactor
     self.kind = kind
     self.code = code
     self.text = text

@@ -49,6 +49,12 @@ public struct TokenBucket: Hashable, Sendable {
     return max(1, Int(min(3_600, ((needed - tokens) / rate.perSecond).rounded(.up))))
   }
 
+  /// How many could be taken now.
+  mutating func whole(_ rate: Rate, now: Timestamp) -> Int {
+    fill(rate, now: now)
+    return Int(tokens)
+  }
+
   public mutating func isFull(_ rate: Rate, now: Timestamp) -> Bool {
     fill(rate, now: now)
     return tokens >= Double(rate.burst)

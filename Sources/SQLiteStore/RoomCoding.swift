@@ -27,6 +27,7 @@ extension FactCoding {
     out.write(Int64(settings.history.rawValue))
     out.write(Int64(settings.slowModeSeconds))
     out.write(settings.language) { $0.write($1) }
+    out.write(settings.membersPin)
     return out.bytes
   }
 
@@ -54,6 +55,8 @@ extension FactCoding {
     settings.history = history
     settings.slowModeSeconds = Int(clamping: try from.int())
     settings.language = try from.optional(text)
+    // The first ones end here.
+    settings.membersPin = from.isAtEnd ? false : try from.flag()
     return settings
   }
 

@@ -94,7 +94,8 @@ enum Samples {
     var group = DialogBody(
       id: "d", type: "group", jid: "g@conference.localhost", memberCount: 3, name: "G", about: "A", topic: "T",
       avatarHash: String(repeating: "b", count: 40), metadata: RawObject(trusted: #"{"k":1}"#),
-      historyVisibility: "sinceJoin", slowModeSeconds: 5, externalId: "e", createdAt: time)
+      historyVisibility: "sinceJoin", slowModeSeconds: 5, whoPins: "members", externalId: "e",
+      createdAt: time)
     group.ownerId = "juliet"
     group.updatedAt = time
     group.lastMessage = message
@@ -109,7 +110,7 @@ enum Samples {
     userId: "romeo", online: true, availability: .doNotDisturb, status: "x", lastSeenAt: time)
   static let problem = ProblemBody(
     title: "Not Found", status: 404, detail: "There is none.", code: "dialog-unknown", field: "dialogId",
-    retryAfter: 3, requestId: "r", challenge: "c")
+    retryAfter: 3, requestId: "r", challenge: "c", secondFactor: "sms")
 
   static let thumbnail = ThumbnailBody(
     url: "https://localhost/uploads/a/b/thumbnail.jpg", mediaType: "image/jpeg", width: 4, height: 3)
@@ -166,7 +167,7 @@ enum Samples {
       try Sample("Nonce", NonceBody(nonce: "n", expiresAt: time)),
       try Sample("Identity", identity), try Sample("IdentityPage", PageBody(items: [identity], nextCursor: "n")),
       try Sample("Sent", SentBody(expiresAt: time)),
-      try Sample("Enrolment", EnrolmentBody(secret: "A", uri: "otpauth://totp/x")),
+      try Sample("Enrolment", EnrolmentBody(method: "totp", secret: "A", uri: "otpauth://totp/x", expiresAt: time)),
       try Sample("RecoveryCodes", RecoveryCodesBody(recoveryCodes: ["a-b", "c-d"])),
       try Sample("UserPage", PageBody(items: [user], nextCursor: "n")),
       try Sample("ContactPage", PageBody(items: [contact], nextCursor: "n")),

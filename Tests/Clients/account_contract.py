@@ -160,10 +160,10 @@ def walk(Client, check, base, hook):
     hook.refusals.append(503)
     code_of("email", other)
     me.call("DELETE", "/v1/users/me/email", status=204)
-    second_factor(Client, check, base, user["id"], password)
+    second_factor(Client, check, base, hook, user["id"], password)
 
 
-def second_factor(Client, check, base, name, password):
+def second_factor(Client, check, base, hook, name, password):
     me, anybody = Client(base), Client(base)
 
     def log_in(**more):
@@ -184,3 +184,34 @@ def second_factor(Client, check, base, name, password):
     me.call("DELETE", f"/v1/users/me/second-factor?recoveryCode={codes[1]}", status=204)
     me.call("DELETE", "/v1/sessions", status=204)
     check(len(me.call("GET", "/v1/sessions")["items"]) == 1, "others are still logged in")
+    sent_second_factor(Client, check, base, hook, me, log_in)
+
+
+def sent_second_factor(Client, check, base, hook, me, log_in):
+    """Codes that are sent, in the place of a program's."""
+    anybody, number = Client(base), "+3904590" + str(secrets.randbelow(90_000) + 10_000)
+    password = log_in()["password"]
+
+    def code():
+        return hook.letter("code.requested", phone=number)["code"]
+
+    me.call("POST", "/v1/users/me/second-factor", {"password": password, "method": "fax"}, 400, "method-unknown")
+    me.call("POST", "/v1/users/me/second-factor", {"password": password, "method": "sms"}, 409, "phone-missing")
+    me.call("POST", "/v1/users/me/codes", {"phone": number}, 202)
+    me.call("PUT", "/v1/users/me/phone", {"phone": number, "code": code(), "password": password})
+    made = me.call("POST", "/v1/users/me/second-factor", {"password": password, "method": "sms"}, 201)
+    check(made["method"] == "sms" and "secret" not in made and made["expiresAt"], f"made {made}")
+    me.call("PUT", "/v1/users/me/second-factor", {"code": code()})
+    problem = anybody.call("POST", "/v1/sessions", log_in(deviceId="two"), 401, "second-factor-required")
+    check(problem["secondFactor"] == "sms", f"asked for {problem}")
+    challenge = problem["challenge"]
+    anybody.call("POST", "/v1/codes", {"challenge": "made-up"}, 401, "challenge-invalid")
+    anybody.call("POST", "/v1/codes", {"challenge": challenge, "phone": number}, 400, "input-malformed")
+    anybody.call("POST", "/v1/codes", {"challenge": challenge}, 202)
+    answer = {"grant": "second-factor", "challenge": challenge, "code": code(), "deviceId": "two"}
+    anybody.call("POST", "/v1/sessions", answer, 201)
+    anybody.call("POST", "/v1/sessions", answer, 401, "wrong-code")  # it was used
+    me.call("DELETE", "/v1/users/me/phone", status=409, code="second-factor-on")
+    me.call("POST", "/v1/users/me/codes", {"secondFactor": True}, 202)
+    me.call("DELETE", f"/v1/users/me/second-factor?code={code()}", status=204)
+    me.call("POST", "/v1/users/me/codes", {"secondFactor": True}, 404, "second-factor-missing")

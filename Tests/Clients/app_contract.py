@@ -17,6 +17,7 @@ import hmac
 import http.client
 import json
 import pathlib
+import re
 import socket
 import ssl
 import sys
@@ -97,8 +98,10 @@ class Documents:
             response = self.openapi["components"]["responses"][response["$ref"].split("/")[-1]]
         self.seen_statuses.add((described["operationId"], status))
         for header in response.get("headers", {}):
-            if header == "Retry-After" or status == 401:
+            if header in ("Retry-After", "RateLimit") or status == 401:
                 check(header.lower() in headers, f"{method} {path} {status} has no {header}")
+        if "ratelimit" in headers:
+            check("RateLimit" in response.get("headers", {}), f"{method} {path} {status}: RateLimit is not described")
         if "content" not in response:
             check(body == b"", f"{method} {path} {status} has a body: {body[:100]}")
             return None
@@ -340,6 +343,38 @@ def bad_input(base, juliet):
     juliet.call("GET", "/v1/users/%zz", status=400, code="path-malformed")
     juliet.call("GET", "/v1/users/nobody-at-all", status=404, code="user-unknown")
     juliet.call("GET", "/v1/sync?cursor=x&wait=31", status=400, code="wait-out-of-range")
+
+
+def rates(base, client):
+    """Every rate is told before it refuses; the tightest of those that a request draws on."""
+    def told(fields):
+        limit = re.fullmatch(r'"([a-z-]+)";r=(\d+)(?:;t=(\d+))?', fields["RateLimit"])
+        policy = re.fullmatch(r'"([a-z-]+)";q=(\d+);w=(\d+)', fields["RateLimit-Policy"])
+        check(limit and policy and limit[1] == policy[1], f"{fields['RateLimit']} and {fields['RateLimit-Policy']}")
+        return limit[1], int(limit[2]), int(limit[3] or 0), int(policy[2])
+
+    _, fields, _ = client.raw("GET", "/v1/users/me")
+    name, left, wait, quota = told(fields)
+    check(name == "requests" and 0 < left < quota == 1_000 and wait >= 1, f"a request: {fields['RateLimit']}")
+    _, fields, _ = Client(base).raw("GET", "/v1/info")
+    check(told(fields)[0] == "address", f"who is nobody: {fields['RateLimit']}")
+    _, fields, _ = Client(base, "made-up").raw("GET", "/v1/users/me")
+    check(told(fields)[0] == "address", f"a token that is none: {fields['RateLimit']}")
+    wrong = json.dumps({"grant": "password", "username": "nobody-at-all", "password": "wrong"}).encode()
+    _, fields, _ = Client(base).raw("POST", "/v1/sessions", wrong)
+    check(told(fields)[0] == "logins" and told(fields)[3] == 20, f"a wrong password: {fields['RateLimit']}")
+    # One comes back each second: so many are refused on any machine.
+    told_before = None
+    for _ in range(200):
+        status, fields, body = client.raw("GET", "/v1/users?query=rates")
+        name, left, wait, quota = told(fields)
+        check(name == "searches" and quota == 20, f"a search: {fields['RateLimit']}")
+        if status == 429:
+            break
+        told_before = left
+    check(status == 429 and told_before == 0 and left == 0, f"{status} after {told_before} left")
+    check(int(fields["Retry-After"]) >= wait >= 1, f"{fields['Retry-After']} and {wait}")
+    client.call("GET", "/v1/users?query=rates", status=429, code="requests-too-fast")
 
 
 def devices(client):
@@ -1087,6 +1122,7 @@ def main():
     juliet.call("DELETE", f"/v1/sessions/{juliet.session['deviceId']}", status=204)
     js.closed(4401)
     rs.close()
+    rates(base, romeo)
     leaving(base, *pair[1])
 
     missing = []

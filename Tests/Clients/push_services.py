@@ -369,7 +369,20 @@ def apple(server, world, romeo):
     say(romeo, dialog, "in the background")
     _, body = world.apple.push("a message to an app in the background", "ab12")
     expect(body["aps"]["alert"]["body"] == "in the background", f"{body}")
+    # Away, with one dialog on the screen: of that one nobody is alerted, of others still.
+    nurse = App(server, "nurse", "away")
+    shown = juliet.command("presence", {"availability": "away", "activeDialogId": dialog})
+    expect(shown.get("ok"), f"no presence: {shown}")
+    say(romeo, dialog, "on the screen")
+    say(nurse, nurse.dialog("juliet"), "elsewhere")
+    _, body = world.apple.push("a message elsewhere", "ab12")
+    expect(body["aps"]["alert"]["body"] == "elsewhere", f"{body}")
+    # The screen goes with the connection.
     juliet.close()
+    world.apple.took_nothing()
+    say(romeo, dialog, "no screen")
+    _, body = world.apple.push("a message that nobody sees", "ab12")
+    expect(body["aps"]["alert"]["body"] == "no screen", f"{body}")
     world.apple.took_nothing()
     # The token is nobody's any more.
     world.apple.answer(410, {"reason": "Unregistered", "timestamp": int(time.time() * 1000) + 60_000})

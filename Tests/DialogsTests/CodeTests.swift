@@ -176,10 +176,30 @@ import Testing
     #expect(try await stage.parley.read { try !Account(of: user.id, $0).hasPassword })
     let login = try await stage.parley.logIn(user, device: "d", client: nil)
     let caller = try await stage.parley.caller(accessToken: login.accessToken)
-    #expect(await refusal { try await stage.parley.unbind(.phone, from: user.id) } == "identity-last")
+    #expect(await refusal { try await stage.parley.unbind(.phone, from: caller.user) } == "last-sign-in")
     try await stage.parley.changePassword(of: caller, current: nil, to: "long enough", from: "a")
     _ = try await stage.parley.verify(user.address, password: "long enough")
-    try await stage.parley.unbind(.phone, from: user.id)
+    try await stage.parley.unbind(.phone, from: caller.user)
+  }
+
+  /// What lets nobody in does not count, be it taken away as an address or as an identity.
+  @Test func theLastWayInStays() async throws {
+    let (stage, _, _) = try stage()
+    let user = try await stage.user("romeo")
+    let phone = try Identity.phone("+390458000000")
+    for identity in [Self.mail, phone] { try await stage.parley.bind(identity, to: user) }
+    try await stage.parley.unbind(.email, from: user)
+    #expect(await refusal { try await stage.parley.unbind(.phone, from: user) } == "last-sign-in")
+    #expect(await refusal { try await stage.parley.unlink(phone.id, from: user) } == "last-sign-in")
+    #expect(await refusal { try await stage.parley.unbind(.email, from: user) } == "identity-unknown")
+    // Here no mail is sent.
+    stage.parley.employ(Letterbox([.phone]), newcomers: [], registration: false)
+    try await stage.parley.bind(Self.mail, to: user)
+    #expect(await refusal { try await stage.parley.unbind(.phone, from: user) } == "last-sign-in")
+    try await stage.parley.unlink(Self.mail.id, from: user)
+    try await stage.parley.bind(Self.mail, to: user)
+    stage.parley.employ(Letterbox(), newcomers: [], registration: false)
+    try await stage.parley.unlink(phone.id, from: user)
   }
 
   @Test func anAddressIsProvedBeforeItCounts() async throws {

@@ -33,9 +33,23 @@ import Testing
     // No list and no search of users has them.
     #expect(try await stage.parley.read { try $0.userCount(in: one.realm) } == 0)
     #expect(try await stage.parley.read { try $0.users(in: one.realm, matching: nil, after: nil, limit: 9) } == [])
-    // Nor do they become accounts.
-    #expect(await code { try await stage.parley.setPassword(of: one.id, "secret") } == "guest-limited")
+    // Nor do they make accounts of themselves.
+    let own = SessionID(1)
+    #expect(await code { try await stage.parley.setPassword(of: one.id, "secret", except: own) } == "guest-limited")
     #expect(!stage.parley.mayInvite(one))
+  }
+
+  @Test func anOperatorMakesAUserOfAGuest() async throws {
+    let stage = try Stage(guests: policy(max: 1))
+    let one = try await guest(stage)
+    try await stage.parley.setPassword(of: one.id, "wherefore")
+    #expect(!stage.parley.isGuest(one.id))
+    #expect(try await stage.parley.read { try $0.user(one.id) }?.isGuest == false)
+    _ = try await stage.parley.verify(one.address, password: "wherefore")
+    // The place is free, and nobody sweeps a user away.
+    wait(stage, 86_400)
+    #expect(try await stage.parley.sweepGuests() == 0)
+    _ = try await guest(stage)
   }
 
   /// One place for each, whoever takes it, and given back when they go.

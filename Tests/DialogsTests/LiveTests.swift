@@ -64,6 +64,141 @@ import Testing
     #expect(laptop.taken() == [.presence("juliet/phone", .offline)])
   }
 
+  // MARK: Clients that are gone for a moment
+
+  private func friends(_ stage: Stage) async throws -> (romeo: Party, juliet: Party) {
+    let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
+    try await stage.parley.post(.link(juliet.address, name: nil, groups: [], mutual: true), by: romeo)
+    return (romeo, juliet)
+  }
+
+  @Test func whoIsBackInAMomentWasNeverAway() async throws {
+    let stage = try Stage()
+    let hub = stage.parley.hub
+    let (romeo, juliet) = try await friends(stage)
+    let laptop = try await stage.session(romeo, "laptop")
+    let phone = try await stage.session(juliet, "app-1", door: .app)
+    #expect(laptop.taken() == [.presence("juliet/app-1", .online)])
+    #expect(hub.linger(phone, time: stage.clock.now))
+    #expect(laptop.taken() == [] && hub.isOnline(juliet.id) && hub.attendances(of: juliet.id).isEmpty)
+    // Nothing is said to it.
+    _ = try await stage.say("hi", from: romeo, to: juliet)
+    #expect(phone.taken() == [])
+    // Who comes meanwhile sees her.
+    let tablet = RecordingSession(romeo)
+    try await stage.parley.post(.attend(Attendance(session: tablet, door: .xmpp, resource: "tablet")), by: romeo)
+    let here = Presence(from: romeo, resource: "tablet", availability: .online, time: stage.clock.now)
+    hub.setPresence(here, of: tablet)
+    #expect(tablet.taken().contains(.presence("juliet/app-1", .online)))
+    hub.depart(tablet, time: stage.clock.now)
+    _ = laptop.taken()
+
+    let again = RecordingSession(juliet)
+    try await stage.parley.post(.attend(Attendance(session: again, door: .app, resource: "app-1")), by: juliet)
+    let back = try #require(hub.attendances(of: juliet.id).first)
+    #expect(back.isReturning && back.presence?.availability == .online)
+    let shown = Presence(from: juliet, resource: "app-1", availability: .online, time: stage.clock.now)
+    hub.setPresence(shown, of: again)
+    #expect(laptop.taken() == [] && hub.attendances(of: juliet.id).first?.isReturning == false)
+    // It has all to learn.
+    #expect(again.taken().contains(.presence("romeo/laptop", .online)))
+    // The moment of the other is over.
+    hub.depart(phone, time: stage.clock.now)
+    #expect(laptop.taken() == [] && hub.isOnline(juliet.id))
+  }
+
+  @Test func whoComesBackAnotherIsToldOnce() async throws {
+    let stage = try Stage()
+    let hub = stage.parley.hub
+    let (romeo, juliet) = try await friends(stage)
+    let laptop = try await stage.session(romeo, "laptop")
+    let phone = try await stage.session(juliet, "app-1", door: .app)
+    #expect(hub.linger(phone, time: stage.clock.now))
+    _ = laptop.taken()
+    let again = RecordingSession(juliet)
+    try await stage.parley.post(.attend(Attendance(session: again, door: .app, resource: "app-1")), by: juliet)
+    let busy = Presence(from: juliet, resource: "app-1", availability: .doNotDisturb, time: stage.clock.now)
+    hub.setPresence(busy, of: again)
+    #expect(laptop.taken() == [.presence("juliet/app-1", .doNotDisturb)])
+    // Another installation is another session: this one is not it.
+    #expect(hub.linger(again, time: stage.clock.now))
+    _ = try await stage.session(juliet, "app-2", door: .app)
+    #expect(laptop.taken() == [.presence("juliet/app-2", .online)])
+    hub.depart(again, time: stage.clock.now)
+    #expect(laptop.taken() == [.presence("juliet/app-1", .offline)])
+  }
+
+  @Test func whoStaysAwayWentWhenTheyDid() async throws {
+    let stage = try Stage()
+    let hub = stage.parley.hub
+    let (romeo, juliet) = try await friends(stage)
+    let laptop = try await stage.session(romeo, "laptop")
+    let phone = try await stage.session(juliet, "app-1", door: .app)
+    _ = laptop.taken()
+    let gone = stage.clock.now
+    #expect(hub.linger(phone, time: gone))
+    stage.clock.set(gone.milliseconds + 5_000)
+    hub.depart(phone, time: stage.clock.now)
+    let told = laptop.deliveries()
+    guard told.count == 1, case .signal(.presence(let presence), _) = told[0] else {
+      Issue.record("\(told)")
+      return
+    }
+    #expect(presence.availability == .offline && presence.time == gone && !hub.isOnline(juliet.id))
+    #expect(hub.card(of: juliet.id) == nil && hub.user(at: juliet.address) == nil)
+    // One that nobody saw goes at once.
+    let silent = try await stage.session(juliet, "app-1", door: .app, priority: nil)
+    #expect(!hub.linger(silent, time: stage.clock.now))
+  }
+
+  /// Blocks and ended logins do not wait.
+  @Test func whoLingersCanBeBlockedAndPutOut() async throws {
+    let stage = try Stage()
+    let hub = stage.parley.hub
+    let (romeo, juliet) = try await friends(stage)
+    let laptop = try await stage.session(romeo, "laptop")
+    let phone = try await stage.session(juliet, "app-1", door: .app)
+    #expect(hub.linger(phone, time: stage.clock.now))
+    _ = (laptop.taken(), phone.taken())
+    hub.close(juliet.id, .revoked)
+    #expect(phone.taken() == [.closed(.revoked)])
+    try await stage.parley.post(.block([BlockPattern(JID(romeo.address))]), by: juliet)
+    #expect(laptop.taken() == [.presence("juliet/app-1", .offline)])
+    hub.depart(phone, time: stage.clock.now)
+    #expect(laptop.taken() == [])
+  }
+
+  @Test func nobodyIsAttendedByWhoLingers() async throws {
+    let stage = try Stage()
+    let hub = stage.parley.hub
+    let (_, juliet) = try await friends(stage)
+    let phone = try await stage.session(juliet, "app-1", door: .app)
+    hub.update(phone) { $0.activeDialog = DialogID(7) }
+    #expect(hub.linger(phone, time: stage.clock.now))
+    #expect(!Pushes.isAttended(hub.attendances(of: juliet.id)))
+    #expect(!Pushes.isOnScreen(DialogID(7), hub.attendances(of: juliet.id)))
+    // Back, it catches up, and has named no dialog.
+    let again = RecordingSession(juliet)
+    try await stage.parley.post(.attend(Attendance(session: again, door: .app, resource: "app-1")), by: juliet)
+    #expect(Pushes.isAttended(hub.attendances(of: juliet.id)))
+    #expect(!Pushes.isOnScreen(DialogID(7), hub.attendances(of: juliet.id)))
+  }
+
+  @Test func aProfileIsToldOfWithoutASession() async throws {
+    let stage = try Stage()
+    let (romeo, juliet) = try await friends(stage)
+    let paris = try await stage.user("paris")
+    let laptop = try await stage.session(juliet, "app-1", door: .app)
+    let street = try await stage.session(paris, "app-1", door: .app)
+    try await stage.parley.post(.profile(ProfileDraft(displayName: .some("Romeo M."))), by: romeo)
+    #expect(laptop.taken() == [.profileOf("romeo")] && street.taken() == [])
+    // Who blocks him is not told.
+    try await stage.parley.post(.block([BlockPattern(JID(romeo.address))]), by: juliet)
+    _ = laptop.taken()
+    try await stage.parley.post(.profile(ProfileDraft(displayName: .some("Romeo"))), by: romeo)
+    #expect(laptop.taken() == [])
+  }
+
   @Test func aBlockedAuthorSeesAnAbsentUserAndTheBlockerIsToldSo() async throws {
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))

@@ -80,6 +80,19 @@ extension PushRegistration {
     #expect(Pushes.isAttended([Attendance(session: session, door: .app, resource: "a")]))
   }
 
+  /// Of the dialog on the screen of an app nobody is alerted, be it away or not.
+  @Test func whatIsOnTheScreen() async throws {
+    let stage = try Stage()
+    let juliet = try await stage.user("juliet")
+    let session = RecordingSession(juliet)
+    var attendance = Attendance(session: session, door: .app, resource: "a")
+    attendance.presence = Presence(from: juliet, resource: "a", availability: .away, priority: 0, time: stage.clock.now)
+    #expect(!Pushes.isOnScreen(DialogID(7), []) && !Pushes.isOnScreen(DialogID(7), [attendance]))
+    attendance.activeDialog = DialogID(7)
+    #expect(Pushes.isOnScreen(DialogID(7), [attendance]) && !Pushes.isOnScreen(DialogID(8), [attendance]))
+    #expect(!Pushes.isAttended([attendance]))
+  }
+
   // MARK: Registrations
 
   private let service = JID(parsing: "bot@localhost/push")!  // a constant

@@ -78,16 +78,17 @@ import Testing
       #expect(await refusal { _ = try await parley.enrol(own, password: "no", from: "a") } == "wrong-password")
       let first = try await stage.parley.enrol(caller, password: "wherefore", from: "a")
       let second = try await stage.parley.enrol(caller, password: "wherefore", from: "a")
-      #expect(first.secret != second.secret)
+      guard case .totp(let void, _) = first, case .totp(let shown, _) = second else { throw StageError.full }
+      #expect(void != shown)
       let stored = try #require(try await stage.parley.read { try $0.secondFactor(of: user.id) })
       #expect(!stored.isOn)
       totp = TOTP(
         secret: try #require(
           stage.parley.accountSecret.open(stored.sealedSecret, .secondFactor, context: "\(user.id.number)")))
-      #expect(totp.base32 == second.secret)
+      #expect(totp.base32 == shown)
       let wrong = totp.code(TOTP.step(at: stage.clock.now) + 9)
-      #expect(await refusal { _ = try await parley.confirm(own, code: wrong) } == "wrong-code")
-      codes = try await stage.parley.confirm(caller, code: totp.code(TOTP.step(at: stage.clock.now)))
+      #expect(await refusal { _ = try await parley.confirm(own, code: wrong, from: "a") } == "wrong-code")
+      codes = try await stage.parley.confirm(caller, code: totp.code(TOTP.step(at: stage.clock.now)), from: "a")
     }
 
     /// The code of now, after half a minute more.
@@ -185,10 +186,12 @@ import Testing
       #expect(own.map(\.salt) == shown.map(\.salt) && own.map(\.iterations) == shown.map(\.iterations))
       #expect(try !Access(.password, since: scene.stage.clock.now).stands(for: user, reader))
     }
-    try await parley.removeSecondFactor(scene.caller, .code(scene.next()))
+    try await parley.removeSecondFactor(scene.caller, .code(scene.next()), from: "a")
     #expect(try await matches("wherefore") == [0, 0, 0])
     #expect(try await parley.read { try Access(.password, since: Timestamp(milliseconds: 0)).stands(for: user, $0) })
-    #expect(await refusal { try await parley.removeSecondFactor(scene.caller, .code("1")) } == "second-factor-missing")
+    #expect(
+      await refusal { try await parley.removeSecondFactor(scene.caller, .code("1"), from: "a") }
+        == "second-factor-missing")
   }
 
   @Test func turningItOnPutsOutWhoCameByThePasswordAlone() async throws {
@@ -215,7 +218,8 @@ import Testing
     let stored = try #require(try await stage.parley.read { try $0.secondFactor(of: user.id) })
     let secret = try #require(
       stage.parley.accountSecret.open(stored.sealedSecret, .secondFactor, context: "\(user.id.number)"))
-    _ = try await stage.parley.confirm(caller, code: TOTP(secret: secret).code(TOTP.step(at: stage.clock.now)))
+    _ = try await stage.parley.confirm(
+      caller, code: TOTP(secret: secret).code(TOTP.step(at: stage.clock.now)), from: "a")
     #expect(byPassword.taken() == [.closed(.revoked)])
     #expect(byAppPassword.taken() == [] && byGrant.taken() == [])
     // Who was on the way in, too.
@@ -224,5 +228,124 @@ import Testing
     #expect(try await stage.parley.removeSecondFactor(of: user.id))
     #expect(try await stage.parley.removeSecondFactor(of: user.id) == false)
     _ = try await attend(Access(.password, since: stage.clock.now))
+  }
+
+  // MARK: Codes that are sent
+
+  @Test func anAuthenticatorsCodesAreNotSent() async throws {
+    let scene = try await Scene()
+    let challenge = try await scene.challenge()
+    #expect(
+      await refusal { try await scene.stage.parley.sendSecondFactorCode(challenge: challenge, from: "a") }
+        == "second-factor-not-sent")
+    #expect(
+      await refusal { try await scene.stage.parley.sendSecondFactorCode(challenge: "x", from: "a") }
+        == "challenge-invalid")
+  }
+
+  @Test func codesMayBeSentToATelephone() async throws {
+    let stage = try Stage()
+    let (parley, box) = (stage.parley, Letterbox())
+    parley.employ(box, newcomers: [], registration: false)
+    let address = try BareJID("juliet@localhost")
+    let user = try await parley.register(address, password: "wherefore", displayName: nil)
+    let juliet = Party(id: user.id, realm: user.realm, address: address)
+    let login = try await parley.logIn(user, device: "phone", client: nil)
+    let caller = try await parley.caller(accessToken: login.accessToken)
+    func enrol() async throws {
+      guard case .sms(let expires) = try await parley.enrol(caller, by: .sms, password: "wherefore", from: "a") else {
+        throw StageError.full
+      }
+      #expect(expires == stage.clock.now + Limits.codeLifetime)
+    }
+    func challenge() async throws -> String {
+      do {
+        let attempt = LoginAttempt(of: address, from: "a", device: nil)
+        _ = try await parley.logIn(attempt, password: "wherefore", device: "desk", client: nil)
+        throw StageError.full
+      } catch let problem as Problem {
+        #expect(problem.code == "second-factor-required" && problem.secondFactor == .sms)
+        return try #require(problem.challenge)
+      }
+    }
+    func answer(_ challenge: String, _ code: String) async throws {
+      _ = try await parley.logIn(challenge: challenge, .code(code), from: "a", device: "desk", client: nil)
+    }
+    #expect(await refusal { try await enrol() } == "phone-missing")
+    let phone = try Identity.phone("+390458000000")
+    try await parley.bind(phone, to: juliet)
+
+    // It is asked for once it is confirmed, by the code and for this alone.
+    try await enrol()
+    let first = try #require(box.code())
+    _ = try await parley.logIn(
+      LoginAttempt(of: address, from: "a", device: nil), password: "wherefore", device: "desk", client: nil)
+    #expect(
+      await refusal {
+        _ = try await parley.logIn(
+          by: phone, code: first, in: juliet.realm, displayName: nil, from: "a", device: nil, client: nil)
+      } == "wrong-code")
+    #expect(
+      await refusal { try await parley.bind(phone, code: first, password: "wherefore", to: juliet, from: "a") }
+        == "wrong-code")
+    let recovery = try await parley.confirm(caller, code: first, from: "a")
+    #expect(recovery.count == Limits.recoveryCodes)
+
+    // Nothing is sent before it is asked for; a wrong code counts, and too many void the right one.
+    let waiting = try await challenge()
+    #expect(box.taken().isEmpty && first.count == 6)
+    #expect(await refusal { try await answer(waiting, first) } == "wrong-code")
+    try await parley.sendSecondFactorCode(challenge: waiting, from: "a")
+    let second = try #require(box.code())
+    for _ in 0..<Limits.codeAttemptsMax { #expect(await refusal { try await answer(waiting, "x") } == "wrong-code") }
+    #expect(await refusal { try await answer(waiting, second) } == "wrong-code")
+    try await parley.sendSecondFactorCode(challenge: waiting, from: "a")
+    let third = try #require(box.code())
+    try await answer(waiting, third)
+    #expect(await refusal { try await answer(waiting, third) } == "wrong-code")
+    _ = try await parley.logIn(
+      challenge: waiting, .recoveryCode(recovery[0]), from: "a", device: "desk", client: nil)
+
+    // The number stays as long as codes are sent there.
+    #expect(await refusal { try await parley.unbind(.phone, from: juliet) } == "second-factor-on")
+    #expect(await refusal { try await parley.unlink(phone.id, from: juliet) } == "second-factor-on")
+    let other = try Identity.phone("+390458000001")
+    try await parley.sendCode(to: other, for: juliet, from: "a")
+    let proof = try #require(box.code())
+    #expect(
+      await refusal { try await parley.bind(other, code: proof, password: "wherefore", to: juliet, from: "a") }
+        == "second-factor-on")
+
+    // As many letters as to any address, and no more.
+    stage.clock.set(stage.clock.now.milliseconds + 3_600_000)
+    try await parley.sendSecondFactorCode(to: caller, from: "a")
+    let last = try #require(box.code())
+    #expect(await refusal { try await parley.removeSecondFactor(caller, .code("x"), from: "a") } == "wrong-code")
+    try await parley.removeSecondFactor(caller, .code(last), from: "a")
+    #expect(await refusal { try await parley.sendSecondFactorCode(to: caller, from: "a") } == "second-factor-missing")
+    try await parley.unbind(.phone, from: juliet)
+  }
+
+  @Test func lettersOfASecondFactorAreBounded() async throws {
+    let stage = try Stage()
+    let (parley, box) = (stage.parley, Letterbox())
+    parley.employ(box, newcomers: [], registration: false)
+    let user = try await parley.register(try BareJID("juliet@localhost"), password: "wherefore", displayName: nil)
+    try await parley.bind(
+      try .phone("+390458000000"), to: Party(id: user.id, realm: user.realm, address: user.address))
+    let login = try await parley.logIn(user, device: "phone", client: nil)
+    let caller = try await parley.caller(accessToken: login.accessToken)
+    for _ in 0..<Limits.lettersOfHour.burst {
+      _ = try await parley.enrol(caller, by: .sms, password: "wherefore", from: "a")
+    }
+    #expect(box.taken().count == Limits.lettersOfHour.burst)
+    #expect(
+      await refusal { _ = try await parley.enrol(caller, by: .sms, password: "wherefore", from: "a") }
+        == "codes-too-fast")
+    // Where nothing is sent there is none of this kind.
+    parley.employ(NoCourier(), newcomers: [], registration: false)
+    #expect(
+      await refusal { _ = try await parley.enrol(caller, by: .sms, password: "wherefore", from: "a") }
+        == "delivery-off")
   }
 }

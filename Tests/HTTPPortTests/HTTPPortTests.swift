@@ -1,3 +1,4 @@
+import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import Testing
@@ -26,6 +27,25 @@ import Testing
     let address = try SocketAddress(ipAddress: remote, port: 1)
     let peer = HTTPPeer(address, isSecure: isSecure, forwardedFor: nil, forwardedProtocol: forwarded)
     #expect(peer.isPrivate == isPrivate && peer.isSecure == isSecure)
+  }
+}
+
+@Suite struct RateLimitFieldTests {
+  /// Structured fields (RFC 9651): a string and its parameters, in the order of the draft.
+  @Test func whatIsLeftAndWhatThereIs() {
+    var headers = HTTPFields()
+    headers.tellRate(policy: "searches", quota: 20, window: 20, unit: nil, remaining: 19, reset: 1)
+    #expect(headers[.rateLimit] == "\"searches\";r=19;t=1")
+    #expect(headers[.rateLimitPolicy] == "\"searches\";q=20;w=20")
+    headers.tellRate(policy: "hashes", quota: 5, window: nil, unit: "parley-hashes", remaining: 5, reset: nil)
+    #expect(headers[.rateLimit] == "\"hashes\";r=5")
+    #expect(headers[.rateLimitPolicy] == "\"hashes\";q=5;qu=\"parley-hashes\"")
+  }
+
+  @Test func aRateThatIsNotKnownIsNotTold() {
+    var headers = HTTPFields()
+    headers.tellRate(policy: "slow-mode", quota: nil, window: nil, unit: nil, remaining: 0, reset: 7)
+    #expect(headers[.rateLimit] == "\"slow-mode\";r=0;t=7" && headers[.rateLimitPolicy] == nil)
   }
 }
 

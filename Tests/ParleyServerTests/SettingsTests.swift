@@ -48,7 +48,7 @@ import XMPPDoor
       identity:
         backends:
           - name: my-app
-            secrets: [\(secret), \(secret)2]
+            secrets: [\(secret), "\(secret),2"]
             keys: [/etc/parley/key.pem]
             jwks: http://127.0.0.1:8000/keys
             domain: Example.org
@@ -66,7 +66,7 @@ import XMPPDoor
     #expect(
       settings.identity.backends.map(\.tokens) == [
         Backend(
-          name: "my-app", domain: "example.org", secrets: [Array(secret.utf8), Array("\(secret)2".utf8)],
+          name: "my-app", domain: "example.org", secrets: [Array(secret.utf8), Array("\(secret),2".utf8)],
           keySet: "http://127.0.0.1:8000/keys", admitsNewcomers: false),
         Backend(name: "other", domain: "localhost", keySet: "https://example.org/keys"),
       ])

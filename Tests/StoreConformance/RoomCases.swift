@@ -19,6 +19,7 @@ extension StoreConformance {
     settings.occupantsMax = 1 << 40
     settings.whispers = .moderators
     settings.membersInvite = true
+    settings.membersPin = true
     settings.participantsSetTopic = true
     settings.history = .sinceJoin
     settings.slowModeSeconds = 30

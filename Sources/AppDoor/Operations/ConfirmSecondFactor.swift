@@ -12,6 +12,7 @@ enum ConfirmSecondFactor: ServedOperation {
   static func perform(
     _ input: ConfirmSecondFactorInput, _ call: Call
   ) async throws(Problem) -> Outcome<RecoveryCodesBody> {
-    .ok(RecoveryCodesBody(recoveryCodes: try await call.parley.confirm(try call.user(), code: input.code)))
+    let codes = try await call.parley.confirm(try call.user(), code: input.code, from: call.address)
+    return .ok(RecoveryCodesBody(recoveryCodes: codes))
   }
 }

@@ -11,7 +11,13 @@ enum EnrolSecondFactor: ServedOperation {
   static let successes = [201]
 
   static func perform(_ input: EnrolInput, _ call: Call) async throws(Problem) -> Outcome<EnrolmentBody> {
-    let made = try await call.parley.enrol(try call.user(), password: input.password, from: call.address)
-    return .created(EnrolmentBody(secret: made.secret, uri: made.uri))
+    let method = try input.method.map { (text) throws(Problem) in try Checks.secondFactorMethod(text) } ?? .totp
+    let made = try await call.parley.enrol(
+      try call.user(), by: method, password: input.password, from: call.address)
+    switch made {
+    case .totp(let secret, let uri): return .created(EnrolmentBody(method: method.rawValue, secret: secret, uri: uri))
+    case .sms(let expires):
+      return .created(EnrolmentBody(method: method.rawValue, expiresAt: WireTime(expires)))
+    }
   }
 }

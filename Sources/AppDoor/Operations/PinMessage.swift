@@ -1,7 +1,8 @@
 import AppProtocol
 import Dialogs
 
-/// Puts a message at the top of its dialog: in a private dialog either may, in a group its admins and whoever moderates it.
+/// Puts a message at the top of its dialog: in a private dialog either may, in a group its admins and whoever moderates it, or all its
+/// members, as the dialog has it (`whoPins`).
 enum PinMessage: ServedOperation {
   typealias Input = MessageInput
   typealias Output = MessageBody

@@ -10,7 +10,7 @@ enum RemoveMyEmail: ServedOperation {
   static let path = "/v1/users/me/email"
 
   static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
-    try await call.parley.unbind(.email, from: try call.user().user.id)
+    try await call.parley.unbind(.email, from: try call.user().user)
     return .done
   }
 }

@@ -10,7 +10,7 @@ enum RemoveMyPhone: ServedOperation {
   static let path = "/v1/users/me/phone"
 
   static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
-    try await call.parley.unbind(.phone, from: try call.user().user.id)
+    try await call.parley.unbind(.phone, from: try call.user().user)
     return .done
   }
 }

@@ -11,7 +11,7 @@ enum RemoveSecondFactor: ServedOperation {
 
   static func perform(_ input: SecondFactorInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
     let proof = try Checks.secondProof(code: input.code, recoveryCode: input.recoveryCode)
-    try await call.parley.removeSecondFactor(try call.user(), proof)
+    try await call.parley.removeSecondFactor(try call.user(), proof, from: call.address)
     return .done
   }
 }

@@ -1,9 +1,9 @@
 import AppProtocol
 import Dialogs
 
-/// Sends a code to sign in by, to a mail address or a telephone.
+/// Sends a code to sign in by, to a mail address or a telephone; or, for a challenge, that of the second factor.
 enum SendCode: ServedOperation {
-  typealias Input = ReachableInput
+  typealias Input = SendCodeInput
   typealias Output = SentBody
   static let name = "code.send"
   static let method = Method.post
@@ -11,9 +11,15 @@ enum SendCode: ServedOperation {
   static let successes = [202]
   static let needsCaller = false
 
-  static func perform(_ input: ReachableInput, _ call: Call) async throws(Problem) -> Outcome<SentBody> {
-    let identity = try Checks.reachable(email: input.email, phone: input.phone)
-    try await call.parley.sendCode(to: identity, in: call.realm.id, from: call.address)
+  static func perform(_ input: SendCodeInput, _ call: Call) async throws(Problem) -> Outcome<SentBody> {
+    let identity = try Checks.reachableIfAny(email: input.email, phone: input.phone)
+    switch (identity, input.challenge) {
+    case (let identity?, nil): try await call.parley.sendCode(to: identity, in: call.realm.id, from: call.address)
+    case (nil, let challenge?):
+      try await call.parley.sendSecondFactorCode(challenge: challenge, from: call.address)
+    case (nil, nil), (.some, .some):
+      throw Problem(.malformed, "input-malformed", "One of email, phone and challenge is needed.", field: "email")
+    }
     return Outcome(status: 202, output: call.sent(Limits.codeLifetime))
   }
 }

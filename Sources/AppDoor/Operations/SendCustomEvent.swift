@@ -12,7 +12,7 @@ enum SendCustomEvent: ServedOperation {
 
   static func perform(_ input: CustomEventInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user().user
-    try call.door.limiters.customs.take(caller.id, now: call.parley.clock.now)
+    try call.door.limiters.customs.take(caller.id, now: call.parley.clock.now, telling: RateLog.current)
     let event = try Checks.custom(input)
     let place = try await call.door.dialogs.place(input.dialogId, for: caller)
     do throws(Problem) {

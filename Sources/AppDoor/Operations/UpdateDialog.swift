@@ -36,7 +36,9 @@ enum UpdateDialog: ServedOperation {
     case .set(let object): metadata = object.text
     }
     let slowMode = input.slowModeSeconds
-    if kind != nil || history != nil || name != nil || about != nil || metadata != nil || slowMode != nil {
+    let whoPins = try input.whoPins.map { (text) throws(Problem) in try Checks.whoPins(text) }
+    let isConfigured = slowMode != nil || whoPins != nil || kind != nil || history != nil
+    if isConfigured || name != nil || about != nil || metadata != nil {
       intents.append(
         .configure(
           .dialog(room.dialog),
@@ -47,6 +49,7 @@ enum UpdateDialog: ServedOperation {
             if let metadata { settings.metadata = metadata }
             if let history { settings.history = history }
             if let slowMode { settings.slowModeSeconds = slowMode }
+            if let whoPins { settings.membersPin = whoPins == .members }
           }))
     }
     if let topic = try Self.text(input.topic, "topic") {

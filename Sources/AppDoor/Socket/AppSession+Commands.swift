@@ -102,9 +102,7 @@ extension AppSession {
     self.arriving = nil
     guard case .identifying = state else {
       // The client went while the attend was on its way.
-      parley.hub.depart(arriving.handle, time: parley.clock.now)
-      parley.vacate(arriving.handle.party, session: arriving.handle.id)
-      return
+      return depart(arriving.handle)
     }
     switch result {
     case .failure(let problem):
@@ -129,6 +127,9 @@ extension AppSession {
       follower: FeedFollower(behind: behind, attended: head),
       cursor: isForeign ? headCursor : arriving.cursor ?? headCursor, attended: head,
       profile: receipt.card?.user.profile, now: parley.clock.now)
+    // Whoever is back in a moment is shown as before, until they say otherwise.
+    let here = parley.hub.attendances(of: arriving.caller.user.id).first { $0.session === arriving.handle }
+    if let presence = here?.presence { session.presence = presence }
     state = .open(session)
     accept(arriving.re)
     if let user = receipt.card?.user {

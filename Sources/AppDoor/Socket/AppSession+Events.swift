@@ -19,6 +19,8 @@ extension AppSession {
       if let session = open {
         receive(signal, isVeiled: form == .feedVeiled, session)
       } else if case .closed(let reason) = signal {
+        // By what counts no more nobody lingers.
+        lingerNoMore()
         revoke(reason)
       }
     }
@@ -222,7 +224,7 @@ extension AppSession {
   /// the viewer or shares presence no more, and looks like one who went.
   private func isHidden(_ presence: Presence) -> Bool {
     !presence.isAvailable
-      && parley.hub.attendances(of: presence.from.id).contains { $0.resource == presence.resource && $0.isAvailable }
+      && parley.hub.presences(of: presence.from.id).contains { $0.resource == presence.resource }
   }
 
   private func tellPresence(_ seen: OpenSession.Seen, _ session: OpenSession) {

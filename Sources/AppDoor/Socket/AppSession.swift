@@ -44,6 +44,10 @@ final class AppSession {
   private var refusals = 0
   /// The client ends the session by itself.
   var hasSaidGoodbye = false
+  /// Nobody is to wait for it to come back: its client has done what it came for, or is out.
+  var isForGood = false
+  /// Until the end, nobody is told that the client has gone.
+  private var lingering: (end: Scheduled<Void>, handle: AppSessionHandle)?
 
   /// Answers what no command has asked; no frame has it (`CommandFrame.id`), and nothing is answered.
   static let unasked = ""
@@ -100,6 +104,10 @@ final class AppSession {
 
   func close(_ code: CloseCode, reason: String, _ problem: Problem? = nil) {
     if case .closed = state { return }
+    switch code {
+    case .unauthenticated, .goingAway: isForGood = true
+    case .tooBig, .tryAgainLater, .badFrame, .replaced, .tooFast: break
+    }
     end()
     channel.close(code, reason: reason, problem)
   }
@@ -112,7 +120,7 @@ final class AppSession {
     channel.cut()
   }
 
-  /// Whatever the cause: the hub forgets the session, timers stop. Idempotent.
+  /// Whatever the cause: nothing is told any more, timers stop. Idempotent.
   func end() {
     guard let was = leave() else { return }
     helloTimer?.cancel()
@@ -120,13 +128,33 @@ final class AppSession {
     backlog = []
     guard let session = was.session else { return }
     session.end(self)
-    parley.hub.depart(session.handle, time: parley.clock.now)
-    parley.leave(session.caller.user, session: session.handle.id)
+    depart(session.handle)
+    parley.leave(session.caller.user)
     // A client that says good-bye has read what it was told; who is gone without a word may have heard nothing for minutes.
     if !hasSaidGoodbye, parley.pushes.has(session.caller.user.id, resource: session.resource) {
       let after = max(session.attended, session.acknowledged)
       parley.submitSurely(Post(author: session.caller.user, intent: .push(.missed(after: after)), completion: .none))
     }
+  }
+
+  /// The hub forgets the session, and its seats are free: at once, or when its client has stayed away for `lingerTime`.
+  func depart(_ handle: AppSessionHandle) {
+    guard !isForGood, parley.hub.linger(handle, time: parley.clock.now) else { return vanish(handle) }
+    let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
+    let end = channel.eventLoop.scheduleTask(in: AppLimits.lingerTime) { me.value.lingerNoMore() }
+    lingering = (end, handle)
+  }
+
+  func lingerNoMore() {
+    guard let (end, handle) = lingering else { return }
+    lingering = nil
+    end.cancel()
+    vanish(handle)
+  }
+
+  private func vanish(_ handle: AppSessionHandle) {
+    parley.hub.depart(handle, time: parley.clock.now)
+    parley.vacate(handle.party, session: handle.id)
   }
 
   private func leave() -> (session: OpenSession?, Void)? {

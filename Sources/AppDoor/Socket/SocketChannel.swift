@@ -64,9 +64,12 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
       // RFC 6455 5.5.1: answered with the same code.
       if isClosing { return context.close(promise: nil) }
       var data = frame.unmaskedData
-      send(.connectionClose, data.readSlice(length: min(2, data.readableBytes)) ?? ByteBuffer())
+      let code = data.readSlice(length: min(2, data.readableBytes)) ?? ByteBuffer()
+      send(.connectionClose, code)
       flush()
       session?.hasSaidGoodbye = true
+      // 7.4.1: what the connection was for is done. A page that is left (1001) may be the next one's beginning.
+      session?.isForGood = code.getInteger(at: code.readerIndex, as: UInt16.self) == 1000
       end()
       context.close(promise: nil)
     case .pong: break

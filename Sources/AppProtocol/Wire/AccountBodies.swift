@@ -11,21 +11,29 @@ public struct SentBody: Codable, Hashable, Sendable, JSONWritable {
   }
 }
 
-/// A new second factor, for an authenticator program; shown this once.
+/// A new second factor; shown this once.
 public struct EnrolmentBody: Codable, Hashable, Sendable, JSONWritable {
-  /// Base 32, for typing.
-  public var secret: String
-  /// `otpauth://...`, for a QR code.
-  public var uri: String
-  public init(secret: String, uri: String) {
+  /// `totp` or `sms`.
+  public var method: String
+  /// For an authenticator program: base 32, for typing.
+  public var secret: String?
+  /// For an authenticator program: `otpauth://...`, for a QR code.
+  public var uri: String?
+  /// Of `sms`: when the code that was sent ends.
+  public var expiresAt: WireTime?
+  public init(method: String, secret: String? = nil, uri: String? = nil, expiresAt: WireTime? = nil) {
+    self.method = method
     self.secret = secret
     self.uri = uri
+    self.expiresAt = expiresAt
   }
 
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
+    writer.member("method", method)
     writer.member("secret", secret)
     writer.member("uri", uri)
+    writer.member("expiresAt", expiresAt)
     writer.endObject()
   }
 }

@@ -9,6 +9,34 @@ public struct ReachableInput: Codable, Hashable, Sendable {
   }
 }
 
+/// A mail address, a telephone number or a challenge: one of them.
+public struct SendCodeInput: Codable, Hashable, Sendable {
+  public var email: String?
+  /// With a plus and the country's code.
+  public var phone: String?
+  /// What `second-factor-required` brought.
+  public var challenge: String?
+  public init(email: String? = nil, phone: String? = nil, challenge: String? = nil) {
+    self.email = email
+    self.phone = phone
+    self.challenge = challenge
+  }
+}
+
+/// A mail address, a telephone number or the second factor: one of them.
+public struct SendMyCodeInput: Codable, Hashable, Sendable {
+  public var email: String?
+  /// With a plus and the country's code.
+  public var phone: String?
+  /// The code is to be of the caller's second factor.
+  public var secondFactor: Bool?
+  public init(email: String? = nil, phone: String? = nil, secondFactor: Bool? = nil) {
+    self.email = email
+    self.phone = phone
+    self.secondFactor = secondFactor
+  }
+}
+
 public struct ResetPasswordInput: Codable, Hashable, Sendable {
   /// Of the link.
   public var token: String
@@ -58,18 +86,23 @@ public struct SetPhoneInput: Codable, Hashable, Sendable {
 public struct EnrolInput: Codable, Hashable, Sendable {
   /// The account's; needed where it has one.
   public var password: String?
-  public init(password: String? = nil) { self.password = password }
+  /// `totp` (the usual) or `sms`.
+  public var method: String?
+  public init(password: String? = nil, method: String? = nil) {
+    self.password = password
+    self.method = method
+  }
 }
 
 public struct ConfirmSecondFactorInput: Codable, Hashable, Sendable {
-  /// The telephone's.
+  /// Of the authenticator program, or the one that was sent.
   public var code: String
   public init(code: String) { self.code = code }
 }
 
 /// A proof of a second factor: one of them.
 public struct SecondFactorInput: Codable, Hashable, Sendable {
-  /// The telephone's.
+  /// Of the authenticator program, or one that was sent.
   public var code: String?
   public var recoveryCode: String?
   public init(code: String? = nil, recoveryCode: String? = nil) {

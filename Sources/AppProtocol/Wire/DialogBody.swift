@@ -12,6 +12,9 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
   /// What a new member may read of the time before.
   public enum HistoryVisibility: String, Codable, Sendable, CaseIterable { case all, sinceJoin }
 
+  /// Who puts messages at its top, and takes them down: whoever moderates it besides.
+  public enum WhoPins: String, Codable, Sendable, CaseIterable { case admins, members }
+
   /// What a dialog is to the caller; absent where they are no member.
   public struct Mine: Codable, Hashable, Sendable, JSONWritable {
     /// A `MemberBody.Role`; absent in a private dialog.
@@ -98,6 +101,8 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
   public var historyVisibility: String?
   /// Seconds between two messages of one member; 0: none.
   public var slowModeSeconds: Int?
+  /// A `WhoPins`.
+  public var whoPins: String?
   /// What another system calls it; shown to members only.
   public var externalId: String?
   public var createdAt: WireTime?
@@ -126,8 +131,8 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
   /// A group or public dialog.
   public init(
     id: String, type: String, jid: String, memberCount: Int, name: String?, about: String?, topic: String?,
-    avatarHash: String?, metadata: RawObject, historyVisibility: String, slowModeSeconds: Int, externalId: String?,
-    createdAt: WireTime
+    avatarHash: String?, metadata: RawObject, historyVisibility: String, slowModeSeconds: Int, whoPins: String,
+    externalId: String?, createdAt: WireTime
   ) {
     self.id = id
     self.type = type
@@ -140,6 +145,7 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
     self.metadata = metadata
     self.historyVisibility = historyVisibility
     self.slowModeSeconds = slowModeSeconds
+    self.whoPins = whoPins
     self.externalId = externalId
     self.createdAt = createdAt
   }
@@ -159,6 +165,7 @@ public struct DialogBody: Codable, Hashable, Sendable, JSONWritable {
     writer.member("metadata", metadata)
     writer.member("historyVisibility", historyVisibility)
     writer.member("slowModeSeconds", slowModeSeconds)
+    writer.member("whoPins", whoPins)
     writer.member("externalId", externalId)
     writer.member("createdAt", createdAt)
     writer.member("updatedAt", updatedAt)

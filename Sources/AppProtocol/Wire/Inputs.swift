@@ -356,11 +356,13 @@ public struct UpdateDialogInput: Codable, Hashable, Sendable {
   /// A `DialogBody.HistoryVisibility`.
   public var historyVisibility: String?
   public var slowModeSeconds: Int?
+  /// A `DialogBody.WhoPins`.
+  public var whoPins: String?
 
   public init(
     dialogId: String, type: String? = nil, name: Change<String> = .keep, about: Change<String> = .keep,
     topic: Change<String> = .keep, metadata: Change<RawObject> = .keep, historyVisibility: String? = nil,
-    slowModeSeconds: Int? = nil
+    slowModeSeconds: Int? = nil, whoPins: String? = nil
   ) {
     self.dialogId = dialogId
     self.type = type
@@ -370,10 +372,11 @@ public struct UpdateDialogInput: Codable, Hashable, Sendable {
     self.metadata = metadata
     self.historyVisibility = historyVisibility
     self.slowModeSeconds = slowModeSeconds
+    self.whoPins = whoPins
   }
 
   private enum Keys: String, CodingKey {
-    case dialogId, type, name, about, topic, metadata, historyVisibility, slowModeSeconds
+    case dialogId, type, name, about, topic, metadata, historyVisibility, slowModeSeconds, whoPins
   }
 
   public init(from decoder: any Decoder) throws {
@@ -386,6 +389,7 @@ public struct UpdateDialogInput: Codable, Hashable, Sendable {
     metadata = try container.change(.metadata)
     historyVisibility = try container.decodeIfPresent(String.self, forKey: .historyVisibility)
     slowModeSeconds = try container.decodeIfPresent(Int.self, forKey: .slowModeSeconds)
+    whoPins = try container.decodeIfPresent(String.self, forKey: .whoPins)
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -398,6 +402,7 @@ public struct UpdateDialogInput: Codable, Hashable, Sendable {
     try container.encode(metadata, .metadata)
     try container.encodeIfPresent(historyVisibility, forKey: .historyVisibility)
     try container.encodeIfPresent(slowModeSeconds, forKey: .slowModeSeconds)
+    try container.encodeIfPresent(whoPins, forKey: .whoPins)
   }
 }
 

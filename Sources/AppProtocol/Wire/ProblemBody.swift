@@ -18,13 +18,16 @@ public struct ProblemBody: Codable, Hashable, Sendable, JSONWritable, Error {
   public var requestId: String?
   /// What to send a proof of the second factor with.
   public var challenge: String?
+  /// Where that comes from: `totp` or `sms`.
+  public var secondFactor: String?
 
   public static let typePrefix = "urn:parley:problem:"
 
   public init(
     title: String, status: Int, detail: String, code: String, field: String? = nil, retryAfter: Int? = nil,
-    requestId: String? = nil, challenge: String? = nil
+    requestId: String? = nil, challenge: String? = nil, secondFactor: String? = nil
   ) {
+    self.secondFactor = secondFactor
     self.challenge = challenge
     self.type = Self.typePrefix + code
     self.title = title
@@ -47,6 +50,7 @@ public struct ProblemBody: Codable, Hashable, Sendable, JSONWritable, Error {
     writer.member("retryAfter", retryAfter)
     writer.member("requestId", requestId)
     writer.member("challenge", challenge)
+    writer.member("secondFactor", secondFactor)
     writer.endObject()
   }
 }

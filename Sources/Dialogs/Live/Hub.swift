@@ -11,6 +11,19 @@ public final class Hub: Sendable {
   struct Online: Sendable {
     var card: Card
     var attendances: [Attendance]
+    /// At most `Limits.lingeringMax`.
+    var lingering: [Lingering] = []
+
+    var isEmpty: Bool { attendances.isEmpty && lingering.isEmpty }
+    /// What is shown to whoever may see it.
+    var presences: [Presence] { attendances.compactMap(\.presence) + lingering.compactMap(\.attendance.presence) }
+  }
+
+  /// An app's session whose client is gone without a word. It is told nothing and keeps no device silent, but is shown still:
+  /// until its client is back, or `depart` says that it stays away.
+  struct Lingering: Sendable {
+    let attendance: Attendance
+    let since: Timestamp
   }
 
   private final class Shard: Sendable {
@@ -45,11 +58,13 @@ public final class Hub: Sendable {
   public func card(of user: UserID) -> Card? { online(user)?.card }
   /// The number of an online user by address; nil: not online.
   public func user(at address: BareJID) -> UserID? { shard(address).addresses.withLock { $0[address] } }
-  public func isOnline(_ user: UserID) -> Bool { attendances(of: user).contains { $0.isAvailable } }
+  public func isOnline(_ user: UserID) -> Bool { !presences(of: user).isEmpty }
+  /// What the user's sessions show, those included whose clients may be back in a moment.
+  public func presences(of user: UserID) -> [Presence] { online(user)?.presences ?? [] }
 
   /// The presence that speaks for the user: highest priority, then latest.
   public func presence(of user: UserID) -> Presence? {
-    attendances(of: user).compactMap(\.presence).max {
+    presences(of: user).max {
       ($0.priority, $0.time.milliseconds) < ($1.priority, $1.time.milliseconds)
     }
   }
@@ -59,7 +74,7 @@ public final class Hub: Sendable {
     var sessions = 0
     for shard in shards {
       shard.users.withLock {
-        users += $0.count
+        users += $0.values.count { !$0.attendances.isEmpty }
         for online in $0.values { sessions += online.attendances.count }
       }
     }
@@ -74,7 +89,7 @@ public final class Hub: Sendable {
   public func users(in realm: RealmID) -> [UserID] {
     shards.flatMap { shard in
       shard.users.withLock { users in
-        users.values.filter { $0.card.user.realm == realm && $0.attendances.contains(where: \.isAvailable) }
+        users.values.filter { $0.card.user.realm == realm && !$0.presences.isEmpty }
           .map(\.card.user.id)
       }
     }
@@ -111,10 +126,20 @@ public final class Hub: Sendable {
     let party = attendance.session.party
     let replaced: (any LiveSession)? = shard(party.id).users.withLock { users in
       if var online = users[party.id] {
-        let index = online.attendances.firstIndex {
-          $0.door == attendance.door && $0.resource == attendance.resource
+        var attendance = attendance
+        func isSame(_ other: Attendance) -> Bool {
+          other.door == attendance.door && other.resource == attendance.resource
         }
+        let index = online.attendances.firstIndex(where: isSame)
         let old = index.map { online.attendances[$0].session }
+        if attendance.door == .app {
+          // The same client again: it is shown as it was, until it says how it is.
+          attendance.presence =
+            index.flatMap { online.attendances[$0].presence }
+            ?? online.lingering.first { isSame($0.attendance) }?.attendance.presence
+          attendance.isReturning = attendance.isAvailable
+          online.lingering.removeAll { isSame($0.attendance) }
+        }
         if let index { online.attendances[index] = attendance } else { online.attendances.append(attendance) }
         users[party.id] = online
         return old
@@ -158,17 +183,42 @@ public final class Hub: Sendable {
     }
   }
 
-  /// Takes a session out and, if it was available, tells everybody who saw it.
+  /// The client of an app's session is gone without a word, and may be back in a moment: nobody is told that it went.
+  ///
+  /// - Returns: false: nobody sees the session, or too many linger; it is to depart now. Else it departs, by `depart`, when it
+  ///   has stayed away.
+  public func linger(_ session: any LiveSession, time: Timestamp) -> Bool {
+    shard(session.party.id).users.withLock { users in
+      guard var online = users[session.party.id], online.lingering.count < Limits.lingeringMax,
+        let index = online.attendances.firstIndex(where: { $0.session === session }),
+        online.attendances[index].isAvailable
+      else { return false }
+      online.lingering.append(Lingering(attendance: online.attendances.remove(at: index), since: time))
+      users[session.party.id] = online
+      return true
+    }
+  }
+
+  /// Takes a session out and, if it was available, tells everybody who saw it. One that lingered went when that began. Nothing
+  /// where it has departed, or its client is back.
   public func depart(_ session: any LiveSession, time: Timestamp) {
     let party = session.party
-    let gone: (attendance: Attendance, online: Online, last: Bool)? = shard(party.id).users.withLock { users in
-      guard var online = users[party.id],
-        let index = online.attendances.firstIndex(where: { $0.session === session })
-      else { return nil }
-      let attendance = online.attendances.remove(at: index)
-      if online.attendances.isEmpty { users[party.id] = nil } else { users[party.id] = online }
-      return (attendance, online, online.attendances.isEmpty)
-    }
+    let gone: (attendance: Attendance, online: Online, last: Bool, time: Timestamp)? =
+      shard(party.id).users.withLock { users in
+        guard var online = users[party.id] else { return nil }
+        var time = time
+        let attendance: Attendance
+        if let index = online.attendances.firstIndex(where: { $0.session === session }) {
+          attendance = online.attendances.remove(at: index)
+        } else if let index = online.lingering.firstIndex(where: { $0.attendance.session === session }) {
+          let lingered = online.lingering.remove(at: index)
+          (attendance, time) = (lingered.attendance, lingered.since)
+        } else {
+          return nil
+        }
+        users[party.id] = online.isEmpty ? nil : online
+        return (attendance, online, online.isEmpty, time)
+      }
     guard let gone else { return }
     if gone.last {
       // Looked at under the lock: another session may be arriving, and says so here behind `users`.
@@ -179,7 +229,7 @@ public final class Hub: Sendable {
     let wasAvailable = gone.attendance.isAvailable
     guard wasAvailable || !gone.attendance.directed.isEmpty else { return }
     let unavailable = Presence(
-      from: party, resource: gone.attendance.resource, availability: .offline, time: time)
+      from: party, resource: gone.attendance.resource, availability: .offline, time: gone.time)
     var batch = LaneBatch()
     if wasAvailable { broadcast(unavailable, isNews: true, online: gone.online, into: &batch) }
     directedEnd(unavailable, gone.attendance.directed, card: gone.online.card, into: &batch)
@@ -208,6 +258,7 @@ public final class Hub: Sendable {
       }
       let before = users[party.id]!.attendances[index]  // found just above
       users[party.id]!.attendances[index].presence = presence.isAvailable ? presence : nil
+      users[party.id]!.attendances[index].isReturning = false
       if !presence.isAvailable { users[party.id]!.attendances[index].directed = [] }
       return (before, users[party.id]!)
     }
@@ -217,12 +268,14 @@ public final class Hub: Sendable {
     var batch = LaneBatch()
     if presence.isAvailable || change.before.isAvailable {
       let isNews = !presence.isAvailable || !change.before.isAvailable
-      broadcast(presence, isNews: isNews, online: change.online, into: &batch)
+      // Who came back as they went never was away.
+      let isKnown = change.before.isReturning && change.before.presence?.isLike(presence) == true
+      if !isKnown { broadcast(presence, isNews: isNews, online: change.online, into: &batch) }
       if !presence.isAvailable { batch.add(.signal(.presence(presence), .direct), to: session) }
     }
     if !presence.isAvailable {
       directedEnd(presence, change.before.directed, card: change.online.card, into: &batch)
-    } else if !change.before.isAvailable {
+    } else if !change.before.isAvailable || change.before.isReturning {
       probe(for: session, online: change.online, into: &batch)
     }
     batch.send()
@@ -232,12 +285,11 @@ public final class Hub: Sendable {
   private func probe(for session: any LiveSession, online: Online, into batch: inout LaneBatch) {
     for contact in online.card.subscriptions {
       guard let other = self.online(contact), !areApart(online.card, other.card) else { continue }
-      for attendance in other.attendances {
-        if let presence = attendance.presence { batch.add(.signal(.presence(presence), .direct), to: session) }
-      }
+      for presence in other.presences { batch.add(.signal(.presence(presence), .direct), to: session) }
     }
-    for attendance in online.attendances where attendance.session !== session {
-      if let presence = attendance.presence { batch.add(.signal(.presence(presence), .direct), to: session) }
+    let own = online.attendances.first { $0.session === session }?.presence
+    for presence in online.presences where presence !== own {
+      batch.add(.signal(.presence(presence), .direct), to: session)
     }
     probe(online.card.remoteSubscriptions, for: session.party, card: online.card, into: &batch)
   }
@@ -319,8 +371,7 @@ public final class Hub: Sendable {
     // Who blocks or is blocked sees the end, and no beginning.
     if available, other.map({ areApart(online.card, $0.card) }) ?? shuns(online.card, JID(viewer)) { return }
     var batch = LaneBatch()
-    for attendance in online.attendances {
-      guard let presence = attendance.presence else { continue }
+    for presence in online.presences {
       let shown =
         available
         ? presence
@@ -369,15 +420,7 @@ public final class Hub: Sendable {
   ) -> Bool {
     var taken = false
     switch target {
-    case .subscribers:
-      guard let mine = online(party.id) else { return false }
-      for user in mine.card.subscribers + [party.id] {
-        guard let other = online(user), user == party.id || !areApart(mine.card, other.card) else { continue }
-        for attendance in other.attendances where attendance.session.id != session {
-          batch.add(.signal(signal, .direct), to: attendance.session)
-          taken = true
-        }
-      }
+    case .subscribers: return tellSubscribers(signal, from: session, of: party, into: &batch)
     case .user(let address, let resource):
       if user(at: address) == nil, let link = link(to: address) {
         batch.add(.signal(signal, .direct), to: link)
@@ -423,6 +466,26 @@ public final class Hub: Sendable {
     return taken
   }
 
+  /// To everybody who may see the author's presence, and to the author's other sessions.
+  ///
+  /// - Parameter card: the author's, where they are not online: what they say of themselves is not tied to being there.
+  /// - Returns: false: there is nobody.
+  @discardableResult
+  func tellSubscribers(
+    _ signal: Signal, from session: SessionID?, of party: Party, card: Card? = nil, into batch: inout LaneBatch
+  ) -> Bool {
+    guard let card = self.card(of: party.id) ?? card else { return false }
+    var taken = false
+    for user in card.subscribers + [party.id] {
+      guard let other = online(user), user == party.id || !areApart(card, other.card) else { continue }
+      for attendance in other.attendances where attendance.session.id != session {
+        batch.add(.signal(signal, .direct), to: attendance.session)
+        taken = true
+      }
+    }
+    return taken
+  }
+
   /// Of a message that is only passed on: for the author's other sessions.
   private func copy(_ stanza: RelayedStanza, _ session: SessionID?, into batch: inout LaneBatch) {
     guard case .message(let type) = stanza.name, !stanza.isPrivate, Routing.Kind(type) == .conversation else { return }
@@ -432,12 +495,20 @@ public final class Hub: Sendable {
     }
   }
 
-  /// Ends sessions of a user: all, or those a test picks.
+  /// Ends sessions of a user: all, or those a test picks. Who lingers by one of them lingers no more.
   public func close(_ user: UserID, _ reason: CloseReason, where picks: (Attendance) -> Bool = { _ in true }) {
     var batch = LaneBatch()
-    for attendance in attendances(of: user) where picks(attendance) {
+    close(user, reason, where: picks, into: &batch)
+    batch.send()
+  }
+
+  func close(
+    _ user: UserID, _ reason: CloseReason, where picks: (Attendance) -> Bool = { _ in true },
+    into batch: inout LaneBatch
+  ) {
+    guard let online = online(user) else { return }
+    for attendance in online.attendances + online.lingering.map(\.attendance) where picks(attendance) {
       batch.add(.signal(.closed(reason), .direct), to: attendance.session)
     }
-    batch.send()
   }
 }

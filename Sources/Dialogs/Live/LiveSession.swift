@@ -51,6 +51,8 @@ public struct Attendance: Sendable {
   public var isUnseen = false
   /// nil before initial presence; never an unavailable one.
   public var presence: Presence?
+  /// Of an app's session: `presence` is what the client was shown with before it came back, and it has said nothing yet.
+  public internal(set) var isReturning = false
   /// There is a client at the other end: not suspended (XEP-0198), and not silent.
   public var isConnected = true
   /// Its client says that nobody looks at it (XEP-0352).

@@ -113,7 +113,9 @@ public actor Pusher {
           // What was told late is no news to whoever came meanwhile. At first it is: a client in the background, which
           // confirms whatever it gets, tells nobody.
           && !($0.isDelivered && registration.failures > 0)
-          && Pushes.isFor(registration, $0.push.kind, isCall: $0.isCall, rings: rings, isAttended: isAttended)
+          && Pushes.isFor(
+            registration, $0.push.kind, isCall: $0.isCall, rings: rings,
+            isAttended: isAttended || Pushes.isOnScreen($0.push.dialog, attendances))
       }
       tasks.append((registration, summary(of: rows, for: registration, owed)))
     }

@@ -136,6 +136,8 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         }
       case .signal(let signal, let session, let party, let target):
         _ = hub.route(signal, from: session, party: party, to: target, into: &lanes)
+      case .profile(let party, let profile, let session, let card):
+        hub.tellSubscribers(.profile(party, profile), from: session, of: party, card: card, into: &lanes)
       case .card(let user, let change):
         hub.setCard(user, change)
       case .presence(let user, let viewer, let available):
@@ -153,10 +155,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
       case .alerts(let user, let room, let standing): pushes.set(user, in: room, standing)
       case .owed(let user): pushes.ring(user)
       case .calls: calls.ring()
-      case .closed(let user, let reason):
-        for attendance in hub.attendances(of: user) {
-          lanes.add(.signal(.closed(reason), .direct), to: attendance.session)
-        }
+      case .closed(let user, let reason): hub.close(user, reason, into: &lanes)
       }
     }
     lanes.send()
@@ -337,6 +336,8 @@ enum News {
   case entry(Entry, author: SessionID?)
   case arrived(Attendance, Card?)
   case signal(Signal, SessionID?, Party, SignalTarget)
+  /// A profile has changed. `card`: its owner's, where they were not online.
+  case profile(Party, Profile, by: SessionID?, Card?)
   case card(UserID, @Sendable (Card) -> Card)
   case presence(of: UserID, to: BareJID, available: Bool)
   case closed(UserID, CloseReason)

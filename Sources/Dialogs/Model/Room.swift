@@ -43,6 +43,8 @@ public struct RoomSettings: Hashable, Sendable {
   public var whispers = Whispers.anyone
   /// Members may invite, which makes members in a members-only room.
   public var membersInvite = false
+  /// All who have a voice among its members may pin messages, not only admins and whoever moderates.
+  public var membersPin = false
   /// Participants may set the topic, not only moderators.
   public var participantsSetTopic = false
   public var history = HistoryVisibility.all

@@ -63,6 +63,11 @@ public final class Presence: Sendable {
 
   public var isAvailable: Bool { availability != .offline }
 
+  /// Shows the same to whoever sees it.
+  func isLike(_ other: Presence) -> Bool {
+    (availability, status, priority) == (other.availability, other.status, other.priority) && extras == other.extras
+  }
+
   public init(
     from: Party, resource: String, availability: Availability, status: String? = nil, priority: Int8 = 0,
     id: String? = nil, toResource: String? = nil, extras: [UInt8] = [], avatarHash: String? = nil, time: Timestamp

@@ -75,7 +75,7 @@ extension Judge {
     tell(
       .card(user.id) { Card(user: user, contacts: $0.contacts, blocks: $0.blocks, rosterVersion: $0.rosterVersion) })
     tell(.entry(entry, author: nil))
-    tell(.signal(.profile(post.author, user.profile), session(of: post), post.author, .subscribers))
+    tell(.profile(post.author, user.profile, by: session(of: post), try card(of: post.author, writer)))
   }
 
   // MARK: Bounds

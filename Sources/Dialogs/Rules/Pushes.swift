@@ -25,6 +25,7 @@ enum Pushes {
     var isMentioned = false
     /// The author is blocked.
     var isShunned = false
+    /// Somebody looks at one of the reader's sessions, or has this dialog on the screen.
     var isAttended = false
     /// Has a device that is there for calls, and rings whoever looks at another.
     var rings = false
@@ -59,13 +60,19 @@ enum Pushes {
       switch attendance.door {
       // One that has said nothing yet is catching up. In the background an app says that it is away: the system may stop it
       // at any moment, and its connection stands for minutes after that.
-      case .app: attendance.presence.map(looks) ?? true
+      case .app: attendance.isReturning || attendance.presence.map(looks) ?? true
       case .remote: false
       case .xmpp:
         attendance.isConnected && !attendance.isInactive && attendance.priority >= 0
           && attendance.presence.map(looks) ?? false
       }
     }
+  }
+
+  /// Whether an app's session shows this dialog: whoever has it on the screen needs no alert of it, also while they are away
+  /// from everything else.
+  static func isOnScreen(_ dialog: DialogID, _ attendances: [Attendance]) -> Bool {
+    attendances.contains { $0.door == .app && $0.activeDialog == dialog }
   }
 
   private static func looks(_ presence: Presence) -> Bool {
@@ -87,7 +94,7 @@ enum Pushes {
   ///
   /// - Parameters:
   ///   - rings: its user has devices for calls alone, by their logins.
-  ///   - isAttended: somebody looks elsewhere.
+  ///   - isAttended: somebody looks elsewhere, or has the dialog on the screen.
   static func isFor(
     _ target: PushRegistration, _ kind: OwedPush.Kind, isCall: Bool, rings: Set<Int64?>, isAttended: Bool
   ) -> Bool {
@@ -164,7 +171,8 @@ extension Judge {
     var reader = Pushes.Reader(alerts: .always)
     reader.isAuthor = entry.author.id == id
     reader.isMentioned = answered == id || entry.mentions.contains { $0.party.id == id }
-    reader.isAttended = Pushes.isAttended(hub.attendances(of: id))
+    let attendances = hub.attendances(of: id)
+    reader.isAttended = Pushes.isAttended(attendances) || Pushes.isOnScreen(entry.dialog, attendances)
     reader.rings = asked.rings
     reader.hearsSilently = asked.hearsSilently
     guard Pushes.isDue(message, reader), let user = try writer.party(id),

@@ -79,7 +79,8 @@ extension Judge {
         $0, text: draft.content.text, mentions: mentions, id: draft.envelope.id, by: author, others: [],
         in: state.room.id, realm: author.realm,
         mayModerate: speaker.role == .moderator || speaker.affiliation >= .admin,
-        mayPin: speaker.role == .moderator || speaker.affiliation >= .admin, isApp: !isXMPP,
+        mayPin: speaker.role == .moderator || speaker.affiliation >= .admin
+          || state.room.settings.membersPin && speaker.affiliation.isMember, isApp: !isXMPP,
         isSinceJoin: state.room.settings.history == .sinceJoin, writer)
     }
     // What changes a message is not a further one.

@@ -1,8 +1,16 @@
-/// What a user proves besides who they are: a code of their telephone's (`TOTP`), or in its place one of the recovery codes that
-/// they wrote down.
+/// What a user proves besides who they are: a code that their authenticator program makes (`TOTP`) or that is sent to their
+/// telephone, or in its place one of the recovery codes that they wrote down.
 public struct SecondFactor: Hashable, Sendable {
+  /// Where its codes come from.
+  public enum Method: String, Sendable, CaseIterable {
+    /// An authenticator program.
+    case totp
+    /// They are sent to the telephone number that the user has proved.
+    case sms
+  }
+
   public let user: UserID
-  /// Of the `TOTP`; sealed with a key that is not in the database.
+  /// Of the `TOTP`; sealed with a key that is not in the database. Empty: there is none, codes are sent.
   public var sealedSecret: [UInt8]
   /// false: made and not confirmed; it is asked of nobody.
   public var isOn: Bool
@@ -17,6 +25,8 @@ public struct SecondFactor: Hashable, Sendable {
     self.lastStep = lastStep
     self.createdAt = createdAt
   }
+
+  public var method: Method { sealedSecret.isEmpty ? .sms : .totp }
 }
 
 public protocol SecondFactorReader {

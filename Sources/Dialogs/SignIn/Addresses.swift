@@ -67,20 +67,8 @@ extension Parley {
 
   /// Takes a mail address, a number or a provider's identity from a user.
   ///
-  /// - Throws: `.conflict` `identity-last` where nothing is left to sign in by.
-  public func unbind(_ issuer: Identity.Issuer, from user: UserID) async throws(Problem) {
-    try await work(leavingCaches: true) { writer in
-      let all = try writer.identities(of: user)
-      let gone = all.filter { $0.identity.issuer == issuer }
-      guard !gone.isEmpty else {
-        throw Problem(.missing, "identity-unknown", "There is none.")
-      }
-      guard try Self.hasPassword(user, writer) || gone.count < all.count else {
-        throw Problem(
-          .conflict, "identity-last",
-          "Nothing would be left to sign in by; set a password or add another address first.")
-      }
-      for each in gone { try writer.remove(each.identity, of: user) }
-    }
+  /// - Throws: `.missing` `identity-unknown`; `.conflict` `last-sign-in` where nothing else would let the user in.
+  public func unbind(_ issuer: Identity.Issuer, from user: Party) async throws(Problem) {
+    try await remove(from: user, where: { $0.issuer == issuer }, none: "There is none.")
   }
 }

@@ -65,15 +65,10 @@ public struct SignInPolicy: Sendable {
   public var verifier: (any IdentityVerifier)?
   /// nil: pictures are not fetched.
   public var pictures: (any PictureFinder)?
-  /// Whose subjects are sent codes by which they sign in.
-  public var codes: Set<Identity.Issuer>
 
-  public init(
-    verifier: (any IdentityVerifier)? = nil, pictures: (any PictureFinder)? = nil, codes: Set<Identity.Issuer> = []
-  ) {
+  public init(verifier: (any IdentityVerifier)? = nil, pictures: (any PictureFinder)? = nil) {
     self.verifier = verifier
     self.pictures = pictures
-    self.codes = codes
   }
 
   public static var none: SignInPolicy { SignInPolicy() }

@@ -42,20 +42,33 @@ extension Parley {
   /// - Parameter id: its `Identity.id`.
   /// - Throws: `.missing` `identity-unknown`; `.conflict` `last-sign-in` where nothing else would let the user in.
   public func unlink(_ id: String, from user: Party) async throws(Problem) {
+    try await remove(
+      from: user, where: { $0.id == id }, none: "You have no such identity.", field: "identityId")
+  }
+
+  /// Takes identities from a user, but never the last that lets them in.
+  ///
+  /// - Parameters:
+  ///   - none, field: of the refusal where they have none such.
+  func remove(
+    from user: Party, where isGone: @escaping @Sendable (Identity) -> Bool, none: String, field: String? = nil
+  ) async throws(Problem) {
     guard let domain = realmTable.realm(user.realm)?.domain else { throw Problem.unreachable }
-    let policy = signIn
+    let (policy, reached) = (signIn, reaches)
     try await work(leavingCaches: true) { writer in
       let all = try writer.identities(of: user.id).map(\.identity)
-      guard let found = all.first(where: { $0.id == id }) else {
-        throw Problem(.missing, "identity-unknown", "You have no such identity.", field: "identityId")
-      }
-      let ways = all.filter { policy.letsIn($0, domain) }
-      let others = ways.filter { $0 != found }
-      guard try !ways.contains(found) || !others.isEmpty || Self.hasPassword(user.id, writer) else {
+      let gone = all.filter(isGone)
+      guard !gone.isEmpty else { throw Problem(.missing, "identity-unknown", none, field: field) }
+      let ways = all.filter { policy.letsIn($0, domain, sendingTo: reached) }
+      let others = ways.filter { !isGone($0) }
+      guard try ways.count == others.count || !others.isEmpty || Self.hasPassword(user.id, writer) else {
         throw Problem(
           .conflict, "last-sign-in", "Nothing else lets you in: link another identity or set a password first.")
       }
-      try writer.remove(found, of: user.id)
+      for identity in gone {
+        try Self.checkNotSent(to: identity.issuer, of: user.id, writer)
+        try writer.remove(identity, of: user.id)
+      }
     }
   }
 
@@ -84,11 +97,13 @@ extension Parley {
 
 extension SignInPolicy {
   /// Whether who has this identity gets in by it today.
-  func letsIn(_ identity: Identity, _ domain: String) -> Bool {
+  ///
+  /// - Parameter reached: whose subjects codes can be sent to.
+  func letsIn(_ identity: Identity, _ domain: String, sendingTo reached: Set<Identity.Issuer>) -> Bool {
     switch identity.issuer {
     case .external: verifier?.hasBackend(domain) ?? false
     case .provider(let name): verifier?.providers(of: domain).contains(name) ?? false
-    case .email, .phone: codes.contains(identity.issuer)
+    case .email, .phone: reached.contains(identity.issuer)
     }
   }
 }

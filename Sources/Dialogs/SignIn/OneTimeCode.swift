@@ -31,6 +31,16 @@ public protocol OneTimeCodeWriter {
   func removeCodes(endedBy time: Timestamp) throws
 }
 
+extension OneTimeCode {
+  /// What one is for. A code of one purpose is none for another.
+  enum Purpose: String {
+    /// To sign in by, or to prove that an address is one's own.
+    case address
+    /// Of a login whose first factor is proved, and to take the second factor away.
+    case secondFactor
+  }
+}
+
 extension Parley {
   /// Sends a code to sign in by. Answers and does the same whether or not somebody is known by the address; a letter is only
   /// written to who is, or may become a user.
@@ -46,15 +56,16 @@ extension Parley {
     try await sendCode(to: identity, for: user, in: user.realm, from: network)
   }
 
-  private func sendCode(
-    to identity: Identity, for owner: Party?, in realm: RealmID, from network: String
+  func sendCode(
+    to identity: Identity, for owner: Party?, as purpose: OneTimeCode.Purpose = .address, in realm: RealmID,
+    from network: String
   ) async throws(Problem) {
     try paceLetter(to: identity, in: realm, from: network)
     guard let domain = realmTable.realm(realm)?.domain else { throw Problem.unreachable }
     let text = Self.makeCode()
     let (secret, now) = (accountSecret, clock.now)
     let code = OneTimeCode(
-      identity: identity, user: owner?.id, hash: Self.hash(text, identity, owner?.id, secret),
+      identity: identity, user: owner?.id, hash: Self.hash(text, identity, owner?.id, purpose, secret),
       expires: now + Limits.codeLifetime, attemptsLeft: Limits.codeAttemptsMax)
     let known: User? = try await work(leavingCaches: true) { writer in
       try writer.removeCodes(endedBy: now)
@@ -71,12 +82,13 @@ extension Parley {
 
   /// Uses a code up, or one of its attempts.
   ///
-  /// - Throws: `wrong-code`: `.unauthenticated`, of somebody who is logged in `.forbidden`; `.tooFast` for a network that
-  ///   guesses.
+  /// - Parameter kind: of the refusal; nil: `.unauthenticated`, of somebody who is logged in `.forbidden`.
+  /// - Throws: `wrong-code`; `.tooFast` for a network that guesses.
   func redeem(
-    code text: String, for identity: Identity, of owner: UserID?, in realm: RealmID, from network: String
+    code text: String, for identity: Identity, of owner: UserID?, as purpose: OneTimeCode.Purpose = .address,
+    in realm: RealmID, refusing kind: Problem.Kind? = nil, from network: String
   ) async throws(Problem) {
-    let (hash, now) = (Self.hash(text, identity, owner, accountSecret), clock.now)
+    let (hash, now) = (Self.hash(text, identity, owner, purpose, accountSecret), clock.now)
     let isRight: Bool = try await work(leavingCaches: true) { writer in
       guard var code = try writer.code(for: identity, of: owner, in: realm) else { return false }
       let isRight = Secrets.equal(code.hash, hash) && code.expires > now
@@ -91,7 +103,7 @@ extension Parley {
     guard isRight else {
       throw wrongToken(
         Problem(
-          owner == nil ? .unauthenticated : .forbidden, "wrong-code",
+          kind ?? (owner == nil ? .unauthenticated : .forbidden), "wrong-code",
           "The code is wrong, too old, or was used; after a few tries ask for another.", field: "code"), from: network)
     }
   }
@@ -121,6 +133,7 @@ extension Parley {
     try await redeem(code: code, for: identity, of: user.id, in: user.realm, from: network)
     let now = clock.now
     try await work(leavingCaches: true) { writer in
+      try Self.checkNotSent(to: identity.issuer, of: user.id, writer)
       try Self.replace(identity, of: user, now: now, writer)
     }
   }
@@ -145,8 +158,11 @@ extension Parley {
     return String(repeating: "0", count: 6 - text.count) + text
   }
 
-  private static func hash(_ code: String, _ identity: Identity, _ user: UserID?, _ secret: TokenSecret) -> [UInt8] {
+  private static func hash(
+    _ code: String, _ identity: Identity, _ user: UserID?, _ purpose: OneTimeCode.Purpose, _ secret: TokenSecret
+  ) -> [UInt8] {
     let kind = identity.issuer == .email ? "email" : "phone"
-    return secret.hash([kind, identity.subject, "\(user?.number ?? 0)", code], .code)
+    let parts = [kind, identity.subject, "\(user?.number ?? 0)", code]
+    return secret.hash(purpose == .address ? parts : [purpose.rawValue] + parts, .code)
   }
 }

@@ -1,4 +1,5 @@
 import Addresses
+import AppDoor
 import AppProtocol
 import Dialogs
 import HTTPPort
@@ -27,7 +28,7 @@ struct AdminSite: Sendable {
       for route in operation.routes {
         routes.append(
           HTTPRoute(HTTPRequest.Method(route.method), route.path) { request, context in
-            try await answer(operation, route, request, context)
+            try await RateLog.told { _ in try await answer(operation, route, request, context) }
           })
       }
     }
@@ -159,6 +160,7 @@ struct AdminSite: Sendable {
 
   private func respond(_ problem: Problem, _ context: HTTPContext) -> Response {
     var headers: HTTPFields = [:]
+    RateLog.current?.note(problem)
     if let seconds = problem.retryAfter { headers[.retryAfter] = "\(seconds)" }
     if problem.kind == .unauthenticated { headers[.wwwAuthenticate] = "Bearer" }
     if problem.kind == .internal {
@@ -183,7 +185,9 @@ struct AdminSite: Sendable {
       try Self.refuse(
         state.withLock { state in
           // As many as there are keys.
-          state.keys[key, default: TokenBucket(ServerLimits.keyRate, now: now)].take(ServerLimits.keyRate, now: now)
+          Self.take(
+            ServerLimits.keyRate, "key",
+            from: &state.keys[key, default: TokenBucket(ServerLimits.keyRate, now: now)], now: now)
         }, "This key calls too often. Wait a little.")
     }
 
@@ -193,9 +197,18 @@ struct AdminSite: Sendable {
           if state.addresses[address] == nil, state.addresses.count >= ServerLimits.keylessAddressesMax {
             state.addresses = [:]
           }
-          return state.addresses[address, default: TokenBucket(ServerLimits.keylessRate, now: now)]
-            .take(ServerLimits.keylessRate, now: now)
+          return Self.take(
+            ServerLimits.keylessRate, "address",
+            from: &state.addresses[address, default: TokenBucket(ServerLimits.keylessRate, now: now)], now: now)
         }, "Too many requests from your address. Wait a little.")
+    }
+
+    private static func take(
+      _ rate: Rate, _ policy: String, from bucket: inout TokenBucket, now: Timestamp
+    ) -> Int? {
+      let wait = bucket.take(rate, now: now)
+      RateLog.current?.note(bucket.standing(policy, rate, now: now), refused: wait != nil)
+      return wait
     }
 
     private static func refuse(_ wait: Int?, _ text: String) throws(Problem) {

@@ -86,7 +86,7 @@ extension People {
   private func present(in realm: RealmID, _ context: AdminContext) -> [String] {
     let hub = context.parley.hub
     return hub.users(in: realm).compactMap { user in
-      let presences = hub.attendances(of: user).compactMap(\.presence)
+      let presences = hub.presences(of: user)
       guard !presences.isEmpty, let address = hub.card(of: user)?.user.address else { return nil }
       let isActive = presences.contains { ![.away, .extendedAway].contains($0.availability) }
       return self == .online || isActive == (self == .active) ? address.description : nil

@@ -112,7 +112,9 @@ private struct VoucherReader {
   }
 
   private func list(_ field: String) -> [String] {
-    (entry.fields[field]?.text ?? "").split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }
+    guard let value = entry.fields[field] else { return [] }
+    let items = value.items ?? value.text.split(separator: ",").map { String($0) }
+    return items.map(\.trimmed).filter { !$0.isEmpty }
   }
 
   private mutating func domain() -> String {

@@ -3,6 +3,8 @@ struct RawSettings {
   struct Value: Hashable {
     var text: String
     var origin: Origin
+    /// Of a list that was written as one; else it is `text`, with commas between.
+    var items: [String]?
   }
 
   /// One element of a list of maps: its fields by name.

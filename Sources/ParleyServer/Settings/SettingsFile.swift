@@ -98,8 +98,9 @@ enum SettingsFile {
           } else if Key.listFields.contains(name), let texts = value.sequence?.map(\.scalar?.string),
             !texts.contains(nil)
           {
-            let text = texts.compactMap(\.self).joined(separator: ",")
-            entry.fields[name] = RawSettings.Value(text: text, origin: origin)
+            let items = texts.compactMap(\.self)
+            entry.fields[name] = RawSettings.Value(
+              text: items.joined(separator: ","), origin: origin, items: items)
           } else {
             let expected = Key.listFields.contains(name) ? "a list of plain texts is" : "one value is"
             settings.mistakes.append(

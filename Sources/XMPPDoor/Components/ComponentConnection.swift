@@ -230,7 +230,7 @@ final class ComponentConnection: ChannelInboundHandler {
     for _ in 0..<DoorLimits.presencesShownAtOnce {
       guard let user = unshown.popFirst() else { break }
       if house.parley.hub.card(of: user)?.blocks(JID(link.party.address)) != false { continue }
-      for presence in house.parley.hub.attendances(of: user).compactMap(\.presence) {
+      for presence in house.parley.hub.presences(of: user) {
         write { Outbound.write(presence, to: link.party.address, into: &$0) }
       }
     }

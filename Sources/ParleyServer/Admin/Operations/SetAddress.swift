@@ -26,7 +26,7 @@ package enum SetAddress: AdminOperation {
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let user = try await context.user(input.jid)
     guard let address = input.address else {
-      try await context.parley.unbind(input.kind == .email ? .email : .phone, from: user.id)
+      try await context.parley.unbind(input.kind == .email ? .email : .phone, from: user.party)
       return Output(user: UserRow(user, in: context), address: nil)
     }
     let identity = try input.kind == .email ? Identity.email(address) : .phone(address)

@@ -1,0 +1,197 @@
+import Addresses
+import AppProtocol
+import Foundation
+import Logging
+import NIOCore
+import NIOEmbedded
+import SQLiteStore
+import Synchronization
+import Testing
+
+@testable import AppDoor
+@testable import Dialogs
+
+/// Who is gone without a word is shown for `AppLimits.lingerTime`. Time is moved by hand.
+@Suite struct LingerTests {
+  private final class HandClock: Dialogs.Clock {
+    private let time = Mutex(Timestamp(milliseconds: 1_700_000_000_000))
+    var now: Timestamp { time.withLock { $0 } }
+    func pass(_ duration: Duration) { time.withLock { $0 = $0 + duration } }
+  }
+
+  /// A client that takes all and says nothing.
+  private final class Line: SessionChannel {
+    let eventLoop: any EventLoop
+    var isWritable: Bool { true }
+    init(_ loop: any EventLoop) { eventLoop = loop }
+    func write(_ text: ByteBuffer, cursor: String?) {}
+    func flush() {}
+    func setReading(_ isReading: Bool) {}
+    func close(_ code: CloseCode, reason: String, _ problem: Problem?) {}
+    func cut() {}
+  }
+
+  /// A contact, who hears who comes and goes.
+  private final class Watcher: LiveSession {
+    let id = SessionID(.max)
+    let party: Party
+    let lane = Lane { $0() }
+    private let heard = Mutex<[Presence]>([])
+    init(_ party: Party) { self.party = party }
+    func receive(_ delivery: Delivery) {
+      guard case .signal(.presence(let presence), _) = delivery, presence.from.id != party.id else { return }
+      heard.withLock { $0.append(presence) }
+    }
+    func batchEnded() {}
+    func taken() -> [Presence] {
+      heard.withLock { heard in
+        defer { heard = [] }
+        return heard
+      }
+    }
+  }
+
+  private final class Scene: Sendable {
+    let folder: URL
+    let store: SQLiteStore
+    let parley: Parley
+    let door: AppDoor
+    let loop = NIOAsyncTestingEventLoop()
+    let clock = HandClock()
+    let juliet: Party
+    let watcher: Watcher
+
+    init() async throws {
+      folder = FileManager.default.temporaryDirectory.appendingPathComponent("parley-linger-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      store = try SQLiteStore(path: folder.path + "/parley.db")
+      let logger = Logger(label: "linger") { _ in SwiftLogNoOpLogHandler() }
+      parley = try Parley(store: store, clock: clock, domains: ["localhost"], logger: logger)
+      let lane = Lane { [loop] in loop.execute($0) }
+      let sessions = Mutex<UInt64>(0)
+      door = AppDoor(
+        parley: parley, settings: AppDoor.Settings(version: "0", registration: false, publicURL: nil), loops: loop,
+        lane: { _ in lane },
+        nextSessionID: {
+          SessionID(
+            sessions.withLock {
+              $0 += 1
+              return $0
+            })
+        }, logger: logger)
+      juliet = try await Self.user("juliet", parley)
+      let romeo = try await Self.user("romeo", parley)
+      try await parley.post(.link(romeo.address, name: nil, groups: [], mutual: true), by: juliet)
+      watcher = Watcher(romeo)
+      try await parley.post(.attend(Attendance(session: watcher, door: .xmpp, resource: "orchard")), by: romeo)
+      parley.hub.setPresence(
+        Presence(from: romeo, resource: "orchard", availability: .online, time: clock.now), of: watcher)
+    }
+
+    deinit {
+      try? store.close()
+      try? FileManager.default.removeItem(at: folder)
+    }
+
+    private static func user(_ name: String, _ parley: Parley) async throws -> Party {
+      let (address, realm, now) = (try BareJID("\(name)@localhost"), parley.realms[0].id, parley.clock.now)
+      let user = try await parley.work {
+        try $0.insertUser(address, in: realm, profile: Profile(displayName: name), createdAt: now)
+      }
+      return Party(id: user.id, realm: user.realm, address: user.address)
+    }
+
+    /// Juliet logs in on her phone. What she had there before ends.
+    func logIn() async throws -> Parley.Caller {
+      let id = juliet.id
+      let found = try await parley.read { try $0.user(id) }
+      let login = try await parley.logIn(try #require(found), device: "phone", client: nil)
+      return try await parley.caller(accessToken: login.accessToken)
+    }
+
+    /// Her phone connects, and has announced itself.
+    func connect(_ caller: Parley.Caller) async throws -> NIOLoopBound<AppSession> {
+      let session = try await loop.executeInContext { [door, loop] in
+        let session = AppSession(door: door, channel: Line(loop), address: "192.0.2.1")
+        session.begin(caller, cursor: nil)
+        return NIOLoopBound(session, eventLoop: loop)
+      }
+      try await until { [parley, juliet] in
+        parley.hub.attendances(of: juliet.id).contains { $0.isAvailable && !$0.isReturning }
+      }
+      return session
+    }
+
+    func drop(_ session: NIOLoopBound<AppSession>, forGood: Bool = false) async throws {
+      try await loop.executeInContext {
+        session.value.isForGood = forGood
+        session.value.end()
+      }
+    }
+
+    func pass(_ seconds: Int64) async {
+      clock.pass(.seconds(seconds))
+      await loop.advanceTime(by: .seconds(seconds))
+    }
+
+    /// Other threads do it in their own time.
+    func until(_ holds: @Sendable () -> Bool) async throws {
+      let end = ContinuousClock.now + .seconds(30)
+      while !holds() {
+        try #require(ContinuousClock.now < end)
+        await Task.yield()
+      }
+    }
+
+    func lastSeen() async throws -> Timestamp? {
+      try await parley.read { [juliet] in try $0.user(juliet.id) }?.lastSeenAt
+    }
+  }
+
+  @Test func backInAMomentNobodyIsTold() async throws {
+    let scene = try await Scene()
+    let caller = try await scene.logIn()
+    let first = try await scene.connect(caller)
+    #expect(scene.watcher.taken().map(\.availability) == [.online])
+    let gone = scene.clock.now
+    try await scene.drop(first)
+    // Behind what the end of the session has posted.
+    try await scene.parley.post(.confirm(.zero), by: scene.juliet)
+    #expect(try await scene.lastSeen() == gone)
+    await scene.pass(4)
+    let second = try await scene.connect(caller)
+    await scene.pass(60)
+    #expect(scene.watcher.taken().isEmpty && scene.parley.hub.isOnline(scene.juliet.id))
+    // Twice, and for longer than the moment: it is counted from when they went.
+    let later = scene.clock.now
+    try await scene.drop(second)
+    await scene.pass(4)
+    #expect(scene.watcher.taken().isEmpty)
+    await scene.pass(1)
+    let told = scene.watcher.taken()
+    #expect(told.map(\.availability) == [.offline] && told.first?.time == later)
+    #expect(try await scene.lastSeen() == later)
+  }
+
+  @Test func whoIsDoneAndWhoIsPutOutGoesAtOnce() async throws {
+    let scene = try await Scene()
+    let caller = try await scene.logIn()
+    let first = try await scene.connect(caller)
+    try await scene.drop(first, forGood: true)
+    #expect(scene.watcher.taken().map(\.availability) == [.online, .offline])
+    // Put out while it lingers.
+    let second = try await scene.connect(caller)
+    try await scene.drop(second)
+    #expect(scene.watcher.taken().map(\.availability) == [.online])
+    scene.parley.hub.close(scene.juliet.id, .revoked)
+    await scene.loop.run()
+    #expect(scene.watcher.taken().map(\.availability) == [.offline])
+    await scene.pass(60)
+    #expect(scene.watcher.taken().isEmpty)
+    // Put out while it is there.
+    _ = try await scene.connect(caller)
+    scene.parley.hub.close(scene.juliet.id, .revoked)
+    await scene.loop.run()
+    #expect(scene.watcher.taken().map(\.availability) == [.online, .offline])
+  }
+}

@@ -1,0 +1,93 @@
+import Addresses
+import Testing
+
+@testable import Dialogs
+
+@Suite struct RateLogTests {
+  private let rate = Rate(burst: 3, perSecond: 0.5)
+  private func time(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
+
+  @Test func aBucketTellsWhatIsLeftAndWhenThereIsMore() {
+    var bucket = TokenBucket(rate, now: time(0))
+    #expect(
+      bucket.standing("some", rate, now: time(0))
+        == RateStanding(policy: "some", quota: 3, window: 6, remaining: 3, reset: nil))
+    let standings = (0..<4).map { _ in
+      _ = bucket.take(rate, now: time(0))
+      return bucket.standing("some", rate, now: time(0))
+    }
+    #expect(standings.map(\.remaining) == [2, 1, 0, 0])
+    #expect(standings.map(\.reset) == [2, 2, 2, 2])
+    // Half of the next one is there.
+    #expect(bucket.standing("some", rate, now: time(1_000)).reset == 1)
+  }
+
+  /// Of what is taken by many at once, the wait is for as many, and what is left is so many acts.
+  @Test func manyAtOnce() {
+    let rate = Rate(burst: 100, perSecond: 1)
+    var bucket = TokenBucket(rate, now: time(0))
+    #expect(bucket.take(rate, count: 70, now: time(0)) == nil)
+    #expect(bucket.take(rate, count: 70, now: time(0)) == 40)
+    let standing = bucket.standing("some", rate, count: 70, now: time(0))
+    #expect(standing.remaining == 30 && standing.reset == 40 && standing.further == 0)
+  }
+
+  @Test func theTightestIsToldAndARefusalBeforeAll() {
+    func standing(_ policy: String, _ remaining: Int, _ reset: Int = 1) -> RateStanding {
+      RateStanding(policy: policy, quota: 1_000, window: 5, remaining: remaining, reset: reset)
+    }
+    let log = RateLog()
+    #expect(log.tightest == nil)
+    log.note(standing("requests", 999))
+    log.note(standing("searches", 19))
+    #expect(log.tightest?.policy == "searches")
+    log.note(standing("codes", 19, 30))
+    #expect(log.tightest?.policy == "codes")
+    // The same rate again: how it stands now.
+    log.note(standing("requests", 3))
+    #expect(log.tightest == standing("requests", 3))
+    log.giveBack("requests")
+    #expect(log.tightest == standing("requests", 4))
+    log.note(standing("exports", 0))
+    log.note(Problem(.tooFast, "slow-mode", "Wait.", retryAfter: 7))
+    #expect(log.tightest == RateStanding(policy: "slow-mode", remaining: 0, reset: 7))
+  }
+
+  @Test func otherProblemsAreNoRates() {
+    let log = RateLog()
+    log.note(Problem(.overloaded, "overloaded", "Wait.", retryAfter: 7))
+    log.note(Problem(.tooFast, "too-many-invitations", "Wait."))
+    #expect(log.tightest == nil)
+  }
+
+  /// What others spend too is not told before it refuses.
+  @Test func whatOthersSpendIsNotTold() async throws {
+    let stage = try Stage()
+    let act = PacedAct.letterOfHour(RealmID(1), Identity(.email, "juliet@example.org"))
+    let log = RateLog()
+    RateLog.$current.withValue(log) {
+      for _ in 0..<4 {
+        #expect(throws: Never.self) { try stage.parley.pace(act) }
+        #expect(log.tightest == nil)
+      }
+      #expect(throws: Problem.self) { try stage.parley.pace(act) }
+    }
+    #expect(log.tightest?.policy == "codes-to-address-hour" && log.tightest?.remaining == 0)
+  }
+
+  @Test func aLoginThatWasRightIsGivenBack() async throws {
+    let stage = try Stage()
+    let attempt = LoginAttempt(of: try BareJID("juliet@localhost"), from: "192.0.2.1", device: nil)
+    let log = RateLog()
+    try RateLog.$current.withValue(log) {
+      let login = try stage.parley.admit(attempt)
+      #expect(log.tightest?.policy == "logins" && log.tightest?.remaining == 19)
+      stage.parley.settle(login, .right)
+      #expect(log.tightest?.remaining == 20)
+      for _ in 0..<20 { _ = try stage.parley.admit(attempt) }
+      #expect(log.tightest?.remaining == 0)
+      #expect(throws: Problem.self) { _ = try stage.parley.admit(attempt) }
+    }
+    #expect(log.tightest == RateStanding(policy: "logins", remaining: 0, reset: 5))
+  }
+}
