@@ -20,8 +20,8 @@ import Testing
     var now: Int64 { stage.clock.now.milliseconds }
 
     func schedule(
-      _ text: String, id: String, in dialog: DialogID? = nil, after milliseconds: Int64 = 1_000, by author: Party? = nil,
-      mentions: [MentionDraft] = []
+      _ text: String, id: String, in dialog: DialogID? = nil, after milliseconds: Int64 = 1_000,
+      by author: Party? = nil, mentions: [MentionDraft] = []
     ) async throws -> Receipt {
       try await stage.parley.post(
         unsent: .schedule(

@@ -196,7 +196,13 @@ public struct Message: Sendable {
 
 /// "Up to here", by one member of one dialog.
 public struct Marker: Sendable {
-  public enum Kind: UInt8, Sendable { case delivered = 1, displayed = 2 }
+  public enum Kind: UInt8, Sendable {
+    case delivered = 1
+    case displayed = 2
+
+    /// What apps call it, for refusals.
+    public var field: String { self == .delivered ? "delivered" : "read" }
+  }
   public let kind: Kind
   /// The member's marks after this one.
   public let mark: Mark
