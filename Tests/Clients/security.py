@@ -508,6 +508,20 @@ def wire(checks, server, romeo):
                 connection.sendall(b"PATCH /v1/users/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + romeo.token.encode()
                                    + b"\r\n" + headers + b"\r\n{}\r\n0\r\n\r\n")
                 expect(connection.recv(12) == b"HTTP/1.1 400", f"{headers}: no 400")
+    with checks.check("security: a request of HTTP/1.1 has one Host (RFC 9112 3.2)"):
+        for hosts in (b"", b"Host: localhost\r\nHost: localhost\r\n", b"Host: a/b\r\n", b"Host:\r\n"):
+            with bare(server) as connection:
+                connection.sendall(b"GET /v1/info HTTP/1.1\r\n" + hosts + b"Connection: close\r\n\r\n")
+                data = until_end(connection)
+                expect(data.startswith(b"HTTP/1.1 400") and b"host-malformed" in data, f"{hosts}: {data[:300]}")
+        with bare(server) as connection:
+            connection.sendall(b"GET /v1/info HTTP/1.0\r\n\r\n")
+            expect(b" 200 " in connection.recv(15), "HTTP/1.0 needs none")
+    with checks.check("security: other methods of a path are 405 and say which there are (RFC 9110 15.5.6)"):
+        for method in ("TRACE", "QUERY", "PROPFIND", "DELETE", "OPTIONS"):
+            status, fields, data = raw(server, method, "/v1/info")
+            expect((status, fields.get("Allow")) == (405, "GET"), f"{method}: {status} {fields.get('Allow')} {data}")
+        expect(raw(server, "TRACE", "/v1/nothing")[0] == 404, "TRACE of nothing")
 
 
 def run(checks):
