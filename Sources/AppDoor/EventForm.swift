@@ -93,7 +93,7 @@ final class EventForm: Sendable {
         DraftUpdatedBody(dialogId: rendering.id(dialog), draft: draft.map { rendering.draft($0, in: dialog) }))
     case .unsent(.scheduled(let change)): return form(.scheduledUpdated, entry, cursor, rendering.scheduled(change))
     // What XMPP clients publish, apps see in the profile, or not at all.
-    case .node: return EventForm(head: nil, message: nil, cursor: cursor)
+    case .node, .notification: return EventForm(head: nil, message: nil, cursor: cursor)
     }
   }
 

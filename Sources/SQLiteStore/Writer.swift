@@ -22,6 +22,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
     case .room(let change):
       try insertEntry(entry, feeds, isShown: change.sequence > 0, counts: false)
       if let key { try insertOrigins(entry, key, stanzaID: change.stanza?.envelope.id) }
+    case .notification: if let key { try insertOrigins(entry, key, stanzaID: nil) }
     case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent: break
     }
     let feed = try connection(.insertFeed)
@@ -59,7 +60,9 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
     switch fact {
     case .message(let message): message.traits.contains(.archived)
     case .room(let change): if case .topic = change.change { true } else { false }
-    case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent: false
+    case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent,
+      .notification:
+      false
     }
   }
 

@@ -301,6 +301,9 @@ async def conversations(checks, server, key):
         key.refused("POST", "/messages", 400, "input-malformed", {"sender": "romeo", "clientId": "3", "text": "x"})
         key.do("GET", "/dialogs")
         key.do("DELETE", path)
+    with checks.check("what is for devices (the rest: push_services.py)"):
+        told = key.do("POST", "/notifications", {"userIds": ["romeo"], "clientId": "1", "body": "x"})["items"]
+        expect(told == [{"userId": "romeo", "devices": 0}], f"{told}")
     with checks.check("announcements, reports and what keys have called"):
         key.do("POST", "/announcements", {"text": "The gates close at dusk."})
         while (message := await romeo.message())["body"] != "The gates close at dusk.":

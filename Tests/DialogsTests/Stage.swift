@@ -170,6 +170,7 @@ enum Heard: Equatable {
   case settings(DialogSettingsChange)
   case personal(PersonalChange)
   case unsent(UnsentChange)
+  case notification(String)
   case event(String, String, NodeEvent.Kind)
   case announced(String)
   case done(UInt64)
@@ -197,6 +198,7 @@ enum Heard: Equatable {
       case .settings(let change): self = .settings(change)
       case .personal(let change): self = .personal(change)
       case .unsent(let change): self = .unsent(change)
+      case .notification(let notification): self = .notification(notification.id)
       }
     case .signal(let signal, let form):
       switch signal {

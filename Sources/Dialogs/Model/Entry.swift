@@ -102,6 +102,8 @@ public enum Fact: Sendable {
   case personal(PersonalChange)
   /// What the user has written and not sent changed (in the owner's `self` dialog).
   case unsent(UnsentChange)
+  /// What the app's backend tells the user's devices (in the owner's `self` dialog, in no feed).
+  case notification(AppNotification)
 
   /// Stored with the entry: never renumber. 1 to 9 are what people say,
   /// 10 and up what the server notes.
@@ -118,6 +120,7 @@ public enum Fact: Sendable {
     case settings = 18
     case personal = 24
     case unsent = 25
+    case notification = 40
   }
 
   public var kind: Kind {
@@ -134,6 +137,7 @@ public enum Fact: Sendable {
     case .settings: .settings
     case .personal: .personal
     case .unsent: .unsent
+    case .notification: .notification
     }
   }
 }

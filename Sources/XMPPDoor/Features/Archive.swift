@@ -273,7 +273,8 @@ extension Entry {
     case .message(let message): message
     case .marker(let marker): marker.stanza
     case .room(let change): change.stanza
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent: nil
+    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent, .notification:
+      nil
     }
   }
 

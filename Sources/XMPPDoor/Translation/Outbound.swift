@@ -28,7 +28,7 @@ enum Outbound {
     case .blocks(let change): Blocking.push(change, to: session)
     case .profile(let profile): AvatarHash.changed(profile, session)
     case .invitation(let invitation): RoomOutbound.invitation(invitation, entry, delayed: delayed, to: session)
-    case .dialogOpened, .room, .node, .settings, .personal, .unsent: break
+    case .dialogOpened, .room, .node, .settings, .personal, .unsent, .notification: break
     }
   }
 
@@ -80,7 +80,9 @@ enum Outbound {
     switch entry.fact {
     case .message(let message): message.reference?.isUnspoken == true ? nil : message
     case .marker(let marker): marker.stanza ?? rendered(marker, of: entry)
-    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal, .unsent: nil
+    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal, .unsent,
+      .notification:
+      nil
     }
   }
 
