@@ -48,6 +48,7 @@ hooks.KNOWN = {
         "externalId": str(uuid.uuid4()), "email": f"nurse{turn}{time.time()}@capulet.example"}},
     "users.state": lambda turn: path(jid=user()),
     "users.state.delete": lambda turn: path(jid=user()),
+    "users.erase": lambda turn: path(jid=user()),
     "users.password": lambda turn: path(jid=user()),
     "dialogs.create": lambda turn: {"body": {
         "owner": "romeo", "members": ["juliet"], "dialog": "made-" + uuid.uuid4().hex[:12], "externalId": str(uuid.uuid4())}},
