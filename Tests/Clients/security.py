@@ -210,6 +210,10 @@ def strangers(checks, server, romeo, stranger, foreigner, things):
         parts = re.findall(r"{(\w+)}", path)
         if not parts or set(parts) & set(NOBODYS):
             continue
+        if set(parts) - set(things):
+            with checks.check(f"security: {name} is asked about"):
+                expect(False, f"theirs() has no {sorted(set(parts) - set(things))}: make one, as romeo's")
+            continue
         for number in range(max(len(things[part]) for part in parts)):
             known = {part: things[part][min(number, len(things[part]) - 1)] for part in parts}
             with checks.check(f"security: {name} tells nothing of what is not the caller's ({number + 1})"):
@@ -452,6 +456,40 @@ def forged(checks, server, romeo, juliet, things):
                 expect(romeo.call("DELETE", path + "?for=everyone")[0] == 403, "deleted")
 
 
+def limits(checks, server, romeo, key, things):
+    """Lists, bodies and rates have an end, whatever the operation."""
+    ids = {name: values[-1] for name, values in things.items() if isinstance(values, list)}
+    lists, bodies = 0, 0
+    for document, token in (("openapi.yaml", romeo.token), ("openapi-admin.yaml", key)):
+        described = yaml.safe_load((DOCS / document).read_text())
+        for name, method, path, operation in operations(document):
+            url = re.sub(r"{(\w+)}", lambda found: ids.get(found[1], "1"), path)
+            headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
+            parameters = [described["components"]["parameters"][each["$ref"].split("/")[-1]] if "$ref" in each else each
+                          for each in operation.get("parameters", [])]
+            limit = next((each["schema"] for each in parameters if each["name"] == "limit"), None)
+            if limit and document == "openapi.yaml":
+                lists += 1
+                with checks.check(f"security: {name} gives no more than so many at a time"):
+                    for wrong in (0, -1, limit["maximum"] + 1, "x", 1 << 70):
+                        status, _, data = raw(server, method, f"{url}?limit={wrong}&query=night", headers=headers)
+                        expect(status == 400 and json.loads(data)["field"] == "limit", f"{wrong}: {status} {data}")
+            content = operation.get("requestBody", {}).get("content", {})
+            if "application/json" in content:
+                bodies += 1
+                with checks.check(f"security: {name} takes no body without an end"):
+                    status, _, data = raw(server, method, url, b'{"x":"' + b"x" * 140_000 + b'"}', headers)
+                    expect((status, json.loads(data)["code"]) == (413, "body-too-large"), f"{status} {data[:300]}")
+    print(f"{lists} lists and {bodies} bodies have an end", flush=True)
+    with checks.check("security: who asks too often waits, and is told how long"):
+        for _ in range(1_000):
+            status, fields, data = romeo.ask("POST", f"/v1/dialogs/{things['dialogId'][1]}/events", {"kind": "knock"})
+            if status == 429:
+                break
+        expect(status == 429 and int(fields["Retry-After"]) >= 1 and json.loads(data)["retryAfter"] == int(fields["Retry-After"]),
+               f"{status} {data}")
+
+
 def tokens(checks, server):
     """Refresh tokens are good once, and their second use ends what came of the first."""
     with checks.check("security: a refresh token that is used again ends the login, for thief and owner"):
@@ -552,6 +590,7 @@ def run(checks):
             admin(checks, server, keys, romeo, things)
             forged(checks, server, romeo, juliet, things)
             tokens(checks, server)
+            limits(checks, server, romeo, keys[0], things)
             wire(checks, server, romeo)
             with checks.check("security: the server goes on and has nothing to complain of"):
                 expect(server.process.poll() is None, "the server is gone:\n" + server.tail())
