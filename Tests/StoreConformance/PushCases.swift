@@ -102,6 +102,16 @@ extension StoreConformance {
           try equal(named?.bodyHash, UInt64(entry.position.number))
         }
       }
+      // It is theirs, and goes with them.
+      try scene.write { try $0.erasePersonal(scene.romeo.id) }
+      try scene.reopen()
+      try scene.read { reader in
+        for (entry, notification) in zip(entries, said) {
+          try require(try reader.entry(entry.position, in: entry.dialog) == nil, "\(notification) is still there")
+          try require(
+            try reader.find("n \(notification.id)", by: scene.romeo.id, in: entry.dialog) == nil, "its name is there")
+        }
+      }
     },
     Case(name: "what is owed keeps what it is owed for") { scene in
       let owed = [
