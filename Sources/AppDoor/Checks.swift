@@ -117,7 +117,7 @@ enum Checks {
   /// The id of a message, as far as it can be one.
   static func message(_ id: String, field: String) throws(Problem) -> PublicID {
     guard let id = PublicID(id) else {
-      throw Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: field)
+      throw Problem.messageUnknown(field: field)
     }
     return id
   }

@@ -94,7 +94,7 @@ final class EventForm: Sendable {
     case .unsent(.scheduled(let change)): return form(.scheduledUpdated, entry, cursor, rendering.scheduled(change))
     case .call(let change): return form(.callUpdated, entry, cursor, CallUpdatedBody(call: rendering.call(change.call)))
     // What XMPP clients publish, apps see in the profile, or not at all.
-    case .node: return EventForm(head: nil, message: nil, cursor: cursor)
+    case .node, .notification: return EventForm(head: nil, message: nil, cursor: cursor)
     }
   }
 

@@ -61,7 +61,7 @@ struct FeedPage: Sendable {
         }
         subjects.targets[reference.target] = try reader.entry(reference.target, in: entry.dialog)
       case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal,
-        .unsent, .call:
+        .unsent, .call, .notification:
         continue
       }
     }

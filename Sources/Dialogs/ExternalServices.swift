@@ -74,7 +74,7 @@ public struct ExternalServices: Hashable, Sendable {
   }
 
   /// RFC 4648 4.
-  static func base64(_ bytes: [UInt8]) -> String {
+  public static func base64(_ bytes: [UInt8]) -> String {
     let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     var text: [UInt8] = []
     for start in stride(from: 0, to: bytes.count, by: 3) {

@@ -246,6 +246,13 @@ public enum Limits {
   // Devices of apps.
   /// Dialogs and calls that one publication tells a device of, the newest; the badge counts the others too.
   public static let pushNoticesMax = 10
+  // What an app's backend tells devices.
+  /// Bytes of words and data together: with what is around them they fit into the 4 KiB of every provider. More is `too-large`.
+  public static let notificationBytesMax = 2_048
+  /// Values that are put into one text; phones have no text with more. More are refused.
+  public static let notificationArgumentsMax = 10
+  /// Users of one call: each is a row in the log. More are `too-large`.
+  public static let notificationUsersMax = 100
   /// Bytes of a provider's token. Apple's have 64 or 160 digits, Google's some 160 letters; both say that they may grow.
   public static let pushTokenBytesMax = 4_096
   /// Bytes of the URL of a subscription; those of browsers have some 200 to 800.

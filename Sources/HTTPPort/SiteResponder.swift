@@ -44,7 +44,7 @@ struct SiteResponder: HTTPResponder {
 
   private static func refuseOthers(_ path: String, than allowed: [HTTPRequest.Method], _ router: Router<HTTPContext>) {
     let allow = allowed.map(\.rawValue).sorted().joined(separator: ", ")
-    for method in [HTTPRequest.Method.get, .head, .post, .put, .patch, .delete, .options]
+    for method in Self.methods
     where !allowed.contains(method) && !(method == .head && allowed.contains(.get)) {
       router.on(RouterPath(path), method: method) { _, _ -> Response in
         throw HTTPRefusal(
@@ -53,9 +53,29 @@ struct SiteResponder: HTTPResponder {
     }
   }
 
+  /// Those that some path may have, and the one that stands for all others (TRACE, QUERY, ...), which no path has.
+  private static let methods: [HTTPRequest.Method] = [
+    .get, .head, .post, .put, .patch, .delete, .options, Self.other,
+  ]
+  private static let other = HTTPRequest.Method.trace
+
   func respond(to request: Request, context: HTTPContext) async throws -> Response {
     var context = context
     context.isSecure = isSecure
+    // RFC 9112 3.2; `HostHandler` has looked.
+    if request.head.authority == "" {
+      let refusal = HTTPRefusal(
+        status: 400, code: "host-malformed",
+        detail: "A request has one Host: a name or an address, and perhaps a port.")
+      let response = Response(refusal, requestID: context.id)
+      return request.method == .head ? response.createHeadResponse() : response
+    }
+    var request = request
+    if !Self.methods.contains(request.method) {
+      var head = request.head
+      head.method = Self.other
+      request = Request(head: head, body: request.body)
+    }
     let response = try await router.respond(to: request, context: context)
     // RFC 9110 9.3.2: no content behind it, of a refusal neither, or the client takes it for the next answer.
     return request.method == .head ? response.createHeadResponse() : response

@@ -40,18 +40,19 @@ struct UpgradableChannel: ServerChildChannel, HTTPChannelHandler {
       limits.maxHeaderFieldCount = HTTPLimits.headersMax
       let decoder = ByteToMessageHandler(
         HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits))
+      let host = HostHandler()
       let patience = FirstRequestHandler(sockets: sockets, isSecure: tls != nil)
       let errors = HTTPServerProtocolErrorHandler()
       let goOn = ContinueHandler()
       let pace = BodyPaceHandler()
       let upgrade = NIOTypedHTTPServerUpgradeHandler<Negotiated>(
-        httpEncoder: encoder, extraHTTPHandlers: [decoder, patience, errors, goOn, pace],
+        httpEncoder: encoder, extraHTTPHandlers: [decoder, host, patience, errors, goOn, pace],
         upgradeConfiguration: .init(
           upgraders: [SocketUpgrader(sockets: sockets, isSecure: tls != nil)],
           notUpgradingCompletionHandler: { channel in
             channel.eventLoop.makeCompletedFuture { try Self.becomeHTTP(channel, patience: patience, logger: logger) }
           }))
-      try pipeline.addHandlers([encoder, decoder, patience, errors, goOn, pace, upgrade])
+      try pipeline.addHandlers([encoder, decoder, host, patience, errors, goOn, pace, upgrade])
       return Value(channel: channel, negotiated: upgrade.upgradeResultFuture)
     }
   }
@@ -187,7 +188,7 @@ final class FirstRequestHandler: ChannelInboundHandler, RemovableChannelHandler,
 
   func mayUpgrade(_ head: HTTPRequestHead, _ remote: SocketAddress?) -> Bool {
     guard let socket = sockets.first(where: { $0.path == head.path }) else { return false }
-    return head.method == .GET
+    return head.method == .GET && !HostHandler.isWrong(head)
       && head.headers[canonicalForm: "sec-websocket-protocol"].contains { $0 == socket.subprotocol }
       && head.headers["sec-websocket-version"].first == "13" && head.headers["sec-websocket-key"].count == 1
       && head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }

@@ -14,6 +14,10 @@ public enum IdentityLimits {
   public static let subjectBytesMax = 255
   /// Bytes of a picture's address. A longer one counts as none.
   public static let pictureURLBytesMax = 2_048
+  /// Bytes of an authorization code: those of providers have some 100. A longer one is refused.
+  public static let codeBytesMax = 2_048
+  /// Bytes of a provider's answer to a code, and of what it says of a user: some hundred. A longer one counts as none.
+  public static let exchangeBytesMax = 65_536
   /// Audiences in one token. More are refused.
   public static let audiencesMax = 16
 

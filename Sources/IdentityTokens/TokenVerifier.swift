@@ -11,10 +11,12 @@ public import Dialogs
 public final class TokenVerifier: IdentityVerifier {
   private let backends: [String: [BackendTokens]]
   private let providers: [String: [ProviderTokens]]
+  private let codes: [String: [ProviderCodes]]
 
   /// - Throws: `KeyError` where a key of the configuration is none.
   public init(
-    backends: [Backend], providers: [Provider], documents: any DocumentSource, clock: any Clock
+    backends: [Backend], providers: [Provider], documents: any DocumentSource, codes: [CodeProvider] = [],
+    exchange: (any CodeExchange)? = nil, clock: any Clock
   ) throws(KeyError) {
     // Who names one address has one cache.
     var remotes: [RemoteKeys.Place: RemoteKeys] = [:]
@@ -31,10 +33,14 @@ public final class TokenVerifier: IdentityVerifier {
     self.backends = byDomain
     self.providers = Dictionary(
       grouping: providers.map { ProviderTokens($0, keys($0.keys), clock: clock) }, by: \.provider.domain)
+    self.codes = Dictionary(
+      grouping: exchange.map { exchange in codes.map { ProviderCodes($0, exchange) } } ?? [], by: \.provider.domain)
   }
 
   public func hasBackend(_ domain: String) -> Bool { backends[domain] != nil }
-  public func providers(of domain: String) -> [String] { (providers[domain] ?? []).map(\.provider.name) }
+  public func providers(of domain: String) -> [String] {
+    (providers[domain] ?? []).map(\.provider.name) + (codes[domain] ?? []).map(\.provider.name)
+  }
 
   public func verify(_ token: IdentityToken, for domain: String) async throws(Problem) -> IdentityProof {
     switch token {
@@ -50,10 +56,21 @@ public final class TokenVerifier: IdentityVerifier {
       return try await backend.proof(token)
     case .provider(let name, let text):
       guard let provider = providers[domain]?.first(where: { $0.provider.name == name }) else {
-        throw Problem(.malformed, "provider-unknown", "There is no such provider here.", field: "provider")
+        throw unknown(name, in: domain, "code, codeVerifier and redirectUri are")
       }
       return try await provider.proof(try SignedToken(text, field: "idToken"))
+    case .code(let name, let grant):
+      guard let provider = codes[domain]?.first(where: { $0.provider.name == name }) else {
+        throw unknown(name, in: domain, "idToken is")
+      }
+      return try await provider.proof(grant)
     }
+  }
+
+  private func unknown(_ name: String, in domain: String, _ expected: String) -> Problem {
+    providers(of: domain).contains(name)
+      ? Problem(.malformed, "input-malformed", "Of \(name) \(expected) expected.", field: "provider")
+      : Problem(.malformed, "provider-unknown", "There is no such provider here.", field: "provider")
   }
 }
 

@@ -125,6 +125,8 @@ public enum ServerLimits {
 
   /// Bytes of the body of a call by an app key: the longest message fits with its JSON. Above it: 413.
   public static let adminHTTPBytesMax = 131_072
+  /// Tasks of accounts in one answer, the oldest; users ask for few at a time. Further ones are there when these are done.
+  static let adminTasksMax = 1_000
   /// Calls of one app key: a backend's busiest hour. At the bound: 429.
   static let keyRate = Rate(burst: 1_000, perSecond: 200)
   /// Calls without a key that is known, per address: whoever guesses. At the bound: 429.

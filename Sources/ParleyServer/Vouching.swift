@@ -10,7 +10,9 @@ enum Vouching {
     _ settings: Settings.Identity, _ outgoing: Outgoing, logger: Logger
   ) throws(Refusal) -> SignInPolicy {
     let pictures = WebPictures(client: outgoing.given)
-    if settings.backends.isEmpty, settings.providers.isEmpty { return SignInPolicy(pictures: pictures) }
+    if settings.backends.isEmpty, settings.providers.isEmpty, settings.codes.isEmpty {
+      return SignInPolicy(pictures: pictures)
+    }
     var backends: [Backend] = []
     for backend in settings.backends {
       var tokens = backend.tokens
@@ -25,7 +27,8 @@ enum Vouching {
     do {
       let verifier = try TokenVerifier(
         backends: backends, providers: settings.providers,
-        documents: WebDocuments(client: outgoing.named, logger: logger), clock: SystemClock())
+        documents: WebDocuments(client: outgoing.named, logger: logger), codes: settings.codes,
+        exchange: WebExchange(client: outgoing.named, logger: logger), clock: SystemClock())
       return SignInPolicy(verifier: verifier, pictures: pictures)
     } catch { throw Refusal("identity.backends: \(error)") }
   }
@@ -49,6 +52,39 @@ private struct WebDocuments: DocumentSource {
     logger.warning(
       "keys could not be fetched", metadata: ["url": "\(Line.safe(url))", "reason": "\(Line.safe(reason))"])
     return nil
+  }
+}
+
+/// Codes, at the addresses of the configuration.
+private struct WebExchange: CodeExchange {
+  let client: WebClient
+  let logger: Logger
+
+  func answer(
+    from url: String, authorization: String, form: [UInt8]?, bytesMax: Int
+  ) async -> (status: Int, body: [UInt8])? {
+    var headers = [("accept", "application/json"), ("authorization", authorization)]
+    if form != nil { headers.append(("content-type", "application/x-www-form-urlencoded")) }
+    let request = WebRequest(
+      form == nil ? .get : .post, url, headers: headers, body: form.map { .bytes($0) } ?? .none,
+      answerBytesMax: bytesMax)
+    var reason: String?
+    defer {
+      if let reason {
+        logger.warning(
+          "a provider did not answer as it should",
+          metadata: ["url": "\(Line.safe(url))", "reason": "\(Line.safe(reason))"])
+      }
+    }
+    do throws(WebFailure) {
+      let answer = try await client.send(request)
+      // 400 is a code that is none; whatever else is wrong is the operator's to look at.
+      if answer.status != 200, answer.status != 400 { reason = "status \(answer.status)" }
+      return (answer.status, answer.body)
+    } catch {
+      reason = error.description
+      return nil
+    }
   }
 }
 

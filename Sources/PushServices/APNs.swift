@@ -97,7 +97,7 @@ public struct APNs: PushSender {
   ) -> [(name: String, value: String)] {
     let isVoIP = device.kind == .voip
     let isCall = notice.kind == .call || notice.kind == .callEnd
-    let isShown = notice.kind == .message || notice.kind == .call
+    let isShown = notice.isShown
     let end = now + Int64(isCall ? PushLimits.callSeconds : PushLimits.messageSeconds)
     return [
       ("apns-id", notice.id(for: device)), ("apns-topic", isVoIP ? topic + ".voip" : topic),
@@ -117,8 +117,8 @@ public struct APNs: PushSender {
         if let alert = alert(words) {
           aps = [
             .init("alert", alert), .init("badge", .number("\(notice.unread)")), .init("sound", .string("default")),
-            .init("thread-id", .string("\(notice.dialog)")),
-            .init("category", .string(notice.kind == .call ? "CALL" : "MESSAGE")),
+            .init("thread-id", .string(notice.notification == nil ? "\(notice.dialog)" : notice.type)),
+            .init("category", .string(notice.category)),
             // The app may fetch the message and show that instead.
             .init("mutable-content", .number("1")),
           ]

@@ -141,11 +141,11 @@ public struct FCM: PushSender {
     words.fitting(PushLimits.fcmBytesMax + device.token.utf8.count) { words in
       let isCall = notice.kind == .call || notice.kind == .callEnd
       var android: [JSONValue.Member] = [
-        .init("priority", .string(notice.kind == .silent ? "NORMAL" : "HIGH")),
+        .init("priority", .string(notice.isShown || notice.kind == .callEnd ? "HIGH" : "NORMAL")),
         .init("ttl", .string("\(isCall ? PushLimits.callSeconds : PushLimits.messageSeconds)s")),
       ]
       // Calls and what is silent come as data alone: the app itself rings, or does nothing that is seen.
-      if notice.kind == .message {
+      if notice.isShown, !isCall {
         let tag = Base64URL.encode(notice.collapse)
         android.insert(.init("collapse_key", .string(tag)), at: 0)
         android.append(.init("notification", .object(notification(notice, words, tag))))

@@ -4,6 +4,7 @@ import Dialogs
 /// A notice as an app gets it, by whichever provider: the same names everywhere.
 extension PushNotice {
   func members(_ words: PushWords) -> [JSONValue.Member] {
+    if let notification { return self.members(of: notification) }
     var members: [JSONValue.Member] = [
       .init("type", .string(type)), .init("userId", .string(user)), .init("dialogId", .string("\(dialog)")),
       .init("messageId", .string("\(message)")), .init("cursor", .string(cursor)),
@@ -23,11 +24,32 @@ extension PushNotice {
     return members
   }
 
+  private func members(of notification: AppNotification) -> [JSONValue.Member] {
+    var members: [JSONValue.Member] = [
+      .init("type", .string(type)), .init("userId", .string(user)), .init("notificationId", .string(notification.id)),
+      .init("unreadCount", .number("\(unread)")),
+    ]
+    if let data = notification.data.flatMap({ try? JSONValue(parsing: Array($0.utf8)) }) {
+      members.append(.init("data", data))
+    }
+    return members
+  }
+
   var type: String {
     switch kind {
     case .message, .silent: "message"
     case .call: "call"
     case .callEnd: "call.end"
+    case .notification: "notification"
+    }
+  }
+
+  /// What a phone offers to do with it.
+  var category: String {
+    switch kind {
+    case .call, .callEnd: "CALL"
+    case .notification: "NOTIFICATION"
+    case .message, .silent: "MESSAGE"
     }
   }
 

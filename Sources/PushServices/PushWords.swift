@@ -8,6 +8,13 @@ public struct PushWords: Hashable, Sendable {
     case key(String, [String] = [])
     /// As somebody wrote it.
     case text(String)
+
+    init(_ phrase: AppNotification.Phrase) {
+      switch phrase {
+      case .text(let text): self = .text(text)
+      case .key(let key, let args): self = .key(key, args)
+      }
+    }
   }
 
   public var title: Phrase?
@@ -20,6 +27,11 @@ public struct PushWords: Hashable, Sendable {
     namesSender = content != .none
     switch notice.kind {
     case .silent, .callEnd: return
+    case .notification:
+      // The backend means it to be said, and has nothing of anybody's but what it knows itself.
+      title = notice.notification?.title.map(Phrase.init)
+      body = notice.notification?.body.map(Phrase.init)
+      return
     case .call: body = .key("parley_call")
     case .message: body = Self.body(of: notice, content)
     }

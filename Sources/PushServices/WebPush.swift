@@ -51,7 +51,7 @@ public struct WebPush: PushSender {
     var headers = [
       ("content-encoding", "aes128gcm"), ("content-type", "application/octet-stream"),
       ("ttl", "\(isCall ? PushLimits.callSeconds : PushLimits.messageSeconds)"),
-      ("urgency", isCall ? "high" : notice.kind == .silent ? "low" : "normal"),
+      ("urgency", isCall ? "high" : notice.isShown ? "normal" : "low"),
       ("authorization", "vapid t=\(token), k=\(key.publicKey)"),
     ]
     // 5.4: at most 32 characters; what is silent takes nobody's place.

@@ -12,7 +12,7 @@ enum FactCoding {
     switch fact {
     case .message, .dialogOpened: return nil
     case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal,
-      .unsent, .call:
+      .unsent, .call, .notification:
       out.write(version)
     }
     switch fact {
@@ -35,6 +35,7 @@ enum FactCoding {
     case .personal(let change): write(change, &out)
     case .unsent(let change): write(change, &out)
     case .call(let change): write(change, &out)
+    case .notification(let notification): write(notification, &out)
     }
     return out.bytes
   }
@@ -48,7 +49,9 @@ enum FactCoding {
     switch kind {
     case .message: return .message(try stanza())
     case .dialogOpened: return .dialogOpened
-    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal, .unsent, .call: break
+    case .marker, .contact, .blocks, .profile, .room, .invitation, .node, .settings, .personal, .unsent, .call,
+      .notification:
+      break
     }
     var from = ByteReader(detail)
     guard try from.int() == version else { throw damaged }
@@ -77,6 +80,7 @@ enum FactCoding {
     case .personal: return .personal(try personalChange(&from))
     case .unsent: return .unsent(try unsentChange(&from))
     case .call: return .call(try callChange(&from, in: dialog, stanza: stanza, party: party))
+    case .notification: return .notification(try notification(&from))
     }
   }
 
@@ -170,5 +174,44 @@ enum FactCoding {
     return ContactChange(
       contact: contact, removed: removed, push: push, act: act,
       stanza: try from.optional { from throws(StoreFailure) in try from.array() })
+  }
+}
+
+// MARK: Notifications
+
+extension FactCoding {
+  static func write(_ notification: AppNotification, _ out: inout ByteWriter) {
+    out.write(notification.id)
+    write(notification.title, &out)
+    write(notification.body, &out)
+    out.write(notification.data) { $0.write($1) }
+  }
+
+  /// Nothing, a text, or a key with what is put into it.
+  private static func write(_ phrase: AppNotification.Phrase?, _ out: inout ByteWriter) {
+    switch phrase {
+    case nil: out.write(Int64(0))
+    case .text(let text):
+      out.write(Int64(1))
+      out.write(text)
+    case .key(let key, let args):
+      out.write(Int64(2))
+      out.write(key)
+      out.write(args) { $0.write($1) }
+    }
+  }
+
+  static func notification(_ from: inout ByteReader) throws(StoreFailure) -> AppNotification {
+    AppNotification(
+      id: try from.text(), title: try phrase(&from), body: try phrase(&from), data: try from.optional(text))
+  }
+
+  private static func phrase(_ from: inout ByteReader) throws(StoreFailure) -> AppNotification.Phrase? {
+    switch try from.int() {
+    case 0: return nil
+    case 1: return .text(try from.text())
+    case 2: return .key(try from.text(), try from.list(text))
+    default: throw damaged
+    }
   }
 }

@@ -33,7 +33,7 @@ extension Reader {
       switch kind {
       case .message: .message(try said(row, seal))
       case .marker, .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .personal,
-        .unsent, .call:
+        .unsent, .call, .notification:
         try FactCoding.decode(
           kind, row.bytes(17), in: dialog, stanza: { () throws(StoreFailure) in try Self.message(row) },
           seal: { seal.seal($0.number) }, party: { try known($0) }, room: { try known($0) })
@@ -105,8 +105,8 @@ extension Writer {
     case .call(let change):
       try bind(change.message, key, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent:
-      try bind(nil, nil, to: payload)
+    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent, .notification:
+      try bind(nil, key, to: payload)
       try payload.bind(18, FactCoding.encode(entry.fact))
     }
     try payload.bind(23, FactCoding.encode(mentions)).bind(24, FactCoding.encode(attachments)).run()

@@ -148,6 +148,9 @@ extension Writer {
   /// Of rooms, what the user was as a member goes. That they are banned somewhere
   /// stays: it is that room's, and holds nothing of theirs but the number.
   func erasePersonal(_ user: UserID) throws {
+    let told = try connection(.notificationsOfUser).bind(1, user.number).bind(2, Int64(Fact.Kind.notification.rawValue))
+      .all { (position: Position($0.int(0)), dialog: DialogID($0.int(1))) }
+    for row in told { try erase(row.position, in: row.dialog) }
     for query in [
       Query.deleteCredentials, .deleteIdentities, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants,
       .deleteSuspended, .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys, .deleteSecondFactor,
@@ -165,6 +168,13 @@ extension Writer {
 }
 
 extension Query {
+  /// What backends have told the user: each has an origin in the dialog of the user with themselves.
+  fileprivate static let notificationsOfUser = Query(
+    """
+    SELECT p.position, p.dialog FROM dialogs d CROSS JOIN origins o ON o.dialog = d.id
+    CROSS JOIN payloads p ON p.position = o.position
+    WHERE d.first = ?1 AND d.second = ?1 AND p.kind = ?2
+    """)
   fileprivate static let realms = Query("SELECT id, domain, rooms, key, epoch FROM realms ORDER BY id")
   fileprivate static let insertRealm = Query(
     "INSERT INTO realms (domain, rooms, key, epoch) VALUES (?1, ?2, ?3, ?4) RETURNING id")

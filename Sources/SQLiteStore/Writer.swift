@@ -27,6 +27,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
     case .call(let change):
       try insertEntry(entry, feeds, isShown: false, counts: false)
       if let key { try insertOrigins(entry, key, stanzaID: change.message?.envelope.id) }
+    case .notification: if let key { try insertOrigins(entry, key, stanzaID: nil) }
     case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent: break
     }
     let feed = try connection(.insertFeed)
@@ -65,7 +66,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only on the queue of 
     case .message(let message): message.traits.contains(.archived)
     case .room(let change): if case .topic = change.change { true } else { false }
     case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent,
-      .call:
+      .call, .notification:
       false
     }
   }

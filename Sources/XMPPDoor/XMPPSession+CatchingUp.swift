@@ -81,7 +81,7 @@ extension XMPPSession {
       message = stanza
     case .contact, .blocks, .profile: return .direct
     case .invitation(let invitation): return invitation.isFor(attendance?.interests ?? []) ? .direct : nil
-    case .dialogOpened, .room, .node, .settings, .personal, .unsent: return nil
+    case .dialogOpened, .room, .node, .settings, .personal, .unsent, .notification: return nil
     }
     let copies = carbons && !message.traits.contains(.uncopied)
     if let whisper = entry.whisper {

@@ -96,7 +96,7 @@ import Testing
             fact: .invitation(Invitation(room: room, inviter: author, reason: "Come", password: nil, name: "N")),
             id: PublicID(high: 1, low: 2), hidesPeople: true))
       // Of the user's own, or of two who know each other.
-      case .contact, .blocks, .profile, .dialogOpened, .node, .settings, .personal, .unsent, .call: break
+      case .contact, .blocks, .profile, .dialogOpened, .node, .settings, .personal, .unsent, .call, .notification: break
       }
     }
     return told

@@ -264,6 +264,19 @@ def users(checks, server, key):
         key.do("DELETE", f"/users/{made['id']}/sessions")
         key.do("DELETE", f"/users/{made['id']}")
         key.refused("GET", f"/users/{made['id']}", 404, "user-unknown")
+        gone = key.do("POST", "/users", {"externalId": "44", "name": "Paris"})["id"]
+        paris = Token(server, key, gone)
+        romeo = App(server, "romeo")
+        dialog = paris.dialog("romeo")
+        paris.say(dialog, "Wisely and slow")
+        task = key.do("POST", f"/users/{gone}/erasures")
+        expect((task["userId"], task["kind"]) == (gone, "erasure"), f"{task}")
+        expect(paris.call("GET", "/v1/users/me")[0] == 401, "who is erased is in")
+        end = time.monotonic() + PATIENCE
+        while key.do("GET", "/tasks")["items"]:
+            expect(time.monotonic() < end, "the task does not end")
+        key.refused("POST", f"/users/{gone}/erasures", 404, "user-unknown")
+        expect([item["content"]["type"] for item in romeo.history(dialog)] == ["deleted"], "it can be read")
         page = key.do("GET", "/users?limit=1")
         rest = key.do("GET", "/users?limit=50&cursor=" + page["nextCursor"])
         expect(len(page["items"]) == 1 and page["items"] != rest["items"][:1], "pages overlap")
@@ -301,6 +314,9 @@ async def conversations(checks, server, key):
         key.refused("POST", "/messages", 400, "input-malformed", {"sender": "romeo", "clientId": "3", "text": "x"})
         key.do("GET", "/dialogs")
         key.do("DELETE", path)
+    with checks.check("what is for devices (the rest: push_services.py)"):
+        told = key.do("POST", "/notifications", {"userIds": ["romeo"], "clientId": "1", "body": "x"})["items"]
+        expect(told == [{"userId": "romeo", "devices": 0}], f"{told}")
     with checks.check("announcements, reports and what keys have called"):
         key.do("POST", "/announcements", {"text": "The gates close at dusk."})
         while (message := await romeo.message())["body"] != "The gates close at dusk.":

@@ -520,6 +520,67 @@ def lost(server, world, romeo):
     drop(juliet, "ios")
 
 
+def notifications(server, world, romeo):
+    """What a backend tells its users' devices (POST /v1/admin/notifications)."""
+    juliet, nurse = App(server, "juliet", "phone"), App(server, "nurse", "tablet")
+    key = App(server, "romeo", "key")
+    key.token = json.loads(server.command("key", "add", "backend", "--scope", "notifications", "--json"))["secret"]
+
+    def tell(client_id, users, expected=202, **more):
+        status, answer = key.call("POST", "/v1/admin/notifications", {"clientId": client_id, "userIds": users, **more})
+        expect(status == expected, f"{status} {answer}")
+        return {each["userId"]: each["devices"] for each in answer["items"]} if status == 202 else answer["code"]
+
+    register(juliet, "ios", {"provider": "apns", "token": "0017"})
+    register(nurse, "android", {"provider": "fcm", "token": "fcm:17"})
+    # Also to who looks, and to nobody twice.
+    juliet.connect()
+    words = {"title": "The shop", "bodyLocKey": "order_sent", "bodyLocArgs": ["17"], "data": {"order": 17, "vip": True}}
+    told = tell("order-17", ["juliet", "nurse@localhost", "juliet", "romeo"], **words)
+    expect(told == {"juliet": 1, "nurse": 1, "romeo": 0}, f"{told}")
+    first, body = world.apple.push("a notification", "0017")
+    expect(first["apns-push-type"] == "alert" and first["apns-priority"] == "10", f"{first}")
+    expect(body["aps"]["alert"] == {"title": "The shop", "loc-key": "order_sent", "loc-args": ["17"]}, f"{body}")
+    expect(body["type"] == "notification" and body["notificationId"] == "order-17" and body["data"] == words["data"], f"{body}")
+    expect("dialogId" not in body and body["userId"] == "juliet" and body["aps"]["category"] == "NOTIFICATION", f"{body}")
+    message = world.google.push("a notification", "fcm:17")
+    shown = message["android"]["notification"]
+    expect(shown["title"] == "The shop" and shown["body_loc_key"] == "order_sent" and shown["body_loc_args"] == ["17"], f"{shown}")
+    expect(json.loads(message["data"]["data"]) == words["data"] and message["data"]["type"] == "notification", f"{message}")
+    # A repeat is none, and something else of the same name is refused.
+    expect(tell("order-17", ["juliet", "nurse"], **words) == {"juliet": 1, "nurse": 1}, "a repeat")
+    expect(tell("order-17", ["juliet"], 409, body="Something else") == "client-id-reused", "another of the same name")
+    # For the app alone; and what a provider does not take is told by the next process.
+    world.apple.answer(503)
+    tell("order-18", ["juliet"], data={"order": 18})
+    headers, body = world.apple.push("what is not shown", "0017", status=503)
+    expect(headers["apns-push-type"] == "background" and body["aps"] == {"content-available": 1}, f"{headers} {body}")
+    server.kill()
+    server.start()
+    again, body = world.apple.push("the same by the next process", "0017")
+    expect(again["apns-id"] == headers["apns-id"] and body["data"] == {"order": 18}, f"{again} {body}")
+    expect(tell("order-18", ["juliet"], data={"order": 18}) == {"juliet": 1}, "a repeat behind a crash")
+    tell("order-19", ["juliet"], body="The last")
+    _, body = world.apple.push("what follows, and no repeat", "0017")
+    expect(body["notificationId"] == "order-19" and body["aps"]["alert"] == {"body": "The last"}, f"{body}")
+    world.apple.took_nothing()
+    world.google.took_nothing()
+    # Nobody is told where somebody is not known, or where it is too much.
+    expect(tell("x", ["juliet", "nobody"], 404, body="x") == "user-unknown", "an unknown user")
+    expect(tell("x", [], 400, body="x") == "input-malformed", "nobody")
+    expect(tell("x", ["juliet"], 400) == "body-missing", "nothing")
+    expect(tell("x", ["juliet"], 400, title="x", data={}) == "body-missing", "a title alone")
+    expect(tell("x", ["juliet"], 400, body="x", bodyLocKey="y") == "notification-malformed", "two bodies")
+    expect(tell("x", ["juliet"], 400, body="x", bodyLocArgs=["y"]) == "notification-malformed", "values of no key")
+    expect(tell("x", ["juliet"], 413, body="x" * 2_048) == "notification-too-large", "too long")
+    expect(tell("x", ["juliet"], 413, body="x", data={"x": '"' * 700}) == "notification-too-large", "too long once it is written")
+    expect(tell("x", [f"user{number}" for number in range(101)], 413, body="x") == "too-many-users", "too many")
+    _, page = juliet.call("GET", "/v1/sync?cursor=" + romeo.call("GET", "/v1/sync")[1]["cursor"])
+    expect(page["events"] == [], f"a session is told: {page}")
+    drop(juliet, "ios")
+    drop(nurse, "android")
+
+
 def inside(server, world):
     """A URL of a user's that leads to where only neighbours are."""
     juliet, romeo = App(server, "juliet", "web"), App(server, "romeo")
@@ -578,6 +639,7 @@ def run(checks):
             ("a gateway of one's own: signed, and again under the same id", gateway),
             ("two accounts on one phone", accounts), ("an app that is gone without a word", lost),
             ("what is owed is told after kill -9", killed),
+            ("what a backend tells: words, keys and data, once, also behind kill -9", notifications),
         ]:
             with checks.check("push services: " + name):
                 body(server, world, romeo)

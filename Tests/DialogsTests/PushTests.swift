@@ -93,6 +93,25 @@ extension PushRegistration {
     #expect(!Pushes.isAttended([attendance]))
   }
 
+  // MARK: What a backend tells
+
+  @Test func aNotificationIsOwedOnceAndToDevicesAlone() async throws {
+    let stage = try Stage()
+    let juliet = try await stage.user("juliet")
+    func notify(_ id: String, _ text: String) async throws -> Receipt {
+      try await stage.parley.post(.push(.notify(AppNotification(id: id, body: .text(text)))), by: juliet)
+    }
+    // Who has no device is told nothing later.
+    #expect(try await notify("1", "early").value as? Int == 0)
+    try await stage.parley.post(enable("bot"), by: juliet)
+    #expect(try await notify("2", "to a service").value as? Int == 0)
+    #expect(try await stage.parley.read { try $0.pushesOwed(to: juliet.id, limit: 9).count } == 0)
+    #expect(try await notify("1", "early").isRepeat)
+    let problem = await #expect(throws: Problem.self) { try await notify("1", "late") }
+    #expect(problem?.code == "client-id-reused")
+    #expect(try await stage.parley.read { try $0.feed(of: juliet.id, after: .zero, limit: 9).count } == 0)
+  }
+
   // MARK: Registrations
 
   private let service = JID(parsing: "bot@localhost/push")!  // a constant

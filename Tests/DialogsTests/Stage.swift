@@ -172,6 +172,7 @@ enum Heard: Equatable {
   case unsent(UnsentChange)
   case call(CallAct, Call.State, Call.Reason?, Form)
   case signalled(CallSignal.Body)
+  case notification(String)
   case event(String, String, NodeEvent.Kind)
   case announced(String)
   case done(UInt64)
@@ -200,6 +201,7 @@ enum Heard: Equatable {
       case .personal(let change): self = .personal(change)
       case .unsent(let change): self = .unsent(change)
       case .call(let change): self = .call(change.act, change.call.state, change.call.reason, form)
+      case .notification(let notification): self = .notification(notification.id)
       }
     case .signal(let signal, let form):
       switch signal {

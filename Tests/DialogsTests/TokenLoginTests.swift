@@ -17,6 +17,7 @@ private final class Voucher: IdentityVerifier {
     let text =
       switch token {
       case .backend(let text), .provider(_, let text): text
+      case .code(_, let grant): grant.code
       }
     guard let proof = proofs.withLock({ $0[text] }) else { throw Problem(.unauthenticated, "wrong", "") }
     return proof

@@ -20,13 +20,14 @@ import Testing
     var now: Int64 { stage.clock.now.milliseconds }
 
     func schedule(
-      _ text: String, id: String, in dialog: DialogID? = nil, after milliseconds: Int64 = 1_000, by author: Party? = nil
+      _ text: String, id: String, in dialog: DialogID? = nil, after milliseconds: Int64 = 1_000,
+      by author: Party? = nil, mentions: [MentionDraft] = []
     ) async throws -> Receipt {
       try await stage.parley.post(
         unsent: .schedule(
           ScheduleDraft(
             dialog: dialog ?? self.dialog, due: Timestamp(milliseconds: now + milliseconds),
-            content: Content(kind: .text, text: text), replyTo: nil, mentions: [],
+            content: Content(kind: .text, text: text), replyTo: nil, mentions: mentions,
             key: RepeatKey(rule: .app, id: id, bodyHash: UInt64(text.utf8.count)))), by: author ?? romeo)
     }
 
@@ -131,6 +132,29 @@ import Testing
     for when in whens {
       await #expect(throws: Problem.self) { try await cast.schedule("x", id: "when", after: when) }
     }
+  }
+
+  /// What would be refused when it is sent is refused when it is scheduled.
+  @Test func aMentionLiesInTheText() async throws {
+    let cast = try await Cast()
+    func mention(_ begin: Int?, _ end: Int?) -> MentionDraft {
+      MentionDraft(address: JID(cast.juliet.address), begin: begin, end: end)
+    }
+    for (begin, end) in [(-1, 3), (0, 0), (nil, 3), (0, nil), (0, 7)] as [(Int?, Int?)] {
+      let problem = await #expect(throws: Problem.self) {
+        try await cast.schedule("juliet", id: "s", mentions: [mention(begin, end)])
+      }
+      #expect(problem?.code == "mention-misplaced")
+    }
+    let receipt = try await cast.schedule("juliet", id: "s", mentions: [mention(0, 6)])
+    let id = try #require((receipt.value as? ScheduledMessage)?.id)
+    // Other words: the place was one in the old ones.
+    try await cast.stage.parley.post(
+      unsent: .reschedule(id, due: nil, content: Content(kind: .text, text: "Ju")), by: cast.romeo)
+    #expect(try await cast.scheduled().map(\.mentions) == [[mention(nil, nil)]])
+    cast.stage.clock.set(cast.now + 1_000)
+    #expect(await cast.stage.parley.sendDue() == nil)
+    #expect(try await cast.said() == ["Ju"])
   }
 
   @Test func theLogHoldsTheLastDraftOnly() async throws {

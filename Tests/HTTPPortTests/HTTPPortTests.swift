@@ -58,7 +58,7 @@ import Testing
 
   private func mayUpgrade(_ uri: String = "/v1/ws", _ changes: [(String, String?)] = []) -> Bool {
     var headers: HTTPHeaders = [
-      "upgrade": "websocket", "connection": "Upgrade", "sec-websocket-version": "13",
+      "host": "localhost:8080", "upgrade": "websocket", "connection": "Upgrade", "sec-websocket-version": "13",
       "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==", "sec-websocket-protocol": "other, parley.v1",
     ]
     for (name, value) in changes {
@@ -87,5 +87,23 @@ import Testing
     #expect(!mayUpgrade("/v1/ws", [("sec-websocket-version", "8")]))
     #expect(!mayUpgrade("/v1/ws", [("sec-websocket-key", nil)]))
     #expect(!mayUpgrade("/v1/ws", [("upgrade", "h2c")]))
+    #expect(!mayUpgrade("/v1/ws", [("host", nil)]))
+  }
+}
+
+/// RFC 9112 3.2.
+@Suite struct HostTests {
+  @Test(arguments: [
+    (["localhost"], false), (["chat.example.org:8443"], false), (["[2001:db8::1]:8080"], false), (["[::1]"], false),
+    (["localhost:"], false), (["a%20b"], false),
+    ([], true), ([""], true), (["a", "a"], true), (["a b"], true), (["a/b"], true), (["user@a"], true), (["a:b"], true),
+    (["[::1"], true), (["[::1]x"], true), ([":80"], true),
+  ])
+  func oneHostAndNoOther(hosts: [String], isWrong: Bool) {
+    var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/")
+    for host in hosts { head.headers.add(name: "Host", value: host) }
+    #expect(HostHandler.isWrong(head) == isWrong)
+    head.version = .http1_0
+    #expect(HostHandler.isWrong(head) == (isWrong && !hosts.isEmpty))
   }
 }

@@ -61,6 +61,14 @@ import XMPPDoor
             issuers: [https://accounts.google.com, accounts.google.com]
             nonce: true
             contacts: no
+        codes:
+          - name: twitter
+            client_id: app
+            client_secret: \(secret)
+            token_url: https://api.example/token
+            user_url: http://127.0.0.1:8000/me
+            subject: data.id
+            redirects: [app://a, "https://a.example"]
       """
     let settings = try load(yaml)
     #expect(
@@ -77,6 +85,15 @@ import XMPPDoor
           name: "google", domain: "localhost", issuers: ["https://accounts.google.com", "accounts.google.com"],
           audiences: ["a", "b"], needsNonce: true, provesContacts: false)
       ])
+    #expect(
+      settings.identity.codes == [
+        CodeProvider(
+          name: "twitter", domain: "localhost", clientID: "app", clientSecret: secret,
+          tokenURL: "https://api.example/token", userURL: "http://127.0.0.1:8000/me", subject: ["data", "id"],
+          redirectURIs: ["app://a", "https://a.example"])
+      ])
+    #expect(settings.effective.first { $0.key == "identity.codes" }?.value == "twitter")
+    #expect(!settings.effective.contains { $0.value.contains(secret) })
     #expect(settings.effective.first { $0.key == "identity.backends" }?.value == "my-app, other")
     let environment = try load(environment: ["PARLEY_IDENTITY_BACKENDS": "app=\(secret)="])
     #expect(environment.identity.backends.map(\.tokens.secrets) == [[Array("\(secret)=".utf8)]])
@@ -101,14 +118,22 @@ import XMPPDoor
             issuers: accounts.google.com
           - name: none
           - nmae: x
+        codes:
+          - name: google2
+            client_id: a
+            client_secret: short-secret
+            token_url: http://example.org/token
+            user_url: https://example.org/me
       """)
     #expect(!lines.contains { $0.contains("short-secret") })
     let expected = [
       "secrets (FILE:4): a secret has at least 32 bytes", "b needs secrets, keys or jwks", "an https URL is expected",
       "it is not served here", "true or false is expected", "1 to 32 small letters", "an https URL is expected",
       "the app's ids at the provider", "what its tokens have as iss is expected", "did you mean name?",
+      "codes of the app is expected",
     ]
     for text in expected { #expect(lines.contains { $0.contains(text) }, "\(text) in \(lines)") }
+    #expect(lines.contains { $0.contains("token_url") && $0.contains("an https URL is expected") })
     let secret = String(repeating: "s", count: 32)
     let twice = try mistakes(environment: ["PARLEY_IDENTITY_BACKENDS": "a=\(secret),a=\(secret)"])
     #expect(twice.contains { $0.contains("has a backend of this name already") })

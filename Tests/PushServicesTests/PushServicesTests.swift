@@ -225,6 +225,56 @@ import WebClient
     }
   }
 
+  // MARK: What a backend says
+
+  static func notice(_ notification: AppNotification) -> PushNotice {
+    PushNotice(
+      kind: .notification, user: "juliet", dialog: PublicID("0000000000000000000000000000000d")!,
+      message: PublicID("0000000000000000000000000000000e")!, cursor: "c", position: Position(7), count: 1, unread: 3,
+      content: .none, text: "", senderID: nil, senderName: "", dialogName: nil, notification: notification)
+  }
+
+  @Test func whatABackendSaysIsSaidAsItIs() throws {
+    let notice = Self.notice(
+      AppNotification(
+        id: "order-17", title: .text("The shop"), body: .key("order_sent", ["17"]), data: #"{"order":17}"#))
+    // How much is told of messages makes no difference.
+    let words = PushWords(notice, .none)
+    let payload = try json(APNs.payload(notice, words, for: Self.device(.apns)))
+    #expect(payload["aps"]?["alert"]?.text == #"{"title":"The shop","loc-key":"order_sent","loc-args":["17"]}"#)
+    #expect(payload["aps"]?["thread-id"]?.string == "notification")
+    #expect(payload["type"]?.string == "notification" && payload["notificationId"]?.string == "order-17")
+    #expect(payload["data"]?["order"] == .number("17") && payload["dialogId"] == nil && payload["messageId"] == nil)
+    let message = try json(FCM.message(notice, words, to: Self.device(.fcm)))["message"]
+    #expect(message?["data"]?["data"]?.string == #"{"order":17}"#)
+    #expect(message?["android"]?["notification"]?["body_loc_key"]?.string == "order_sent")
+    #expect(try json(WebPush.payload(notice, words))["title"]?["text"]?.string == "The shop")
+  }
+
+  @Test func withoutWordsTheAppAloneIsWoken() throws {
+    let notice = Self.notice(AppNotification(id: "1", body: nil, data: "{}"))
+    let words = PushWords(notice, .body)
+    #expect(
+      try json(APNs.payload(notice, words, for: Self.device(.apns)))["aps"]?.text == #"{"content-available":1}"#)
+    let headers = APNs.headers(notice, Self.device(.apns), "org.example.chat", Self.now)
+    #expect(headers.contains { $0 == ("apns-push-type", "background") })
+    let android = try json(FCM.message(notice, words, to: Self.device(.fcm)))["message"]?["android"]
+    #expect(android?["notification"] == nil && android?["priority"]?.string == "NORMAL")
+  }
+
+  /// Two of them are two, and a repeat of one has its place.
+  @Test func eachTakesItsOwnPlace() {
+    let one = Self.notice(AppNotification(id: "1", body: .text("x")))
+    var other = one
+    #expect(one.collapse == other.collapse && one.id(for: Self.device(.apns)) == other.id(for: Self.device(.apns)))
+    other = PushNotice(
+      kind: .notification, user: one.user, dialog: one.dialog, message: one.dialog, cursor: "d", position: Position(8),
+      count: 1, unread: 3, content: .none, text: "", senderID: nil, senderName: "", dialogName: nil,
+      notification: AppNotification(id: "2", body: .text("x")))
+    #expect(one.collapse != other.collapse && one.id(for: Self.device(.apns)) != other.id(for: Self.device(.apns)))
+    #expect(one.collapse != Self.notice().collapse)
+  }
+
   // MARK: Apple
 
   @Test func whatAppleIsSent() throws {

@@ -71,11 +71,54 @@ extension StoreConformance {
       try scene.write { try $0.removeGrants(of: scene.romeo.id) }
       try scene.read { try equal(try $0.pushRegistrations(), [service]) }
     },
+    Case(name: "what a backend tells devices is in its user's log, in no feed, and known by its name") { scene in
+      let said = [
+        AppNotification(id: "1", title: .text("a"), body: .key("k", ["x", "y"]), data: #"{"a":1}"#),
+        AppNotification(id: "2", body: .key("k", [])), AppNotification(id: "3", body: nil, data: "{}"),
+      ]
+      let entries = try scene.write { writer in
+        let dialog = try scene.dialog(scene.romeo, scene.romeo, writer)
+        return try said.map { notification in
+          let position = scene.step()
+          let entry = Entry(
+            position: position, time: scene.time, dialog: dialog.id, author: scene.romeo, place: .peer(scene.romeo),
+            fact: .notification(notification), id: scene.id(position))
+          try writer.insert(
+            entry, feeds: [],
+            key: RepeatKey(rule: .app, id: "n \(notification.id)", bodyHash: UInt64(position.number)))
+          return entry
+        }
+      }
+      try scene.reopen()
+      try scene.read { reader in
+        try equal(try reader.feed(of: scene.romeo.id, after: .zero, limit: 9).count, 0)
+        for (entry, notification) in zip(entries, said) {
+          guard case .notification(let found)? = try reader.entry(entry.position, in: entry.dialog)?.fact else {
+            throw Unmet(description: "\(notification) is not there")
+          }
+          try equal(found, notification)
+          let named = try reader.find("n \(notification.id)", by: scene.romeo.id, in: entry.dialog)
+          try equal(named?.position, entry.position)
+          try equal(named?.bodyHash, UInt64(entry.position.number))
+        }
+      }
+      // It is theirs, and goes with them.
+      try scene.write { try $0.erasePersonal(scene.romeo.id) }
+      try scene.reopen()
+      try scene.read { reader in
+        for (entry, notification) in zip(entries, said) {
+          try require(try reader.entry(entry.position, in: entry.dialog) == nil, "\(notification) is still there")
+          try require(
+            try reader.find("n \(notification.id)", by: scene.romeo.id, in: entry.dialog) == nil, "its name is there")
+        }
+      }
+    },
     Case(name: "what is owed keeps what it is owed for") { scene in
       let owed = [
         OwedPush(position: Position(1), dialog: DialogID(1)),
         OwedPush(position: Position(2), dialog: DialogID(1), kind: .silent),
         OwedPush(position: Position(3), dialog: DialogID(2), kind: .callEnd, subject: Position(1)),
+        OwedPush(position: Position(4), dialog: DialogID(2), kind: .notification),
       ]
       try scene.write { writer in for push in owed { try writer.owePush(push, to: scene.romeo.id) } }
       try scene.reopen()

@@ -13,12 +13,14 @@ enum CreateIdentity: ServedOperation {
   static func perform(_ input: IdentityInput, _ call: Call) async throws(Problem) -> Outcome<IdentityBody> {
     let caller = try call.user()
     let token: IdentityToken
-    switch (input.identityToken, input.provider, input.idToken) {
-    case (let text?, nil, nil): token = .backend(text)
-    case (nil, let provider?, let text?): token = .provider(provider, idToken: text)
+    let given = ProviderToken(
+      idToken: input.idToken, code: input.code, verifier: input.codeVerifier, redirectURI: input.redirectUri)
+    switch (input.identityToken, input.provider) {
+    case (let text?, nil) where given.isEmpty: token = .backend(text)
+    case (nil, let provider?): token = try given.token(of: provider)
     default:
       throw Problem(
-        .malformed, "input-malformed", "Either identityToken, or provider and idToken are expected.",
+        .malformed, "input-malformed", "Either identityToken, or provider and what it gave are expected.",
         field: "identityToken")
     }
     do throws(Problem) {

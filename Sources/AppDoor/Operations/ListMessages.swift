@@ -26,6 +26,10 @@ enum ListMessages: ServedOperation {
         after = max(after, RoomSight.horizon(of: member, in: sight.room))
         naming = sight.naming(call.parley)
       }
+      // A message of another dialog is none here.
+      for (position, field) in range.named where try reader.entry(position, in: place.id) == nil {
+        throw Range.unknown(field)
+      }
       let entries = try reader.history(
         of: place.id, for: caller.id, after: after, before: range.before, limit: range.limit + 1,
         ascending: range.ascending)
@@ -43,6 +47,8 @@ enum ListMessages: ServedOperation {
     let limit: Int
     let before: Position
     let after: Position?
+    /// What is given as a message's id, and in which member.
+    let named: [(Position, String)]
     var ascending: Bool { after != nil }
 
     init(_ input: HistoryInput, _ call: Call) throws(Problem) {
@@ -50,16 +56,27 @@ enum ListMessages: ServedOperation {
       if input.before != nil && input.after != nil {
         throw Problem(.malformed, "before-and-after", "Give before or after, not both.", field: "after")
       }
-      before = try Self.position(input.before, "before", call) ?? .end
-      after = try Self.position(input.after, "after", call)
+      var named: [(Position, String)] = []
+      before = try Self.position(input.before, "before", call, &named) ?? .end
+      after = try Self.position(input.after, "after", call, &named)
+      self.named = named
     }
 
     /// A message's id or a cursor: each opens only as what it is.
-    private static func position(_ text: String?, _ field: String, _ call: Call) throws(Problem) -> Position? {
+    private static func position(
+      _ text: String?, _ field: String, _ call: Call, _ named: inout [(Position, String)]
+    ) throws(Problem) -> Position? {
       guard let text else { return nil }
       if let position = call.parley.position(ofCursor: text, in: call.realm.id) { return position }
-      if let id = PublicID(text), let position = call.parley.position(of: id, in: call.realm.id) { return position }
-      throw Problem(.malformed, "cursor-unknown", "\(field) is neither a message's id nor a cursor.", field: field)
+      guard let id = PublicID(text), let position = call.parley.position(of: id, in: call.realm.id) else {
+        throw unknown(field)
+      }
+      named.append((position, field))
+      return position
+    }
+
+    static func unknown(_ field: String) -> Problem {
+      Problem(.malformed, "cursor-unknown", "\(field) is neither a message's id nor a cursor.", field: field)
     }
   }
 }

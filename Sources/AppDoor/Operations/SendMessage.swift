@@ -109,7 +109,7 @@ enum SendMessage: PostingOperation {
           field: "forwardFrom")
       }
       guard let dialog = PublicID(from.dialogId).flatMap({ parley.dialog(of: $0, in: author.realm) }) else {
-        throw DialogBook.unknown
+        throw Problem.messageUnknown(field: "forwardFrom")
       }
       let message = try Checks.message(from.messageId, field: "forwardFrom")
       return (Content(kind: .none), ForwardDraft(dialog: dialog, message: message))

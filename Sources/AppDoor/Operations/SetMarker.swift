@@ -20,12 +20,10 @@ enum SetMarker: PostingOperation {
     _ input: SetMarkerInput, by author: Parley.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
   ) throws(Problem) -> [Intent] {
     var intents: [Intent] = []
-    for (kind, id, field) in [
-      (Marker.Kind.delivered, input.delivered, "delivered"), (.displayed, input.read, "read"),
-    ] {
+    for (kind, id) in [(Marker.Kind.delivered, input.delivered), (.displayed, input.read)] {
       guard let id else { continue }
       guard let target = PublicID(id), parley.position(of: target, in: author.user.realm) != nil else {
-        throw Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: field)
+        throw Problem.messageUnknown(field: kind.field)
       }
       let isPrivate = input.isPrivate ?? false
       switch place {

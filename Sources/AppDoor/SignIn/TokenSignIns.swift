@@ -12,7 +12,7 @@ enum BackendSignIn: SignIn {
   }
 }
 
-/// An ID token of an OpenID provider.
+/// What a provider gives its users: `ProviderToken`.
 enum ProviderSignIn: SignIn {
   static let grant = "provider"
 
@@ -21,8 +21,9 @@ enum ProviderSignIn: SignIn {
   }
 
   static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login {
-    let provider = try required(input.provider, "provider")
-    return try await logIn(.provider(provider, idToken: try required(input.idToken, "idToken")), input, call)
+    let given = ProviderToken(
+      idToken: input.idToken, code: input.code, verifier: input.codeVerifier, redirectURI: input.redirectUri)
+    return try await logIn(try given.token(of: required(input.provider, "provider")), input, call)
   }
 }
 

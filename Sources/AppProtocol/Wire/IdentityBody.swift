@@ -58,6 +58,10 @@ public struct IdentityInput: Codable, Hashable, Sendable {
   public var identityToken: String?
   public var provider: String?
   public var idToken: String?
+  /// In place of `idToken`, where the provider gives none: all three.
+  public var code: String?
+  public var codeVerifier: String?
+  public var redirectUri: String?
 
   public init(identityToken: String? = nil, provider: String? = nil, idToken: String? = nil) {
     self.identityToken = identityToken

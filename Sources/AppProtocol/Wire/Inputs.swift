@@ -49,8 +49,12 @@ public struct LogInInput: Codable, Hashable, Sendable {
   public var client: String?
   public var email: String?
   public var phone: String?
-  /// Of the grants `code` and `second-factor`.
+  /// Of the grants `code` and `second-factor`; and of a provider without ID tokens, with the two below.
   public var code: String?
+  /// RFC 7636 4.1.
+  public var codeVerifier: String?
+  /// Where the provider sent the code.
+  public var redirectUri: String?
   /// Of the grant `code`: what somebody new is called.
   public var name: String?
   /// Of the grant `second-factor`: what `second-factor-required` brought.

@@ -14,6 +14,7 @@ public struct AppKey: Hashable, Sendable {
     case messagesModerate = "messages:moderate"
     case reports
     case announcements
+    case notifications
     case webhooks
     case audit
   }

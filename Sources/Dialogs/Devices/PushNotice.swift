@@ -9,6 +9,8 @@ public struct PushNotice: Hashable, Sendable {
     case silent
     case call
     case callEnd
+    /// What the app's backend has to say.
+    case notification
   }
   public let kind: Kind
   /// Whose account.
@@ -33,11 +35,15 @@ public struct PushNotice: Hashable, Sendable {
   public let dialogName: String?
   /// Of a call, and of its end: what the caller wants to send.
   public var call: Call.Kind?
+  /// What the app's backend says; of a dialog and a message then nothing else counts.
+  public let notification: AppNotification?
 
   public init(
     kind: Kind, user: String, dialog: PublicID, message: PublicID, cursor: String, position: Position, count: Int,
-    unread: Int64, content: Content.Kind, text: String, senderID: String?, senderName: String, dialogName: String?
+    unread: Int64, content: Content.Kind, text: String, senderID: String?, senderName: String, dialogName: String?,
+    notification: AppNotification? = nil
   ) {
+    self.notification = notification
     self.kind = kind
     self.user = user
     self.dialog = dialog
@@ -56,8 +62,22 @@ public struct PushNotice: Hashable, Sendable {
   /// The same for the same dialog and account: what comes later takes the place of what is still shown or on its way. Says
   /// nothing to whoever passes it on. 24 bytes; of a call, its end takes the place of its beginning.
   public var collapse: [UInt8] {
-    let place = kind == .call || kind == .callEnd ? "call \(message)" : "dialog \(dialog)"
+    let place =
+      switch kind {
+      case .call, .callEnd: "call \(message)"
+      case .notification: "notification \(message)"
+      case .message, .silent: "dialog \(dialog)"
+      }
     return Array(SHA256.hash(data: Array("\(user) \(place)".utf8)).prefix(24))
+  }
+
+  /// Whether something is to be seen or heard; else the app alone is woken.
+  public var isShown: Bool {
+    switch kind {
+    case .message, .call: true
+    case .silent, .callEnd: false
+    case .notification: notification?.body != nil
+    }
   }
 
   /// The same for the same push, also when it is repeated: RFC 9562 5.8, of the device and what it is told.

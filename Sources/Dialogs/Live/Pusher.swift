@@ -71,6 +71,8 @@ public actor Pusher {
     let isDelivered: Bool
     /// Apps know of no whispers: one that is woken would find nothing.
     var isForApps: Bool { entry.whisper == nil }
+    /// Of no dialog: no session has it, and nobody has read it.
+    var isNotification: Bool { push.kind == .notification }
     var isCall: Bool {
       entry.pushed?.traits.contains(.rings) == true
     }
@@ -109,7 +111,8 @@ public actor Pusher {
       // Who has come back needs no waking, nor does a device that is connected.
       let isHere = Pushes.isHere(registration, attendances)
       let rows = owed.rows.filter {
-        !isHere && $0.push.position > registration.pushed && ($0.isForApps || registration.target.device == nil)
+        (!isHere || $0.isNotification) && $0.push.position > registration.pushed
+          && ($0.isForApps || registration.target.device == nil)
           // What was told late is no news to whoever came meanwhile. At first it is: a client in the background, which
           // confirms whatever it gets, tells nobody.
           && !($0.isDelivered && registration.failures > 0)
@@ -164,8 +167,11 @@ public actor Pusher {
     switch row.push.kind {
     case .callEnd: kind = .callEnd
     case .silent: kind = .silent
+    case .notification: kind = .notification
     case .alert: if row.isCall { kind = .call }
     }
+    var notification: AppNotification?
+    if case .notification(let found) = entry.fact { notification = found }
     var (content, text, resource) = (Content.Kind.none, "", String?.none)
     if case .message(let message) = entry.fact {
       content = message.content.kind
@@ -187,7 +193,7 @@ public actor Pusher {
       position: row.push.position, count: max(1, count), unread: owed.unread, content: content, text: text,
       senderID: isKnown ? entry.author.name : nil,
       senderName: nick ?? (isKnown ? owed.names.people[entry.author.id] ?? entry.author.name : ""),
-      dialogName: room.map { owed.names.rooms[$0.dialog] ?? $0.address.local ?? "" })
+      dialogName: room.map { owed.names.rooms[$0.dialog] ?? $0.address.local ?? "" }, notification: notification)
     notice.call = call
     return notice
   }
@@ -233,6 +239,7 @@ public actor Pusher {
       }
       guard let entry = try reader.entry(push.position, in: push.dialog), entry.state?.retraction == nil
       else { return nil }
+      if push.kind == .notification { return Row(push: push, entry: entry, isDelivered: false) }
       if let mark = try reader.mark(user, in: push.dialog), push.position <= mark.displayed { return nil }
       return Row(push: push, entry: entry, isDelivered: entry.room == nil && push.position <= found.delivered)
     }

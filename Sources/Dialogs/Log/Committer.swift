@@ -230,6 +230,8 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
       }
     // Whoever is interested gets an event (`News.node`).
     case .node: break
+    // For devices alone.
+    case .notification: break
     case .settings, .personal, .unsent:
       for attendance in hub.attendances(of: entry.author.id) where attendance.door == .app {
         lanes.add(.entry(entry, .feed), to: attendance.session)

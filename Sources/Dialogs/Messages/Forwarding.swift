@@ -30,7 +30,13 @@ extension Judge {
     _ draft: ForwardDraft?, _ content: Content, by author: Party, into room: Room?, _ writer: any StoreWriter
   ) throws -> (content: Content, forwarded: Forwarded?) {
     guard let draft else { return (content, nil) }
-    let (entry, source) = try readable(draft.message, in: draft.dialog, by: author, field: "forwardFrom", writer)
+    let (entry, source): (Entry, Room?)
+    do {
+      (entry, source) = try readable(draft.message, in: draft.dialog, by: author, field: "forwardFrom", writer)
+    } catch let problem as Problem where [Problem.dialogUnknown.code, Problem.roomUnknown.code].contains(problem.code) {
+      // A dialog that is not the author's has no messages for them.
+      throw Problem.messageUnknown(field: "forwardFrom")
+    }
     guard case .message(let message) = entry.fact else { throw Self.unsuitable }
     if entry.state?.retraction != nil { throw Problem.messageDeleted }
     switch message.content.kind {
@@ -51,7 +57,7 @@ extension Judge {
   mutating func readable(
     _ id: PublicID, in dialog: DialogID, by reader: Party, field: String = "messageId", _ writer: any StoreWriter
   ) throws -> (entry: Entry, room: Room?) {
-    let unknown = Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: field)
+    let unknown = Problem.messageUnknown(field: field)
     var horizon = Position.zero
     var room: Room?
     if let known = try writer.dialog(dialog) {
@@ -83,5 +89,10 @@ extension Entry {
 }
 
 extension Problem {
+  /// Also where it is in another dialog, or not for who asks: both look the same.
+  public static func messageUnknown(field: String) -> Problem {
+    Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: field)
+  }
+
   static let messageDeleted = Problem(.missing, "message-deleted", "This message was deleted.")
 }

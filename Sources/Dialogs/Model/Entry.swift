@@ -104,6 +104,8 @@ public enum Fact: Sendable {
   case unsent(UnsentChange)
   /// A call rings, goes on or has ended.
   case call(CallChange)
+  /// What the app's backend tells the user's devices (in the owner's `self` dialog, in no feed).
+  case notification(AppNotification)
 
   /// Stored with the entry: never renumber. 1 to 9 are what people say,
   /// 10 and up what the server notes.
@@ -121,6 +123,7 @@ public enum Fact: Sendable {
     case personal = 24
     case unsent = 25
     case call = 26
+    case notification = 40
   }
 
   public var kind: Kind {
@@ -138,6 +141,7 @@ public enum Fact: Sendable {
     case .personal: .personal
     case .unsent: .unsent
     case .call: .call
+    case .notification: .notification
     }
   }
 }
@@ -200,7 +204,13 @@ public struct Message: Sendable {
 
 /// "Up to here", by one member of one dialog.
 public struct Marker: Sendable {
-  public enum Kind: UInt8, Sendable { case delivered = 1, displayed = 2 }
+  public enum Kind: UInt8, Sendable {
+    case delivered = 1
+    case displayed = 2
+
+    /// What apps call it, for refusals.
+    public var field: String { self == .delivered ? "delivered" : "read" }
+  }
   public let kind: Kind
   /// The member's marks after this one.
   public let mark: Mark

@@ -74,6 +74,8 @@ public struct OwedPush: Hashable, Sendable {
     case silent = 1
     /// A call that rang does not ring any more.
     case callEnd = 2
+    /// What the app's backend has to say; of no dialog.
+    case notification = 8
   }
   public let position: Position
   public let dialog: DialogID
@@ -143,4 +145,6 @@ public enum PushIntent: Sendable {
   case settled(PushTarget.Name, upTo: Position, PushOutcome)
   /// What is registered may have gone with a login.
   case recount
+  /// The app's backend tells the author's devices something.
+  case notify(AppNotification)
 }

@@ -18,6 +18,8 @@ extension Judge {
     case .message(let draft): return try checkGuest(post.author, writesTo: draft.to, writer)
     case .openDialog(let address), .signal(_, .user(let address, _)):
       return try checkGuest(post.author, writesTo: address, writer)
+    // The backend's, and guests have no devices.
+    case .push(.notify): return
     // What outlives a visit, and what concerns others who did not ask for it.
     case .contact, .removeContact, .subscription, .befriend, .link, .redeem, .profile, .node, .visit,
       .archivePreferences, .keep, .push, .settings, .unsent:

@@ -22,23 +22,10 @@ extension Judge {
     _ find: (JID) throws -> (party: Party, name: Mention.Name)?
   ) throws -> [Mention] {
     if drafts.isEmpty || content.kind == .none { return [] }
-    if isApp, drafts.count > Limits.mentionsMax {
-      throw Problem(
-        .tooLarge, "too-many-mentions", "One message has at most \(Limits.mentionsMax) mentions.",
-        field: "mentions")
-    }
+    if isApp { try checkMentions(drafts, of: content) }
     let length = content.text.unicodeScalars.count
     return try drafts.prefix(Limits.mentionsMax).compactMap { draft -> Mention? in
-      var place: Range<Int>?
-      if let begin = draft.begin, let end = draft.end, begin >= 0, begin < end, end <= length,
-        content.kind != .encrypted
-      {
-        place = begin..<end
-      } else if isApp, draft.begin != nil || draft.end != nil {
-        throw Problem(
-          .malformed, "mention-misplaced",
-          "A mention has begin and end, in code points of content.text, or neither.", field: "mentions")
-      }
+      let place = content.kind == .encrypted ? nil : Self.place(of: draft, length: length)
       guard let found = try find(draft.address) else {
         if isApp {
           throw Problem.mentionUnknown
@@ -47,6 +34,29 @@ extension Judge {
       }
       return Mention(party: found.party, name: found.name, place: place)
     }
+  }
+
+  /// What an app may not say of a text, whoever is meant.
+  static func checkMentions(_ drafts: [MentionDraft], of content: Content) throws(Problem) {
+    guard drafts.count <= Limits.mentionsMax else {
+      throw Problem(
+        .tooLarge, "too-many-mentions", "One message has at most \(Limits.mentionsMax) mentions.",
+        field: "mentions")
+    }
+    let length = content.text.unicodeScalars.count
+    for draft in drafts where draft.begin != nil || draft.end != nil {
+      guard content.kind != .encrypted, place(of: draft, length: length) != nil else {
+        throw Problem(
+          .malformed, "mention-misplaced",
+          "A mention has begin and end, in code points of content.text, or neither.", field: "mentions")
+      }
+    }
+  }
+
+  /// nil: it has none, or one outside of a text of so many code points.
+  private static func place(of draft: MentionDraft, length: Int) -> Range<Int>? {
+    guard let begin = draft.begin, let end = draft.end, begin >= 0, begin < end, end <= length else { return nil }
+    return begin..<end
   }
 
   /// The same in a room: members, whether there or not.

@@ -144,7 +144,7 @@ extension Judge {
       case .message(let message) = target.fact
     else {
       guard let stanza = draft.stanza else {
-        throw Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: "read")
+        throw Problem.messageUnknown(field: draft.kind.field)
       }
       return try relay(post, stanza, kind: draft.kind, to: peer, in: state, writer)
     }

@@ -105,6 +105,8 @@ enum Pushes {
     case .silent: return device.kind == .alert && device.hearsSilently && !isAttended
     case .alert where isCall: return takesCalls && (device.kind == .voip || !isAttended)
     case .alert: return device.kind == .alert && !isAttended
+    // No session is told of it, so it is told whoever looks.
+    case .notification: return device.kind == .alert
     }
   }
 }
@@ -186,7 +188,7 @@ extension Judge {
     try owe(OwedPush(position: entry.position, dialog: entry.dialog, kind: kind), to: user.id, writer)
   }
 
-  private mutating func owe(_ push: OwedPush, to user: UserID, _ writer: any StoreWriter) throws {
+  mutating func owe(_ push: OwedPush, to user: UserID, _ writer: any StoreWriter) throws {
     try writer.owePush(push, to: user)
     tell(.owed(user))
   }
@@ -242,6 +244,7 @@ extension Judge {
       receipt.isRepeat = found == nil
       return settle(post, receipt)
     case .recount: try registrationsChanged(of: user, writer)
+    case .notify(let notification): return try notify(post, notification, writer)
     case .missed(let position):
       guard let told = try writer.pushRegistrations(of: user).map(\.pushed).min() else { break }
       for entry in try writer.replay(of: user, after: max(position, told), limit: Limits.pushesOwedMax) {

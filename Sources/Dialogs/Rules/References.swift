@@ -92,7 +92,7 @@ extension Judge {
   ) throws -> ResolvedReference? {
     let kind = Self.cut(draft.kind)
     guard var target = try find(draft.target, by: actor, others, in: dialog, realm: realm, draft.kind, writer) else {
-      if isApp { throw Problem(.missing, "message-unknown", "There is no such message in this dialog.") }
+      if isApp { throw Problem.messageUnknown(field: draft.kind == .reply ? "replyTo" : "messageId") }
       return nil
     }
     let named = target

@@ -415,7 +415,7 @@ extension Judge {
       let target = try whole(writer.entry(position, in: state.room.id), writer)
     else {
       if draft.stanza != nil { return settle(post, receipt) }
-      throw Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: "read")
+      throw Problem.messageUnknown(field: draft.kind.field)
     }
     let was = draft.kind == .delivered ? mark.delivered : mark.displayed
     let isSaidNow = try draft.kind == .displayed && told && isUntold(mark, at: target.position, writer)

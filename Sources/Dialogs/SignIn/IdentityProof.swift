@@ -4,6 +4,22 @@ public enum IdentityToken: Sendable {
   case backend(String)
   /// An ID token of an OpenID provider, by the name that the configuration gives it.
   case provider(String, idToken: String)
+  /// What a provider without ID tokens has given the app, to be redeemed there.
+  case code(String, CodeGrant)
+}
+
+/// An authorization code (RFC 6749 4.1.3) and what proves that it was made for who brings it (RFC 7636 4.5).
+public struct CodeGrant: Hashable, Sendable {
+  public let code: String
+  public let verifier: String
+  /// Where the provider sent the code.
+  public let redirectURI: String
+
+  public init(code: String, verifier: String, redirectURI: String) {
+    self.code = code
+    self.verifier = verifier
+    self.redirectURI = redirectURI
+  }
 }
 
 /// What a token says, once it is known to be genuine, meant for this realm and of this time.

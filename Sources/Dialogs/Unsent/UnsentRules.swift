@@ -34,10 +34,7 @@ extension Judge {
     try checkMember(user, of: dialog, writer)
     var target: Position?
     if let replyTo {
-      target = realms.position(of: replyTo, in: user.realm)
-      guard let target, try writer.entry(target, in: dialog) != nil else {
-        throw Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: "replyTo")
-      }
+      target = try readable(replyTo, in: dialog, by: user, field: "replyTo", writer).entry.position
     }
     let was = try writer.draft(of: user.id, in: dialog)
     var receipt = Receipt(position: head)
@@ -90,10 +87,8 @@ extension Judge {
       return settle(post, receipt)
     }
     try checkDue(draft.due)
-    guard draft.mentions.count <= Limits.mentionsMax else {
-      throw Problem(
-        .tooLarge, "too-many-mentions", "A message mentions at most \(Limits.mentionsMax) people.", field: "mentions")
-    }
+    try Self.checkMentions(draft.mentions, of: draft.content)
+    if let replyTo = draft.replyTo { _ = try readable(replyTo, in: draft.dialog, by: author, field: "replyTo", writer) }
     if try writer.scheduledCount(of: author.id) >= Limits.scheduledPerUserMax {
       throw Problem(
         .conflict, "too-many-scheduled",
@@ -120,7 +115,13 @@ extension Judge {
       scheduled.due = due
       scheduled.failure = nil
     }
-    if let content { scheduled.content = try attached(content, by: post.author, isApp: true, writer).content }
+    if let content {
+      // Who is mentioned stays; where, was said of the old words.
+      if content.text != scheduled.content.text {
+        scheduled.mentions = scheduled.mentions.map { MentionDraft(address: $0.address, begin: nil, end: nil) }
+      }
+      scheduled.content = try attached(content, by: post.author, isApp: true, writer).content
+    }
     try change(&scheduled, scheduled.failure == nil ? .pending : .failed, by: post, writer)
     try writer.put(scheduled)
     var receipt = Receipt(position: head)

@@ -69,6 +69,7 @@ enum AdminOperations {
     AddWebhook.self, ListWebhooks.self, ShowWebhook.self, UpdateWebhook.self, RemoveWebhook.self,
     RotateWebhookSecret.self, TestWebhook.self, ListWebhookFailures.self, RedriveWebhookFailures.self,
     RemoveWebhookFailures.self,
+    SendNotification.self, EraseUser.self, ListTasks.self,
   ]
 
   static func named(_ name: String) -> (any AdminOperation.Type)? { all.first { $0.name == name } }

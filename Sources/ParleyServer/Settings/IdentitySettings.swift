@@ -11,6 +11,8 @@ extension Settings {
     }
     public let backends: [Backing]
     public let providers: [Provider]
+    /// Those without ID tokens.
+    public let codes: [CodeProvider]
   }
 }
 
@@ -28,7 +30,13 @@ extension SettingsReader {
       if let provider = reader.provider(after: providers) { providers.append(provider) }
       mistakes += reader.mistakes
     }
-    return Settings.Identity(backends: backends, providers: providers)
+    var codes: [CodeProvider] = []
+    for entry in entries(.identityCodes) {
+      var reader = VoucherReader(entry, .identityCodes, domains)
+      if let provider = reader.codeProvider(after: codes, providers) { codes.append(provider) }
+      mistakes += reader.mistakes
+    }
+    return Settings.Identity(backends: backends, providers: providers, codes: codes)
   }
 
   /// Shows their names only.
@@ -46,7 +54,7 @@ extension SettingsReader {
   }
 }
 
-/// One element of `identity.backends` or `identity.providers`.
+/// One element of `identity.backends`, `identity.providers` or `identity.codes`.
 private struct VoucherReader {
   private let entry: RawSettings.DomainEntry
   private let key: Key
@@ -82,12 +90,44 @@ private struct VoucherReader {
     return mistakes.isEmpty ? Settings.Identity.Backing(tokens: backend, keyFiles: files) : nil
   }
 
-  mutating func provider(after others: [Provider]) -> Provider? {
+  /// As clients name a provider.
+  private mutating func providerName() -> String {
     let name = entry.fields["name"]?.text.trimmed ?? ""
     let isName =
       (1...32).contains(name.utf8.count)
       && name.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d }
     if !isName { mistake("name", "1 to 32 small letters, digits or hyphens are expected: it is stored with its users") }
+    return name
+  }
+
+  mutating func codeProvider(after others: [CodeProvider], _ providers: [Provider]) -> CodeProvider? {
+    let name = providerName()
+    func text(_ field: String) -> String { entry.fields[field]?.text.trimmed ?? "" }
+    for (field, what) in [
+      ("client_id", "the app's id at the provider is expected"),
+      ("client_secret", "the app's secret there is expected"), ("token_url", "where codes are redeemed is expected"),
+      ("user_url", "where it says whose a token is is expected"),
+    ] where text(field).isEmpty { mistake(field, what) }
+    let (tokenURL, userURL) = (url("token_url") ?? "", url("user_url") ?? "")
+    let redirects = list("redirects")
+    if redirects.isEmpty { mistake("redirects", "where the provider sends codes of the app is expected") }
+    func path(_ field: String, _ standard: [String]) -> [String] {
+      text(field).isEmpty ? standard : text(field).split(separator: ".").map(String.init)
+    }
+    let provider = CodeProvider(
+      name: name, domain: domain(), clientID: text("client_id"), clientSecret: text("client_secret"),
+      tokenURL: tokenURL, userURL: userURL, subject: path("subject", ["id"]), displayName: path("display_name", []),
+      redirectURIs: redirects, admitsNewcomers: flag("signup", true))
+    if others.contains(where: { $0.name == name && $0.domain == provider.domain })
+      || providers.contains(where: { $0.name == name && $0.domain == provider.domain })
+    {
+      mistake("name", "\(provider.domain) has a provider of this name already")
+    }
+    return mistakes.isEmpty ? provider : nil
+  }
+
+  mutating func provider(after others: [Provider]) -> Provider? {
+    let name = providerName()
     let (issuers, audiences) = (list("issuers"), list("audiences"))
     if audiences.isEmpty { mistake("audiences", "the app's ids at the provider (aud in its tokens) are expected") }
     if issuers.isEmpty { mistake("issuers", "what its tokens have as iss is expected") }
@@ -107,7 +147,8 @@ private struct VoucherReader {
   private mutating func mistake(_ field: String, _ text: String) {
     mistakes.append(
       Mistake(
-        key: "\(key.name).\(field)", value: field == "secrets" ? nil : entry.fields[field]?.text,
+        key: "\(key.name).\(field)",
+        value: ["secrets", "client_secret"].contains(field) ? nil : entry.fields[field]?.text,
         origin: entry.fields[field]?.origin ?? entry.origin, text))
   }
 

@@ -154,6 +154,10 @@ extension Key {
     "identity.providers", .entries, nil, .restart,
     "OpenID providers whose ID tokens let users in: a list of name, audiences, issuers, jwks, domain, signup, nonce and "
       + "contacts.")
+  static let identityCodes = Key(
+    "identity.codes", .entries, nil, .restart, secret: true,
+    "Providers without ID tokens (Twitter), whose authorization codes the server redeems (RFC 6749 4.1, RFC 7636): a list of name, "
+      + "client_id, client_secret, token_url, user_url, subject, display_name, redirects, domain and signup.")
   static let termsVersion = Key(
     "terms.version", .text, nil, .restart,
     "The version of the app's terms that users are to accept (PUT /v1/users/me/terms); answers tell who has not.")
@@ -281,7 +285,7 @@ extension Key {
       uploadsScanClamd, uploadsScanCommand, uploadsScanSeconds, uploadsScanNeeded, uploadsStore, bucketEndpoint,
       bucketName, bucketRegion, bucketKey, bucketSecret, bucketPrefix, bucketInPath, registration, invitations,
       guestDomains, guestsMax, guestsPerAddress, guestSeconds, guestRights, termsVersion,
-      identityBackends, identityProviders, admins, resumeSeconds, pushContent,
+      identityBackends, identityProviders, identityCodes, admins, resumeSeconds, pushContent,
       pushResumeSeconds, pushAPNsKey, pushAPNsKeyID, pushAPNsTeamID, pushAPNsTopics, pushAPNsURL, pushAPNsSandboxURL,
       pushFCMAccount, pushFCMURL, pushWebPush, pushWebPushContact, pushWebhookURL, pushWebhookSecret, components,
       componentHost, componentPort, turnServers, turnSecret,
@@ -302,14 +306,20 @@ extension Key {
   static let backendFields = ["name", "secrets", "keys", "jwks", "domain", "signup"]
   static let providerFields = ["name", "audiences", "issuers", "jwks", "domain", "signup", "nonce", "contacts"]
 
+  /// Of one of `identity.codes`.
+  static let codeFields = [
+    "name", "client_id", "client_secret", "token_url", "user_url", "subject", "display_name", "redirects", "domain",
+    "signup",
+  ]
+
   /// The keys that are lists of maps, with the fields of their elements; the first is the name.
   static let entryFields: [String: [String]] = [
     domains.name: domainFields, components.name: componentFields, identityBackends.name: backendFields,
-    identityProviders.name: providerFields,
+    identityProviders.name: providerFields, identityCodes.name: codeFields,
   ]
 
   /// Fields that may be lists.
-  static let listFields: Set<String> = ["iq", "delegate", "secrets", "keys", "issuers", "audiences"]
+  static let listFields: Set<String> = ["iq", "delegate", "secrets", "keys", "issuers", "audiences", "redirects"]
 
   static func named(_ name: String) -> Key? { all.first { $0.name == name } }
 }

@@ -274,7 +274,8 @@ extension Entry {
     case .marker(let marker): marker.stanza
     case .room(let change): change.stanza
     case .call(let change): change.stanza
-    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent: nil
+    case .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal, .unsent, .notification:
+      nil
     }
   }
 

@@ -77,7 +77,7 @@ enum RoomOutbound {
       guard case .topic(let topic) = change.change else { return nil }
       return entry.forms.form(for: .xmpp) { encode(topic, change.stanza, entry, room, parley) }
     case .marker, .contact, .blocks, .profile, .dialogOpened, .invitation, .node, .settings, .personal,
-      .unsent, .call:
+      .unsent, .call, .notification:
       return nil
     }
   }

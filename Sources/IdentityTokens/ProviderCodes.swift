@@ -1,0 +1,166 @@
+import AppProtocol
+import Dialogs
+
+/// A provider that gives no ID tokens (Twitter, GitHub): its users bring an authorization code, which the server alone can redeem.
+public struct CodeProvider: Hashable, Sendable {
+  /// As clients name it, and as it is stored with whoever comes by it.
+  public var name: String
+  /// Whose users it vouches for.
+  public var domain: String
+  /// Who we are there (RFC 6749 2.2, 2.3.1).
+  public var clientID: String
+  public var clientSecret: String
+  /// Its token endpoint (RFC 6749 3.2), and where it says whose an access token is.
+  public var tokenURL: String
+  public var userURL: String
+  /// Which member of what it says there names the user for good: names one inside of the other, as `data`, `id`.
+  public var subject: [String]
+  /// Which one has what others call them; empty: none.
+  public var displayName: [String]
+  /// The app's own, to the letter: codes that were sent elsewhere are worth nothing.
+  public var redirectURIs: [String]
+  /// Whoever has no account gets one.
+  public var admitsNewcomers: Bool
+
+  public init(
+    name: String, domain: String, clientID: String, clientSecret: String, tokenURL: String, userURL: String,
+    subject: [String] = ["id"], displayName: [String] = [], redirectURIs: [String], admitsNewcomers: Bool = true
+  ) {
+    self.name = name
+    self.domain = domain
+    self.clientID = clientID
+    self.clientSecret = clientSecret
+    self.tokenURL = tokenURL
+    self.userURL = userURL
+    self.subject = subject
+    self.displayName = displayName
+    self.redirectURIs = redirectURIs
+    self.admitsNewcomers = admitsNewcomers
+  }
+}
+
+/// Asks providers, at the addresses of the configuration.
+public protocol CodeExchange: Sendable {
+  /// POST where there is a form (RFC 6749 appendix B), else GET. nil: nobody answers.
+  func answer(
+    from url: String, authorization: String, form: [UInt8]?, bytesMax: Int
+  ) async -> (status: Int, body: [UInt8])?
+}
+
+/// Redeems codes: the authorization code grant (RFC 6749 4.1.3) with its proof key (RFC 7636 4.5). An access token that somebody else
+/// brings is never taken: whose app it was given to cannot be told (RFC 6749 10.16). Ours comes from the provider itself, for a code that
+/// was made for us, and is forgotten at once.
+struct ProviderCodes {
+  let provider: CodeProvider
+  private let exchange: any CodeExchange
+
+  init(_ provider: CodeProvider, _ exchange: any CodeExchange) {
+    self.provider = provider
+    self.exchange = exchange
+  }
+
+  func proof(_ grant: CodeGrant) async throws(Problem) -> IdentityProof {
+    try check(grant)
+    let user = try await user(by: try await accessToken(for: grant))
+    guard let subject = Self.text(provider.subject, of: user),
+      (1...IdentityLimits.subjectBytesMax).contains(subject.utf8.count),
+      subject.utf8.allSatisfy({ (0x20...0x7e).contains($0) })
+    else { throw .invalid("the provider does not say who it is") }
+    var name = provider.displayName.isEmpty ? nil : Self.text(provider.displayName, of: user)
+    if let given = name, given.isEmpty || !given.isPlain || given.utf8.count > Limits.displayNameBytesMax { name = nil }
+    return IdentityProof(
+      Identity(.provider(provider.name), subject), displayName: name, admitsNewcomers: provider.admitsNewcomers)
+  }
+
+  private func check(_ grant: CodeGrant) throws(Problem) {
+    // RFC 6749 appendix A.11.
+    guard (1...IdentityLimits.codeBytesMax).contains(grant.code.utf8.count),
+      grant.code.utf8.allSatisfy({ (0x20...0x7e).contains($0) })
+    else {
+      throw Problem(
+        .malformed, "input-malformed", "code has 1 to \(IdentityLimits.codeBytesMax) characters of ASCII.",
+        field: "code")
+    }
+    // RFC 7636 4.1.
+    guard (43...128).contains(grant.verifier.utf8.count), grant.verifier.utf8.allSatisfy(Self.isUnreserved) else {
+      throw Problem(
+        .malformed, "input-malformed", "codeVerifier has 43 to 128 letters, digits, -, ., _ and ~ (RFC 7636 4.1).",
+        field: "codeVerifier")
+    }
+    guard provider.redirectURIs.contains(grant.redirectURI) else {
+      throw Problem(
+        .malformed, "redirect-unknown", "redirectUri is none of this app's at the provider.", field: "redirectUri")
+    }
+  }
+
+  private func accessToken(for grant: CodeGrant) async throws(Problem) -> String {
+    let form = [
+      ("grant_type", "authorization_code"), ("code", grant.code), ("redirect_uri", grant.redirectURI),
+      ("code_verifier", grant.verifier),
+    ]
+    // 2.3.1: both are encoded before they are joined.
+    let client = "\(Self.encoded(provider.clientID)):\(Self.encoded(provider.clientSecret))"
+    let answer = await exchange.answer(
+      from: provider.tokenURL, authorization: "Basic \(ExternalServices.base64(Array(client.utf8)))",
+      form: Array(form.map { "\($0)=\(Self.encoded($1))" }.joined(separator: "&").utf8),
+      bytesMax: IdentityLimits.exchangeBytesMax)
+    guard let answer, let json = try? JSONValue(parsing: answer.body) else { throw Self.unreachable }
+    if answer.status == 200, let token = json["access_token"]?.string, !token.isEmpty,
+      token.utf8.allSatisfy({ (0x21...0x7e).contains($0) }),
+      json["token_type"]?.string?.lowercased() == "bearer"
+    {
+      return token
+    }
+    // 5.2: what is the code's fault, and what is ours or the provider's.
+    if (400..<500).contains(answer.status), ["invalid_grant", "invalid_request"].contains(json["error"]?.string) {
+      throw .invalid("the provider does not take the code")
+    }
+    throw Self.unreachable
+  }
+
+  private func user(by token: String) async throws(Problem) -> JSONValue {
+    let answer = await exchange.answer(
+      from: provider.userURL, authorization: "Bearer \(token)", form: nil, bytesMax: IdentityLimits.exchangeBytesMax)
+    guard let answer, answer.status == 200, let json = try? JSONValue(parsing: answer.body) else {
+      throw Self.unreachable
+    }
+    return json
+  }
+
+  private static let unreachable = Problem(
+    .overloaded, "issuer-unreachable",
+    "The provider does not answer as it should. Try again shortly, with another code.",
+    retryAfter: Int(IdentityLimits.retrySeconds))
+
+  /// A text, or an integer as it is written.
+  private static func text(_ path: [String], of value: JSONValue) -> String? {
+    var value: JSONValue? = value
+    for name in path { value = value?[name] }
+    switch value {
+    case .string(let text): return text
+    case .number(let text): return text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? text : nil
+    default: return nil
+    }
+  }
+
+  /// `application/x-www-form-urlencoded`.
+  static func encoded(_ text: String) -> String {
+    var result = ""
+    for byte in text.utf8 {
+      if isUnreserved(byte) {
+        result.unicodeScalars.append(Unicode.Scalar(byte))
+      } else {
+        result += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+      }
+    }
+    return result
+  }
+
+  /// RFC 3986 2.3.
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x30...0x39: true
+    default: "-._~".utf8.contains(byte)
+    }
+  }
+}

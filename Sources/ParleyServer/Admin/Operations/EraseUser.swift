@@ -1,0 +1,21 @@
+import AppProtocol
+package import Dialogs
+
+/// Deletes an account for good, with all that it said; the rest is done behind the answer, also by the next process.
+package enum EraseUser: AdminOperation {
+  package static let name = "users.erase"
+  package static let routes = [AdminRoute(.post, "/users/{jid}/erasures", .usersWrite, status: 202)]
+
+  package struct Input: Codable, Sendable {
+    let jid: String
+  }
+
+  package typealias Output = TaskRow
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> TaskRow {
+    let user = try await context.user(input.jid)
+    let task = try await context.parley.beginDeletion(of: user.id, erasing: true)
+    context.parley.finishInBackground(task)
+    return TaskRow(task, of: user)
+  }
+}

@@ -1,0 +1,113 @@
+import AppProtocol
+package import Dialogs
+
+/// Tells the devices of users something of the app's own. It is durable once it is answered; devices are told through their push
+/// providers, as of messages.
+package enum SendNotification: AdminOperation {
+  package static let name = "notifications.send"
+  package static let routes = [AdminRoute(.post, "/notifications", .notifications, status: 202)]
+
+  package struct Input: Codable, Sendable {
+    /// User ids or JIDs, each once.
+    let userIds: [String]
+    /// Names it for each of them: a repeat is none.
+    let clientId: String
+    let title: String?
+    let titleLocKey: String?
+    let titleLocArgs: [String]?
+    let body: String?
+    let bodyLocKey: String?
+    let bodyLocArgs: [String]?
+    /// For the app, as it is.
+    let data: RawObject?
+  }
+
+  package struct Told: Codable, Hashable, Sendable {
+    package let userId: String
+    /// How many devices will be told; those for calls alone are not.
+    package let devices: Int
+  }
+
+  package typealias Output = AdminPage<Told>
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let notification = try notification(input)
+    guard !input.userIds.isEmpty else {
+      throw Problem(.malformed, "input-malformed", "userIds names nobody.", field: "userIds")
+    }
+    guard input.userIds.count <= Limits.notificationUsersMax else {
+      throw Problem(
+        .tooLarge, "too-many-users", "One notification is for at most \(Limits.notificationUsersMax) users.",
+        field: "userIds")
+    }
+    // All of them are somebody before the first is told.
+    var users: [User] = []
+    for id in input.userIds {
+      let user: User
+      do throws(Problem) { user = try await context.user(id) } catch {
+        throw Problem(error.kind, error.code, error.text, field: "userIds")
+      }
+      if !users.contains(where: { $0.id == user.id }) { users.append(user) }
+    }
+    var told: [Told] = []
+    for user in users {
+      let devices: Int
+      do throws(Problem) {
+        let receipt = try await context.parley.post(.push(.notify(notification)), by: user.party)
+        devices = receipt.value as? Int ?? 0
+      } catch {
+        // Who is locked out is told nothing, and keeps nobody else from it.
+        guard error.code == "account-disabled" else { throw error }
+        devices = 0
+      }
+      told.append(Told(userId: user.name, devices: devices))
+    }
+    return AdminPage(items: told)
+  }
+
+  private static func notification(_ input: Input) throws(Problem) -> AppNotification {
+    guard (1...Limits.clientIDBytesMax).contains(input.clientId.utf8.count), AdminContext.isText(input.clientId) else {
+      throw Problem(
+        .malformed, "client-id-malformed", "clientId has 1 to \(Limits.clientIDBytesMax) bytes.", field: "clientId")
+    }
+    let title = try phrase(input.title, input.titleLocKey, input.titleLocArgs, "title")
+    let body = try phrase(input.body, input.bodyLocKey, input.bodyLocArgs, "body")
+    guard title == nil || body != nil else {
+      throw Problem(.malformed, "body-missing", "A title stands above a body or bodyLocKey.", field: "body")
+    }
+    guard body != nil || input.data != nil else {
+      throw Problem(.malformed, "body-missing", "Give body, bodyLocKey or data.", field: "body")
+    }
+    // As they are written for Google, who wants data as a text.
+    let parts = [input.title, input.titleLocKey, input.body, input.bodyLocKey, input.data?.text]
+    let all = parts.compactMap { $0 } + (input.titleLocArgs ?? []) + (input.bodyLocArgs ?? [])
+    guard all.reduce(0, { $0 + JSONValue.string($1).text.utf8.count }) <= Limits.notificationBytesMax else {
+      throw Problem(
+        .tooLarge, "notification-too-large",
+        "Words and data have at most \(Limits.notificationBytesMax) bytes together, as JSON.")
+    }
+    return AppNotification(id: input.clientId, title: title, body: body, data: input.data?.text)
+  }
+
+  /// A text or a key, and values for a key alone.
+  private static func phrase(
+    _ text: String?, _ key: String?, _ args: [String]?, _ field: String
+  ) throws(Problem) -> AppNotification.Phrase? {
+    let isClean = ([text, key] + (args ?? [])).allSatisfy { $0.map { !$0.isEmpty && AdminContext.isText($0) } ?? true }
+    guard isClean, (args ?? []).count <= Limits.notificationArgumentsMax else {
+      throw Problem(
+        .malformed, "notification-malformed",
+        "\(field), its key and its at most \(Limits.notificationArgumentsMax) values are not empty, and have no "
+          + "control characters.", field: field)
+    }
+    switch (text, key, args) {
+    case (nil, nil, nil): return nil
+    case (let text?, nil, nil): return .text(text)
+    case (nil, let key?, let args): return .key(key, args ?? [])
+    default:
+      throw Problem(
+        .malformed, "notification-malformed", "Give \(field), or \(field)LocKey and perhaps \(field)LocArgs.",
+        field: field)
+    }
+  }
+}
