@@ -257,7 +257,11 @@ extension Judge {
       // What the others see of the occupant may have been the presence of this
       // seat; whoever has left hears no more.
       if isHeard { tell(.unseated(session, room.id)) }
-      if before.seats.last?.session.id == session { broadcast(after, in: room) }
+      if let seen = before.seats.last, seen.session.id == session {
+        // An app's session that came back is the one that went.
+        let isSame = after.seats.last.map { $0.presence.resource == seen.presence.resource } ?? false
+        if !isSame || after.seats.last?.presence.isLike(seen.presence) != true { broadcast(after, in: room) }
+      }
       return true
     }
     if before.isShown {
