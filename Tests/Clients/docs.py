@@ -301,7 +301,7 @@ def readme(checks, book):
             (block,) = book.take("docs/app-protocol.md", "Groups")
             (changes,) = book.take("docs/app-protocol.md", "Editing, deleting, reacting")
             parts = [block, changes]
-            for section in ["Forwarding, pins, and what one does for oneself", "Pushes", "Finding",
+            for section in ["Forwarding, pins, and what one does for oneself", "Pushes", "Calls", "Finding",
                             "Drafts and scheduled messages", "Following the events", "Events of your own",
                             "Finding people", "Leaving", "Accounts"]:
                 parts += book.take("docs/app-protocol.md", section)
@@ -309,7 +309,7 @@ def readme(checks, book):
             for text in ["I am here", '"name":"Orchard"', '"topic":"The moon"', '"role":"admin"', "Market square", "Good night",
                          '"reactions":', '"replyTo":', '"type":"deleted"', "browser", '"secondFactor":false',
                          "A rose by any other name", "Good morning, and", "It was the nightingale", 'data: {"type":"ready"',
-                         "Look up", 'data: {"type":"caught_up"', '"forwardedFrom":', '"privateMetadata":']:
+                         "Look up", 'data: {"type":"caught_up"', '"forwardedFrom":', '"privateMetadata":', "Audio call, 0:0", "cancelled"]:
                 expect(text in output, f"\"{text}\" is not in\n{output}")
         with checks.check("docs: the app protocol, signing in"):
             (block,) = book.take("docs/app-protocol.md", "Signing in")
