@@ -35,7 +35,7 @@ enum StartCall: ServedOperation {
     case (nil, let dialog?):
       guard case .peer(_, let peer) = try await call.door.dialogs.place(dialog, for: caller) else {
         throw Problem(
-          .unsupported, "call-not-private", "Calls are between two users: name their private dialog.",
+          .malformed, "call-not-private", "Calls are between two users: name their private dialog.",
           field: "dialogId")
       }
       return peer.address

@@ -330,14 +330,3 @@ extension Judge {
     if change.call.due != nil { tell(.calls) }
   }
 }
-
-extension CallStanza {
-  /// What it does to a call that is there.
-  fileprivate var move: CallMove {
-    switch act {
-    case .ring, .heard: .heard
-    case .accept: .accept
-    case .reject, .retract, .finish: .end(reason)
-    }
-  }
-}
