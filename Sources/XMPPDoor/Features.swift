@@ -56,7 +56,7 @@ enum Features {
     Markers.self,
     ChatStates.self,
     Hints.self,
-    CustomEvents.self,
+    JSONContainers.self,
     KeptMessages.self,
     JingleMessages.self,
     Corrections.self,

@@ -11,12 +11,14 @@ import Dialogs
 ///
 /// Offline messages, at the first presence, are *replayed* from where the
 /// user's confirmed messages end; after as many as are told at once the replay
-/// waits until the client has confirmed them.
+/// waits until the client has confirmed them. It ends before the first entry that
+/// was committed meanwhile: from there on the log is read, for of other entries
+/// than messages to the user (copies, roster pushes) a replay has none.
 ///
 ///     following -arrived, lags-> behind -resume-> reading -page, lags-> behind
 ///                                                 reading -page up to head-> following
 ///     following -replay-> replaying -full page-> waiting -confirmed-> replaying
-///                         replaying -last page-> reading, or following
+///                         replaying -last page-> reading (what came live), or following
 ///
 /// In every state each entry is told once and in order, or is behind `missed`.
 struct Pace: Equatable {
@@ -26,9 +28,15 @@ struct Pace: Equatable {
     case behind(from: Position)
     /// Reading behind `from`; live entries up to `head` are known to be there.
     case reading(from: Position, head: Position)
-    /// As `reading`, of messages that nobody has confirmed; `waits`: for the
-    /// confirmation of those up to `from`.
-    case replaying(from: Position, head: Position, waits: Bool)
+    /// Of messages that nobody has confirmed; live entries from `live.first` up
+    /// to `live.head` are known to be there. `waits`: for the confirmation of those
+    /// up to `from`.
+    case replaying(from: Position, live: Live?, waits: Bool)
+  }
+
+  struct Live: Equatable {
+    let first: Position
+    let head: Position
   }
   private(set) var state: State
 
@@ -58,8 +66,9 @@ struct Pace: Equatable {
       return !lags
     case .behind: break
     case .reading(let from, let head): state = .reading(from: from, head: max(head, position))
-    case .replaying(let from, let head, let waits):
-      state = .replaying(from: from, head: max(head, position), waits: waits)
+    case .replaying(let from, let live, let waits):
+      let live = Live(first: live?.first ?? position, head: max(live?.head ?? position, position))
+      state = .replaying(from: from, live: live, waits: waits)
     }
     return false
   }
@@ -95,30 +104,35 @@ struct Pace: Equatable {
 
   /// The first presence: unconfirmed messages behind `position` are to be read.
   mutating func replay(after position: Position) {
-    state = .replaying(from: position, head: .zero, waits: false)
+    state = .replaying(from: position, live: nil, waits: false)
   }
 
-  /// A page of unconfirmed messages has been told, which was read when the log
-  /// ended at `end`. The position behind which to read the log; nil: none.
-  mutating func replayed(through last: Position?, isFull: Bool, end: Position) -> Position? {
-    guard case .replaying(_, let head, _) = state else { return nil }
-    if isFull, let last {
-      state = .replaying(from: last, head: head, waits: true)
+  /// Whether the replay tells this message; else it is read behind it.
+  func replays(_ position: Position) -> Bool {
+    if case .replaying(_, let live?, _) = state { position < live.first } else { true }
+  }
+
+  /// A page of unconfirmed messages up to `last` was read, and told as far as the
+  /// replay goes. The position behind which to read the log; nil: none.
+  mutating func replayed(through last: Position?, isFull: Bool) -> Position? {
+    guard case .replaying(_, let live, _) = state else { return nil }
+    if isFull, let last, replays(last) {
+      state = .replaying(from: last, live: live, waits: true)
       return nil
     }
-    guard head > end else {
+    guard let live else {
       state = .following
       return nil
     }
-    state = .reading(from: end, head: head)
-    return end
+    state = .reading(from: live.first.previous, head: live.head)
+    return live.first.previous
   }
 
   /// The client has everything up to `position`. The position behind which to
   /// read the next page of the replay; nil: none is due.
   mutating func confirmed(_ position: Position) -> Position? {
-    guard case .replaying(let from, let head, waits: true) = state, position >= from else { return nil }
-    state = .replaying(from: from, head: head, waits: false)
+    guard case .replaying(let from, let live, waits: true) = state, position >= from else { return nil }
+    state = .replaying(from: from, live: live, waits: false)
     return from
   }
 }

@@ -20,18 +20,15 @@ extension XMPPSession {
 
   private func replay(after: Position) {
     let user = party.id
-    fetch({ reader in
-      // The head first: what is committed while we read is read again below.
-      (try reader.head().position, try reader.replay(of: user, after: after, limit: Limits.replayMax))
-    }) { [self] result in
-      guard case .success((let end, let entries)) = result else { return unreadable() }
+    fetch({ try $0.replay(of: user, after: after, limit: Limits.replayMax) }) { [self] result in
+      guard case .success(let entries) = result else { return unreadable() }
       // Offline messages may be more than what may wait for a client at all.
       if isUnread { return paced.append { [self] in replay(after: after) } }
-      for entry in entries { tell(entry, .direct, delayed: true) }
+      for entry in entries where pace.replays(entry.position) { tell(entry, .direct, delayed: true) }
       // At once: a client that only looks in must not get them again.
       if !entries.isEmpty { askForSign() }
       let isFull = entries.count == Limits.replayMax
-      if let next = pace.replayed(through: entries.last?.position, isFull: isFull, end: end) { readOn(after: next) }
+      if let next = pace.replayed(through: entries.last?.position, isFull: isFull) { readOn(after: next) }
     }
   }
 

@@ -292,31 +292,7 @@ def readme(checks, book):
             expect(json.loads(second) == first, f"sent again: {second}, not {first}")
             texts = sorted(item["content"]["text"] for item in json.loads(page)["items"])
             expect(texts == sorted([first["content"]["text"], message.split(" ", 2)[2]]), f"{texts}")
-        with checks.check("docs: the app protocol, a file in parts"):
-            (block,) = book.take("docs/app-protocol.md", "Sending")
-            output = machine.shell(block, ROMEO_PASSWORD=passwords["romeo"])
-            for text in ["Juliet", '"dayBytes":38', '"slots":0']:
-                expect(text in output, f"\"{text}\" is not in\n{output}")
-        with checks.check("docs: the app protocol, groups and changes"):
-            (block,) = book.take("docs/app-protocol.md", "Groups")
-            (changes,) = book.take("docs/app-protocol.md", "Editing, deleting, reacting")
-            parts = [block, changes]
-            for section in ["Forwarding, pins, and what one does for oneself", "Pushes", "Finding",
-                            "Drafts and scheduled messages", "Following the events", "Events of your own",
-                            "Finding people", "Leaving", "Accounts"]:
-                parts += book.take("docs/app-protocol.md", section)
-            output = machine.shell("\n".join(parts), JULIET_PASSWORD=passwords["juliet"], ROMEO_PASSWORD=passwords["romeo"])
-            for text in ["I am here", '"name":"Orchard"', '"topic":"The moon"', '"role":"admin"', "Market square", "Good night",
-                         '"reactions":', '"replyTo":', '"type":"deleted"', "browser", '"secondFactor":false',
-                         "A rose by any other name", "Good morning, and", "It was the nightingale", 'data: {"type":"ready"',
-                         "Look up", 'data: {"type":"caught_up"', '"forwardedFrom":', '"privateMetadata":']:
-                expect(text in output, f"\"{text}\" is not in\n{output}")
-        with checks.check("docs: the app protocol, signing in"):
-            (block,) = book.take("docs/app-protocol.md", "Signing in")
-            output = machine.shell(block, SECRET=SECRET)
-            for text in ["Viola", '"type":"external"', "cesario@illyria.example", '"name":"Cesario"']:
-                expect(text in output, f"\"{text}\" is not in\n{output}")
-            expect("guest" not in output, output)
+        app_protocol(checks, book, machine, passwords)
         with checks.check("docs: README, the commands"):
             (block,) = book.take("README.md", "Look after it")
             output = machine.shell(block, typed=f"{PASSWORD}\n")
@@ -325,6 +301,46 @@ def readme(checks, book):
                 expect(text in output, f"\"{text}\" is not in\n{output}")
             listed = machine.shell("parley roster list bob@localhost")
             expect("alice@localhost" in listed, listed)
+
+
+# What the commands of a section of `docs/app-protocol.md` must print, besides ending well.
+PRINTED = {
+    "With a password": ['"id":"juliet"', '"hasPassword":true'],
+    "By your backend": ["Viola", '"type":"external"', "cesario@illyria.example", '"name":"Cesario"'],
+    "Second factor": ['"secondFactor":false'],
+    "Finding people": ['"privateMetadata":', '"id":"juliet"'],
+    "Contacts": ["304"],
+    "Groups": ["I am here", '"name":"Orchard"', '"topic":"The moon"', '"role":"admin"', "Market square", "304"],
+    "Sending": ["Wherefore art thou?"],
+    "Editing, deleting, reacting": ["Good night", '"reactions":', '"replyTo":', '"type":"deleted"'],
+    "Forwarding, pins, and what one does for oneself": ['"forwardedFrom":'],
+    "Markers and unread": ['"read":'],
+    "Drafts and scheduled messages": ["Good morning, and", "It was the nightingale"],
+    "Finding messages": ["A rose by any other name"],
+    "Files in parts": ["Juliet", '"dayBytes":38', '"slots":0', '"type":"file"'],
+    "Requests and server-sent events": ['data: {"type":"ready"', "Look up", 'data: {"type":"caught_up"'],
+    "Pushes": ["browser"],
+}
+
+
+def app_protocol(checks, book, machine, passwords):
+    """The guide to the app protocol, typed from its first line to its last into one shell."""
+    with checks.check("docs: the app protocol, from its first command to its last"):
+        where = "docs/app-protocol.md"
+        sections = list(dict.fromkeys(
+            p.section for p in book.left if p.where == where and not p.inline and not any(book.fits(p, key) for key in NOT_RUN)))
+        typed = "".join(f"\nprintf '\\n## %s\\n' '{section}'\n" + "\n".join(book.take(where, section)) for section in sections)
+        output = machine.shell(
+            typed, SECRET=SECRET, JULIET_PASSWORD=passwords["juliet"], ROMEO_PASSWORD=passwords["romeo"])
+        printed = dict(part.split("\n", 1) for part in ("\n" + output).split("\n## ")[1:])
+        expect(set(PRINTED) <= set(printed), f"nothing was typed under {set(PRINTED) - set(printed)}")
+        for section, texts in PRINTED.items():
+            for text in texts:
+                expect(text in printed[section], f"\"{text}\" is not in what \"{section}\" prints:\n{printed[section]}")
+        # Who has come to stay is no guest any more.
+        expect("guest" not in printed["By your backend"], printed["By your backend"])
+        # Answered twice, there once.
+        expect(printed["Sending"].count('"text":"Wherefore art thou?"') == 3, printed["Sending"])
 
 
 def backend(checks, book):

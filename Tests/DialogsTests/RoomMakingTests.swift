@@ -37,6 +37,15 @@ import Testing
     let tybalt = try await stage.user("tybalt")
     let refused = try await problem { try await stage.parley.post(.room(.create(draft)), by: tybalt) }
     #expect(refused?.code == "external-id-taken")
+
+    // A public one is everybody's to know of; to know it is not to be in it.
+    var open = RoomDraft(settings: .open, members: [])
+    open.externalID = "43"
+    let square = try #require(try await stage.parley.post(.room(.create(open)), by: romeo).room)
+    let found = try await stage.parley.post(.room(.create(open)), by: tybalt)
+    #expect(found.isRepeat)
+    #expect(found.room?.name == square.name)
+    #expect(try await stage.member(tybalt, of: square.name) == nil)
   }
 
   @Test func nobodyIsAMemberTwice() async throws {

@@ -474,7 +474,7 @@ import Testing
     #expect(try await problem { try await stage.act(.configure(reference, form), by: juliet) } == .notOwner)
     #expect(
       try await problem { try await stage.act(.configure(reference, .change { $0.name = "x" }), by: paris) }
-        == .notOwner)
+        == .notAdmin)
     #expect(try await stage.stored(room).settings.name == "Verona")
     // Two who change different fields at once both succeed.
     let sessions = [RecordingSession(romeo), RecordingSession(juliet)]

@@ -77,7 +77,9 @@ struct DocsTests {
     var found: [Int: [[String]]] = [:]
     for (kind, folder) in kinds.enumerated() {
       let files = (try? FileManager.default.contentsOfDirectory(atPath: "\(root)/\(folder)")) ?? []
-      for file in files.sorted() where file != "DocsTests.swift" {
+      // Whole apps name everything: they come behind what is about one thing.
+      let inOrder = files.sorted { ($0.hasPrefix("app_") ? 1 : 0, $0) < ($1.hasPrefix("app_") ? 1 : 0, $1) }
+      for file in inOrder where file != "DocsTests.swift" {
         let parts = file.split(separator: ".")
         guard parts.count == 2, ["play", "py", "swift"].contains(parts[1]),
           let text = try? String(contentsOfFile: "\(root)/\(folder)/\(file)", encoding: .utf8)

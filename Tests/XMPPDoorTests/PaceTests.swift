@@ -15,9 +15,7 @@ import Testing
       pace.told(through: last, isFull: isFull, lags: lags)
     }
     func replay(after position: Position) { pace.replay(after: position) }
-    func replayed(through last: Position?, isFull: Bool, end: Position) -> Position? {
-      pace.replayed(through: last, isFull: isFull, end: end)
-    }
+    func replayed(through last: Position?, isFull: Bool) -> Position? { pace.replayed(through: last, isFull: isFull) }
     func confirmed(_ position: Position) -> Position? { pace.confirmed(position) }
   }
 
@@ -85,24 +83,27 @@ import Testing
     let walk = Walk()
     walk.replay(after: at(20))
     #expect(walk.pace.missed == at(20))
-    #expect(!walk.arrived(at(31), lags: false))
-    // Read when the log ended at 31: the live entry was in it.
-    #expect(walk.replayed(through: at(30), isFull: false, end: at(31)) == nil)
+    #expect(walk.replayed(through: at(30), isFull: false) == nil)
     #expect(walk.pace.state == .following)
   }
 
+  /// A copy of what the user says elsewhere, say: the page of messages has none.
   @Test func whatIsCommittedDuringAReplayIsReadBehindIt() {
     let walk = Walk()
     walk.replay(after: at(20))
-    #expect(!walk.arrived(at(32), lags: false))
-    #expect(walk.replayed(through: nil, isFull: false, end: at(31)) == at(31))
-    #expect(walk.pace.state == .reading(from: at(31), head: at(32)))
+    #expect(!walk.arrived(at(31), lags: false))
+    #expect(!walk.arrived(at(33), lags: false))
+    // The page has messages up to 32: the last was committed while it was read.
+    #expect(walk.pace.replays(at(30)))
+    #expect(!walk.pace.replays(at(32)))
+    #expect(walk.replayed(through: at(32), isFull: false) == at(30))
+    #expect(walk.pace.state == .reading(from: at(30), head: at(33)))
   }
 
   @Test func aLongReplayWaitsForItsConfirmation() {
     let walk = Walk()
     walk.replay(after: at(0))
-    #expect(walk.replayed(through: at(1000), isFull: true, end: at(1500)) == nil)
+    #expect(walk.replayed(through: at(1000), isFull: true) == nil)
     #expect(walk.pace.waits)
     #expect(!walk.arrived(at(1501), lags: false))
     #expect(walk.confirmed(at(999)) == nil)
@@ -110,8 +111,16 @@ import Testing
     #expect(!walk.pace.waits)
     // Confirming more while the page is read starts no second reading.
     #expect(walk.confirmed(at(1000)) == nil)
-    #expect(walk.replayed(through: at(1500), isFull: false, end: at(1500)) == at(1500))
+    #expect(walk.replayed(through: at(1500), isFull: false) == at(1500))
     #expect(walk.pace.state == .reading(from: at(1500), head: at(1501)))
+  }
+
+  @Test func aFullPageThatReachesWhatCameLiveIsTheLast() {
+    let walk = Walk()
+    walk.replay(after: at(0))
+    #expect(!walk.arrived(at(900), lags: false))
+    #expect(walk.replayed(through: at(1000), isFull: true) == at(899))
+    #expect(walk.pace.state == .reading(from: at(899), head: at(900)))
   }
 
   @Test func aSessionThatBreaksOffWhileReadingReadsAgainFromThere() {

@@ -4,7 +4,7 @@ import Dialogs
 
 /// The private dialog with a user, the one that is or a new one; or a new group or
 /// public dialog, of which the caller is the owner. An `externalId` makes one dialog
-/// only: who is in it gets it again.
+/// only: who is in it gets it again, and a public one whoever asks.
 enum OpenDialog: ServedOperation {
   typealias Input = OpenDialogInput
   typealias Output = DialogBody

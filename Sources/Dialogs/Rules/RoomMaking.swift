@@ -16,7 +16,8 @@ extension Judge {
       if let known = try writer.room(externalID: externalID, in: author.realm) {
         let state = rooms.states[known.id] ?? rooms.put(known)
         if known.isDestroyed { throw Problem.roomDestroyed }
-        guard try affiliation(of: author.id, in: state, writer).isMember else {
+        // What is listed everybody may know of: who opens it by this name is shown it, and joins.
+        guard try state.room.settings.isListed || affiliation(of: author.id, in: state, writer).isMember else {
           throw Problem(
             .conflict, "external-id-taken", "This externalId is another dialog's.", field: "externalId")
         }
@@ -127,7 +128,7 @@ extension Judge {
     }
     let state = try find(reference, for: post.author, writer)
     let affiliation = try affiliation(of: post.author.id, in: state, writer)
-    guard affiliation >= .admin else { throw affiliation.isMember ? Problem.notOwner : try refusal(state, post) }
+    guard affiliation >= .admin else { throw affiliation.isMember ? Problem.notAdmin : try refusal(state, post) }
     let was = state.room.settings
     var settings = was
     draft.apply(&settings)
@@ -167,7 +168,7 @@ extension Judge {
   /// For who is no member of a closed room it is not there.
   private func refusal(_ state: RoomBook.State, _ post: Post) throws -> Problem {
     rooms.occupants(of: state.room.id)?.occupant(of: post.author.id) != nil || !state.room.settings.isMembersOnly
-      ? Problem.notOwner : Problem.roomUnknown
+      ? Problem.notAdmin : Problem.roomUnknown
   }
 
   private static func differOnlyInLook(_ a: RoomSettings, _ b: RoomSettings) -> Bool {

@@ -46,6 +46,8 @@ struct Draft {
   var displayed: Displayed?
   /// Files with what is known of them (XEP-0447).
   var files: [Attachment] = []
+  /// Content of an app's own, which the body stands in for.
+  var ownContent: JSONContainers.OwnContent?
   /// Where something is (XEP-0080).
   var place: Geolocation.Place?
   /// An address beside the message (XEP-0066).
@@ -111,6 +113,10 @@ extension Draft {
     if files.contains(where: { $0.url == content.text }) { content.text = "" }
     for index in content.attachments.indices {
       content.attachments[index].blob = links?.id(in: content.attachments[index].url)
+    }
+    if content.kind == .none, content.attachments.isEmpty, !content.text.isEmpty, let ownContent {
+      content.kind = .custom
+      content.fields = ownContent.fields
     }
     if content.kind == .none, content.attachments.isEmpty, let place = place ?? Geolocation.Place(uri: content.text) {
       content.kind = .location

@@ -182,6 +182,9 @@ enum Outbound {
       writer.open(.body)
       writer.text(message.content.text)
       writer.close()
+      if message.content.kind == .custom, let own = JSONContainers.OwnContent(message.content) {
+        JSONContainers.write(own, into: &writer)
+      }
       // Clients that rang know it without the words.
       if message.content.kind == .call { Fallbacks.write(for: NS.jingleMessage, into: &writer) }
     }
@@ -343,7 +346,7 @@ enum Outbound {
     }
     if stanza.extras.isEmpty {
       if let typing = stanza.typing { ChatStates.write(isTyping: typing, into: &writer) }
-      if let custom = stanza.custom { CustomEvents.write(custom, into: &writer) }
+      if let custom = stanza.custom { JSONContainers.write(custom, into: &writer) }
     } else {
       writer.raw(stanza.extras)
     }

@@ -1,0 +1,130 @@
+import Dialogs
+import FoundationEssentials
+import XMLStream
+import XMPP
+
+/// What only an app understands, in the container of XEP-0335, inside an element that says what it is (its section 4): an event, in
+/// a message that nobody keeps (XEP-0334 4.3),
+/// `<event xmlns='urn:parley:events:0' kind='…'><json xmlns='urn:xmpp:json:0'>{…}</json></event>`, and content of an app's own, beside
+/// the body that stands in for it, `<custom xmlns='urn:parley:content:0' kind='…'><json xmlns='urn:xmpp:json:0'>…</json></custom>`.
+struct JSONContainers: Feature {
+  static let xep = XEP(
+    335, "0.1.1", "JSON Containers",
+    note: "in events (`urn:parley:events:0`) and custom content (`urn:parley:content:0`) of the app protocol")
+
+  private static let event = Name("event", "urn:parley:events:0")
+  private static let custom = Name("custom", "urn:parley:content:0")
+  private static let json = Name("json", "urn:xmpp:json:0")
+
+  func register(in table: inout FeatureTable) {
+    table.read(Self.event) { element, draft in
+      guard draft.custom == nil, let kind = element["kind"], let payload = element.first(Self.json)?.text,
+        (1...Limits.customKindBytesMax).contains(kind.utf8.count), payload.utf8.count <= Limits.customPayloadBytesMax
+      else { return }
+      draft.custom = CustomEvent(kind: kind, payload: payload)
+    }
+    table.read(Self.custom) { element, draft in
+      guard draft.ownContent == nil, let kind = element["kind"],
+        (1...Limits.contentFieldBytesMax).contains(kind.utf8.count)
+      else { return }
+      draft.ownContent = OwnContent(kind: kind, json: element.first(Self.json)?.text)
+    }
+  }
+
+  /// What an app's event looks like to XMPP.
+  static func write(_ custom: CustomEvent, into writer: inout ElementWriter) {
+    writer.open(event)
+    writer.attribute("kind", custom.kind)
+    writer.open(json)
+    writer.text(custom.payload)
+    writer.close()
+    writer.close()
+    Hints.writeNoStore(into: &writer)
+  }
+
+  /// What content of an app's own looks like to XMPP, behind its body.
+  static func write(_ content: OwnContent, into writer: inout ElementWriter) {
+    writer.open(custom)
+    writer.attribute("kind", content.kind)
+    if let payload = content.payload?.text {
+      writer.open(json)
+      writer.text(payload)
+      writer.close()
+    }
+    writer.close()
+  }
+
+  /// The members that content of type custom has for everybody, as apps name them.
+  struct OwnContent: Codable, Hashable, Sendable {
+    let kind: String
+    let payload: JSON?
+
+    /// nil: the payload is no JSON, or longer than an event's may be.
+    init?(kind: String, json text: String?) {
+      self.kind = kind
+      guard let text else {
+        payload = nil
+        return
+      }
+      guard text.utf8.count <= Limits.customPayloadBytesMax,
+        let payload = try? JSONDecoder().decode(JSON.self, from: Data(text.utf8))
+      else { return nil }
+      self.payload = payload
+    }
+
+    /// As an app's content has it; nil: it has none.
+    init?(_ content: Content) {
+      guard let fields = content.fields, let own = try? JSONDecoder().decode(Self.self, from: Data(fields.utf8)) else {
+        return nil
+      }
+      self = own
+    }
+
+    var fields: String? { JSON.text(of: self) }
+  }
+
+  /// Any value. Whole numbers of 64 bits stay what they are; members of objects are in the order of their names.
+  enum JSON: Codable, Hashable, Sendable {
+    case null, bool(Bool), integer(Int64), number(Double), string(String), array([JSON]), object([String: JSON])
+
+    init(from decoder: any Decoder) throws {
+      let value = try decoder.singleValueContainer()
+      if value.decodeNil() {
+        self = .null
+      } else if let bool = try? value.decode(Bool.self) {
+        self = .bool(bool)
+      } else if let integer = try? value.decode(Int64.self) {
+        self = .integer(integer)
+      } else if let number = try? value.decode(Double.self) {
+        self = .number(number)
+      } else if let string = try? value.decode(String.self) {
+        self = .string(string)
+      } else if let array = try? value.decode([JSON].self) {
+        self = .array(array)
+      } else {
+        self = .object(try value.decode([String: JSON].self))
+      }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var value = encoder.singleValueContainer()
+      switch self {
+      case .null: try value.encodeNil()
+      case .bool(let bool): try value.encode(bool)
+      case .integer(let integer): try value.encode(integer)
+      case .number(let number): try value.encode(number)
+      case .string(let string): try value.encode(string)
+      case .array(let array): try value.encode(array)
+      case .object(let object): try value.encode(object)
+      }
+    }
+
+    var text: String? { Self.text(of: self) }
+
+    static func text(of value: some Encodable) -> String? {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) }
+    }
+  }
+}
