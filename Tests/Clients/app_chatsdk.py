@@ -19,6 +19,11 @@ from signin_tokens import Signer, vouch
 from slixmpp_client import Client
 from stage import Peer, Services, Story, serve
 
+try:
+    import signin_oauth as oauth
+except ImportError:  # the server does not redeem codes yet
+    oauth = None
+
 BACKEND, SECRET = "shop", "a secret of the shop's backend and the server"
 VIOLA, STAGING = "viola@illyria.example", "staging.example"
 CLIP = b"\x00\x00\x00\x18ftypmp42" + bytes(range(256)) * 8
@@ -62,7 +67,7 @@ def chain(frames):
     return [(f["cursor"], f["data"]["message"]["id"]) for f in frames if f.get("type") == "message.created"]
 
 
-async def walk(checks, services, stage):
+async def walk(checks, services, twitter, stage):
     story = Story(checks, "CS", 37)
     viola, olivia, antonio, feste = [await stage.app(name) for name in ("viola-ios", "olivia-ios", "antonio-android", "feste-web")]
     await viola.ask("POST", "/v1/codes", {"email": VIOLA}, 202)
@@ -143,7 +148,15 @@ async def walk(checks, services, stage):
     with story.row(6, "by Facebook, Google, telephone, mail, and as a guest who stays; slixmpp as a guest (SASL ANONYMOUS)"):
         info = await viola.ask("GET", "/v1/info")
         expect({"password", "code", "provider", "jwt", "guest"} <= set(info["grants"]), f"{info}")
-        print("pending CS 6: sign-in by Twitter (OAuth 2.0, no ID token)", flush=True)
+        if twitter:
+            maria = await stage.app("maria-ios")
+            given = await asyncio.to_thread(oauth.sign_in, twitter, "17")
+            await maria.sign_in(grant="provider", provider="twitter", **given)
+            await maria.refused(401, "identity-token-invalid", "POST", "/v1/sessions", {"grant": "provider", "provider": "twitter", **given})
+            again = await stage.app("maria-web", grant="provider", provider="twitter", **await asyncio.to_thread(oauth.sign_in, twitter, "17"))
+            expect(again.id == maria.id and maria.user["name"] == "Name 17", f"{maria.user} {again.user}")
+        else:
+            print("pending CS 6: sign-in by Twitter (OAuth 2.0, no ID token)", flush=True)
         await antonio.sign_in(grant="provider", provider="firebase", idToken=services.token(
             "firebase", "antonio", name="Antonio", phone_number=PHONE, firebase={"sign_in_provider": "phone"}))
         expect((await antonio.ask("GET", "/v1/users/me"))["phone"] == PHONE, "his number is not his")
@@ -593,8 +606,16 @@ async def walk(checks, services, stage):
 
 
 def run(checks):
-    with Services("facebook", "google", "firebase") as services:
-        serve(lambda stage: walk(checks, services, stage), checks, services=services,
-              identity={"backends": [{"name": BACKEND, "secrets": [SECRET]}]},
-              configuration={"domains": [{"name": STAGING}], "guests": {"domains": "localhost", "may": "memberships,messages"}},
-              registration="true", signup__email="true")
+    twitter, identity = oauth and oauth.OAuth(), {"backends": [{"name": BACKEND, "secrets": [SECRET]}]}
+    if twitter:
+        identity["codes"] = [{
+            "name": "twitter", "client_id": oauth.CLIENT, "client_secret": oauth.SECRET, "token_url": twitter.base + "/token",
+            "user_url": twitter.base + "/me", "subject": "data.id", "display_name": "data.name", "redirects": [oauth.REDIRECT]}]
+    try:
+        with Services("facebook", "google", "firebase") as services:
+            serve(lambda stage: walk(checks, services, twitter, stage), checks, services=services, identity=identity,
+                  configuration={"domains": [{"name": STAGING}], "guests": {"domains": "localhost", "may": "memberships,messages"}},
+                  registration="true", signup__email="true")
+    finally:
+        if twitter:
+            twitter.close()
