@@ -170,11 +170,13 @@ extension Writer {
 extension Query {
   /// What backends have told the user: each has an origin in the dialog of the user with themselves.
   fileprivate static let notificationsOfUser = Query(
-    """
-    SELECT p.position, p.dialog FROM dialogs d CROSS JOIN origins o ON o.dialog = d.id
-    CROSS JOIN payloads p ON p.position = o.position
-    WHERE d.first = ?1 AND d.second = ?1 AND p.kind = ?2
-    """)
+    ["fresh_origins", "origins"].map {
+      """
+      SELECT p.position, p.dialog FROM dialogs d CROSS JOIN \($0) o ON o.dialog = d.id
+      CROSS JOIN payloads p ON p.position = o.position
+      WHERE d.first = ?1 AND d.second = ?1 AND p.kind = ?2
+      """
+    }.joined(separator: " UNION ALL "))
   fileprivate static let realms = Query("SELECT id, domain, rooms, key, epoch FROM realms ORDER BY id")
   fileprivate static let insertRealm = Query(
     "INSERT INTO realms (domain, rooms, key, epoch) VALUES (?1, ?2, ?3, ?4) RETURNING id")

@@ -169,7 +169,7 @@ import Testing
     #expect(try message(first.entry).forwarded == Forwarded(author: nil, at: said.time))
     let own = try await stage.parley.post(draft(to: nurse, Content(kind: .none), forward: source), by: romeo)
     #expect(try message(own.entry).forwarded?.author == romeo)
-    await #expect(throws: Problem.dialogUnknown) {
+    await #expect(throws: Problem.messageUnknown(field: "forwardFrom")) {
       try await stage.parley.post(draft(to: juliet, Content(kind: .none), forward: source), by: nurse)
     }
     // Who has deleted it for themselves has it no more.
