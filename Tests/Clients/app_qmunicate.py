@@ -263,7 +263,7 @@ class Walk:
         with row(14, "a group is seen, changed, left and ended, a private dialog taken from the list; slixmpp: configuration, affiliation, the end"):
             seen = await orsino.open(self.in_revels)
             expect(seen["me"]["role"] == "member" and seen["ownerId"] == "toby", f"{seen}")
-            await orsino.refused(403, "not-owner", "PATCH", f"/v1/dialogs/{self.in_revels}", {"name": "Orsino's"})
+            await orsino.refused(403, "not-admin", "PATCH", f"/v1/dialogs/{self.in_revels}", {"name": "Orsino's"})
             await orsino.ask("DELETE", f"/v1/dialogs/{self.in_revels}/members/me", status=204)
             expect(await toby.list(self.revels, "member") == [], "Orsino is still a member")
             await orsino.refused(404, "dialog-unknown", "GET", f"/v1/dialogs/{self.in_revels}")
