@@ -7,6 +7,7 @@ import datetime
 import json
 import re
 import time
+import uuid
 import xml.etree.ElementTree as ElementTree
 
 from slixmpp.exceptions import IqError
@@ -23,8 +24,10 @@ PHONE, MAIL, NEW_MAIL, TERMS = "+390458000000", "olivia@illyria.example", "orsin
 LONG = "If music be the food of love, play on; give me excess of it, that, surfeiting, the appetite may sicken, and so die"
 BOOKMARKS, VCARD4 = "urn:xmpp:bookmarks:1", "{urn:ietf:params:xml:ns:vcard-4.0}"
 SHARING = "{urn:xmpp:sfs:0}file-sharing/{urn:xmpp:file:metadata:0}file/{urn:xmpp:file:metadata:0}"
+RTP, JMI = "urn:xmpp:jingle:apps:rtp:1", "urn:xmpp:jingle-message:0"
 VIDEO, AUDIO = b"\x00\x00\x00\x18ftypmp42" + bytes(2000), b"OggS\x00\x02" + bytes(900)
-SETTINGS = dict(terms__version=TERMS, push__content="body")
+SETTINGS = dict(
+    terms__version=TERMS, push__content="body", turn__servers="turn:relay.example.org:3478?transport=udp", turn__secret="prospero")
 
 
 def proof(services, subject, **claims):
@@ -342,7 +345,17 @@ class Walk:
                 "clientId": "forward-2", "forwardFrom": {"dialogId": self.with_viola, "messageId": self.sent["image"]["id"]}})
 
         self.story.client_only(18, "copying text and images")
-        self.story.pending(19, "who may be called: contacts alone, where the user says so")
+
+        with row(19, "only contacts are called, in either direction; slixmpp: a <propose/> from who is none is refused (XEP-0353)"):
+            expect((await orsino.ask("GET", "/v1/users/me"))["callsFrom"] == "contacts", "strangers may call")
+            await orsino.refused(403, "not-a-contact", "POST", "/v1/calls", {"clientId": "call-0", "userId": viola.boundjid.user, "kind": "audio"})
+            proposal = self.propose("stranger")
+            error = await viola.saw("any message", lambda m: m["id"] == proposal and m["type"] == "error")
+            expect((error["error"]["type"], error["error"]["condition"]) == ("auth", "forbidden"), f"{error}")
+            expect(await orsino.settled("call.updated") == [], "it has rung")
+            # Calling is with relays, whose credentials end.
+            servers = (await orsino.ask("GET", "/v1/ice-servers"))["items"]
+            expect(servers[0]["urls"] == ["turn:relay.example.org:3478?transport=udp"] and servers[0]["credential"], f"{servers}")
 
         with row(20, "the other's profile from the title, senders of a group all at once; slixmpp: vCard (XEP-0054, XEP-0292) and avatar (XEP-0084)"):
             await viola["xep_0153"].set_avatar(avatar=LARK, mtype="image/png", timeout=PATIENCE)
@@ -572,10 +585,145 @@ class Walk:
 
     # 30 to 33
 
+    def propose(self, name, video=False):
+        """Viola's client calls Orsino: the stanza's id. slixmpp gives it none."""
+        message = self.viola.make_message(self.orsino.jid, mtype="chat")
+        message["id"] = f"propose-{name}"
+        message["jingle_propose"]["id"] = name
+        message["jingle_propose"]["descriptions"] = [(RTP, "audio"), *([(RTP, "video")] if video else [])]
+        message.enable("store")
+        message.send()
+        return message["id"]
+
+    async def ring(self, app, kind="audio"):
+        """Viola is called: the call, and what her client is told."""
+        made = await app.ask("POST", "/v1/calls", {"clientId": str(uuid.uuid4()), "userId": self.viola.boundjid.user, "kind": kind}, 201)
+        return made, await self.viola.saw("jingle_message_propose", lambda m: m["jingle_propose"]["id"] == made["id"])
+
+    def tell(self, name, to, call, reason=None):
+        """What slixmpp has no word for."""
+        message = self.viola.make_message(to, mtype="chat")
+        element = ElementTree.Element(f"{{{JMI}}}{name}", id=call)
+        if reason:
+            ElementTree.SubElement(ElementTree.SubElement(element, "{urn:xmpp:jingle:1}reason"), f"{{urn:xmpp:jingle:1}}{reason}")
+        message.append(element)
+        message.enable("store")
+        message.send()
+
+    async def told(self, name, call):
+        """That of XEP-0353 which Viola's client is told."""
+        return await self.viola.saw("any message", lambda m: any(e.tag == f"{{{JMI}}}{name}" and e.get("id") == call for e in m.xml))
+
+    async def becomes(self, app, call, state, test=lambda call: True):
+        return (await app.event("call.updated", lambda d: d["call"]["id"] == call and d["call"]["state"] == state and test(d["call"])))["call"]
+
+    async def called(self, app):
+        """The call of Viola's that rings on this device."""
+        return (await app.event("call.updated", lambda d: (d["call"]["callerId"], d["call"]["state"]) == (self.viola.boundjid.user, "ringing")))["call"]
+
+    async def signal(self, app, call, action, **more):
+        answer = await app.command("call.signal", {"callId": call, "action": action, **more})
+        expect(answer.get("ok"), f"{action} is answered {answer}")
+
     async def calls(self):
-        for number, text in ((30, "calls, and what becomes of them on all devices"), (31, "declined, accepted, hung up"),
-                             (32, "muted"), (33, "a device is woken for a call")):
-            self.story.pending(number, text)
+        row, stage, orsino, olivia, viola = self.story.row, self.stage, self.orsino, self.olivia, self.viola
+        tablet = self.tablet
+        await tablet.sign_in(grant="provider", provider="firebase", idToken=proof(self.services, "fb-1"))
+        await tablet.connect()
+        await olivia.connect()
+
+        with row(30, "calls with sound or pictures, how they stand told to all devices; slixmpp: <propose/>, <ringing/>, <proceed/>, <finish/>"):
+            # Between apps the two devices tell each other what their programs need, once somebody has answered.
+            body = {"clientId": "call-1", "userId": "olivia", "kind": "video"}
+            made = await orsino.ask("POST", "/v1/calls", body, 201)
+            expect((await orsino.ask("POST", "/v1/calls", body, 200))["id"] == made["id"], "asked again, another call")
+            rings = await self.becomes(olivia, made["id"], "ringing")
+            expect((rings["kind"], rings["callerId"]) == ("video", orsino.id), f"{rings}")
+            await orsino.refused(409, "call-not-accepted", "POST", f"/v1/calls/{made['id']}/signals", {"action": "offer", "sdp": "v=0"})
+            await self.signal(olivia, made["id"], "accept")
+            accepted = await self.becomes(orsino, made["id"], "accepted")
+            expect((accepted["media"], accepted["participants"][1]["deviceId"]) == ("sdp", "olivia-phone"), f"{accepted}")
+            await self.signal(orsino, made["id"], "offer", sdp="v=0")
+            offer = await olivia.event("call.signal")
+            expect((offer["action"], offer["sdp"], offer["senderId"]) == ("offer", "v=0", orsino.id), f"{offer}")
+            await self.signal(orsino, made["id"], "end")
+            for app in (olivia, tablet):
+                expect((await self.becomes(app, made["id"], "ended"))["reason"] == "ended", "another end")
+            # Viola's client rings, answers, and is told of the end.
+            made, rings = await self.ring(orsino, "video")
+            expect(rings["jingle_propose"]["descriptions"] == [(RTP, "audio"), (RTP, "video")] and rings["from"].resource == "app-orsino-phone", f"{rings}")
+            self.tell("ringing", rings["from"], made["id"])
+            await self.becomes(orsino, made["id"], "ringing", lambda call: "ringingAt" in call)
+            viola["xep_0353"].proceed(rings["from"], made["id"])
+            for app in (orsino, tablet):
+                expect((await self.becomes(app, made["id"], "accepted"))["media"] == "jingle", "what is said in it is not Jingle's")
+            await orsino.ask("DELETE", f"/v1/calls/{made['id']}", status=204)
+            await self.told("finish", made["id"])
+
+        with row(31, "declined, taken back, accepted, hung up, by either; slixmpp: <reject/>, <retract/>, <proceed/>, <finish/>"):
+            made, rings = await self.ring(orsino)
+            viola["xep_0353"].reject(rings["from"], made["id"])
+            expect((await self.becomes(orsino, made["id"], "ended"))["reason"] == "rejected", "another end")
+            made, _ = await self.ring(orsino)
+            await orsino.ask("DELETE", f"/v1/calls/{made['id']}", status=204)
+            await viola.saw("jingle_message_retract", lambda m: m["jingle_retract"]["id"] == made["id"])
+            await viola.hears("Missed audio call", orsino.jid)
+            # Called from XMPP: one device accepts, the other hears of it, Viola hangs up.
+            self.propose("one", video=True)
+            call = await self.called(orsino)
+            expect((await self.called(tablet))["id"] == call["id"] and call["kind"] == "video", f"{call}")
+            await self.signal(tablet, call["id"], "accept")
+            answered = await viola.saw("jingle_message_proceed", lambda m: m["jingle_proceed"]["id"] == "one")
+            expect(answered["from"] == f"{orsino.jid}/app-orsino-tablet", f"{answered}")
+            elsewhere = await self.becomes(orsino, call["id"], "accepted")
+            expect(elsewhere["participants"][1]["deviceId"] == "orsino-tablet", f"{elsewhere}")
+            self.tell("finish", answered["from"], "one", "success")
+            for app in (orsino, tablet):
+                expect((await self.becomes(app, call["id"], "ended"))["reason"] == "ended", "another end")
+            self.propose("two")
+            call = await self.called(orsino)
+            await self.signal(orsino, call["id"], "reject")
+            await viola.saw("jingle_message_reject", lambda m: m["jingle_reject"]["id"] == "two")
+            await self.becomes(tablet, call["id"], "ended")
+            log = [m["content"] for m in await orsino.history(self.with_viola) if m["content"]["type"] == "call"]
+            expect([entry["reason"] for entry in log[:4]] == ["rejected", "ended", "cancelled", "rejected"], f"{log}")
+
+        with row(32, "what one switches off during a call the other's device is told; slixmpp: <mute/> of XEP-0167 from client to client"):
+            made = await orsino.ask("POST", "/v1/calls", {"clientId": "call-2", "userId": "olivia", "kind": "audio"}, 201)
+            await self.becomes(olivia, made["id"], "ringing")
+            await self.signal(olivia, made["id"], "accept")
+            await self.becomes(orsino, made["id"], "accepted")
+            await self.signal(olivia, made["id"], "info", info={"muted": True})
+            told = await orsino.event("call.signal", lambda d: d["action"] == "info")
+            expect(told["info"] == {"muted": True}, f"{told}")
+            expect(await tablet.settled("call.signal") == [], "a device is told that is in no call")
+            await self.signal(orsino, made["id"], "end")
+            await self.becomes(olivia, made["id"], "ended")
+            muted = asyncio.get_running_loop().create_future()
+            self.desk.register_handler(Callback("mute", MatchXPath("{jabber:client}iq/{urn:xmpp:jingle:1}jingle"), muted.set_result))
+            iq = viola.make_iq_set(ito=self.desk.boundjid)
+            jingle = ElementTree.Element("{urn:xmpp:jingle:1}jingle", action="session-info", sid="a73sjjvkla37jfea")
+            ElementTree.SubElement(jingle, "{urn:xmpp:jingle:apps:rtp:info:1}mute", creator="responder", name="voice")
+            iq.append(jingle)
+            iq.send(timeout=PATIENCE).cancel()
+            got = await asyncio.wait_for(muted, PATIENCE)
+            expect(got["from"] == viola.boundjid and got.xml.find(".//{urn:xmpp:jingle:apps:rtp:info:1}mute") is not None, f"{got}")
+
+        with row(33, "a telephone that sleeps is woken to ring, and told when it rings no more; slixmpp calls it"):
+            await orsino.ask("PUT", "/v1/devices/orsino-voip", {"push": {"provider": "apns", "token": "ef56", "kind": "voip"}}, 201)
+            await orsino.disconnect()
+            await tablet.disconnect()
+            self.propose("three")
+            headers, body = await self.services.push("a call", "ef56")
+            expect((headers["apns-push-type"], headers["apns-topic"]) == ("voip", Services.TOPIC + ".voip"), f"{headers}")
+            expect((body["type"], body["callKind"], body["senderId"]) == ("call", "audio", viola.boundjid.user) and "sdp" not in body, f"{body}")
+            (call,) = (await orsino.ask("GET", "/v1/calls"))["items"]
+            expect((call["id"], call["state"]) == (body["callId"], "ringing"), f"{call}")
+            viola["xep_0353"].retract(orsino.jid, "three")
+            _, body = await self.services.push("that it rings no more", "ef56")
+            expect((body["type"], body["callId"]) == ("call.end", call["id"]), f"{body}")
+            await orsino.ask("DELETE", "/v1/devices/orsino-voip", status=204)
+            await orsino.connect()
 
     # 34 to 36
 

@@ -32,10 +32,6 @@ class Story:
         self.walked.append(number)
         print(f"note    {self.app} {number}: {feature}: the client's alone; {given}", flush=True)
 
-    def pending(self, number, text):
-        self.walked.append(number)
-        print(f"pending {self.app} {number}: {text}", flush=True)
-
     def end(self):
         with self.checks.check(f"{self.app}: all {self.rows} rows were walked, in their order"):
             expect(self.walked == list(range(1, self.rows + 1)), f"walked: {self.walked}")
