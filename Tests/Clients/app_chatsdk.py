@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ElementTree
 from slixmpp import JID
 from slixmpp.exceptions import IqError, PresenceError
 
+import signin_oauth as oauth
 from account_contract import totp
 from accounts import Registering
 from app_qiscus import Beacon, Bearer, Described, switch
@@ -18,11 +19,6 @@ from profiles_slixmpp import HASH, LARK, ROSE, metadata_of, nick_of
 from signin_tokens import Signer, vouch
 from slixmpp_client import Client
 from stage import Peer, Services, Story, serve
-
-try:
-    import signin_oauth as oauth
-except ImportError:  # the server does not redeem codes yet
-    oauth = None
 
 BACKEND, SECRET = "shop", "a secret of the shop's backend and the server"
 VIOLA, STAGING = "viola@illyria.example", "staging.example"
@@ -148,15 +144,12 @@ async def walk(checks, services, twitter, stage):
     with story.row(6, "by Facebook, Google, telephone, mail, and as a guest who stays; slixmpp as a guest (SASL ANONYMOUS)"):
         info = await viola.ask("GET", "/v1/info")
         expect({"password", "code", "provider", "jwt", "guest"} <= set(info["grants"]), f"{info}")
-        if twitter:
-            maria = await stage.app("maria-ios")
-            given = await asyncio.to_thread(oauth.sign_in, twitter, "17")
-            await maria.sign_in(grant="provider", provider="twitter", **given)
-            await maria.refused(401, "identity-token-invalid", "POST", "/v1/sessions", {"grant": "provider", "provider": "twitter", **given})
-            again = await stage.app("maria-web", grant="provider", provider="twitter", **await asyncio.to_thread(oauth.sign_in, twitter, "17"))
-            expect(again.id == maria.id and maria.user["name"] == "Name 17", f"{maria.user} {again.user}")
-        else:
-            print("pending CS 6: sign-in by Twitter (OAuth 2.0, no ID token)", flush=True)
+        maria = await stage.app("maria-ios")
+        given = await asyncio.to_thread(oauth.sign_in, twitter, "17")
+        await maria.sign_in(grant="provider", provider="twitter", **given)
+        await maria.refused(401, "identity-token-invalid", "POST", "/v1/sessions", {"grant": "provider", "provider": "twitter", **given})
+        again = await stage.app("maria-web", grant="provider", provider="twitter", **await asyncio.to_thread(oauth.sign_in, twitter, "17"))
+        expect(again.id == maria.id and maria.user["name"] == "Name 17", f"{maria.user} {again.user}")
         await antonio.sign_in(grant="provider", provider="firebase", idToken=services.token(
             "firebase", "antonio", name="Antonio", phone_number=PHONE, firebase={"sign_in_provider": "phone"}))
         expect((await antonio.ask("GET", "/v1/users/me"))["phone"] == PHONE, "his number is not his")
@@ -606,16 +599,16 @@ async def walk(checks, services, twitter, stage):
 
 
 def run(checks):
-    twitter, identity = oauth and oauth.OAuth(), {"backends": [{"name": BACKEND, "secrets": [SECRET]}]}
-    if twitter:
-        identity["codes"] = [{
+    twitter = oauth.OAuth()
+    identity = {
+        "backends": [{"name": BACKEND, "secrets": [SECRET]}],
+        "codes": [{
             "name": "twitter", "client_id": oauth.CLIENT, "client_secret": oauth.SECRET, "token_url": twitter.base + "/token",
-            "user_url": twitter.base + "/me", "subject": "data.id", "display_name": "data.name", "redirects": [oauth.REDIRECT]}]
+            "user_url": twitter.base + "/me", "subject": "data.id", "display_name": "data.name", "redirects": [oauth.REDIRECT]}]}
     try:
         with Services("facebook", "google", "firebase") as services:
             serve(lambda stage: walk(checks, services, twitter, stage), checks, services=services, identity=identity,
                   configuration={"domains": [{"name": STAGING}], "guests": {"domains": "localhost", "may": "memberships,messages"}},
                   registration="true", signup__email="true")
     finally:
-        if twitter:
-            twitter.close()
+        twitter.close()

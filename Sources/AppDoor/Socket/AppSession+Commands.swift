@@ -129,7 +129,10 @@ extension AppSession {
       profile: receipt.card?.user.profile, now: parley.clock.now)
     // Whoever is back in a moment is shown as before, until they say otherwise.
     let here = parley.hub.attendances(of: arriving.caller.user.id).first { $0.session === arriving.handle }
-    if let presence = here?.presence { session.presence = presence }
+    if let presence = here?.presence {
+      session.presence = presence
+      if let profile = receipt.card?.user.profile { show(profile, session) }
+    }
     state = .open(session)
     accept(arriving.re)
     if let user = receipt.card?.user {

@@ -73,7 +73,7 @@ func runAppChat(s *settings, r *report) error {
 		if c.socket {
 			into[i^1] = t.addSends(c, dialogs[i])
 		} else {
-			into[i^1] = t.addStream(c, 1, "<message type='chat' to='"+users[i^1]+"@"+s.domain+"'><body>", t.padding()+"</body></message>")
+			into[i^1] = t.addChat(c, users[i^1]+"@"+s.domain)
 		}
 	}
 	for i, c := range conns {
@@ -89,13 +89,14 @@ func runAppIdle(s *settings, r *report) error {
 		return errNoHTTP
 	}
 	before := treeRSS(s.pids)
-	sessions, err := signInAll(s, userRange(s.prefix, s.first, s.users), func(c *conn) { c.drain() })
+	// Nothing more is asked over HTTP: its connections would be counted, and be as many again.
+	sessions, err := signInAll(s, userRange(s.prefix, s.first, s.users), func(session appSession) {
+		session.conn.drain()
+		session.api.close()
+	})
 	defer closeSessions(sessions)
 	if err != nil {
 		return err
-	}
-	for _, session := range sessions {
-		session.api.close()
 	}
 	time.Sleep(2 * time.Second)
 	a := readUsage(s.pids)

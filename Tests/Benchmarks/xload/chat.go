@@ -23,13 +23,22 @@ func runChat(s *settings, r *report) error {
 		if s.fullJID {
 			to = conns[i^1].jid
 		}
-		into[i^1] = t.addStream(c, 1, "<message type='chat' to='"+to+"'><body>", t.padding()+"</body></message>")
+		into[i^1] = t.addChat(c, to)
 	}
 	for i, c := range conns {
 		t.addReceiver(c, into[i])
 	}
 	r.put("pairs", len(conns)/2, "")
 	return t.run(r, "messages")
+}
+
+// addChat registers a session that sends chat messages to one address. With --ids the stamp is the stanza's id, too.
+func (t *traffic) addChat(c *conn, to string) *stream {
+	head, body := "<message type='chat' to='"+to+"'", t.padding()+"</body></message>"
+	if t.s.ids {
+		return t.addStream(c, 1, head+" id='", "'><body>", body)
+	}
+	return t.addStream(c, 1, head+"><body>", body)
 }
 
 // runMUC fills rooms with distinct occupants and lets some of them talk.

@@ -40,6 +40,7 @@ type settings struct {
 	sigkill  string
 	tag      string
 	fullJID  bool
+	ids      bool
 	devices  int
 	group    int
 	groups   int
@@ -136,6 +137,7 @@ func main() {
 	fs.BoolVar(&s.mixed, "mixed", false, "app-chat: half of the users are XMPP clients")
 	fs.StringVar(&s.sigkill, "kill-on", "delivered", "crash: acked (stream management) or delivered")
 	fs.StringVar(&s.tag, "tag", "", "crash, survived: marks the messages of one run")
+	fs.BoolVar(&s.ids, "ids", false, "chat, app-chat --mixed: stanzas have ids, as clients' have")
 	fs.BoolVar(&s.fullJID, "full-jid", false, "chat: address the full JID instead of the bare one")
 	fs.IntVar(&s.devices, "devices", 1, "chat-real, app-idle: sessions per account; of chat-real all but the first get carbons only")
 	fs.IntVar(&s.group, "group", 0, "chat-real, fill: accounts per group of contacts (chat-real: 0 for none)")

@@ -255,7 +255,7 @@ type appSession struct {
 
 // signInAll signs users in, --parallel at a time, each on --devices devices. The sessions of a user stand
 // beside each other.
-func signInAll(s *settings, users []string, then func(*conn)) ([]appSession, error) {
+func signInAll(s *settings, users []string, then func(appSession)) ([]appSession, error) {
 	sessions := make([]appSession, len(users)*s.devices)
 	errs := make(chan error, len(sessions))
 	slots := make(chan struct{}, s.parallel)
@@ -273,7 +273,7 @@ func signInAll(s *settings, users []string, then func(*conn)) ([]appSession, err
 				if c, err = openSocket(s, user, a.token); err == nil {
 					sessions[i] = appSession{c, a}
 					if then != nil {
-						then(c)
+						then(sessions[i])
 					}
 				}
 			}
