@@ -23,8 +23,8 @@ public final class Parley: Sendable {
   /// Which realms have hooks.
   public let hooks: HookBook
   /// Wakes whoever sends messages at their time.
-  let schedule = ScheduleBell()
-  let callBell = ScheduleBell()
+  let schedule = Bell()
+  let callBell = Bell()
   /// Who may look after the whole server in band (XEP-0133).
   public let admins: Set<BareJID>
   /// Whether every user may invite others (XEP-0401), not admins alone.

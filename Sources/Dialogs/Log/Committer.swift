@@ -46,7 +46,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
   private let hub: Hub
   private let pushes: PushBook
   private let hooks: HookBook
-  private let calls: ScheduleBell
+  private let calls: Bell
   private let clock: any Clock
   private let logger: Logger
   private let inbox: Inbox
@@ -55,7 +55,7 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
 
   init(
     store: any Store, hub: Hub, pushes: PushBook, hooks: HookBook, guests: GuestBook,
-    calls: (bell: ScheduleBell, ringing: Duration), clock: any Clock, realms: RealmTable, blobs: Blobs?, inbox: Inbox,
+    calls: (bell: Bell, ringing: Duration), clock: any Clock, realms: RealmTable, blobs: Blobs?, inbox: Inbox,
     logger: Logger
   ) throws {
     self.store = store

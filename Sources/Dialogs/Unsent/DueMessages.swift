@@ -1,49 +1,7 @@
-import Synchronization
-
-/// Sends messages at their time. Theory:
-///
-/// It sleeps until the next one is due, or until the bell says that there may be an earlier one, and then posts that each
-/// that is due be sent. What stands in the store is sent after a restart; that a message is posted for twice costs nothing,
-/// since the second finds no row.
-public actor Scheduler {
-  private let parley: Parley
-  private let pause: @Sendable (Duration) async -> Void
-  private var timer: Task<Void, Never>?
-
-  /// `pause` sleeps, and returns early when its task is cancelled.
-  public init(
-    parley: Parley, pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
-  ) {
-    self.parley = parley
-    self.pause = pause
-  }
-
-  /// Runs until its task is cancelled. Once.
-  public func run() async {
-    parley.schedule.ring()
-    for await _ in parley.schedule.bell {
-      timer?.cancel()
-      guard let wait = await parley.sendDue() else { continue }
-      timer = Task { [pause, parley] in
-        await pause(wait)
-        if !Task.isCancelled { parley.schedule.ring() }
-      }
-    }
-    timer?.cancel()
-  }
-}
-
-/// Wakes the `Scheduler`; for one listener.
-final class ScheduleBell: Sendable {
-  private let rings: AsyncStream<Void>.Continuation
-  let bell: AsyncStream<Void>
-
-  init() { (bell, rings) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
-
-  func ring() { rings.yield() }
-}
-
 extension Parley {
+  /// Sends scheduled messages at their time.
+  public var scheduleAlarm: Alarm { Alarm(schedule) { [self] in await sendDue() } }
+
   /// Changes what the author has written and not sent.
   @discardableResult
   public func post(unsent intent: UnsentIntent, by author: Party) async throws(Problem) -> Receipt {

@@ -1,0 +1,49 @@
+import Synchronization
+
+/// Does what has a time, at that time. Theory:
+///
+/// It sleeps until the next thing is due, or until its bell says that there may be an earlier one, and then looks, which does what
+/// is due. What has a time stands in the store, so it is found after a restart; that it is found twice costs nothing, since
+/// whoever does it looks at the row again.
+public actor Alarm {
+  private let bell: Bell
+  private let look: @Sendable () async -> Duration?
+  private let pause: @Sendable (Duration) async -> Void
+  private var timer: Task<Void, Never>?
+
+  /// - Parameters:
+  ///   - look: does what is due, and says how long nothing more is; nil: nothing has a time.
+  ///   - pause: sleeps, and returns early when its task is cancelled.
+  init(
+    _ bell: Bell, pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
+    look: @escaping @Sendable () async -> Duration?
+  ) {
+    self.bell = bell
+    self.look = look
+    self.pause = pause
+  }
+
+  /// Runs until its task is cancelled. Once.
+  public func run() async {
+    bell.ring()
+    for await _ in bell.rung {
+      timer?.cancel()
+      guard let wait = await look() else { continue }
+      timer = Task { [pause, bell] in
+        await pause(wait)
+        if !Task.isCancelled { bell.ring() }
+      }
+    }
+    timer?.cancel()
+  }
+}
+
+/// Wakes an `Alarm`; for one listener.
+final class Bell: Sendable {
+  private let rings: AsyncStream<Void>.Continuation
+  let rung: AsyncStream<Void>
+
+  init() { (rung, rings) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+  func ring() { rings.yield() }
+}
