@@ -47,7 +47,12 @@ public final class DataFolder: Sendable {
     self.lock = lock
   }
 
-  deinit { close(lock) }
+  /// Let go by name: a child that is being started has a copy of the descriptor until it becomes another program, and with it
+  /// the lock.
+  deinit {
+    _ = flock(lock, LOCK_UN)
+    close(lock)
+  }
 
   /// Creates the folder (mode 0700) if need be, and takes its lock without waiting. The lock goes with the
   /// process, however that ends: a crash leaves none behind (flock(2)).
