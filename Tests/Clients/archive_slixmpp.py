@@ -168,6 +168,8 @@ async def converse(checks, server):
     await archive(checks, romeo, said)
     for client in (romeo, other):
         client.send_presence()
+        # What is not stored reaches who is there.
+        await client.saw("presence_available", lambda p, client=client: p["from"] == client.boundjid)
     await hints(checks, romeo, other)
     await references(checks, app, romeo, phone, dialog)
     for client in (romeo, other):
