@@ -17,7 +17,7 @@ public final class SQLiteStore: Store {
     public var readersMax = 4
     /// Bytes of pages that the writer keeps in memory: the ends of the indexes
     /// that messages are added to, and ids of long dialogs, among which each new one is looked for.
-    public var writerCacheBytes = 16 << 20
+    public var writerCacheBytes = 8 << 20
     /// The same for each reader.
     public var readerCacheBytes = 1 << 20
     /// How long to wait for another process that holds the file.

@@ -528,7 +528,7 @@ async def walk(checks, services, hook, avatar, stage):
         expect(copy["content"]["attachments"][0]["id"] == file["id"] and copy["forwardedFrom"]["senderId"] == viola.id, f"{copy}")
         heard = await orsino.saw("any message", lambda m: m["from"].bare == viola.jid and m["oob"]["url"] == file["url"])
         expect(heard["type"] == "chat", f"{heard}")
-        await feste.refused(404, "dialog-unknown", "POST", f"/v1/dialogs/{fresh}/messages", {
+        await feste.refused(404, "message-unknown", "POST", f"/v1/dialogs/{fresh}/messages", {
             "clientId": "forward-2", "forwardFrom": {"dialogId": private, "messageId": copy["id"]}})
 
     with story.row(25, "message info: whom it reached and who has read it, slixmpp among them"):

@@ -134,6 +134,7 @@ BODIES = {
     "reactions.set": lambda: {"emoji": ["👍"]},
     "marker.set": lambda: {"private": True},
     "typing": lambda: {"on": True},
+    "call.signal": lambda: {"action": "ringing"},
     "custom": lambda: {"kind": "knock"},
     "draft.put": lambda: {"text": "O Romeo"},
     "scheduled.create": lambda: {"clientId": str(uuid.uuid4()), "sendAt": tomorrow(), "content": text()},
@@ -158,7 +159,9 @@ def theirs(server):
     romeo.make("PUT", "/v1/devices/phone-of-romeo", {"push": {"provider": "webhook", "token": "romeo"}})
     scheduled = romeo.make("POST", f"/v1/dialogs/{private}/scheduled-messages", {
         "clientId": "later", "sendAt": tomorrow(), "content": text()})
+    juliet.make("PATCH", "/v1/users/me", {"callsFrom": "everybody"})
     return romeo, juliet, {
+        "callId": [romeo.make("POST", "/v1/calls", {"clientId": "call", "userId": "juliet", "kind": "audio"})["id"]],
         "dialogId": [private, closed], "messageId": messages, "userId": ["juliet", "juliet"],
         "sessionId": [romeo.make("GET", "/v1/sessions")["items"][0]["id"]],
         "deviceId": ["phone-of-romeo"],
@@ -307,7 +310,7 @@ def described(checks, server, caller, mine, things):
 
 
 def commands(checks, server, caller, things):
-    """The same over the WebSocket, for every command that names a dialog."""
+    """The same over the WebSocket, for every command that names something."""
     names = [name.removesuffix(".command") for name in
              (each["$ref"].split("/")[-1] for each in yaml.safe_load((DOCS / "asyncapi.yaml").read_text())["operations"]["command"]["messages"])]
     # How it is asked, with `id` as the dialog, or as the cursor.
@@ -316,6 +319,7 @@ def commands(checks, server, caller, things):
         "marker.set": lambda id: {"dialogId": id, "read": things["messageId"][0]},
         "typing": lambda id: {"dialogId": id, "on": True},
         "custom": lambda id: {"dialogId": id, "kind": "knock"},
+        "call.signal": lambda id: {"callId": id, "action": "ringing"},
         "presence": lambda id: {"availability": "online", "activeDialogId": id},
         "ack": lambda id: {"cursor": id},
     }
@@ -339,7 +343,7 @@ def commands(checks, server, caller, things):
         asked.pop("ack")  # as above, of cursors
     for name, data in asked.items():
         with checks.check(f"security: the command {name} tells {caller.name} nothing"):
-            for known in [things["cursor"]] if name == "ack" else things["dialogId"]:
+            for known in {"ack": [things["cursor"]], "call.signal": things["callId"]}.get(name, things["dialogId"]):
                 none = unknown(known)
                 answers = []
                 for id in known, none:

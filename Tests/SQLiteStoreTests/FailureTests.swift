@@ -17,7 +17,7 @@ import Testing
         try Int64.fetchOne(database, sql: "PRAGMA \($0)")
       }
     }
-    #expect(pragmas == [2, 0, 1, 0, -16384])
+    #expect(pragmas == [2, 0, 1, 0, -8192])
     let mode = try store.pool.writeWithoutTransaction { try String.fetchOne($0, sql: "PRAGMA journal_mode") }
     #expect(mode == "wal")
   }
