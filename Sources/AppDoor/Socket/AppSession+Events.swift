@@ -324,7 +324,8 @@ extension AppSession {
       if case .starred = change.change { return }
       if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(change.dialog) }
       return scheduleUnread(session)
-    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .unsent, .call, .notification:
+    case .contact, .blocks, .profile, .dialogOpened, .room, .invitation, .node, .settings, .unsent, .call,
+      .notification:
       return
     }
     if session.unreadDialogs.count < AppLimits.unreadDialogsMax { session.unreadDialogs.insert(entry.dialog) }
