@@ -10,6 +10,8 @@ public import NIOWebSocket
 public final class FrameGatherer {
   private let encoder: ChannelHandlerContext
   private var gathered = ByteBuffer()
+  /// Something was added since the last flush; some of it may be with the channel already.
+  private var isUnflushed = false
   /// Bytes that are worth a buffer of their own: beyond them copying costs more than another write, and what is gathered is
   /// handed to the channel, which counts it.
   static let gatheredMax = 65_536
@@ -23,6 +25,7 @@ public final class FrameGatherer {
   ///
   /// - Parameter data: of a control frame at most 125 bytes (5.5).
   public func add(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
+    isUnflushed = true
     let count = data.readableBytes
     if gathered.capacity == 0 { gathered = ByteBufferAllocator().buffer(capacity: max(count + 10, 1_024)) }
     gathered.writeInteger(UInt8(0x80) | UInt8(webSocketOpcode: opcode))
@@ -35,7 +38,10 @@ public final class FrameGatherer {
     if gathered.readableBytes >= Self.gatheredMax { write() }
   }
 
+  /// Nothing where nothing was added.
   public func flush() {
+    guard isUnflushed else { return }
+    isUnflushed = false
     write()
     encoder.flush()
   }

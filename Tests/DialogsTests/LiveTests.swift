@@ -72,12 +72,19 @@ import Testing
     return (romeo, juliet)
   }
 
-  @Test func whoIsBackInAMomentWasNeverAway() async throws {
+  /// Juliet is there by an app, and Romeo's laptop sees it.
+  private func seen() async throws -> (
+    stage: Stage, hub: Hub, romeo: Party, juliet: Party, laptop: RecordingSession, phone: RecordingSession
+  ) {
     let stage = try Stage()
-    let hub = stage.parley.hub
     let (romeo, juliet) = try await friends(stage)
     let laptop = try await stage.session(romeo, "laptop")
     let phone = try await stage.session(juliet, "app-1", door: .app)
+    return (stage, stage.parley.hub, romeo, juliet, laptop, phone)
+  }
+
+  @Test func whoIsBackInAMomentWasNeverAway() async throws {
+    let (stage, hub, romeo, juliet, laptop, phone) = try await seen()
     #expect(laptop.taken() == [.presence("juliet/app-1", .online)])
     #expect(hub.linger(phone, time: stage.clock.now))
     #expect(laptop.taken() == [] && hub.isOnline(juliet.id) && hub.attendances(of: juliet.id).isEmpty)
@@ -108,11 +115,7 @@ import Testing
   }
 
   @Test func whoComesBackAnotherIsToldOnce() async throws {
-    let stage = try Stage()
-    let hub = stage.parley.hub
-    let (romeo, juliet) = try await friends(stage)
-    let laptop = try await stage.session(romeo, "laptop")
-    let phone = try await stage.session(juliet, "app-1", door: .app)
+    let (stage, hub, _, juliet, laptop, phone) = try await seen()
     #expect(hub.linger(phone, time: stage.clock.now))
     _ = laptop.taken()
     let again = RecordingSession(juliet)
@@ -129,11 +132,7 @@ import Testing
   }
 
   @Test func whoStaysAwayWentWhenTheyDid() async throws {
-    let stage = try Stage()
-    let hub = stage.parley.hub
-    let (romeo, juliet) = try await friends(stage)
-    let laptop = try await stage.session(romeo, "laptop")
-    let phone = try await stage.session(juliet, "app-1", door: .app)
+    let (stage, hub, _, juliet, laptop, phone) = try await seen()
     _ = laptop.taken()
     let gone = stage.clock.now
     #expect(hub.linger(phone, time: gone))
@@ -153,11 +152,7 @@ import Testing
 
   /// Blocks and ended logins do not wait.
   @Test func whoLingersCanBeBlockedAndPutOut() async throws {
-    let stage = try Stage()
-    let hub = stage.parley.hub
-    let (romeo, juliet) = try await friends(stage)
-    let laptop = try await stage.session(romeo, "laptop")
-    let phone = try await stage.session(juliet, "app-1", door: .app)
+    let (stage, hub, romeo, juliet, laptop, phone) = try await seen()
     #expect(hub.linger(phone, time: stage.clock.now))
     _ = (laptop.taken(), phone.taken())
     hub.close(juliet.id, .revoked)

@@ -12,7 +12,6 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
   private let frames: FrameGatherer
   private var session: AppSession?
   private var context: ChannelHandlerContext?
-  private var needsFlush = false
   private var isClosing = false
   private var pinger: RepeatedTask?
   private var lastRead = NIODeadline.now()
@@ -123,16 +122,11 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
 
   private func send(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
     frames.add(opcode, data)
-    needsFlush = true
   }
 
   func write(_ text: ByteBuffer, cursor: String?) { send(.text, text) }
 
-  func flush() {
-    guard needsFlush else { return }
-    needsFlush = false
-    frames.flush()
-  }
+  func flush() { frames.flush() }
 
   func setReading(_ isReading: Bool) {
     // An error here means that the channel is closed, and then nothing is read.
