@@ -125,8 +125,6 @@ public protocol StoreReader:
   func archive(of user: UserID, _ query: ArchiveQuery) throws -> ArchivePage
   /// Inbound messages with trait `replayed` behind `after`, ascending.
   func replay(of user: UserID, after: Position, limit: Int) throws -> [Entry]
-  /// The last message with this RepeatKey.id by this author in this dialog, with its body hash.
-  func find(_ id: String, by author: UserID, in dialog: DialogID) throws -> (position: Position, bodyHash: UInt64)?
   /// Counting messages of the dialog or room up to and including `position`: all, and those by `author`. In a
   /// room `own` goes by the member's mark, and may be negative before they came.
   func counting(in dialog: DialogID, upTo position: Position, by author: UserID) throws -> (all: Int64, own: Int64)
@@ -223,6 +221,9 @@ public protocol StoreWriter:
   /// Stores entry, payload and the feed rows that `feeds` names. Everything of a room but a
   /// marker that has feed rows also goes into the room's own list, which its members follow.
   func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws
+  /// The last message with this RepeatKey.id by this author in this dialog, with its body hash. Of the writer: repeats are
+  /// asked for where messages are judged, before anything else, and what was said last is known there first.
+  func find(_ id: String, by author: UserID, in dialog: DialogID) throws -> (position: Position, bodyHash: UInt64)?
   func insert(dialog kind: Dialog.Kind, first: Party, second: Party, createdAt: Timestamp) throws -> Dialog
   /// Nobody has marks in it.
   func insertWhispers(between first: Party, and second: Party, in room: RoomName, createdAt: Timestamp) throws -> Dialog

@@ -145,10 +145,14 @@ struct Prepared {
   }
 
   func all<Value>(_ map: (Prepared) throws -> Value) throws -> [Value] {
-    defer { sqlite3_reset(raw) }
     var values: [Value] = []
-    while try step() { values.append(try map(self)) }
+    try forEach { values.append(try map($0)) }
     return values
+  }
+
+  func forEach(_ body: (Prepared) throws -> Void) throws {
+    defer { sqlite3_reset(raw) }
+    while try step() { try body(self) }
   }
 
   private func step() throws(StoreFailure) -> Bool {

@@ -2,63 +2,42 @@ import Dialogs
 import GRDB
 
 /// Which messages of a dialog have an id with a given hash: by it repeats are recognised, and what markers, corrections and
-/// reactions name is found.
-///
-/// Theory. Everything else that a message writes goes to the end of something, so that the messages of one commit share pages.
-/// A hash goes anywhere in its dialog's range: where dialogs are long, that is a page read and written for each message, into
-/// the write-ahead log and again at the checkpoint, and was two fifths of all that was written. So new rows gather in a small
-/// table of the same shape (`fresh_origins`), whose few pages every commit shares, and move on to `origins` in slices: a run of
-/// neighbours, taken in turn, whose rows fall on the same pages there. A row is in exactly one of the two. For one hash those in
-/// the small table are the newer ones, since a slice takes all of a hash.
-struct OriginSlices {
-  /// The next slice begins behind this key.
-  fileprivate var dialog = Int64.min
-  fileprivate var hash = Int64.min
-  /// Rows in the small table, nearly: a commit that was rolled back makes it wrong until all slices have had their turn and the
-  /// rows are counted anew.
-  fileprivate var count: Int64?
-  var freshMax = StoreLimits.freshOriginsMax
-  var length = StoreLimits.originsSlice
+/// reactions name is found. `OriginGenerations` says where that is kept, `OriginFilter` what need not be looked for.
+extension Reader {
+  /// Which of a dialog's origins an author's id is among. The salt keeps others
+  /// from choosing ids that fall together.
+  func originHash(_ id: UnsafeRawBufferPointer, by author: UserID) throws -> Int32 {
+    var digest = try salt()
+    withUnsafeBytes(of: author.number.littleEndian) { digest.combine($0) }
+    digest.combine(id)
+    return Int32(truncatingIfNeeded: Int64(bitPattern: digest.finish()))
+  }
 }
 
-extension Reader {
+extension Writer {
   func find(
     _ id: String, by author: UserID, in dialog: DialogID
   ) throws -> (position: Position, bodyHash: UInt64)? {
     arena.begin(id.utf8.count)
     guard let bytes = arena.place(id) else { return nil }
     let hash = try originHash(bytes, by: author)
-    // Nearly every id is new: that is one statement, and no payload is looked at.
-    let isKnown = try connection(.hasOrigin).bind(1, dialog.number).bind(2, hash).first { _ in true } ?? false
-    guard isKnown else { return nil }
-    return try find(.findFresh, bytes, hash, by: author, in: dialog)
-      ?? find(.find, bytes, hash, by: author, in: dialog)
+    func check(_ position: Int64) throws -> (position: Position, bodyHash: UInt64)? {
+      try connection(.isNamed).bind(1, position).bind(2, author.number).bind(3, text: bytes)
+        .first { (Position(position), UInt64(bitPattern: $0.int(0))) }
+    }
+    if let found = try origins.first(dialog.number, hash, check) { return found }
+    if filter.wanted != nil { try readFilter() }
+    guard filter.mayHave(OriginFilter.Key(dialog: dialog.number, hash: hash)) else { return nil }
+    let older = try connection(.originsOf).bind(1, dialog.number).bind(2, Int64(hash)).all { $0.int(0) }
+    for position in older { if let found = try check(position) { return found } }
+    return nil
   }
 
-  private func find(
-    _ query: Query, _ id: UnsafeRawBufferPointer, _ hash: Int64, by author: UserID, in dialog: DialogID
-  ) throws -> (position: Position, bodyHash: UInt64)? {
-    try connection(query).bind(1, dialog.number).bind(2, hash).bind(3, author.number).bind(4, text: id)
-      .first { (Position($0.int(0)), UInt64(bitPattern: $0.int(1))) }
-  }
-
-  /// Which of a dialog's origins an author's id is among. The salt keeps others
-  /// from choosing ids that fall together.
-  func originHash(_ id: UnsafeRawBufferPointer, by author: UserID) throws -> Int64 {
-    var digest = try salt()
-    withUnsafeBytes(of: author.number.littleEndian) { digest.combine($0) }
-    digest.combine(id)
-    return Int64(Int32(truncatingIfNeeded: Int64(bitPattern: digest.finish())))
-  }
-}
-
-extension Writer {
   /// A message is found by the id that makes repeats recognisable and by its
   /// stanza's id, which is what markers name.
   func insertOrigins(_ entry: Entry, _ key: RepeatKey, stanzaID: String?) throws {
-    try forEachOrigin(of: entry.author.id, key.id, stanzaID) { hash in
-      try connection(.insertOrigin).bind(1, entry.dialog.number).bind(2, hash).bind(3, entry.position.number).run()
-      try originAdded()
+    try forEachOrigin(of: entry.author.id, key.id, stanzaID) {
+      origins.add(entry.dialog.number, $0, entry.position.number)
     }
   }
 
@@ -67,14 +46,13 @@ extension Writer {
     of author: UserID, _ id: String, stanzaID: String?, in dialog: DialogID, at position: Position
   ) throws {
     try forEachOrigin(of: author, id, stanzaID) { hash in
-      for query in [Query.deleteFreshOrigin, .deleteOrigin] {
-        try connection(query).bind(1, dialog.number).bind(2, hash).bind(3, position.number).run()
-      }
+      origins.remove(dialog.number, hash, position.number)
+      try connection(.deleteOrigin).bind(1, dialog.number).bind(2, Int64(hash)).bind(3, position.number).run()
     }
   }
 
   private func forEachOrigin(
-    of author: UserID, _ id: String, _ other: String?, _ body: (Int64) throws -> Void
+    of author: UserID, _ id: String, _ other: String?, _ body: (Int32) throws -> Void
   ) throws {
     var id = id
     try body(try id.withUTF8 { try originHash(UnsafeRawBufferPointer($0), by: author) })
@@ -82,73 +60,61 @@ extension Writer {
     try body(try other.withUTF8 { try originHash(UnsafeRawBufferPointer($0), by: author) })
   }
 
-  private func originAdded() throws {
-    let count = try slices.count ?? countFreshOrigins()
-    slices.count = count + 1
-    if count >= slices.freshMax { try moveOrigins() }
+  /// The log has come to this position: what gathered goes on to where it stays, a slice at a time.
+  func moveOrigins(_ position: Position) throws {
+    origins.passed(position.number)
+    guard let slice = origins.next() else { return }
+    for row in slice.rows {
+      try connection(.insertOrigin).bind(1, row.dialog).bind(2, Int64(row.hash)).bind(3, row.position).run()
+      filter.add(OriginFilter.Key(dialog: row.dialog, hash: row.hash))
+    }
+    if let end = slice.end { try connection(.setOriginsEnd).bind(1, end).run() }
   }
 
-  private func countFreshOrigins() throws -> Int64 {
-    try connection(.countFreshOrigins).first { $0.int(0) } ?? 0
+  /// A few rows more of the table.
+  private func readFilter() throws {
+    guard let after = filter.wanted else { return }
+    let rows = StoreLimits.filterRows
+    let keys = try connection(.originsBehind).bind(1, after.dialog).bind(2, Int64(after.hash)).bind(3, Int64(rows))
+      .all { OriginFilter.Key(dialog: $0.int(0), hash: Int32(truncatingIfNeeded: $0.int(1))) }
+    filter.read(keys, isLast: keys.count < rows)
   }
 
-  /// One slice goes to where it stays.
-  private func moveOrigins() throws {
-    let end = try connection(.endOfOrigins).bind(1, slices.dialog).bind(2, slices.hash)
-      .bind(3, slices.length - 1).first { (dialog: $0.int(0), hash: $0.int(1)) }
-    let (dialog, hash) = end ?? (.max, .max)
-    for query in [Query.moveOrigins, .clearOrigins] {
-      try connection(query).bind(1, slices.dialog).bind(2, slices.hash).bind(3, dialog).bind(4, hash).run()
+  /// Up to there the table has everything.
+  func originsEnd() throws -> Int64 { try connection(.originsEnd).first { $0.int(0) } ?? 0 }
+
+  /// What it does not have yet, from the messages themselves.
+  func loadOrigins(behind end: Int64) throws -> OriginGenerations {
+    var origins = OriginGenerations(start: end)
+    try connection(.namedBehind).bind(1, end).forEach { row in
+      let position = row.int(0)
+      origins.passed(position)
+      guard !row.isNull(5), let id = row.textOrNil(4) ?? row.textOrNil(3) else { return }
+      try forEachOrigin(of: UserID(row.int(2)), id, row.textOrNil(3)) { origins.add(row.int(1), $0, position) }
     }
-    if let end {
-      (slices.dialog, slices.hash) = end
-      slices.count = slices.count.map { max(0, $0 - slices.length) }
-    } else {
-      // The first slice has its turn again.
-      (slices.dialog, slices.hash) = (.min, .min)
-      slices.count = try countFreshOrigins()
-    }
+    origins.settle()
+    return origins
   }
 }
 
 extension Query {
-  private static func find(in table: String) -> Query {
-    Query(
-      """
-      SELECT p.position, p.key_hash FROM (
-        SELECT position FROM \(table) WHERE dialog = ?1 AND hash = ?2
-        ORDER BY position DESC LIMIT \(StoreLimits.sameHashMax)
-      ) o CROSS JOIN payloads p ON p.position = o.position
-      WHERE p.author = ?3 AND (p.stanza_id = ?4 OR p.key_id = ?4) ORDER BY o.position DESC LIMIT 1
-      """)
-  }
-  fileprivate static let hasOrigin = Query(
+  fileprivate static let isNamed = Query(
+    "SELECT key_hash FROM payloads WHERE position = ?1 AND author = ?2 AND (stanza_id = ?3 OR key_id = ?3)")
+  static let originsOf = Query(
     """
-    SELECT 1 FROM fresh_origins WHERE dialog = ?1 AND hash = ?2
-    UNION ALL SELECT 1 FROM origins WHERE dialog = ?1 AND hash = ?2 LIMIT 1
+    SELECT position FROM origins WHERE dialog = ?1 AND hash = ?2
+    ORDER BY position DESC LIMIT \(StoreLimits.sameHashMax)
     """)
-  fileprivate static let findFresh = find(in: "fresh_origins")
-  fileprivate static let find = find(in: "origins")
-  /// "Or ignore": both ids of one message may have the same hash.
+  /// Rows of one hash that a page has cut off are in the filter by the others.
+  static let originsBehind = Query(
+    "SELECT dialog, hash FROM origins WHERE (dialog, hash) > (?1, ?2) ORDER BY dialog, hash LIMIT ?3")
+  /// "Or ignore": both ids of one message may have the same hash, and a slice may have been written before the server was killed.
   fileprivate static let insertOrigin = Query(
-    "INSERT OR IGNORE INTO fresh_origins (dialog, hash, position) VALUES (?1, ?2, ?3)")
-  fileprivate static let deleteFreshOrigin = Query(
-    "DELETE FROM fresh_origins WHERE dialog = ?1 AND hash = ?2 AND position = ?3")
+    "INSERT OR IGNORE INTO origins (dialog, hash, position) VALUES (?1, ?2, ?3)")
   fileprivate static let deleteOrigin = Query(
     "DELETE FROM origins WHERE dialog = ?1 AND hash = ?2 AND position = ?3")
-  fileprivate static let countFreshOrigins = Query("SELECT count(*) FROM fresh_origins")
-  /// Of a slice: whole hashes only, so that a hash's newer rows never go before its older ones.
-  fileprivate static let endOfOrigins = Query(
-    """
-    SELECT dialog, hash FROM fresh_origins WHERE (dialog, hash) > (?1, ?2)
-    ORDER BY dialog, hash LIMIT 1 OFFSET ?3
-    """)
-  static let moveOrigins = Query(
-    """
-    INSERT OR IGNORE INTO origins (dialog, hash, position)
-    SELECT dialog, hash, position FROM fresh_origins
-    WHERE (dialog, hash) > (?1, ?2) AND (dialog, hash) <= (?3, ?4) ORDER BY dialog, hash, position
-    """)
-  static let clearOrigins = Query(
-    "DELETE FROM fresh_origins WHERE (dialog, hash) > (?1, ?2) AND (dialog, hash) <= (?3, ?4)")
+  fileprivate static let originsEnd = Query("SELECT origins FROM log")
+  fileprivate static let setOriginsEnd = Query("UPDATE log SET origins = ?1")
+  fileprivate static let namedBehind = Query(
+    "SELECT position, dialog, author, stanza_id, key_id, key_hash FROM payloads WHERE position > ?1 ORDER BY position")
 }

@@ -126,12 +126,14 @@ public final class SQLiteStore: Store {
         guard let writer = writer.withLock({ $0 }) else { throw StoreFailure.closed }
         try writer.beginWriting()
         do {
+          try writer.prepare()
           let result = try body(writer)
           try writer.commit()
           return result
         } catch {
           // A full disk has made the engine roll back by itself.
           if sqlite3_get_autocommit(database.sqliteConnection) == 0 { writer.rollBack() }
+          writer.origins.undo()
           directory.forget()
           throw error
         }

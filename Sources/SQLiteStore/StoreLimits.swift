@@ -32,11 +32,21 @@ public enum StoreLimits {
   /// Rooms that are searched at once: each is one more look at the index.
   static let searchScopesMax = 100
 
-  /// Ids of messages that gather in the small table, about 20 bytes each: then a slice of them moves on with each one more that
-  /// a slice has. More would spread a commit over more pages, less would move fewer neighbours at once.
-  static let freshOriginsMax: Int64 = 16_384
-  /// Ids that move on at once: two milliseconds of the committer.
-  static let originsSlice: Int64 = 2_048
+  /// Positions of the log whose ids gather in memory before they are written where they stay: at most two such generations are
+  /// in memory and are read when the store is opened, with two ids a message 1.6 MB and 50 ms. More would move more neighbours
+  /// at once.
+  static let freshSpan: Int64 = 16_384
+  /// Positions between two slices of a generation that is written: one to two milliseconds of the committer each.
+  static let freshSlice: Int64 = 1_024
+  /// Chains of a generation, a power of two.
+  static let freshBuckets = 16_384
+
+  /// Bytes of the filter of ids (`OriginFilter`): a byte to two for each id, up to here. At the bound more and more new ids are
+  /// looked for in the database, as all would be without it.
+  static let filterBytesMin = 64 << 10
+  static let filterBytesMax = 8 << 20
+  /// Rows that a look reads for a filter that is not whole yet: ten microseconds.
+  static let filterRows = 64
 
   /// Messages of one dialog whose ids have the same 32-bit hash and are looked
   /// at, newest first. More would mean that somebody makes collisions, and hides

@@ -148,9 +148,7 @@ extension Writer {
   /// Of rooms, what the user was as a member goes. That they are banned somewhere
   /// stays: it is that room's, and holds nothing of theirs but the number.
   func erasePersonal(_ user: UserID) throws {
-    let told = try connection(.notificationsOfUser).bind(1, user.number).bind(2, Int64(Fact.Kind.notification.rawValue))
-      .all { (position: Position($0.int(0)), dialog: DialogID($0.int(1))) }
-    for row in told { try erase(row.position, in: row.dialog) }
+    for told in try notifications(of: user) { try erase(told.position, in: told.dialog) }
     for query in [
       Query.deleteCredentials, .deleteIdentities, .deleteVault, .deleteContacts, .deleteBlocks, .deleteGrants,
       .deleteSuspended, .deleteClients, .deleteAppPasswords, .deleteAllAppPasswordKeys, .deleteSecondFactor,
@@ -167,16 +165,23 @@ extension Writer {
   }
 }
 
-extension Query {
+extension Writer {
   /// What backends have told the user: each has an origin in the dialog of the user with themselves.
-  fileprivate static let notificationsOfUser = Query(
-    ["fresh_origins", "origins"].map {
-      """
-      SELECT p.position, p.dialog FROM dialogs d CROSS JOIN \($0) o ON o.dialog = d.id
-      CROSS JOIN payloads p ON p.position = o.position
-      WHERE d.first = ?1 AND d.second = ?1 AND p.kind = ?2
-      """
-    }.joined(separator: " UNION ALL "))
+  private func notifications(of user: UserID) throws -> [(position: Position, dialog: DialogID)] {
+    try connection(.ownDialog).bind(1, user.number).all { $0.int(0) }.flatMap { dialog in
+      let older = try connection(.positionsOfOrigins).bind(1, dialog).all { $0.int(0) }
+      return try Set(older + origins.positions(in: dialog)).sorted().filter { position in
+        try connection(.isOfKind).bind(1, position).bind(2, dialog).bind(3, Int64(Fact.Kind.notification.rawValue))
+          .first { _ in true } ?? false
+      }.map { (Position($0), DialogID(dialog)) }
+    }
+  }
+}
+
+extension Query {
+  fileprivate static let ownDialog = Query("SELECT id FROM dialogs WHERE first = ?1 AND second = ?1")
+  fileprivate static let isOfKind = Query("SELECT 1 FROM payloads WHERE position = ?1 AND dialog = ?2 AND kind = ?3")
+  fileprivate static let positionsOfOrigins = Query("SELECT position FROM origins WHERE dialog = ?1")
   fileprivate static let realms = Query("SELECT id, domain, rooms, key, epoch FROM realms ORDER BY id")
   fileprivate static let insertRealm = Query(
     "INSERT INTO realms (domain, rooms, key, epoch) VALUES (?1, ?2, ?3, ?4) RETURNING id")

@@ -2,14 +2,32 @@ import Dialogs
 
 /// Writes the log, inside the one transaction of a batch.
 final class Writer: Reader, @unchecked Sendable {  // used only on the queue of its one connection, as `Reader`
-  var slices = OriginSlices()
+  /// Of the last messages. Read with the first transaction.
+  var origins = OriginGenerations(start: 0)
+  var filter = OriginFilter(ids: 0)
+  private var hasOrigins = false
 
   func beginWriting() throws(StoreFailure) { try connection(.beginWriting).run() }
+
+  /// Inside the transaction that has begun.
+  func prepare() throws {
+    guard !hasOrigins else { return }
+    let end = try originsEnd()
+    origins = try loadOrigins(behind: end)
+    filter = OriginFilter(ids: end)
+    hasOrigins = true
+  }
+
+  override func commit() throws(StoreFailure) {
+    try super.commit()
+    origins.settle()
+  }
 
   // MARK: Entries
 
   func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws {
     try insertPayload(entry, key)
+    try moveOrigins(entry.position)
     switch entry.fact {
     case .message(let message):
       try insertEntry(entry, feeds, isShown: message.sequence > 0, counts: message.traits.contains(.counts))

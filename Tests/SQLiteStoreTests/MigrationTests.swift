@@ -36,6 +36,7 @@ import Testing
       "0023-user-settings": 856_213_095_229_063_571,
       "0021-nonces": 9_667_928_308_041_626_787,
       "0030-fresh_origins": 4_658_962_601_734_312_298,
+      "0031-message-costs": 9_819_347_593_998_832_400,
     ]
     #expect(Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.identifier, $0.checksum) }) == released)
   }
@@ -58,6 +59,35 @@ import Testing
     let first = try schema()
     #expect(first.count > 20)
     #expect(try schema() == first)
+  }
+
+  /// Ids that gathered in a table of their own are found when that is gone.
+  @Test func idsThatWereGatheringStayKnown() throws {
+    let folder = try Folder()
+    let before = try DatabaseQueue(path: folder.database)
+    var migrator = DatabaseMigrator()
+    for migration in Migration.all where migration.number <= 30 {
+      migrator.registerMigration(migration.identifier) { try $0.execute(sql: migration.sql) }
+    }
+    try migrator.migrate(before)
+    try before.write {
+      try $0.execute(
+        sql: """
+          PRAGMA application_id = 0x5061726c;
+          INSERT INTO origins (dialog, hash, position) VALUES (1, 4, 1), (1, 5, 2);
+          INSERT INTO fresh_origins (dialog, hash, position) VALUES (1, -4, 3), (2, 9, 4);
+          INSERT INTO payloads (position, dialog, author, peer, kind, time) VALUES (4, 2, 1, 2, 1, 10);
+          """)
+    }
+    try before.close()
+    let store = try folder.open()
+    let rows = try store.pool.read {
+      try Row.fetchAll($0, sql: "SELECT dialog, hash, position FROM origins ORDER BY position")
+        .map { [$0["dialog"], $0["hash"], $0["position"]] as [Int64] }
+    }
+    #expect(rows == [[1, 4, 1], [1, 5, 2], [1, -4, 3], [2, 9, 4]])
+    #expect(try store.pool.read { try Int64.fetchOne($0, sql: "SELECT origins FROM log") } == 4)
+    try store.close()
   }
 
   /// A database of the first release, with what it holds.

@@ -63,8 +63,7 @@ struct Verona {
     }
     let dialog = try reader.dialog(dialog.id)
     guard dialog?.last.number == head, dialog?.ordinal == head,
-      try reader.unread(of: juliet.id) == head, try reader.unread(of: romeo.id) == 0,
-      try head == 0 || reader.find("m\(head)", by: romeo.id, in: self.dialog.id)?.position.number == head
+      try reader.unread(of: juliet.id) == head, try reader.unread(of: romeo.id) == 0
     else { throw Torn(description: "rows of another moment under head \(head)") }
     return head
   }

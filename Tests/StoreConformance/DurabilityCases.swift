@@ -61,7 +61,7 @@ extension StoreConformance {
         }
       }
       try scene.reopen()
-      try scene.read { reader in
+      try scene.write { reader in
         try equal(try reader.realms(), [scene.realm])
         try equal(try reader.head().position, Position(300))
         try equal(try reader.head().time, scene.time)

@@ -209,7 +209,7 @@ extension StoreConformance {
         let last = try scene.say("6", by: scene.romeo, to: scene.juliet, id: "b", key: key("b", 6), writer)
         return (first, last, first.dialog)
       }
-      try scene.read { reader in
+      try scene.write { reader in
         let a = try reader.find("a", by: scene.romeo.id, in: dialog)
         try equal(a?.position, first.position)
         try equal(a?.bodyHash, .max)
@@ -234,7 +234,7 @@ extension StoreConformance {
           "2", by: scene.romeo, to: scene.juliet, key: RepeatKey(rule: .app, id: "client \u{e9}", bodyHash: 8), $0)
       }
       for (id, entry, hash) in [("stanza", said, 9), ("origin", said, 9), ("client \u{e9}", unnamed, 8 as UInt64)] {
-        let found = try scene.read { try $0.find(id, by: scene.romeo.id, in: said.dialog) }
+        let found = try scene.write { try $0.find(id, by: scene.romeo.id, in: said.dialog) }
         try equal(found?.position, entry.position, id)
         try equal(found?.bodyHash, hash, id)
       }
@@ -250,7 +250,7 @@ extension StoreConformance {
       try scene.write { try $0.erase(erased.position, in: DialogID(erased.dialog.number + 1)) }
       try scene.read { try equal(try $0.entry(erased.position, in: erased.dialog), erased) }
       try scene.write { try $0.erase(erased.position, in: erased.dialog) }
-      try scene.read { reader in
+      try scene.write { reader in
         try require(try reader.entry(erased.position, in: erased.dialog) == nil, "the entry is there")
         try equal(
           try reader.history(of: erased.dialog, after: .zero, before: .end, limit: 9, ascending: true),

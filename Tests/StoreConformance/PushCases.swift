@@ -90,7 +90,7 @@ extension StoreConformance {
         }
       }
       try scene.reopen()
-      try scene.read { reader in
+      try scene.write { reader in
         try equal(try reader.feed(of: scene.romeo.id, after: .zero, limit: 9).count, 0)
         for (entry, notification) in zip(entries, said) {
           guard case .notification(let found)? = try reader.entry(entry.position, in: entry.dialog)?.fact else {
@@ -105,7 +105,7 @@ extension StoreConformance {
       // It is theirs, and goes with them.
       try scene.write { try $0.erasePersonal(scene.romeo.id) }
       try scene.reopen()
-      try scene.read { reader in
+      try scene.write { reader in
         for (entry, notification) in zip(entries, said) {
           try require(try reader.entry(entry.position, in: entry.dialog) == nil, "\(notification) is still there")
           try require(

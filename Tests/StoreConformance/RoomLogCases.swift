@@ -15,7 +15,7 @@ extension StoreConformance {
         try scene.say("2", by: scene.juliet, in: room.id, id: "j", key: key("j", 8), writer)
         return (room, other, said)
       }
-      try scene.read { reader in
+      try scene.write { reader in
         let found = try reader.entry(said.position, in: room.id)
         try equal(found, said)
         try equal(found?.addressee, room.address)
@@ -89,7 +89,7 @@ extension StoreConformance {
           }
         }
         for id in [stanzaID, keyID].compactMap({ $0 }) {
-          let found = try scene.read { try $0.find(id, by: scene.romeo.id, in: room.id) }
+          let found = try scene.write { try $0.find(id, by: scene.romeo.id, in: room.id) }
           try equal(found?.position, topic.position, id)
           try equal(found?.bodyHash, 5, id)
         }
@@ -145,7 +145,7 @@ extension StoreConformance {
         try writer.erase(erased.position, in: room.id)
         return (room, erased, after)
       }
-      try scene.read { reader in
+      try scene.write { reader in
         try require(try reader.entry(erased.position, in: room.id) == nil, "the entry is there")
         try equal(
           try reader.history(of: room.id, after: room.last, before: .end, limit: 9, ascending: true), [after])

@@ -177,7 +177,7 @@ extension StoreConformance {
           try scene.whisper("hm", by: scene.romeo, as: "Rose", to: scene.nurse, known: "Nurse", in: room.name, writer)
         )
       }
-      try scene.read { reader in
+      try scene.write { reader in
         for id in ["o1", "m1"] {
           try equal(try reader.find(id, by: scene.romeo.id, in: entry.dialog)?.position, entry.position)
           try equal(try reader.find(id, by: scene.romeo.id, in: other.dialog)?.position, nil)

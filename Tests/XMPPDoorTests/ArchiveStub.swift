@@ -156,9 +156,6 @@ struct ArchiveStub: StoreReader {
   func hasEntry(at position: Position) throws -> Bool { true }
   func feed(of user: UserID, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
   func replay(of user: UserID, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
-  func find(_ id: String, by author: UserID, in dialog: DialogID) throws -> (position: Position, bodyHash: UInt64)? {
-    throw NotAsked()
-  }
   func counting(in dialog: DialogID, upTo position: Position, by author: UserID) throws -> (all: Int64, own: Int64) {
     throw NotAsked()
   }

@@ -1,0 +1,79 @@
+/// The ids of the last messages, as hashes, in memory: by them repeats are recognised without a look at the database.
+///
+/// Theory. Rows are in the order of the log. Each names the row before it in its bucket, and the bucket names its last: a look goes
+/// from the newest to the oldest, a row costs 24 bytes and no allocation of its own, and what a transaction that failed had
+/// added is taken away from the end.
+struct FreshOrigins: Equatable {
+  struct Row: Equatable {
+    let dialog: Int64
+    /// 0: its message is gone.
+    fileprivate(set) var position: Int64
+    let hash: Int32
+    /// The one before it in its bucket; -1: none.
+    fileprivate let former: Int32
+  }
+
+  private(set) var rows: [Row] = []
+  private var last: [Int32] = []
+
+  var count: Int { rows.count }
+
+  mutating func add(_ dialog: Int64, _ hash: Int32, _ position: Int64) {
+    if last.isEmpty { last = Array(repeating: -1, count: StoreLimits.freshBuckets) }
+    let bucket = Self.bucket(dialog, hash)
+    rows.append(Row(dialog: dialog, position: position, hash: hash, former: last[bucket]))
+    last[bucket] = Int32(rows.count - 1)
+  }
+
+  /// Positions with this hash, the newest first, until the body has a result: at most `limit`.
+  func first<Result>(_ dialog: Int64, _ hash: Int32, limit: Int, _ body: (Int64) throws -> Result?) rethrows -> Result?
+  {
+    guard !last.isEmpty else { return nil }
+    var next = last[Self.bucket(dialog, hash)]
+    var left = limit
+    while next >= 0, left > 0 {
+      let row = rows[Int(next)]
+      if row.hash == hash, row.dialog == dialog, row.position > 0 {
+        if let result = try body(row.position) { return result }
+        left -= 1
+      }
+      next = row.former
+    }
+    return nil
+  }
+
+  /// The message at this position goes. Which row was that?
+  mutating func remove(_ dialog: Int64, _ hash: Int32, _ position: Int64) -> Int? {
+    guard !last.isEmpty else { return nil }
+    var next = last[Self.bucket(dialog, hash)]
+    while next >= 0 {
+      let row = rows[Int(next)]
+      if row.position == position, row.hash == hash, row.dialog == dialog {
+        rows[Int(next)].position = 0
+        return Int(next)
+      }
+      next = row.former
+    }
+    return nil
+  }
+
+  /// As if `remove` had not been.
+  mutating func restore(_ index: Int, position: Int64) { rows[index].position = position }
+
+  /// As if the rows behind the first `count` had never come.
+  mutating func cut(to count: Int) {
+    while rows.count > count, let row = rows.popLast() { last[Self.bucket(row.dialog, row.hash)] = row.former }
+  }
+
+  /// In the order of the table they go to.
+  func sorted() -> [Int32] {
+    rows.indices.sorted { a, b in
+      (rows[a].dialog, rows[a].hash, rows[a].position) < (rows[b].dialog, rows[b].hash, rows[b].position)
+    }.map { Int32($0) }
+  }
+
+  /// The hash is salted already; a user who says the same id in many dialogs has the same hash in all.
+  private static func bucket(_ dialog: Int64, _ hash: Int32) -> Int {
+    Int(truncatingIfNeeded: (dialog &* 0x9E37_79B9) &+ Int64(hash)) & (StoreLimits.freshBuckets - 1)
+  }
+}
