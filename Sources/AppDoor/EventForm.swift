@@ -201,14 +201,22 @@ final class EventForm: Sendable {
     writer.name("data")
   }
 
-  /// The whole frame for one viewer; nil where there is none.
-  func frame(after prevCursor: String) -> ByteBuffer? {
-    guard let head else { return nil }
-    var frame = ByteBufferAllocator().buffer(capacity: head.readableBytes + prevCursor.utf8.count + 18)
-    frame.writeImmutableBuffer(head)
-    frame.writeStaticString(",\"prevCursor\":\"")
-    frame.writeString(prevCursor)
-    frame.writeStaticString("\"}")
-    return frame
+  /// The whole frame for one viewer.
+  struct Frame {
+    fileprivate let head: ByteBuffer
+    fileprivate let prevCursor: String
+    private static let name: StaticString = ",\"prevCursor\":\""
+
+    var count: Int { head.readableBytes + Self.name.utf8CodeUnitCount + prevCursor.utf8.count + 2 }
+
+    func write(to buffer: inout ByteBuffer) {
+      buffer.writeImmutableBuffer(head)
+      buffer.writeStaticString(Self.name)
+      buffer.writeString(prevCursor)
+      buffer.writeStaticString("\"}")
+    }
   }
+
+  /// nil where there is none.
+  func frame(after prevCursor: String) -> Frame? { head.map { Frame(head: $0, prevCursor: prevCursor) } }
 }

@@ -54,7 +54,7 @@ extension ServedOperation {
 /// An operation that is posts to the log within one dialog. It has a command of
 /// the same name, which runs on the session's own lane, in order with the
 /// session's other commands and without a task: the fast path.
-protocol PostingOperation: ServedOperation {
+protocol PostingOperation: ServedOperation where Input: DirectInput {
   /// The dialog that the input names.
   static func dialogID(_ input: Input) -> String
   /// What must be read first: the input with what the store says of it. nil: nothing, which is the rule.

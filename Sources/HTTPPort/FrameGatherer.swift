@@ -25,8 +25,15 @@ public final class FrameGatherer {
   ///
   /// - Parameter data: of a control frame at most 125 bytes (5.5).
   public func add(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
+    add(opcode, count: data.readableBytes) { $0.writeImmutableBuffer(data) }
+  }
+
+  /// The same, written where it goes out from.
+  ///
+  /// - Parameter count: the bytes that `body` will write: that many, or the frame would end in the middle of itself or of the
+  ///   next one.
+  public func add(_ opcode: WebSocketOpcode, count: Int, _ body: (inout ByteBuffer) -> Void) {
     isUnflushed = true
-    let count = data.readableBytes
     if gathered.capacity == 0 { gathered = ByteBufferAllocator().buffer(capacity: max(count + 10, 1_024)) }
     gathered.writeInteger(UInt8(0x80) | UInt8(webSocketOpcode: opcode))
     switch count {
@@ -34,7 +41,9 @@ public final class FrameGatherer {
     case 126...0xffff: gathered.writeMultipleIntegers(UInt8(126), UInt16(count))
     default: gathered.writeMultipleIntegers(UInt8(127), UInt64(count))
     }
-    gathered.writeImmutableBuffer(data)
+    let end = gathered.writerIndex + count
+    body(&gathered)
+    precondition(gathered.writerIndex == end, "a frame is not as long as it says")
     if gathered.readableBytes >= Self.gatheredMax { write() }
   }
 

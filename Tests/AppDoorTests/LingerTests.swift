@@ -24,7 +24,7 @@ import Testing
     let eventLoop: any EventLoop
     var isWritable: Bool { true }
     init(_ loop: any EventLoop) { eventLoop = loop }
-    func write(_ text: ByteBuffer, cursor: String?) {}
+    func write(count: Int, cursor: String?, _ body: (inout ByteBuffer) -> Void) {}
     func flush() {}
     func setReading(_ isReading: Bool) {}
     func close(_ code: CloseCode, reason: String, _ problem: Problem?) {}
@@ -119,6 +119,8 @@ import Testing
       try await until { [parley, juliet] in
         parley.hub.attendances(of: juliet.id).contains { $0.isAvailable && !$0.isReturning }
       }
+      // The hub shows it before it tells.
+      await loop.run()
       return session
     }
 
@@ -127,6 +129,8 @@ import Testing
         session.value.isForGood = forGood
         session.value.end()
       }
+      // Behind what the end of the session has posted, which has the time of its commit.
+      try await parley.post(.confirm(.zero), by: juliet)
     }
 
     func pass(_ seconds: Int64) async {
@@ -155,8 +159,6 @@ import Testing
     #expect(scene.watcher.taken().map(\.availability) == [.online])
     let gone = scene.clock.now
     try await scene.drop(first)
-    // Behind what the end of the session has posted.
-    try await scene.parley.post(.confirm(.zero), by: scene.juliet)
     #expect(try await scene.lastSeen() == gone)
     await scene.pass(4)
     let second = try await scene.connect(caller)

@@ -162,7 +162,9 @@ import Testing
 
   private func frame(_ entry: Entry, _ rendering: Rendering, isVeiled: Bool, for viewer: Party) throws -> String {
     let form = EventForm.of(entry, rendering, isVeiled: isVeiled, for: viewer.id)
-    let frame = String(buffer: try #require(form.frame(after: "c0")))
+    var text = ByteBuffer()
+    try #require(form.frame(after: "c0")).write(to: &text)
+    let frame = String(buffer: text)
     _ = try JSONValue(parsing: frame)
     return frame + (form.message.map { String(buffer: $0) } ?? "")
   }

@@ -65,9 +65,11 @@ enum Sync: ServedOperation {
         let form = EventForm.of(
           entry, rendering, isVeiled: page.subjects.isVeiled(entry), for: user.id, page.subjects)
         guard let frame = form.frame(after: last) else { continue }
-        events.append(RawObject(trusted: String(buffer: frame)))
+        var text = ByteBuffer()
+        frame.write(to: &text)
+        events.append(RawObject(trusted: String(buffer: text)))
         last = form.cursor
-        bytes += frame.readableBytes
+        bytes += frame.count
         if bytes >= AppLimits.syncBytesMax { return SyncBody(events: events, cursor: last) }
       }
       // A full page goes on behind its last entry, also where that was no event.

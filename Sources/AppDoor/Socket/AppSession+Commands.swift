@@ -43,6 +43,10 @@ extension AppSession {
     do throws(InputError) { return try InputDecoder.decode(type, from: frame.data) } catch { throw Problem(error) }
   }
 
+  func input<Input: DirectInput>(_ type: Input.Type, _ frame: CommandFrame) throws(Problem) -> Input {
+    do throws(InputError) { return try InputDecoder.decode(type, from: frame.data) } catch { throw Problem(error) }
+  }
+
   // MARK: hello
 
   private func hello(_ frame: CommandFrame) throws(Problem) {
@@ -309,7 +313,7 @@ extension AppSession {
     do throws(Problem) {
       let intents = try Op.intents(input, by: session.caller, resource: session.resource, in: place, parley)
       // What was typed has been sent: the indicator ends with the message.
-      if case .message = answer { session.typing[place.id] = nil }
+      if case .message = answer, !session.typing.isEmpty { session.typing[place.id] = nil }
       for (index, intent) in intents.enumerated() {
         let isLast = index == intents.count - 1
         let token = session.nextToken()

@@ -35,7 +35,7 @@ extension AppSession {
     noteUnread(entry, session)
     // What was before the session came, it came with.
     if case .profile(let profile) = entry.fact, entry.position > session.attended { show(profile, session) }
-    if case .message(let message) = entry.fact, message.reference?.changes != true,
+    if !session.typers.isEmpty, case .message(let message) = entry.fact, message.reference?.changes != true,
       let typer = session.typers.removeValue(forKey: OpenSession.Typer(dialog: entry.dialog, party: entry.author))
     {
       typer.end.cancel()
@@ -45,7 +45,7 @@ extension AppSession {
     let form = EventForm.of(
       entry, session.rendering, isVeiled: isVeiled, for: session.caller.user.id, subjects)
     guard let frame = form.frame(after: session.cursor) else { return }
-    write(frame, cursor: form.cursor)
+    write(count: frame.count, cursor: form.cursor) { frame.write(to: &$0) }
     session.cursor = form.cursor
   }
 

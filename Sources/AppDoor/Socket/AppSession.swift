@@ -216,12 +216,10 @@ final class AppSession {
 
   // MARK: Writing
 
-  /// One text message; goes out with the next flush.
-  ///
-  /// - Parameter cursor: where the client goes on from once it has this.
-  func write(_ text: ByteBuffer, cursor: String? = nil) {
+  /// One text message; goes out with the next flush. As `SessionChannel.write`.
+  func write(count: Int, cursor: String? = nil, _ body: (inout ByteBuffer) -> Void) {
     if case .closed = state { return }
-    channel.write(text, cursor: cursor)
+    channel.write(count: count, cursor: cursor, body)
   }
 
   func flush() { channel.flush() }
@@ -229,7 +227,7 @@ final class AppSession {
   func write(_ body: some JSONWritable, cursor: String? = nil) {
     var writer = JSONWriter()
     body.write(to: &writer)
-    write(ByteBuffer(bytes: writer.bytes), cursor: cursor)
+    write(count: writer.bytes.count, cursor: cursor) { $0.writeBytes(writer.bytes) }
   }
 
   /// An event that is no entry.
@@ -250,6 +248,8 @@ final class AppSession {
     write(ReplyFrame(re: re, data: data))
   }
 
+  private static let dataName: StaticString = ",\"data\":"
+
   /// A message's JSON made earlier, shared with its event.
   func accept(_ re: String, raw data: ByteBuffer) {
     refusals = 0
@@ -257,12 +257,12 @@ final class AppSession {
     writer.beginObject()
     writer.member("re", re)
     writer.member("ok", true)
-    var frame = ByteBufferAllocator().buffer(capacity: writer.bytes.count + data.readableBytes + 10)
-    frame.writeBytes(writer.bytes)
-    frame.writeStaticString(",\"data\":")
-    frame.writeImmutableBuffer(data)
-    frame.writeStaticString("}")
-    write(frame)
+    write(count: writer.bytes.count + Self.dataName.utf8CodeUnitCount + data.readableBytes + 1) { frame in
+      frame.writeBytes(writer.bytes)
+      frame.writeStaticString(Self.dataName)
+      frame.writeImmutableBuffer(data)
+      frame.writeStaticString("}")
+    }
   }
 
   func refuse(_ re: String, _ problem: Problem) {

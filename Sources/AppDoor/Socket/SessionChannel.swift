@@ -9,8 +9,10 @@ protocol SessionChannel: AnyObject {
   var isWritable: Bool { get }
   /// One text, which goes out with the next flush.
   ///
-  /// - Parameter cursor: where the client goes on from once it has this.
-  func write(_ text: ByteBuffer, cursor: String?)
+  /// - Parameters:
+  ///   - count: the bytes that `body` writes, exactly.
+  ///   - cursor: where the client goes on from once it has this.
+  func write(count: Int, cursor: String?, _ body: (inout ByteBuffer) -> Void)
   func flush()
   /// Whether to read what the client says.
   func setReading(_ isReading: Bool)

@@ -124,7 +124,9 @@ final class SocketChannel: ChannelInboundHandler, SessionChannel {
     frames.add(opcode, data)
   }
 
-  func write(_ text: ByteBuffer, cursor: String?) { send(.text, text) }
+  func write(count: Int, cursor: String?, _ body: (inout ByteBuffer) -> Void) {
+    frames.add(.text, count: count, body)
+  }
 
   func flush() { frames.flush() }
 

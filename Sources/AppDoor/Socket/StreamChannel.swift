@@ -100,7 +100,7 @@ final class StreamChannel: SessionChannel {
 
   // MARK: What the session says
 
-  func write(_ text: ByteBuffer, cursor: String?) {
+  func write(count: Int, cursor: String?, _ body: (inout ByteBuffer) -> Void) {
     if isEnded { return }
     if !isOpen {
       isOpen = true
@@ -117,7 +117,7 @@ final class StreamChannel: SessionChannel {
     }
     gathered.writeStaticString("data: ")
     // JSON of ours has no line breaks.
-    gathered.writeImmutableBuffer(text)
+    body(&gathered)
     gathered.writeStaticString("\n\n")
   }
 
@@ -153,7 +153,7 @@ final class StreamChannel: SessionChannel {
           reason.hasPrefix(ProblemBody.typePrefix) ? String(reason.dropFirst(ProblemBody.typePrefix.count)) : reason
         var writer = JSONWriter()
         EventFrame(.goAway, time: time(), data: GoAwayBody(reason: reason, retryAfterMs: 1_000)).write(to: &writer)
-        write(ByteBuffer(bytes: writer.bytes), cursor: nil)
+        write(count: writer.bytes.count, cursor: nil) { $0.writeBytes(writer.bytes) }
       }
       flush()
     } else {

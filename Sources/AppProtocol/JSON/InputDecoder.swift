@@ -34,14 +34,20 @@ public struct InputDecoder: Decoder {
   public static func decode<Input: Decodable>(
     _ type: Input.Type, from value: JSONValue, parameters: [String: String] = [:]
   ) throws(InputError) -> Input {
-    do {
-      return try Input(from: InputDecoder(value, parameters: parameters))
-    } catch let error as InputError {
-      throw error
-    } catch let error as DecodingError {
-      throw Self.input(error)
-    } catch {
-      throw InputError(path: "", text: "The input does not fit.")
+    do { return try Input(from: InputDecoder(value, parameters: parameters)) } catch { throw input(error) }
+  }
+
+  public static func decode<Input: DirectInput>(
+    _ type: Input.Type, from value: JSONValue, parameters: [String: String] = [:]
+  ) throws(InputError) -> Input {
+    do { return try Input(InputMembers(value, parameters: parameters)) } catch { throw input(error) }
+  }
+
+  private static func input(_ error: any Error) -> InputError {
+    switch error {
+    case let error as InputError: error
+    case let error as DecodingError: input(error)
+    default: InputError(path: "", text: "The input does not fit.")
     }
   }
 

@@ -31,22 +31,19 @@ public struct ContentBody: Codable, Hashable, Sendable, JSONWritable {
     writer.endObject()
   }
 
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: AnyKey.self)
-    type = try container.decode(String.self, forKey: AnyKey("type"))
-    text = try container.decodeIfPresent(String.self, forKey: AnyKey("text")) ?? ""
-    var members: [JSONValue.Member] = []
-    if case .object(let all) = try JSONValue(from: decoder) {
-      members = all.filter { $0.name != "type" && $0.name != "text" }
-    }
-    fields = RawObject(.object(members)) ?? .empty
-  }
-
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: AnyKey.self)
     try container.encode(type, forKey: AnyKey("type"))
     try container.encode(text, forKey: AnyKey("text"))
     guard case .object(let members) = fields.value else { return }
     for member in members { try container.encode(member.value, forKey: AnyKey(member.name)) }
+  }
+}
+
+extension ContentBody: DirectInput {
+  public init(_ members: InputMembers) throws {
+    type = try members.text("type")
+    text = try members.textIfPresent("text") ?? ""
+    fields = members.others(than: ("type", "text"))
   }
 }

@@ -44,6 +44,19 @@ public struct SendMessageInput: Codable, Hashable, Sendable {
   }
 }
 
+extension SendMessageInput: DirectInput {
+  public init(_ members: InputMembers) throws {
+    dialogId = try members.text("dialogId")
+    clientId = try members.text("clientId")
+    content = try members.inputIfPresent("content")
+    metadata = try members.ifPresent("metadata")
+    replyTo = try members.textIfPresent("replyTo")
+    mentions = try members.ifPresent("mentions")
+    forwardFrom = try members.ifPresent("forwardFrom")
+    sendAt = try members.ifPresent("sendAt")
+  }
+}
+
 public struct EditMessageInput: Codable, Hashable, Sendable {
   public var dialogId: String
   public var messageId: String
@@ -115,5 +128,14 @@ public struct SetMarkerInput: Codable, Hashable, Sendable {
   private enum CodingKeys: String, CodingKey {
     case dialogId, delivered, read
     case isPrivate = "private"
+  }
+}
+
+extension SetMarkerInput: DirectInput {
+  public init(_ members: InputMembers) throws {
+    dialogId = try members.text("dialogId")
+    delivered = try members.textIfPresent("delivered")
+    read = try members.textIfPresent("read")
+    isPrivate = try members.ifPresent("private")
   }
 }
