@@ -116,7 +116,9 @@ WORKLOADS = dict([
     workload("chat-400", "chat --users 400 --window 2 --duration 4s --warmup 1s", rate("messages"), peers=(),
              warm=(("u", 0, 400),)),
     workload("chat-ids", "chat --ids --users 400 --window 2 --duration 4s --warmup 1s", rate("messages"), peers=(), warm=()),
-    workload("app-chat", "app-chat --users 400 --window 2 --duration 4s --warmup 1s", rate("messages"), peers=(), warm=(),
+    # Users of its own: what nobody has confirmed is said again to who logs in by XMPP.
+    workload("app-chat", "app-chat --first 800 --users 400 --window 2 --duration 4s --warmup 1s", rate("messages"), peers=(),
+             warm=(("u", 800, 400),),
              bars=[Bar("messages_per_cpu_s", "self", 0.67, of="chat-400")]),
     workload("app-mixed", "app-chat --mixed --first 400 --users 400 --window 2 --duration 4s --warmup 1s", rate("messages"), peers=(),
              warm=(("u", 400, 400),), bars=[Bar("messages_per_cpu_s", "self", 0.67, of="chat-400")]),
