@@ -80,6 +80,8 @@ let package = Package(
         "AppProtocol", "Dialogs", nioCore, nioSSL, nioWebSocket, nioHTTP1, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+        .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
       ], swiftSettings: settings),
 
     // The doors

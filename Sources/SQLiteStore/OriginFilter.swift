@@ -4,8 +4,8 @@
 /// Theory. A Bloom filter whose bits for one hash are in one word, in memory, so that a look is one place. It is made of the
 /// table while the server works: each look that it cannot answer yet reads a few rows more. What is written to the table is added
 /// to it, whether or not the transaction stands; what is deleted stays: both only make it say "perhaps" once more. One that has
-/// as many hashes as bytes is made anew of double the size, and answers until then. At the largest size it says "perhaps" the
-/// more often the more there is, and costs what it saves at some thirty million ids.
+/// as many hashes as bytes is made anew of double the size, and answers until then. At the largest size it says "perhaps" of
+/// 3 % of the new ids where eight million are known, of 16 % at sixteen million, of half at thirty.
 ///
 /// States: one is made; one is whole; one is whole and its successor is made.
 struct OriginFilter {

@@ -1,0 +1,43 @@
+/// The SASL mechanisms of a stream.
+public enum SASLMechanism: Sendable, Hashable {
+  case scram(SCRAMMechanism)
+  /// With channel binding: `-PLUS` (RFC 5802 4).
+  case boundSCRAM(SCRAMMechanism)
+  case plain
+  /// RFC 7628.
+  case oauthBearer
+  /// RFC 4505, on domains that take guests (XEP-0175).
+  case anonymous
+
+  /// The registered name.
+  public var name: StaticString {
+    switch self {
+    case .scram(let mechanism): mechanism.name
+    case .boundSCRAM(let mechanism): mechanism.boundName
+    case .plain: "PLAIN"
+    case .oauthBearer: "OAUTHBEARER"
+    case .anonymous: "ANONYMOUS"
+    }
+  }
+
+  /// Whether it ties the login to its TLS connection.
+  public var isBound: Bool {
+    switch self {
+    case .boundSCRAM: true
+    case .scram, .plain, .oauthBearer, .anonymous: false
+    }
+  }
+
+  /// All that are known, strongest first: the order of the offer.
+  public static let all: [SASLMechanism] =
+    SCRAMMechanism.allCases.map(SASLMechanism.boundSCRAM) + SCRAMMechanism.allCases.map(SASLMechanism.scram)
+    + [.plain, .oauthBearer, .anonymous]
+
+  /// Whether what the client sends is all that whoever reads it needs to be the client.
+  var isReadable: Bool {
+    switch self {
+    case .scram, .boundSCRAM, .anonymous: false
+    case .plain, .oauthBearer: true
+    }
+  }
+}
