@@ -23,7 +23,7 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
   /// - Parameter log: who is told how far the rate is drawn on. Nobody asks on a socket.
   func take(_ key: Key, now: Timestamp, telling log: RateLog? = nil) throws(Problem) {
     let wait: Int? = buckets.withLock { buckets in
-      if buckets[key] == nil, buckets.count >= AppLimits.bucketsMax {
+      if buckets.count >= AppLimits.bucketsMax, buckets[key] == nil {
         for (key, bucket) in buckets {
           var bucket = bucket
           if bucket.isFull(rate, now: now) { buckets[key] = nil }

@@ -10,11 +10,14 @@ public import NIOWebSocket
 public final class FrameGatherer {
   private let encoder: ChannelHandlerContext
   private var gathered = ByteBuffer()
+  /// Bytes of the last write: the next one will be about as long. Growing on the way costs a copy at each doubling.
+  private var usual = 0
   /// Something was added since the last flush; some of it may be with the channel already.
   private var isUnflushed = false
   /// Bytes that are worth a buffer of their own: beyond them copying costs more than another write, and what is gathered is
   /// handed to the channel, which counts it.
   static let gatheredMax = 65_536
+  private static let usualMax = 8_192
 
   /// - Parameter channel: one that `HTTPSocket.open` was given; throws for others.
   public init(_ channel: any Channel) throws {
@@ -34,7 +37,9 @@ public final class FrameGatherer {
   ///   next one.
   public func add(_ opcode: WebSocketOpcode, count: Int, _ body: (inout ByteBuffer) -> Void) {
     isUnflushed = true
-    if gathered.capacity == 0 { gathered = ByteBufferAllocator().buffer(capacity: max(count + 10, 1_024)) }
+    if gathered.capacity == 0 {
+      gathered = ByteBufferAllocator().buffer(capacity: max(count + 10, min(usual, Self.usualMax)))
+    }
     gathered.writeInteger(UInt8(0x80) | UInt8(webSocketOpcode: opcode))
     switch count {
     case 0...125: gathered.writeInteger(UInt8(count))
@@ -59,6 +64,7 @@ public final class FrameGatherer {
     guard gathered.readableBytes > 0 else { return }
     // Emptied first: see above.
     let buffer = gathered
+    usual = buffer.readableBytes
     gathered = ByteBuffer()
     encoder.write(NIOAny(buffer), promise: nil)
   }

@@ -43,7 +43,7 @@ public enum StoreLimits {
 
   /// Bytes of the filter of ids (`OriginFilter`): a byte to two for each id, up to here. At the bound more and more new ids are
   /// looked for in the database, as all would be without it.
-  static let filterBytesMin = 64 << 10
+  static let filterBytesMin = 256 << 10
   static let filterBytesMax = 8 << 20
   /// Rows that a look reads for a filter that is not whole yet: ten microseconds.
   static let filterRows = 64

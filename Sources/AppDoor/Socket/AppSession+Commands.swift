@@ -283,26 +283,35 @@ extension AppSession {
   ) throws(Problem) {
     let input = try input(Op.Input.self, frame)
     try Op.limit(door.limiters, session.caller.user.id, now: parley.clock.now)
+    // Where the dialog is known, as it nearly always is, nothing is put aside for later.
+    if case .page(let page) = try door.dialogs.find(Op.dialogID(input), in: session.rendering.realm) {
+      return post(operation, input, answer, frame, in: try page.place(for: session.caller.user), session)
+    }
     try resolve(Op.dialogID(input), frame, session) { me, session, place in
-      let submit: (AppSession, OpenSession, Op.Input) -> Void = {
-        $0.submit(operation, $2, answer, frame, in: place, $1)
+      me.post(operation, input, answer, frame, in: place, session)
+    }
+  }
+
+  private func post<Op: PostingOperation>(
+    _ operation: Op.Type, _ input: Op.Input, _ answer: OpenSession.Awaited.Answer, _ frame: CommandFrame,
+    in place: DialogPlace, _ session: OpenSession
+  ) {
+    guard let read = Op.reading(input, by: session.caller.user, in: place, parley) else {
+      return submit(operation, input, answer, frame, in: place, session)
+    }
+    session.isResolving = true
+    let submit: (AppSession, OpenSession, Op.Input) -> Void = { $0.submit(operation, $2, answer, frame, in: place, $1) }
+    let bound = NIOLoopBound((self, submit), eventLoop: channel.eventLoop)
+    parley.fetch(on: session.handle.lane, read) { result in
+      let (me, submit) = bound.value
+      guard let session = me.open else { return }
+      session.isResolving = false
+      switch result {
+      case .success(let input): submit(me, session, input)
+      case .failure(let problem): me.refuse(frame.id, problem, of: place, session)
       }
-      guard let read = Op.reading(input, by: session.caller.user, in: place, me.parley) else {
-        return submit(me, session, input)
-      }
-      session.isResolving = true
-      let bound = NIOLoopBound((me, submit), eventLoop: me.channel.eventLoop)
-      me.parley.fetch(on: session.handle.lane, read) { result in
-        let (me, submit) = bound.value
-        guard let session = me.open else { return }
-        session.isResolving = false
-        switch result {
-        case .success(let input): submit(me, session, input)
-        case .failure(let problem): me.refuse(frame.id, problem, of: place, session)
-        }
-        me.drainBacklog()
-        me.flush()
-      }
+      me.drainBacklog()
+      me.flush()
     }
   }
 
@@ -311,11 +320,12 @@ extension AppSession {
     in place: DialogPlace, _ session: OpenSession
   ) {
     do throws(Problem) {
-      let intents = try Op.intents(input, by: session.caller, resource: session.resource, in: place, parley)
+      var intents = try Op.intents(input, by: session.caller, resource: session.resource, in: place, parley)
       // What was typed has been sent: the indicator ends with the message.
       if case .message = answer, !session.typing.isEmpty { session.typing[place.id] = nil }
-      for (index, intent) in intents.enumerated() {
-        let isLast = index == intents.count - 1
+      while !intents.isEmpty {
+        let intent = intents.removeFirst()
+        let isLast = intents.isEmpty
         let token = session.nextToken()
         let completion: Post.Completion = isLast ? .session(session.handle, token: token) : .none
         guard parley.submit(Post(author: session.caller.user, intent: intent, completion: completion)) else {

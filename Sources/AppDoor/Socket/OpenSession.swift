@@ -64,8 +64,8 @@ final class OpenSession {
   var unconfirmed = 0
   var confirmTimer: Scheduled<Void>?
 
-  var resource: String { Self.resource(caller) }
   /// How the session appears to XMPP.
+  let resource: String
   static func resource(_ caller: Parley.Caller) -> String { "app-\(caller.device)" }
   static func device(ofResource resource: String) -> String { String(resource.dropFirst(4)) }
 
@@ -79,9 +79,10 @@ final class OpenSession {
     self.follower = follower
     self.cursor = cursor
     self.attended = attended
+    resource = Self.resource(caller)
     profileStatus = profile?.status
     presence = Presence(
-      from: caller.user, resource: Self.resource(caller), availability: .online, status: profile?.status,
+      from: caller.user, resource: resource, availability: .online, status: profile?.status,
       avatarHash: profile?.avatarHash, time: now)
   }
 
