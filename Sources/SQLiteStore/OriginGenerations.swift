@@ -47,9 +47,6 @@ struct OriginGenerations: Equatable {
     (self.span, self.slice) = (span, slice)
   }
 
-  /// Nothing waits for being moved, nothing for a commit: what a store that has just been opened can say of itself.
-  var isSettled: Bool { moving == nil && removed.isEmpty && gathering.count == settledCount }
-
   mutating func passed(_ position: Int64) { head = max(head, position) }
 
   mutating func add(_ dialog: Int64, _ hash: Int32, _ position: Int64) { gathering.add(dialog, hash, position) }
