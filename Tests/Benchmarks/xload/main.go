@@ -24,6 +24,7 @@ type settings struct {
 	warmup   time.Duration
 	window   int
 	rate     float64
+	asks     float64
 	body     int
 	rooms    int
 	members  int
@@ -121,6 +122,7 @@ func main() {
 	fs.DurationVar(&s.duration, "duration", 10*time.Second, "measured time")
 	fs.DurationVar(&s.warmup, "warmup", 2*time.Second, "load before measuring starts")
 	fs.IntVar(&s.window, "window", 8, "closed loop: messages in flight per sender")
+	fs.Float64Var(&s.asks, "asks", 0, "of what is asked one after the other: at most so many/s (0: as fast as it goes)")
 	fs.Float64Var(&s.rate, "rate", 0, "open loop: messages/s over all senders (0: closed loop)")
 	fs.IntVar(&s.body, "body", 100, "message body bytes")
 	fs.IntVar(&s.rooms, "rooms", 1, "muc: rooms")

@@ -120,14 +120,23 @@ func runRoster(s *settings, r *report) error {
 func repeat(s *settings, r *report, what string, get func(id string) error) error {
 	var lat hist
 	n := 0
+	asked := time.Now()
 	next := func() error {
 		n++
+		asked = time.Now()
 		return get("g" + strconv.Itoa(n))
+	}
+	// Whoever asks more often than a server lets measures how long it has them wait.
+	pause := func() {
+		if s.asks > 0 {
+			time.Sleep(time.Duration(float64(time.Second)/s.asks) - time.Since(asked))
+		}
 	}
 	for end := time.Now().Add(s.warmup); time.Now().Before(end); {
 		if err := next(); err != nil {
 			return err
 		}
+		pause()
 	}
 	warm := n
 	a := readUsage(s.pids)
@@ -137,6 +146,7 @@ func repeat(s *settings, r *report, what string, get func(id string) error) erro
 			return err
 		}
 		lat.add(int64(time.Since(t)))
+		pause()
 	}
 	b := readUsage(s.pids)
 	r.put(what+"_per_s", float64(n-warm)/b.at.Sub(a.at).Seconds(), "/s")
