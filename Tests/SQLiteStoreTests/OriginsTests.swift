@@ -152,6 +152,12 @@ import Testing
         }
       }
       try store.write(look)
+      // What is gone is not written to the table when its slice comes.
+      let orphans = try store.pool.read {
+        try Int.fetchOne(
+          $0, sql: "SELECT count(*) FROM origins WHERE position NOT IN (SELECT position FROM payloads)")
+      }
+      #expect(orphans == 0)
       guard round % 12 == 0 else { continue }
       let copy = try Folder()
       try store.copy(to: copy.database)
