@@ -33,8 +33,8 @@ public final class FrameGatherer {
 
   /// The same, written where it goes out from.
   ///
-  /// - Parameter count: the bytes that `body` will write: that many, or the frame would end in the middle of itself or of the
-  ///   next one.
+  /// - Parameter count: the bytes that `body` will write. Where it writes others the client would misread all that follows: the
+  ///   connection ends, and nobody else's.
   public func add(_ opcode: WebSocketOpcode, count: Int, _ body: (inout ByteBuffer) -> Void) {
     isUnflushed = true
     if gathered.capacity == 0 {
@@ -48,7 +48,11 @@ public final class FrameGatherer {
     }
     let end = gathered.writerIndex + count
     body(&gathered)
-    precondition(gathered.writerIndex == end, "a frame is not as long as it says")
+    guard gathered.writerIndex == end else {
+      assertionFailure("a frame is not as long as it says")
+      gathered = ByteBuffer()
+      return encoder.close(promise: nil)
+    }
     if gathered.readableBytes >= Self.gatheredMax { write() }
   }
 

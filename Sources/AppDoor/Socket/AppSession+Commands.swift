@@ -43,6 +43,7 @@ extension AppSession {
     do throws(InputError) { return try InputDecoder.decode(type, from: frame.data) } catch { throw Problem(error) }
   }
 
+  /// The same of what takes its members itself: here the type says which of the two ways it is.
   func input<Input: DirectInput>(_ type: Input.Type, _ frame: CommandFrame) throws(Problem) -> Input {
     do throws(InputError) { return try InputDecoder.decode(type, from: frame.data) } catch { throw Problem(error) }
   }
