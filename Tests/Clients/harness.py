@@ -39,17 +39,18 @@ class Checks:
     def __init__(self):
         self.passed = 0
         self.failed = []
+        self.reasons = []  # of each that failed
 
     @contextlib.contextmanager
     def check(self, name):
         started = time.monotonic()
         try:
             yield
-        except Exception as error:  # whatever it was, it is this check that failed
+        except (Exception, asyncio.CancelledError) as error:  # whatever it was, it is this check that failed
+            reason = str(error) if isinstance(error, Failure) else traceback.format_exc()
             self.failed.append(name)
-            print(f"FAILED  {name}: {error}", flush=True)
-            if not isinstance(error, Failure):
-                traceback.print_exc()
+            self.reasons.append(reason)
+            print(f"FAILED  {name}: {reason}", flush=True)
         else:
             self.passed += 1
             print(f"passed  {name} ({time.monotonic() - started:.1f} s)", flush=True)
