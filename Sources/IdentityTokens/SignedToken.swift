@@ -90,36 +90,3 @@ extension String {
     unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7f...0x9f).contains($0.value) && $0.value & 0xfffe != 0xfffe }
   }
 }
-
-/// RFC 4648 5 without padding, as RFC 7515 2 has it. One text for the same bytes: anything else is refused.
-enum Base64URL {
-  static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.count * 3 / 4)
-    var (bits, count) = (UInt32(0), 0)
-    for letter in text {
-      guard let value = value(letter) else { return nil }
-      bits = bits << 6 | UInt32(value)
-      count += 6
-      if count >= 8 {
-        count -= 8
-        bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-      }
-      bits &= 0xffff
-    }
-    // Six bits alone are no byte, and those that are left are zero.
-    guard count < 6, bits & (1 << UInt32(count) - 1) == 0 else { return nil }
-    return bytes
-  }
-
-  private static func value(_ letter: UInt8) -> UInt8? {
-    switch letter {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): letter - UInt8(ascii: "A")
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): letter - UInt8(ascii: "a") + 26
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): letter - UInt8(ascii: "0") + 52
-    case UInt8(ascii: "-"): 62
-    case UInt8(ascii: "_"): 63
-    default: nil
-    }
-  }
-}

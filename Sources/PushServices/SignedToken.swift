@@ -39,21 +39,6 @@ enum SignedToken {
   }
 }
 
-/// RFC 4648 5, without padding.
-enum Base64URL {
-  static func encode(_ bytes: [UInt8]) -> String {
-    String(
-      decoding: Data(bytes).base64EncodedString().utf8.compactMap { byte in
-        switch byte {
-        case UInt8(ascii: "+"): UInt8(ascii: "-")
-        case UInt8(ascii: "/"): UInt8(ascii: "_")
-        case UInt8(ascii: "="): nil
-        default: byte
-        }
-      }, as: UTF8.self)
-  }
-}
-
 /// RFC 4648 4.
 enum Base64 {
   static func encode(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }

@@ -382,7 +382,8 @@ def devices(client):
     keys = {"p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
             "auth": "BTBZMqHH6r4Tts7J_aSIgg"}
     push = {"provider": "webpush", "subscription": {"endpoint": "https://push.example.org/a", "keys": keys}}
-    for status in [201, 200]:
+    for status, padding in (201, ""), (200, "=="):  # browsers write none, some libraries do
+        keys["auth"] = keys["auth"] + padding
         device = client.call("PUT", "/v1/devices/browser", {"push": push, "platform": "web", "locale": "it"}, status)
         check(device["current"] and device["locale"] == "it", f"{device}")
     check([d["id"] for d in client.call("GET", "/v1/devices")["items"]] == ["browser"], "the device is not listed")

@@ -234,20 +234,6 @@ import Testing
     #expect(huge.kind == .tooLarge)
   }
 
-  /// One text for the same bytes.
-  @Test func base64HasOneForm() {
-    #expect(Base64URL.decode(Array("".utf8)) == [])
-    #expect(Base64URL.decode(Array("-_8".utf8)) == [0xfb, 0xff])
-    #expect(Base64URL.decode(Array("AA".utf8)) == [0])
-    for wrong in ["A", "AB", "AAB", "AA==", "A A", "+/8", "AAAAA", "AA\n"] {
-      #expect(Base64URL.decode(Array(wrong.utf8)) == nil, "\(wrong)")
-    }
-    for count in 0..<70 {
-      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 73 + 5) }
-      #expect(Base64URL.decode(Array(base64(bytes).utf8)) == bytes)
-    }
-  }
-
   /// A token is worth something where its issuer is known, and nowhere else, whatever key both have.
   @Test func realmsAreApart() async throws {
     let tokens = try tokens([

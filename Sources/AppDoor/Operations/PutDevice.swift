@@ -17,6 +17,13 @@ enum PutDevice: ServedOperation {
     return isNew ? .created(body) : .ok(body)
   }
 
+  /// Browsers write no padding; some libraries in apps do.
+  private static func bytes(_ key: String) -> [UInt8] {
+    var letters = key.utf8[...]
+    while letters.last == UInt8(ascii: "=") { letters.removeLast() }
+    return Base64URL.decode(letters) ?? []
+  }
+
   private static func device(_ input: PutDeviceInput) throws(Problem) -> PushDevice {
     let push = input.push
     let provider = try word(PushDevice.Provider.self, push.provider, "push.provider")
@@ -31,8 +38,7 @@ enum PutDevice: ServedOperation {
       token = subscription.endpoint
       // What cannot be read is no key, which the core says.
       keys = PushDevice.Keys(
-        agreement: Base64URL.decode(subscription.keys.p256dh) ?? [],
-        secret: Base64URL.decode(subscription.keys.auth) ?? [])
+        agreement: bytes(subscription.keys.p256dh), secret: bytes(subscription.keys.auth))
     }
     return PushDevice(
       id: input.deviceId, provider: provider,
@@ -62,35 +68,5 @@ extension Rendering {
         environment: device.provider == .apns ? device.environment.rawValue : nil, appId: device.appID,
         silent: device.hearsSilently),
       updatedAt: WireTime(device.registeredAt), current: isCurrent)
-  }
-}
-
-/// RFC 4648 5, with or without padding.
-enum Base64URL {
-  /// nil: it is none.
-  static func decode(_ text: String) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    var (bits, count) = (UInt32(0), 0)
-    var letters = text.utf8[...]
-    while letters.last == UInt8(ascii: "=") { letters.removeLast() }
-    for letter in letters {
-      let value: UInt8
-      switch letter {
-      case 0x41...0x5a: value = letter - 0x41
-      case 0x61...0x7a: value = letter - 0x61 + 26
-      case 0x30...0x39: value = letter - 0x30 + 52
-      case UInt8(ascii: "-"): value = 62
-      case UInt8(ascii: "_"): value = 63
-      default: return nil
-      }
-      bits = bits << 6 | UInt32(value)
-      count += 6
-      if count >= 8 {
-        count -= 8
-        bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-      }
-    }
-    // One letter alone is no byte.
-    return count == 6 ? nil : bytes
   }
 }
