@@ -191,7 +191,8 @@ import Testing
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 73 + 5) }
       let text = Base64URL.encode(bytes)
       #expect(Base64URL.decode(text.utf8) == bytes)
-      let standard = text.replacing("-", with: "+").replacing("_", with: "/") + String(repeating: "=", count: -text.count & 3)
+      let padding = String(repeating: "=", count: -text.count & 3)
+      let standard = text.replacing("-", with: "+").replacing("_", with: "/") + padding
       #expect(Data(base64Encoded: standard) == Data(bytes))
     }
   }
