@@ -10,6 +10,7 @@ import hmac
 import itertools
 import json
 import os
+import re
 import time
 import urllib.error
 import urllib.request
@@ -25,6 +26,13 @@ PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==")
 
 
+def keep_to_rate(told):
+    """No faster than a caller may ask on and on: how fast the machine is does not decide what is refused here."""
+    left = re.match(r'"(?:requests|messages|key)";r=(\d+)', told or "")
+    if left and int(left[1]) < 200:
+        time.sleep(0.5)
+
+
 def ask(method, path, body=None, token=None):
     """Something of the server besides what Schemathesis asks; what it refuses is of no use, and the request goes without."""
     request = urllib.request.Request(SCENE["base"] + path, method=method)
@@ -37,6 +45,7 @@ def ask(method, path, body=None, token=None):
     try:
         with urllib.request.urlopen(request, timeout=20) as answer:
             data = answer.read()
+            keep_to_rate(answer.headers["RateLimit"])
             return json.loads(data) if data else {}
     except urllib.error.HTTPError as error:
         error.close()
@@ -283,6 +292,7 @@ def before_call(context, case, kwargs):
 @schemathesis.hook
 def after_call(context, case, response):
     seen[case.operation.definition.raw["operationId"]][response.status_code] += 1
+    keep_to_rate(response.headers.get("ratelimit", [None])[0])
 
 
 @atexit.register
