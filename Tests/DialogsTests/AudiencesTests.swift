@@ -27,7 +27,7 @@ import Testing
         audiences.seat(session, isModerator: false, in: room)
         seated.insert(session.id)
       case 2:
-        audiences.unseat(session.id, in: room)
+        _ = audiences.unseat(session.id, in: room)
         seated.remove(session.id)
       case 3, 4:
         audiences.follow(room, by: session, seesAddresses: false)

@@ -191,6 +191,7 @@ extension AppSession {
     switch signal {
     case .presence(let presence):
       if presence.from.id == session.caller.user.id { return }
+      if !presence.isAvailable { endTyping(of: presence.from, resource: presence.resource, session) }
       // Of somebody elsewhere the hub keeps nothing: what comes is what there is to tell.
       if presence.from.realm.isRemote {
         if isWritable { tell(.presenceUpdated, session.rendering.presence(presence)) }
@@ -204,9 +205,10 @@ extension AppSession {
       guard let on = stanza.typing, stanza.from.id != session.caller.user.id else { return }
       if let room = stanza.room {
         let naming = isVeiled ? Naming(Veil(room, parley), viewer: nil) : .open
-        showTyping(on, stanza.from, naming.id(stanza.from), room.dialog, isApp: stanza.extras.isEmpty, session)
+        showTyping(
+          on, stanza.from, naming.id(stanza.from), resource: nil, room.dialog, isApp: stanza.extras.isEmpty, session)
       } else {
-        typing(on, from: stanza.from, isApp: stanza.extras.isEmpty, session)
+        typing(on, from: stanza.from, resource: stanza.fromResource, isApp: stanza.extras.isEmpty, session)
       }
     case .profile(let party, let profile):
       // One's own change comes as an entry.
@@ -252,9 +254,16 @@ extension AppSession {
 
   // MARK: Typing
 
-  private func typing(_ on: Bool, from party: Party, isApp: Bool, _ session: OpenSession) {
+  private func typing(_ on: Bool, from party: Party, resource: String?, isApp: Bool, _ session: OpenSession) {
     withDialog(of: party, session) { me, dialog, session in
-      me.showTyping(on, party, party.name, dialog, isApp: isApp, session)
+      me.showTyping(on, party, party.name, resource: resource, dialog, isApp: isApp, session)
+    }
+  }
+
+  /// A client that went cannot say that it types no more.
+  private func endTyping(of party: Party, resource: String, _ session: OpenSession) {
+    for (typer, shown) in session.typers where typer.party == party && shown.resource == resource {
+      showTyping(false, party, shown.name, resource: resource, typer.dialog, isApp: false, session)
     }
   }
 
@@ -277,7 +286,8 @@ extension AppSession {
 
   /// `name`: what the viewer knows the party by.
   private func showTyping(
-    _ on: Bool, _ party: Party, _ name: String, _ dialog: DialogID, isApp: Bool, _ session: OpenSession
+    _ on: Bool, _ party: Party, _ name: String, resource: String?, _ dialog: DialogID, isApp: Bool,
+    _ session: OpenSession
   ) {
     let typer = OpenSession.Typer(dialog: dialog, party: party)
     let before = session.typers.removeValue(forKey: typer)
@@ -289,10 +299,10 @@ extension AppSession {
         in: isApp ? AppLimits.typingOfApps : AppLimits.typingOfXMPP
       ) {
         guard let session = me.value.open else { return }
-        me.value.showTyping(false, party, name, dialog, isApp: isApp, session)
+        me.value.showTyping(false, party, name, resource: resource, dialog, isApp: isApp, session)
         me.value.flush()
       }
-      session.typers[typer] = (name, end)
+      session.typers[typer] = (name, resource, end)
     }
     // A renewal is no news, and neither is the end of what was not shown.
     if on == (before != nil) || !isWritable { return }

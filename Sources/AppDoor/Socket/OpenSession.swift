@@ -44,8 +44,8 @@ final class OpenSession {
     let dialog: DialogID
     let party: Party
   }
-  /// With what the viewer knows them by, and the end of it. At most `typingDialogsMax`.
-  var typers: [Typer: (name: String, end: Scheduled<Void>)] = [:]
+  /// With what the viewer knows them by, their session in a private dialog, and the end of it. At most `typingDialogsMax`.
+  var typers: [Typer: (name: String, resource: String?, end: Scheduled<Void>)] = [:]
   /// The private dialogs with these users, as far as typing asked for them.
   var dialogs: [UserID: DialogID] = [:]
   /// In which dialogs this session is typing, and since when.

@@ -46,7 +46,21 @@ struct Audiences {
     var occupants = Crowd()
     /// App sessions.
     var followers = Crowd()
+    /// Who is typing by XMPP, with what the followers were told of it: who leaves ends it.
+    var typing: [UserID: Typing] = [:]
     var isEmpty: Bool { occupants.seats.isEmpty && followers.seats.isEmpty }
+  }
+
+  struct Typing {
+    let stanza: RelayedStanza
+    let hidesPeople: Bool
+
+    /// What followers are told when it has ended and nobody says so.
+    var ended: RelayedStanza {
+      RelayedStanza(
+        name: stanza.name, from: stanza.from, fromResource: stanza.fromResource, room: stanza.room, to: stanza.to,
+        toResource: nil, id: nil, extras: [], typing: false)
+    }
   }
 
   private var rooms: [DialogID: Audience] = [:]
@@ -59,9 +73,18 @@ struct Audiences {
       Seat(session: session, user: session.party.id, seesAddresses: isModerator))
   }
 
-  mutating func unseat(_ session: SessionID, in room: DialogID) {
-    rooms[room]?.occupants.remove(session)
+  /// - Returns: what the occupant was typing there.
+  mutating func unseat(_ session: SessionID, in room: DialogID) -> Typing? {
+    guard let seat = rooms[room]?.occupants.remove(session) else { return nil }
+    let typing = rooms[room]?.typing.removeValue(forKey: seat.user)
     drop(room)
+    return typing
+  }
+
+  /// At most one for each occupant is kept: an app's session ends its typing itself.
+  mutating func note(_ stanza: RelayedStanza, hidesPeople: Bool, in room: DialogID) {
+    guard let on = stanza.typing, !stanza.extras.isEmpty, rooms[room]?.followers.seats.isEmpty == false else { return }
+    rooms[room]?.typing[stanza.from.id] = on ? Typing(stanza: stanza, hidesPeople: hidesPeople) : nil
   }
 
   mutating func reseat(from old: SessionID, to session: any LiveSession, in room: DialogID) {

@@ -259,11 +259,22 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
     }
   }
 
+  /// To the app sessions of a room's members.
+  private func overhear(
+    _ stanza: RelayedStanza, in room: DialogID, hidesPeople: Bool, into lanes: inout LaneBatch
+  ) {
+    for seat in audiences.audience(of: room)?.followers.seats ?? [] where seat.user != stanza.from.id {
+      lanes.add(.signal(.stanza(stanza), seat.feed(hidesPeople: hidesPeople)), to: seat.session)
+    }
+  }
+
   private func tell(_ news: RoomNews, into lanes: inout LaneBatch) {
     switch news {
     case .seated(let session, let isModerator, let room):
       audiences.seat(session, isModerator: isModerator, in: room)
-    case .unseated(let session, let room): audiences.unseat(session, in: room)
+    case .unseated(let session, let room):
+      guard let typing = audiences.unseat(session, in: room) else { return }
+      overhear(typing.ended, in: room, hidesPeople: typing.hidesPeople, into: &lanes)
     case .reseated(let old, let session, let room): audiences.reseat(from: old, to: session, in: room)
     case .moderates(let isModerator, let user, let room):
       audiences.setModerator(isModerator, user: user, in: room)
@@ -295,9 +306,8 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
     case .signal(let stanza, let room, let hidesPeople):
       guard let audience = audiences.audience(of: room) else { return }
       for seat in audience.occupants.seats { lanes.add(.signal(.stanza(stanza), .room), to: seat.session) }
-      for seat in audience.followers.seats where seat.user != stanza.from.id {
-        lanes.add(.signal(.stanza(stanza), seat.feed(hidesPeople: hidesPeople)), to: seat.session)
-      }
+      overhear(stanza, in: room, hidesPeople: hidesPeople, into: &lanes)
+      audiences.note(stanza, hidesPeople: hidesPeople, in: room)
     case .passed(let stanza, let sessions):
       for session in sessions { lanes.add(.signal(.stanza(stanza), .room), to: session) }
     case .whispered(let entry, let sessions, let copies):
