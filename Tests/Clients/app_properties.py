@@ -111,10 +111,12 @@ def scene(server):
     expect(status == 202, f"no export: {status} {export}")
     status, page = romeo.call("GET", "/v1/sync")
     expect(status == 200, f"no cursor: {status} {page}")
+    status, sessions = romeo.call("GET", "/v1/sessions")
+    expect(status == 200, f"no sessions: {status} {sessions}")
     return {
         "base": server.base, "token": romeo.token, "password": PASSWORD, "secret": SECRET, "dialogs": dialogs, "said": said,
         "heard": heard, "workshop": group(romeo, "Workshop", "juliet"), "attachment": upload(romeo, server),
-        "export": export["id"], "cursor": page["cursor"]}
+        "export": export["id"], "cursor": page["cursor"], "sessions": [session["id"] for session in sessions["items"]]}
 
 
 def admin_scene(server, known, url):
