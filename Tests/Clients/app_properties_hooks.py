@@ -11,7 +11,6 @@ import hmac
 import itertools
 import json
 import os
-import re
 import time
 import urllib.error
 import urllib.parse
@@ -39,13 +38,6 @@ PEOPLE = {"romeo", "juliet", "nurse", "tybalt"}
 STANDING = words(SCENE) | PEOPLE | {f"{name}@localhost" for name in PEOPLE}
 
 
-def keep_to_rate(told):
-    """No faster than a caller may ask on and on: how fast the machine is does not decide what is refused here."""
-    left = re.match(r'"(?:requests|messages|key)";r=(\d+)', told or "")
-    if left and int(left[1]) < 200:
-        time.sleep(0.5)
-
-
 def ask(method, path, body=None, token=None):
     """Something of the server besides what Schemathesis asks; what it refuses is of no use, and the request goes without."""
     request = urllib.request.Request(SCENE["base"] + path, method=method)
@@ -58,7 +50,6 @@ def ask(method, path, body=None, token=None):
     try:
         with urllib.request.urlopen(request, timeout=20) as answer:
             data = answer.read()
-            keep_to_rate(answer.headers["RateLimit"])
             return json.loads(data) if data else {}
     except urllib.error.HTTPError as error:
         error.close()
@@ -308,7 +299,6 @@ def before_call(context, case, kwargs):
 @schemathesis.hook
 def after_call(context, case, response):
     seen[case.operation.definition.raw["operationId"]][response.status_code] += 1
-    keep_to_rate(response.headers.get("ratelimit", [None])[0])
 
 
 @atexit.register

@@ -224,8 +224,9 @@ async def converse(checks, server):
         count = 1_100  # Limits.replayMax and some more
 
         def say_all():
-            for number in range(count):
-                juliet.say(dialog, f"page {number}")
+            for number in range(count):  # by two, since it is more than one user may say at once
+                speaker, where = [(juliet, dialog), (paris, other)][number % 2]
+                speaker.say(where, f"page {number}")
 
         await app(say_all)
         back = await Client(server, "romeo@localhost/back").arrive()
