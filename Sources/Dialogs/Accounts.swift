@@ -244,18 +244,15 @@ extension Parley {
 
   /// - Returns: the user, and the keys that the password fits.
   func prove(_ attempt: LoginAttempt, password: String) async throws(Problem) -> (user: User, keys: SCRAMKeys) {
-    let login = try admit(attempt)
-    var outcome = LoginOutcome.void
-    defer { settle(login, outcome) }
+    try checkLook(attempt)
     let found = try await credentials(of: attempt.user)
     let (keys, user) = (verifier(found.keys, of: attempt.user), found.user)
-    let matches = await derive { keys.verifies(password: password) }
-    guard matches, let user else {
-      outcome = .wrong
-      throw Self.wrongCredentials
+    let outcome = try await derivedLook(attempt) {
+      guard keys.verifies(password: password), let user else { return .wrong }
+      return user.state == .active ? .right : .void
     }
+    guard outcome != .wrong, let user else { throw Self.wrongCredentials }
     try Self.checkActive(user)
-    outcome = .right
     return (user, keys)
   }
 

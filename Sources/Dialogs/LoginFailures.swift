@@ -25,11 +25,11 @@ public struct LoginAttempt: Sendable, Hashable {
   }
 }
 
-/// What became of an attempt that was let through.
+/// What became of a password that was looked at.
 public enum LoginOutcome: Sendable {
   case right
   case wrong
-  /// No password was looked at, or it could not be.
+  /// It proves nothing, and nothing was at stake.
   case void
 }
 
@@ -40,9 +40,12 @@ public enum LoginOutcome: Sendable {
 /// all users, and the one that all strangers share for this user. So one address guesses slowly,
 /// many together guess slowly at one user, and neither locks out whoever is known.
 ///
-/// An attempt is paid before it is looked at, and paid back when it turns out right: many at the
-/// same moment gain nothing. Unknown users are counted like others, so that the bound tells
-/// nothing.
+/// Only what was wrong is paid, so that any number of right logins from one place at one moment are
+/// let in: a fleet that comes back after a restart. Many wrong ones at the same moment gain nothing
+/// all the same: a password is looked at in one go (`Parley.look`), on an event loop or a thread
+/// that derives keys, and the budget is looked at just before. So as many as there are threads can
+/// be looked at beyond a spent budget; they leave it in debt, which is paid off first. Unknown users
+/// are counted like others, so that the bound tells nothing.
 ///
 /// All of it is forgotten with the process. Then everybody is a stranger again, of full budgets.
 final class LoginFailures: Sendable {
@@ -80,8 +83,9 @@ final class LoginFailures: Sendable {
   }
   private let state: Mutex<State>
 
-  /// What an attempt has paid, until it is settled.
-  struct Paid: Sendable {
+  /// Who pays for an attempt if it turns out wrong.
+  struct Payer: Sendable {
+    /// nil: a stranger's network and the strangers of the user.
     fileprivate let own: Key?
     fileprivate let attempt: LoginAttempt
   }
@@ -91,49 +95,55 @@ final class LoginFailures: Sendable {
   }
 
   /// - Throws: `.tooFast`, when the budget that would have to pay is spent.
-  func pay(_ attempt: LoginAttempt, now: Timestamp) throws(Problem) -> Paid {
-    let result: Result<Paid, Problem> = state.withLock { state in
+  func payer(_ attempt: LoginAttempt, now: Timestamp) throws(Problem) -> Payer {
+    let result: Result<Payer, Problem> = state.withLock { state in
       var wait: Int?
       for own in Key.own(attempt) {
         guard var bucket = state.known[own] else { continue }
-        let lacking = bucket.take(Self.perPlace, now: now)
+        let lacking = bucket.wait(Self.perPlace, now: now)
         state.known[own] = bucket
         guard let lacking else {
           RateLog.current?.note(bucket.standing(Self.policy, Self.perPlace, now: now))
-          return .success(Paid(own: own, attempt: attempt))
+          return .success(Payer(own: own, attempt: attempt))
         }
         wait = min(wait ?? lacking, lacking)
       }
       if let wait { return .failure(Self.refusal(wait)) }
-      let (network, user) = (Key.network(attempt.network), Key.strangers(of: attempt.user))
-      var ofNetwork = state.strangers[network] ?? TokenBucket(Self.perPlace, now: now)
-      var ofUser = state.strangers[user] ?? TokenBucket(Self.perUser, now: now)
-      // Neither is charged for what the other refuses.
+      var ofNetwork = state.strangers[.network(attempt.network)] ?? TokenBucket(Self.perPlace, now: now)
+      var ofUser = state.strangers[.strangers(of: attempt.user)] ?? TokenBucket(Self.perUser, now: now)
       if let wait = [ofNetwork.wait(Self.perPlace, now: now), ofUser.wait(Self.perUser, now: now)].compactMap({ $0 })
         .max()
       {
         return .failure(Self.refusal(wait))
       }
-      _ = (ofNetwork.take(Self.perPlace, now: now), ofUser.take(Self.perUser, now: now))
-      state.strangers[network] = ofNetwork
-      state.strangers[user] = ofUser
       RateLog.current?.note(ofNetwork.standing(Self.policy, Self.perPlace, now: now))
-      return .success(Paid(own: nil, attempt: attempt))
+      return .success(Payer(own: nil, attempt: attempt))
     }
     return try result.get()
   }
 
-  func settle(_ paid: Paid, _ outcome: LoginOutcome, now: Timestamp) {
-    if case .wrong = outcome { return }
-    RateLog.current?.giveBack(Self.policy)
+  func settle(_ payer: Payer, _ outcome: LoginOutcome, now: Timestamp) {
     state.withLock { state in
-      if let own = paid.own {
-        state.known.change(own) { $0.giveBack(Self.perPlace, now: now) }
-      } else {
-        state.strangers.change(.network(paid.attempt.network)) { $0.giveBack(Self.perPlace, now: now) }
-        state.strangers.change(.strangers(of: paid.attempt.user)) { $0.giveBack(Self.perUser, now: now) }
+      switch outcome {
+      case .void: break
+      case .right: Self.know(payer.attempt, &state, now: now)
+      case .wrong:
+        if let own = payer.own {
+          state.known.change(own) { bucket in
+            bucket.owe(Self.perPlace, now: now)
+            RateLog.current?.note(bucket.standing(Self.policy, Self.perPlace, now: now))
+          }
+        } else {
+          let (network, user) = (Key.network(payer.attempt.network), Key.strangers(of: payer.attempt.user))
+          var ofNetwork = state.strangers[network] ?? TokenBucket(Self.perPlace, now: now)
+          var ofUser = state.strangers[user] ?? TokenBucket(Self.perUser, now: now)
+          ofNetwork.owe(Self.perPlace, now: now)
+          ofUser.owe(Self.perUser, now: now)
+          state.strangers[network] = ofNetwork
+          state.strangers[user] = ofUser
+          RateLog.current?.note(ofNetwork.standing(Self.policy, Self.perPlace, now: now))
+        }
       }
-      if case .right = outcome { Self.know(paid.attempt, &state, now: now) }
     }
   }
 
@@ -194,25 +204,44 @@ struct Recent<Key: Hashable, Value> {
 }
 
 extension Parley {
-  /// An attempt that was let through. It must be settled, once; what is not counts as wrong.
-  public struct AdmittedLogin: Sendable {
-    fileprivate let paid: LoginFailures.Paid
-  }
-
-  /// Before a password is looked at.
+  /// Whether a password of this attempt would be looked at now. Nothing is paid: what is asked before the client has proved
+  /// anything.
   ///
   /// - Throws: `.tooFast`.
-  public func admit(_ attempt: LoginAttempt) throws(Problem) -> AdmittedLogin {
+  public func checkLook(_ attempt: LoginAttempt) throws(Problem) { _ = try payer(attempt) }
+
+  /// Looks at a password, in one go. Only a wrong one is paid for.
+  ///
+  /// - Parameter look: never waits for anything outside the process.
+  /// - Throws: `.tooFast`, without a look, where the budget is spent.
+  @discardableResult
+  public func look(_ attempt: LoginAttempt, _ look: () -> LoginOutcome) throws(Problem) -> LoginOutcome {
+    let payer = try payer(attempt)
+    let outcome = look()
+    loginFailures.settle(payer, outcome, now: clock.now)
+    return outcome
+  }
+
+  /// Looks at a password on a thread that derives keys.
+  func derivedLook(
+    _ attempt: LoginAttempt, _ look: @escaping @Sendable () -> LoginOutcome
+  ) async throws(Problem) -> LoginOutcome {
+    let log = RateLog.current
+    let result: Result<LoginOutcome, Problem> = await derive { [self] in
+      RateLog.$current.withValue(log) {
+        do throws(Problem) { return .success(try self.look(attempt, look)) } catch { return .failure(error) }
+      }
+    }
+    return try result.get()
+  }
+
+  private func payer(_ attempt: LoginAttempt) throws(Problem) -> LoginFailures.Payer {
     do throws(Problem) {
-      return AdmittedLogin(paid: try loginFailures.pay(attempt, now: clock.now))
+      return try loginFailures.payer(attempt, now: clock.now)
     } catch {
       noteRefusal(error)
       throw error
     }
-  }
-
-  public func settle(_ login: AdmittedLogin, _ outcome: LoginOutcome) {
-    loginFailures.settle(login.paid, outcome, now: clock.now)
   }
 
   /// The user has logged in from here by a token: from now on they are known here.

@@ -40,6 +40,12 @@ public struct TokenBucket: Hashable, Sendable {
     tokens = min(Double(rate.burst), tokens + 1)
   }
 
+  /// Takes one whether it is there or not: what is owed is paid off first.
+  mutating func owe(_ rate: Rate, now: Timestamp) {
+    fill(rate, now: now)
+    tokens -= 1
+  }
+
   /// The whole seconds until there is one; nil: there is.
   public mutating func wait(_ rate: Rate, count: Int = 1, now: Timestamp) -> Int? {
     fill(rate, now: now)
@@ -52,7 +58,7 @@ public struct TokenBucket: Hashable, Sendable {
   /// How many could be taken now.
   mutating func whole(_ rate: Rate, now: Timestamp) -> Int {
     fill(rate, now: now)
-    return Int(tokens)
+    return max(0, Int(tokens))
   }
 
   public mutating func isFull(_ rate: Rate, now: Timestamp) -> Bool {

@@ -32,8 +32,8 @@ final class XMPPConnection {
   var known: Party?
   /// What a password is being proved by, until the login is over.
   private var proof: Proof?
-  /// The password that is being looked at.
-  private var attempt: Parley.AdmittedLogin?
+  /// Whose keys the machine has been given: the proof of their password is looked at when it comes.
+  private var proving: LoginAttempt?
   private var clientRandom: ClientRandom?
   /// What the last attempt to authenticate proves, if it succeeds.
   var access: Access?
@@ -247,7 +247,7 @@ final class XMPPConnection {
     switch event {
     case .opened(let header): perform(machine.opened(header, id: House.randomID()))
     case .element(let element):
-      perform(machine.received(element))
+      perform(machine.isProofDue ? proved(element) : machine.received(element))
     case .closed: perform(machine.closed())
     case .whitespace: break
     case .violation(let violation):
@@ -281,7 +281,6 @@ final class XMPPConnection {
     case .verifyPassword(let username, let password, let attempt):
       verify(username, password, attempt)
     case .needUpgrades(let mechanisms, _, let attempt):
-      settle(.right)
       // Without the proof of an account's only password there is nothing to upgrade.
       let hashes = proof?.hashes ?? SCRAMHash.allCases
       let upgrades = mechanisms.filter { !hashes.contains($0.hash) }.map {
@@ -311,8 +310,7 @@ final class XMPPConnection {
         if isProcessing { restart = .wider } else { reader?.limits = .authenticated }
       }
       admit(user, data, request)
-    case .authenticationFailed(let failure, let fault):
-      if case .password = fault { settle(.wrong) } else { settle(.void) }
+    case .authenticationFailed(let failure, _):
       write { failure.write(machine.saslProfile, into: &$0) }
     case .bind(let request): bind(request)
     case .answerSession(let stanza):
@@ -351,9 +349,10 @@ final class XMPPConnection {
   private func needCredentials(_ username: String, _ mechanism: SCRAMMechanism, _ attempt: Int) {
     let nonce = House.randomID()
     guard let address = account(username) else { return }
-    guard admit(address) else {
+    guard let proving = self.attempt(at: address) else {
       return perform(machine.credentialsFound(.unavailable, attempt: attempt, nonce: nonce))
     }
+    self.proving = proving
     proof = nil
     answerLater({ try Parley.allCredentials(of: address, $0) }) { connection, result in
       let answer: CredentialsAnswer
@@ -388,7 +387,7 @@ final class XMPPConnection {
 
   private func verify(_ username: String, _ password: Password, _ attempt: Int) {
     guard let address = account(username) else { return }
-    guard admit(address) else {
+    guard let proving = self.attempt(at: address) else {
       return perform(machine.passwordVerified(.unavailable, attempt: attempt))
     }
     let parley = house.parley
@@ -401,11 +400,26 @@ final class XMPPConnection {
       let key = parley.verifier(keys, of: address)
       let same = others.filter { $0.keys.hash == key.hash }
       connection.pause(.machine)
-      parley.derive(
-        on: connection.wheel.lane, { SCRAMKeys.match(password: password.text, among: [key] + same.map(\.keys)) }
-      ) { match in
+      parley.derive(on: connection.wheel.lane) {
+        var match: Int?
+        do throws(Problem) {
+          try parley.look(proving) {
+            match = SCRAMKeys.match(password: password.text, among: [key] + same.map(\.keys))
+            guard match != nil, let user else { return .wrong }
+            return user.state == .active ? .right : .void
+          }
+        } catch {
+          return Result<Int?, Problem>.failure(error)
+        }
+        return .success(match)
+      } then: { result in
         let connection = me.value
         guard !connection.isOver else { return }
+        guard case .success(let match) = result else {
+          connection.perform(connection.machine.passwordVerified(.unavailable, attempt: attempt))
+          connection.unpause(.machine)
+          return connection.flush()
+        }
         let source: Access.Source = match.flatMap { $0 > 0 ? .appPassword(same[$0 - 1].password) : nil } ?? .password
         connection.access = Access(source, since: parley.clock.now, salt: key.salt)
         let answer: PasswordAnswer =
@@ -443,16 +457,32 @@ final class XMPPConnection {
     }
   }
 
-  /// Whether a password may be looked at now.
-  private func admit(_ user: BareJID) -> Bool {
-    settle(.void)
-    attempt = try? house.parley.admit(LoginAttempt(of: user, from: peer, device: machine.agentID))
-    return attempt != nil
+  /// nil: too many passwords from here were wrong.
+  private func attempt(at user: BareJID) -> LoginAttempt? {
+    let attempt = LoginAttempt(of: user, from: peer, device: machine.agentID)
+    do throws(Problem) { try house.parley.checkLook(attempt) } catch { return nil }
+    return attempt
   }
 
-  private func settle(_ outcome: LoginOutcome) {
-    if let attempt { house.parley.settle(attempt, outcome) }
-    attempt = nil
+  /// The client's proof of the password whose keys the machine has.
+  private func proved(_ element: Element) -> StreamOutput {
+    guard let proving else { return machine.received(element) }
+    self.proving = nil
+    var output = StreamOutput.nothing
+    do throws(Problem) {
+      try house.parley.look(proving) {
+        output = machine.received(element)
+        switch output {
+        case .needUpgrades, .authenticated, .admitted: return .right
+        case .authenticationFailed(_, .password): return .wrong
+        // A mechanism that failed before a password was at stake.
+        default: return .void
+        }
+      }
+      return output
+    } catch {
+      return machine.proofRefused()
+    }
   }
 
   func account(_ username: String) -> BareJID? {
@@ -485,7 +515,6 @@ final class XMPPConnection {
     if machine.password > 0 { access?.source = .appPassword(appPasswords[machine.password - 1]) }
     if case .appPassword(let id)? = access?.source { house.parley.noteUse(ofAppPassword: id, of: user) }
     countAuthenticated()
-    settle(.right)
     proof = nil
     deadline = .now() + DoorLimits.negotiation
   }
@@ -572,8 +601,6 @@ final class XMPPConnection {
     machine.disconnected()
     wheel.remove(self)
     countAuthenticated()
-    // Whoever hangs up before the verdict has not learned it.
-    settle(.void)
     proof = nil
     let session = session
     self.session = nil

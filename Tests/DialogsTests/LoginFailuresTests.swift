@@ -1,4 +1,5 @@
 import Addresses
+import Foundation
 import Testing
 
 @testable import Dialogs
@@ -24,14 +25,14 @@ import Testing
   /// How many of `count` wrong passwords are looked at.
   private func wrong(_ attempt: LoginAttempt, _ count: Int, at now: Timestamp) -> Int {
     (0..<count).filter { _ in
-      guard let paid = try? failures.pay(attempt, now: now) else { return false }
+      guard let paid = try? failures.payer(attempt, now: now) else { return false }
       failures.settle(paid, .wrong, now: now)
       return true
     }.count
   }
 
   private func logsIn(_ attempt: LoginAttempt, at now: Timestamp) -> Bool {
-    guard let paid = try? failures.pay(attempt, now: now) else { return false }
+    guard let paid = try? failures.payer(attempt, now: now) else { return false }
     failures.settle(paid, .right, now: now)
     return true
   }
@@ -81,23 +82,51 @@ import Testing
   @Test func onlyTheWrongIsPaidFor() throws {
     for _ in 0..<200 { #expect(logsIn(attempt(juliet, Self.home), at: time(0))) }
     for _ in 0..<200 {
-      failures.settle(try failures.pay(attempt(romeo, "203.0.113.1"), now: time(0)), .void, now: time(0))
+      failures.settle(try failures.payer(attempt(romeo, "203.0.113.1"), now: time(0)), .void, now: time(0))
     }
     #expect(wrong(attempt(romeo, "203.0.113.1"), 50, at: time(0)) == 20)
   }
 
-  /// All of them are tried before the first verdict.
-  @Test func manyAtTheSameMomentGainNothing() {
-    let paid = (0..<500).compactMap { _ in try? failures.pay(attempt(juliet, Self.home), now: time(0)) }
-    #expect(paid.count == 20)
-    for paid in paid { failures.settle(paid, .wrong, now: time(0)) }
-    #expect(wrong(attempt(juliet, Self.home), 1, at: time(0)) == 0)
+  /// A fleet that comes back at once: none of them has failed.
+  @Test func manyRightOnesAtTheSameMomentAreLetIn() {
+    let payers = (0..<500).compactMap { _ in try? failures.payer(attempt(juliet, Self.home), now: time(0)) }
+    #expect(payers.count == 500)
+    for payer in payers { failures.settle(payer, .right, now: time(0)) }
+    #expect(logsIn(attempt(romeo, Self.home), at: time(0)))
+  }
+
+  /// Those that were looked at before the first verdict are owed, and paid off before the next is looked at.
+  @Test func manyWrongOnesAtTheSameMomentAreOwed() {
+    let payers = (0..<24).compactMap { _ in try? failures.payer(attempt(juliet, Self.home), now: time(0)) }
+    for payer in payers { failures.settle(payer, .wrong, now: time(0)) }
+    #expect(wrong(attempt(juliet, Self.home), 1, at: time(20)) == 0)
+    #expect(wrong(attempt(juliet, Self.home), 2, at: time(25)) == 1)
+  }
+
+  /// The password is looked at behind the budget, on a thread that derives keys: guesses at one moment gain at most one each
+  /// thread.
+  @Test func guessesAtTheSameMomentGainNothing() async throws {
+    let stage = try Stage()
+    let juliet = try await stage.parley.register(try BareJID("juliet@localhost"), password: "r0m30", displayName: nil)
+    let attempt = attempt(juliet.address, Self.home)
+    let looks = try await withThrowingTaskGroup(of: Bool.self) { group in
+      for guess in 0..<200 {
+        group.addTask {
+          do {
+            _ = try await stage.parley.verify(attempt, password: "guess \(guess)")
+          } catch let problem as Problem { return problem.code == "wrong-credentials" }
+          return false
+        }
+      }
+      return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+    }
+    #expect((20...20 + ProcessInfo.processInfo.activeProcessorCount).contains(looks))
   }
 
   @Test func theRefusalSaysWhen() {
     _ = wrong(attempt(juliet, Self.home), 20, at: time(0))
     #expect {
-      _ = try failures.pay(attempt(juliet, Self.home), now: time(0))
+      _ = try failures.payer(attempt(juliet, Self.home), now: time(0))
     } throws: {
       ($0 as? Problem)?.kind == .tooFast && ($0 as? Problem)?.code == "logins-too-fast"
         && ($0 as? Problem)?.retryAfter == 5
@@ -126,11 +155,11 @@ import Testing
   @Test func memoryIsBounded() {
     let failures = LoginFailures(knownMax: 4, strangersMax: 100)
     func spend(_ network: String) -> Bool {
-      guard let paid = try? failures.pay(attempt(juliet, network), now: time(0)) else { return false }
+      guard let paid = try? failures.payer(attempt(juliet, network), now: time(0)) else { return false }
       failures.settle(paid, .wrong, now: time(0))
       return true
     }
-    if let paid = try? failures.pay(attempt(juliet, Self.home), now: time(0)) {
+    if let paid = try? failures.payer(attempt(juliet, Self.home), now: time(0)) {
       failures.settle(paid, .right, now: time(0))
     }
     #expect((0..<10_000).filter { spend("198.51.\($0)") }.count == 100)

@@ -75,18 +75,23 @@ import Testing
     #expect(log.tightest?.policy == "codes-to-address-hour" && log.tightest?.remaining == 0)
   }
 
-  @Test func aLoginThatWasRightIsGivenBack() async throws {
+  @Test func onlyAWrongLoginIsNoted() async throws {
     let stage = try Stage()
     let attempt = LoginAttempt(of: try BareJID("juliet@localhost"), from: "192.0.2.1", device: nil)
     let log = RateLog()
     try RateLog.$current.withValue(log) {
-      let login = try stage.parley.admit(attempt)
-      #expect(log.tightest?.policy == "logins" && log.tightest?.remaining == 19)
-      stage.parley.settle(login, .right)
-      #expect(log.tightest?.remaining == 20)
-      for _ in 0..<20 { _ = try stage.parley.admit(attempt) }
-      #expect(log.tightest?.remaining == 0)
-      #expect(throws: Problem.self) { _ = try stage.parley.admit(attempt) }
+      try stage.parley.look(attempt) { .right }
+      #expect(log.tightest?.policy == "logins" && log.tightest?.remaining == 20)
+      for left in (0..<20).reversed() {
+        try stage.parley.look(attempt) { .wrong }
+        #expect(log.tightest?.remaining == left)
+      }
+      #expect(throws: Problem.self) {
+        try stage.parley.look(attempt) {
+          Issue.record("nothing is looked at any more")
+          return .right
+        }
+      }
     }
     #expect(log.tightest == RateStanding(policy: "logins", remaining: 0, reset: 5))
   }

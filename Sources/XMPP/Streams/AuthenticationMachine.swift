@@ -185,6 +185,15 @@ public struct AuthenticationMachine: Sendable {
     return .challenge(exchange.challenge)
   }
 
+  /// The next element that comes is looked at as the proof of a password.
+  public var isProofDue: Bool { if case .proof = state { true } else { false } }
+
+  /// The proof is not looked at: too many were wrong.
+  public mutating func proofRefused() -> AuthenticationOutput {
+    guard isProofDue else { return .nothing }
+    return fail(.temporaryAuthFailure, fault: .server)
+  }
+
   /// The verdict asked for by `verifyPassword`.
   public mutating func passwordVerified(_ answer: PasswordAnswer, attempt: Int) -> AuthenticationOutput {
     guard case .password(let username, let authzid) = state, attempt == self.attempt else { return .nothing }

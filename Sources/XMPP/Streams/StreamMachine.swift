@@ -340,6 +340,15 @@ public struct StreamMachine: Sendable {
     return authenticate(output)
   }
 
+  /// See `AuthenticationMachine.isProofDue`.
+  public var isProofDue: Bool { phase == .negotiating && authentication?.isProofDue == true }
+
+  /// In place of the proof; see `AuthenticationMachine.proofRefused`.
+  public mutating func proofRefused() -> StreamOutput {
+    guard phase == .negotiating, let output = authentication?.proofRefused() else { return .nothing }
+    return authenticate(output)
+  }
+
   /// The answer to `verifyPassword`; see `AuthenticationMachine.passwordVerified`.
   public mutating func passwordVerified(_ answer: PasswordAnswer, attempt: Int) -> StreamOutput {
     guard phase == .negotiating, let output = authentication?.passwordVerified(answer, attempt: attempt)
