@@ -30,8 +30,6 @@ enum AppLimits {
   static let backlogMax = 64
   /// A client that does not read for so long is closed with 4429; its cursor stays good.
   static let lagMax: TimeAmount = .seconds(60)
-  /// Live entries kept while missed ones are read; at the bound they are dropped and read too.
-  static let heldMax = 256
   /// Entries of one page of a replay: what one session holds in memory at most.
   static let replayPage = 64
   /// Acknowledgements are committed together, this long after the first.

@@ -16,8 +16,7 @@ struct FeedPage: Sendable {
     func isVeiled(_ entry: Entry) -> Bool { entry.veilable.map { veiled.contains($0.dialog) } ?? false }
   }
 
-  /// Ascending.
-  let entries: [Entry]
+  let log: LogPage
   let subjects: Subjects
   /// The groups that the user is in, and behind which position they follow each.
   let memberships: [DialogID: Position]
@@ -27,7 +26,7 @@ struct FeedPage: Sendable {
     _ user: Party, after: Position, limit: Int, _ reader: any StoreReader
   ) throws -> FeedPage {
     let memberships = try reader.memberships(of: user.id).map { (room: $0.room.dialog, since: $0.since) }
-    let entries = try reader.feed(of: user.id, rooms: memberships, after: after, limit: limit)
+    let log = try reader.page(of: user.id, rooms: memberships, after: after, limit: limit)
     let since = Dictionary(memberships.map { ($0.room, $0.since) }) { $1 }
     var subjects = Subjects()
     func room(_ id: DialogID) throws -> Room? {
@@ -37,7 +36,7 @@ struct FeedPage: Sendable {
     }
     var seen: Set<DialogID> = []
     let hides = try reader.hasHidden(user.id)
-    for entry in entries {
+    for entry in log.entries {
       if let name = entry.veilable, seen.insert(name.dialog).inserted {
         let affiliation = try reader.member(user.id, of: name.dialog)?.affiliation
         if try room(name.dialog)?.showsPeople(to: affiliation) != true { subjects.veiled.insert(name.dialog) }
@@ -65,6 +64,6 @@ struct FeedPage: Sendable {
         continue
       }
     }
-    return FeedPage(entries: entries, subjects: subjects, memberships: since)
+    return FeedPage(log: log, subjects: subjects, memberships: since)
   }
 }

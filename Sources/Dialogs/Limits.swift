@@ -317,6 +317,9 @@ public enum Limits {
   /// Messages that a marker moves over and among which the one to be told of is
   /// looked for: the newest; a reader further behind tells nobody but itself.
   public static let markersLookBack = 32
+  /// Live entries that one session, or one room that it is entering, holds while a page is on its way: some milliseconds of a
+  /// busy log. At the bound all are dropped, and read behind the page.
+  public static let heldEntriesMax = 256
   /// A follower further behind than this many entries is told to resync.
   public static let feedBehindMax = 10_000
 

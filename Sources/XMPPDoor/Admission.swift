@@ -122,7 +122,8 @@ extension XMPPConnection {
     }
   }
 
-  /// The former session gives up its state on its own loop; a new one goes on with it here.
+  /// The former session gives up its state on its own loop; a new one goes on with it here. Its handle is known to the hub a
+  /// moment before: what is delivered to it waits.
   private func takeOver(
     _ former: SessionHandle, handled: UInt32, _ answer: @escaping (XMPPConnection, Resumption) -> Void
   ) {
@@ -130,39 +131,51 @@ extension XMPPConnection {
     let me = NIOLoopBound((connection: self, answer: answer), eventLoop: loop)
     let handle = SessionHandle(party: former.party, wheel: wheel)
     let loop = loop
-    let hub = house.parley.hub
     former.reach { session in
-      let surrendered = session?.surrender(handled: handled, to: handle)
-      // From here on deliveries go to the new session's lane, which does not look at them before the state below has come.
-      if let surrendered, case .success = surrendered { _ = hub.replace(former, with: handle) }
-      loop.execute {
-        let (connection, answer) = me.value
-        switch surrendered {
-        case .success(let state)?:
-          let session = XMPPSession(
-            house: connection.house, wheel: connection.wheel, handle: handle, resuming: state)
-          if connection.isOver {
-            // The client is gone again: the state waits for its next attempt.
-            session.suspend()
-            handle.stands(session)
-          } else {
-            connection.machine.bound(state.jid)
-            connection.session = session
-            connection.comeBack(as: handle)
-            answer(connection, .resumed(state))
-            session.attach(connection)
-            session.replay(state.items)
-            handle.stands(session)
-            session.resumeReading()
-          }
-        // Whoever is gone must not take anybody's place by what else they asked for.
-        case .failure? where connection.isOver, nil where connection.isOver: break
-        case .failure(let refusal)?: connection.refuse(refusal.decision, answer)
-        case nil: connection.refuse(ResumptionMachine<Sent>.refuse(.unknown), answer)
+      let take: @Sendable (Result<SessionState, XMPPSession.Refusal>?) -> Void = { surrendered in
+        loop.execute {
+          let (connection, answer) = me.value
+          connection.goOn(as: handle, with: surrendered, answer)
+          connection.unpause(.machine)
+          connection.flush()
         }
-        connection.unpause(.machine)
-        connection.flush()
       }
+      if let session { session.handOver(handled: handled, to: handle, take) } else { take(nil) }
+    }
+  }
+
+  /// nil: the former session has ended.
+  private func goOn(
+    as handle: SessionHandle, with surrendered: Result<SessionState, XMPPSession.Refusal>?,
+    _ answer: (XMPPConnection, Resumption) -> Void
+  ) {
+    switch surrendered {
+    case .success(let state)?:
+      let session = XMPPSession(house: house, wheel: wheel, handle: handle, resuming: state)
+      if isOver {
+        // The client is gone again: the state waits for its next attempt.
+        session.suspend()
+        handle.stands(session)
+      } else {
+        machine.bound(state.jid)
+        self.session = session
+        comeBack(as: handle)
+        answer(self, .resumed(state))
+        session.attach(self)
+        session.replay(state.items)
+        handle.stands(session)
+        session.resumeReading()
+      }
+    case .failure(let refusal)?:
+      handle.ended()
+      // Whoever is gone must not take anybody's place by what else they asked for.
+      if !isOver { refuse(refusal.decision, answer) }
+    case nil:
+      // It may have ended when the handle had its place already.
+      handle.ended()
+      house.parley.hub.depart(handle, time: house.parley.clock.now)
+      house.parley.leave(handle.party, session: handle.id)
+      if !isOver { refuse(ResumptionMachine<Sent>.refuse(.unknown), answer) }
     }
   }
 
@@ -223,10 +236,10 @@ extension XMPPConnection {
       // Without a resource the client may still bind one as of old, and is told why not.
       guard case .success(let session) = result else { return connection.write(success, jid: nil) { _ in } }
       if let stable { session.replaceOthers(named: stable) }
-      session.readsArchive = true
       for feature in bind.features { connection.house.table.begin(session, with: feature) }
-      let user = session.party.id
-      connection.answerLater({ try Archive.ends(of: user, $0) }) { connection, ends in
+      // XEP-0386 3.2: as it was at the moment of binding, since what comes behind that is told.
+      let (user, position) = (session.party.id, session.cursor.log.position)
+      connection.answerLater({ try Archive.ends(of: user, at: position, $0) }) { connection, ends in
         // It was replaced or revoked meanwhile, when there was no connection that it could have told so.
         guard !session.isEnded else { return connection.fail(StreamError(.conflict, "the session has ended")) }
         connection.write(success, jid: session.jid) { writer in

@@ -39,6 +39,9 @@ enum DoorLimits {
   /// does not wait in the log (presence, answers) has room. A connected client
   /// that owes so many for `answer` is cut off; its session can be resumed.
   static let unacknowledgedMax = 512
+  /// Messages that a session is told before its offline messages, which are left out of those: a client that is available with
+  /// a negative priority for long. At the bound the oldest is forgotten, and told again when the priority rises.
+  static let earlyMessagesMax = 1_000
   /// Connections that have not yet authenticated, of the whole server: the
   /// newest are refused. Each costs some kilobytes.
   static let unauthenticatedMax = 10_000

@@ -10,28 +10,31 @@ import XMPP
 /// Unacknowledged stanzas are kept as the bytes that will be sent again.
 enum SessionArchive {
   private struct Kept: Codable {
-    var version = 1
+    var version = 2
     var jid: String
     var id: String
     var resumptionSeconds: UInt32
     var acknowledged: UInt64
     var handled: UInt64
     var items: [Data]
-    var readsArchive: Bool
-    var hasReplayed: Bool
-    var missed: Int64?
+    var cursor: KeptCursor
     var toldUpTo: Int64
     var confirmedUpTo: Int64
     var carbons: Bool
     var wantsRoster: Bool
     var wantsBlocks: Bool
-    /// nil: written before there were any.
-    var interests: [String]?
+    var interests: [String]
     var presence: KeptPresence?
-    /// Occupants it was: `room@service/nick`. Absent in what an earlier release wrote.
-    var occupants: [String]?
-    /// How it came in. Absent in what an earlier release wrote.
+    /// Occupants it was: `room@service/nick`.
+    var occupants: [String]
+    /// How it came in.
     var access: KeptAccess?
+    struct KeptCursor: Codable {
+      var position: Int64
+      var replay: UInt8
+      var replayed: Int64
+      var early: [Int64]
+    }
     struct KeptAccess: Codable {
       /// 0 password, 1 grant, 2 app password: as in the store.
       var source: Int
@@ -61,11 +64,13 @@ enum SessionArchive {
     let kept = Kept(
       jid: state.jid.description, id: snapshot.id, resumptionSeconds: snapshot.resumptionSeconds,
       acknowledged: snapshot.acknowledgedTotal, handled: snapshot.handledTotal,
-      items: snapshot.items.map { Data(bytes(of: $0.item, for: session)) }, readsArchive: state.readsArchive,
-      hasReplayed: state.hasReplayed, missed: state.missed?.number, toldUpTo: state.toldUpTo.number,
-      confirmedUpTo: state.confirmedUpTo.number, carbons: attendance?.carbons ?? false,
-      wantsRoster: attendance?.wantsRoster ?? false, wantsBlocks: attendance?.wantsBlocks ?? false,
-      interests: attendance.map { Array($0.interests) },
+      items: snapshot.items.map { Data(bytes(of: $0.item, for: session)) },
+      cursor: Kept.KeptCursor(
+        position: state.cursor.log.position.number, replay: state.cursor.replay.rawValue,
+        replayed: state.cursor.replayed.number, early: state.cursor.early.map(\.number)),
+      toldUpTo: state.intake.told.number, confirmedUpTo: state.intake.confirmed.number,
+      carbons: attendance?.carbons ?? false, wantsRoster: attendance?.wantsRoster ?? false,
+      wantsBlocks: attendance?.wantsBlocks ?? false, interests: Array(attendance?.interests ?? []),
       presence: state.presence.map {
         Kept.KeptPresence(
           availability: $0.availability.rawValue, status: $0.status, priority: $0.priority, extras: Data($0.extras),
@@ -114,7 +119,7 @@ enum SessionArchive {
   static func restore(_ suspended: SuspendedSession, house: House, wheel: LoopWheel) {
     let now = house.parley.clock.now
     guard suspended.expires > now, let kept = try? JSONDecoder().decode(Kept.self, from: Data(suspended.state)),
-      kept.version == 1, let jid = FullJID(parsing: kept.jid)
+      kept.version == 2, let jid = FullJID(parsing: kept.jid)
     else { return }
     let bound = NIOLoopBound(wheel, eventLoop: wheel.loop)
     house.parley.fetch(on: wheel.lane, { try $0.party(suspended.user) }) { result in
@@ -139,10 +144,12 @@ enum SessionArchive {
       id: kept.id, resumptionSeconds: kept.resumptionSeconds, acknowledgedTotal: kept.acknowledged,
       handledTotal: kept.handled,
       items: kept.items.map { (item: Sent.bytes(ByteBuffer(bytes: $0)), byteCount: $0.count) })
+    let cursor = StreamCursor(
+      at: Position(kept.cursor.position), .behind, replay: StreamCursor.Replay(rawValue: kept.cursor.replay) ?? .over,
+      replayed: Position(kept.cursor.replayed), early: kept.cursor.early.map { Position($0) })
     let state = SessionState(
-      jid: jid, nonce: suspended.stream, presence: presence, readsArchive: kept.readsArchive,
-      hasReplayed: kept.hasReplayed, missed: kept.missed.map { Position($0) }, toldUpTo: Position(kept.toldUpTo),
-      confirmedUpTo: Position(kept.confirmedUpTo), rooms: RoomSeats(),
+      jid: jid, nonce: suspended.stream, presence: presence, cursor: cursor,
+      intake: Intake(told: Position(kept.toldUpTo), confirmed: Position(kept.confirmedUpTo)), rooms: RoomSeats(),
       management: SessionState.Management(
         snapshot: snapshot, handled: UInt32(truncatingIfNeeded: kept.handled)))
     let handle = SessionHandle(party: party, wheel: wheel)
@@ -153,12 +160,12 @@ enum SessionArchive {
     attendance.carbons = kept.carbons
     attendance.wantsRoster = kept.wantsRoster
     attendance.wantsBlocks = kept.wantsBlocks
-    attendance.interests = Set(kept.interests ?? [])
+    attendance.interests = Set(kept.interests)
     attendance.access = kept.access.map(Self.access)
     session.suspend()
     handle.stands(session)
     session.attend(as: attendance)
     // Rooms are empty after a restart: the client learns that it is in none, and enters again.
-    for occupant in kept.occupants ?? [] { RoomOutbound.shutDown(occupant, session) }
+    for occupant in kept.occupants { RoomOutbound.shutDown(occupant, session) }
   }
 }

@@ -26,11 +26,8 @@ struct SessionState: Sendable {
   let jid: FullJID
   let nonce: StreamNonce
   let presence: Presence?
-  let readsArchive: Bool
-  let hasReplayed: Bool
-  let missed: Position?
-  let toldUpTo: Position
-  let confirmedUpTo: Position
+  let cursor: StreamCursor
+  let intake: Intake
   let rooms: RoomSeats
   let management: Management
   var items: [Sent] { management.snapshot.items.map(\.item) }

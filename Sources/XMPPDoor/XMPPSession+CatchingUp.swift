@@ -12,54 +12,71 @@ extension XMPPSession {
   /// The first presence of non-negative priority: what came while nobody was
   /// there is told, oldest first, unless the client reads its archive itself.
   func becameAvailable() {
-    guard !hasReplayed, !readsArchive, (presence?.priority ?? -1) >= 0 else { return }
-    hasReplayed = true
-    pace.replay(after: delivered)
-    replay(after: delivered)
-  }
-
-  private func replay(after: Position) {
-    let user = party.id
-    fetch({ try $0.replay(of: user, after: after, limit: Limits.replayMax) }) { [self] result in
-      guard case .success(let entries) = result else { return unreadable() }
-      // Offline messages may be more than what may wait for a client at all.
-      if isUnread { return paced.append { [self] in replay(after: after) } }
-      for entry in entries where pace.replays(entry.position) { tell(entry, .direct, delayed: true) }
-      // At once: a client that only looks in must not get them again.
-      if !entries.isEmpty { askForSign() }
-      let isFull = entries.count == Limits.replayMax
-      if let next = pace.replayed(through: entries.last?.position, isFull: isFull) { readOn(after: next) }
-    }
+    guard (presence?.priority ?? -1) >= 0 else { return }
+    cursor.becameAvailable()
+    readOn()
   }
 
   /// The client reads again, or is back: what it missed comes from the log.
   func resumeReading() {
     continueLookups()
     while !paced.isEmpty, !isBehind { paced.removeFirst()() }
-    if let from = pace.resume() { readOn(after: from) }
+    readOn()
+    for address in rooms.behind { RoomInbound.readOn(address, self) }
   }
 
-  private func readOn(after: Position) {
-    let user = party.id
-    let seats = rooms.followed
-    fetch({ try $0.feed(of: user, rooms: seats, after: after, limit: Limits.feedPageMax, all: true) }) {
-      [self] result in
-      guard case .success(let entries) = result else { return unreadable() }
-      if isUnread {
-        // The page is read again when the client reads.
-        _ = pace.told(through: after, isFull: true, lags: true)
-        return
+  /// Reads what is missed, where anything is.
+  private func readOn() {
+    guard !isUnread, heir == nil, let read = cursor.next() else { return }
+    let (user, seats) = (party.id, rooms.followed)
+    switch read {
+    case .log(let after):
+      fetch({ try $0.page(of: user, rooms: seats, after: after, limit: Limits.feedPageMax, all: true) }) {
+        [self] result in
+        guard case .success(let page) = result else { return unreadable() }
+        if isUnread || heir != nil { return cursor.interrupt() }
+        tell(page)
       }
-      for entry in entries {
-        if let form = form(of: entry) { tell(entry, form) }
+    case .replay(let after, let log):
+      fetch({ reader in
+        let messages = try reader.replay(of: user, after: after, limit: Limits.replayMax)
+        if messages.count == Limits.replayMax { return OfflinePage(messages: messages, log: nil) }
+        let page = try reader.page(of: user, rooms: seats, after: log, limit: Limits.feedPageMax, all: true)
+        return OfflinePage(messages: messages, log: (page, try reader.head().position))
+      }) { [self] (result: Result<OfflinePage, Problem>) in
+        guard case .success(let page) = result else { return unreadable() }
+        // Offline messages may be more than what may wait for a client at all.
+        if isUnread || heir != nil { return cursor.interrupt() }
+        for message in page.messages where cursor.replays(message.position) { tell(message, .direct, delayed: true) }
+        // At once: a client that only looks in must not get them again.
+        if !page.messages.isEmpty { askForSign() }
+        if let log = page.log {
+          cursor.replayEnded(at: log.head)
+          tell(log.page)
+        } else if let last = page.messages.last {
+          cursor.replayed(through: last.position)
+        }
       }
-      flush()
-      let isFull = entries.count == Limits.feedPageMax
-      if let next = pace.told(through: entries.last?.position, isFull: isFull, lags: lags) { readOn(after: next) }
     }
   }
 
-  /// What is missed is still behind `pace.missed`: the client comes back for it.
+  private struct OfflinePage: Sendable {
+    let messages: [Entry]
+    /// Behind the last of the messages; read in one snapshot with them, of a log that ended at `head`.
+    let log: (page: LogPage, head: Position)?
+  }
+
+  /// A page of the log, behind the cursor; then what came meanwhile, or the next page.
+  private func tell(_ page: LogPage) {
+    for entry in page.entries {
+      if let form = form(of: entry) { goOn(with: entry, form) }
+    }
+    flush()
+    for held in cursor.told(through: page.end, isLast: page.isLast, lags: lags) { goOn(with: held.entry, held.form) }
+    if !lags { readOn() }
+  }
+
+  /// What is missed is still behind the cursor: the client comes back for it.
   func unreadable() {
     connection?.fail(StreamError(.internalServerError, "the archive could not be read"))
   }
@@ -67,7 +84,7 @@ extension XMPPSession {
   /// In what dress an entry read from the log goes to this session: what live
   /// routing would have said.
   private func form(of entry: Entry) -> Form? {
-    if let room = entry.room { return rooms.follows(entry.position, in: room) ? .room : nil }
+    if entry.room != nil { return .room }
     let message: Message
     switch entry.fact {
     case .message(let said): message = said
@@ -111,7 +128,7 @@ extension XMPPSession {
   /// The client has everything up to `position`.
   func confirmed(_ position: Position) {
     guard intake.confirm(position) else { return }
-    if let next = pace.confirmed(position) { replay(after: next) }
+    if cursor.confirmed(position) { readOn() }
     postConfirmation(after: Limits.confirmEvery)
   }
 
@@ -130,7 +147,7 @@ extension XMPPSession {
     }
     guard let position = intake.answered(id) else { return }
     confirmed(position)
-    if pace.waits { ping() }
+    if cursor.replay == .waiting { ping() }
     postConfirmation()
   }
 

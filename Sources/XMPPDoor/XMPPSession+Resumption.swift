@@ -21,14 +21,16 @@ extension XMPPSession {
       connection?.write { StreamManagement.writeAcknowledgement(announcedHandled, into: &$0) }
     case .acknowledge(let handled):
       var last = Position.zero
-      let outcome = management.acknowledged(handled) { item in
-        if case .entry(let entry, _) = item, entry.author.id != party.id { last = max(last, entry.position) }
-      }
+      let outcome = management.acknowledged(handled) { last = max(last, position(ofReceived: $0)) }
       if case .tooHigh(let error) = outcome { return error }
       owesSince = nil
       heard()
       confirmed(last)
       if !isUnread, !owes(DoorLimits.unacknowledgedMax / 2) { resumeReading() }
+      // A client that acknowledges when it is asked only would wait for what waits for it.
+      if !cursor.isCaughtUp, management.requestIsDue() {
+        connection?.write { StreamManagement.writeRequest(into: &$0) }
+      }
     }
     return nil
   }
@@ -44,28 +46,61 @@ extension XMPPSession {
     return decision
   }
 
-  /// On the former session's loop: hands over and ends, telling nobody.
-  func surrender(handled: UInt32, to heir: SessionHandle) -> Result<SessionState, Refusal> {
+  /// Who resumes a session, as the session knows it.
+  struct Heir {
+    let handle: SessionHandle
+    /// Told once what became of it; nil: the session has ended meanwhile.
+    let take: (Result<SessionState, Refusal>?) -> Void
+    /// The log has come to the handover.
+    var isDue = false
+  }
+
+  /// On the former session's loop: goes over to another handle, on another loop perhaps. The committer does it, at one position
+  /// of the log: what is before it is still delivered here, and kept for the client; what is behind it is delivered to the new
+  /// handle, which waits for the state. So deliveries on two loops cannot overtake each other, and every post of this session
+  /// has its outcome before its stanzas are counted (XEP-0198 5).
+  func handOver(
+    handled: UInt32, to new: SessionHandle, _ take: @escaping (Result<SessionState, Refusal>?) -> Void
+  ) {
     // Who comes back is active (XEP-0352 5.1), and is told what waits with the rest.
     isInactive = false
-    let decision = management.resume(handled: handled)
-    guard case .resumed = decision, let state else {
+    var last = Position.zero
+    let decision = management.resume(handled: handled) { last = max(last, position(ofReceived: $0)) }
+    guard case .resumed = decision, state != nil else {
       // Its stream goes on; it can be resumed again.
       if let nonce { _ = house.suspended.put(handle, under: nonce) }
-      return .failure(Refusal(decision: decision))
+      return take(.failure(Refusal(decision: decision)))
     }
-    if !rooms.isEmpty {
-      parley.submitSurely(
-        Post(author: party, intent: .room(.reseat(from: self.handle.id, to: heir)), completion: .none))
-    }
-    isEnded = true
+    heir = Heir(handle: new, take: take)
     paced = []
-    handle.moved(to: heir)
-    wheel.remove(suspended: self)
     let old = connection
     connection = nil
+    wheel.add(suspended: self)
     old?.fail(StreamError(.conflict, "the session was resumed on another stream"))
-    return .success(state)
+    confirmed(last)
+    enqueue(Post(author: party, intent: .handOver(from: handle, to: new), completion: .none))
+  }
+
+  /// All that is before the handover has been delivered: gives the state to the heir, once what the client has asked for is
+  /// answered too, and ends, telling nobody.
+  func surrender() {
+    guard let heir, !isEnded else { return }
+    guard hasAnswered else {
+      self.heir?.isDue = true
+      return
+    }
+    guard let state else { return end() }
+    self.heir = nil
+    isEnded = true
+    handle.moved(to: heir.handle)
+    wheel.remove(suspended: self)
+    heir.take(.success(state))
+  }
+
+  /// Where the message stands in the log by which the client confirms what others have said; `.zero`: it confirms nothing.
+  private func position(ofReceived item: Sent) -> Position {
+    guard case .entry(let entry, _) = item, entry.author.id != party.id else { return .zero }
+    return entry.position
   }
 
   struct Refusal: Error { let decision: ResumeDecision }
@@ -94,9 +129,11 @@ extension XMPPSession {
   /// be resumed.
   var state: SessionState? {
     guard let nonce, !isEnded, let snapshot = management.snapshot else { return nil }
+    var (cursor, rooms) = (cursor, rooms)
+    cursor.interrupt()
+    rooms.interrupt()
     return SessionState(
-      jid: jid, nonce: nonce, presence: presence, readsArchive: readsArchive, hasReplayed: hasReplayed,
-      missed: pace.missed, toldUpTo: intake.told, confirmedUpTo: intake.confirmed, rooms: rooms,
+      jid: jid, nonce: nonce, presence: presence, cursor: cursor, intake: intake, rooms: rooms,
       management: SessionState.Management(snapshot: snapshot, handled: management.inbound.durable))
   }
 

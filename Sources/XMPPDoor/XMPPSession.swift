@@ -11,7 +11,7 @@ import XMPP
 /// (XEP-0198): then it is *suspended*, stays available, and keeps what it would
 /// have sent until the client comes back or the time is up.
 ///
-/// What it sends follows the log (`Pace`). Nothing is queued per message, so a
+/// What it sends follows the log (`StreamCursor`). Nothing is queued per message, so a
 /// slow reader costs no memory. Slow is who leaves bytes unread, and who leaves
 /// stanzas unacknowledged (XEP-0198): a client that acknowledges late lags, and
 /// keeps its session.
@@ -28,24 +28,21 @@ final class XMPPSession {
 
   /// What was last broadcast; nil: not available.
   var presence: Presence?
-  /// The client reads its archive itself: no offline replay.
-  var readsArchive = false
-  var hasReplayed = false
 
   private var posts = PostsInFlight()
   private var unsent: [Post] = []
   /// What the client asks of the store: so much is under way, the rest waits for it, and for the client to take the answers.
   private var lookups: [() -> Void] = []
   private var lookupsUnderWay = 0
-  private var attending: ((Problem?) -> Void)?
-  private var isHeld = false
+  private var attending: ((Result<Receipt, Problem>) -> Void)?
   var announcedHandled: UInt32 = 0
 
-  var pace = Pace()
+  /// What it has been told of the log; nothing before it attends.
+  var cursor = StreamCursor(at: .end, replayed: .end)
   /// The rooms it is in.
   var rooms = RoomSeats()
-  /// Where the user's confirmed inbound messages ended when the session began.
-  var delivered = Position.zero
+  /// Who resumes the session, from when that is asked for until the log has come to it.
+  var heir: Heir?
   var suspendedAt: NIODeadline?
   /// Since when a connected client that owes acknowledgements has given none.
   var owesSince: NIODeadline?
@@ -99,10 +96,8 @@ final class XMPPSession {
     management = ResumptionMachine(restoring: state.management.snapshot)
     nonce = state.nonce
     presence = state.presence
-    readsArchive = state.readsArchive
-    hasReplayed = state.hasReplayed
-    pace = Pace(missed: state.missed)
-    intake = Intake(told: state.toldUpTo, confirmed: state.confirmedUpTo)
+    cursor = state.cursor
+    intake = state.intake
     rooms = state.rooms
     announcedHandled = state.management.handled
     if let nonce { _ = house.suspended.put(handle, under: nonce) }
@@ -146,8 +141,20 @@ final class XMPPSession {
   /// - Parameter holding: nothing is told before `resumeReading`, and what came while nobody was there is left to the archive
   ///   (XEP-0386 3.2).
   func attend(holding: Bool = false, by access: Access?, _ then: @escaping (Problem?) -> Void) {
-    attending = then
-    isHeld = holding
+    attending = { [self] result in
+      switch result {
+      case .success(let receipt):
+        cursor = StreamCursor(
+          at: receipt.position, holding ? .behind : .following, replayed: receipt.delivered)
+        intake.begin(at: receipt.delivered)
+        if holding {
+          cursor.readsArchive()
+          confirmed(receipt.position)
+        }
+        then(nil)
+      case .failure(let problem): then(problem)
+      }
+    }
     var attendance = Attendance(session: handle, door: .xmpp, resource: jid.resource)
     attendance.access = access
     let post = Post(author: party, intent: .attend(attendance), completion: .session(handle, token: 0))
@@ -159,7 +166,7 @@ final class XMPPSession {
 
   /// A session of before a restart is back; an expired account ends it.
   func attend(as attendance: Attendance) {
-    attending = { [self] problem in if problem != nil { end() } }
+    attending = { [self] result in if case .failure = result { end() } }
     let post = Post(author: party, intent: .attend(attendance), completion: .session(handle, token: 0))
     if !parley.submit(post) { end() }
   }
@@ -227,15 +234,19 @@ final class XMPPSession {
     }
     let token = posts.add(number: number, then: then)
     let behalf = standIn?.behalf
-    let post = Post(
-      author: behalf == nil ? party : standIn?.link.party ?? party, intent: intent, inbound: inbound,
-      completion: .session(handle, token: token), behalf: behalf)
-    if !unsent.isEmpty || !parley.submit(post) {
-      // The inbox is full: wait in order, and do not read on.
-      unsent.append(post)
-      if unsent.count == 1 { submitWhenRoom() }
-    }
+    enqueue(
+      Post(
+        author: behalf == nil ? party : standIn?.link.party ?? party, intent: intent, inbound: inbound,
+        completion: .session(handle, token: token), behalf: behalf))
     if posts.isFull { connection?.pause(.posts) }
+  }
+
+  /// Behind everything that the session has posted.
+  func enqueue(_ post: Post) {
+    guard !unsent.isEmpty || !parley.submit(post) else { return }
+    // The inbox is full: wait in order, and do not read on.
+    unsent.append(post)
+    if unsent.count == 1 { submitWhenRoom() }
   }
 
   private func submitWhenRoom() {
@@ -302,7 +313,11 @@ final class XMPPSession {
     then()
     flush()
     continueLookups()
+    if heir?.isDue == true { surrender() }
   }
+
+  /// Nothing that the client has asked for is being looked up.
+  var hasAnswered: Bool { lookupsUnderWay == 0 && lookups.isEmpty }
 
   /// One of those before is answered, or the client reads again.
   func continueLookups() {
@@ -320,6 +335,7 @@ final class XMPPSession {
     case .entry(let entry, let form): receive(entry, form)
     case .signal(let signal, let form): receive(signal, form)
     case .outcome(let token, let result): settle(token, result)
+    case .handedOver: surrender()
     }
   }
 
@@ -335,26 +351,31 @@ final class XMPPSession {
   private func attended(_ result: Result<Receipt, Problem>) {
     let then = attending
     attending = nil
-    switch result {
-    case .success(let receipt):
-      delivered = receipt.delivered
-      intake.begin(at: receipt.delivered)
-      if isHeld {
-        pace = Pace(missed: receipt.position)
-        confirmed(receipt.position)
-      }
-      then?(nil)
-    case .failure(let problem): then?(problem)
-    }
+    then?(result)
   }
 
   private func receive(_ entry: Entry, _ form: Form) {
-    // What comes while a room's history is being read is read behind it.
-    if let room = entry.room, !rooms.arrived(entry.position, in: room) { return }
-    if pace.arrived(entry.position, lags: lags) { tell(entry, form) }
+    if cursor.arrived(entry, form, lags: lags) { goOn(with: entry, form) }
   }
 
-  var lags: Bool { isUnread || owes(DoorLimits.unacknowledgedMax) }
+  /// The log cursor has come to an entry: it is told, where no other cursor does that.
+  func goOn(with entry: Entry, _ form: Form) {
+    if isReplayable(entry), !cursor.tells(entry.position, form, isAvailable: isAvailable) { return }
+    if let room = entry.room, !rooms.arrived(entry, form, in: room) { return }
+    tell(entry, form)
+  }
+
+  /// Whether a replay tells this entry: a message to the user, by somebody else (`StoreReader.replay`).
+  private func isReplayable(_ entry: Entry) -> Bool {
+    switch entry.fact {
+    case .message(let message): message.traits.contains(.replayed) && entry.room == nil && entry.author.id != party.id
+    case .invitation: true
+    default: false
+    }
+  }
+
+  /// The client takes in no more at the moment.
+  var lags: Bool { isUnread || owes(DoorLimits.unacknowledgedMax) || heir != nil }
 
   /// More waits for the client than what is sent by and by may add to.
   var isBehind: Bool {
@@ -378,9 +399,8 @@ final class XMPPSession {
   func tell(_ entry: Entry, _ form: Form, delayed: Bool = false) {
     if isInactive { releaseHeld() }
     Outbound.entry(entry, form, delayed: delayed, to: self)
-    if form == .direct, case .message(let message) = entry.fact, message.traits.contains(.replayed),
-      entry.author.id != party.id
-    {
+    // What is told before the offline messages confirms nothing of those.
+    if form == .direct, cursor.replay != .due, case .message = entry.fact, isReplayable(entry) {
       intake.tell(entry.position)
     }
   }
@@ -491,7 +511,7 @@ final class XMPPSession {
   // MARK: Time
 
   func tick(_ now: NIODeadline) {
-    if let suspendedAt, now >= suspendedAt + .seconds(resumptionSeconds) { return end() }
+    if let suspendedAt, heir == nil, now >= suspendedAt + .seconds(resumptionSeconds) { return end() }
     if let connection {
       listen(now, connection)
       if !management.isEnabled, intake.isOwed { ping() }
@@ -510,7 +530,7 @@ final class XMPPSession {
 
   func connectionLost() {
     connection = nil
-    guard !isEnded else { return }
+    guard !isEnded, heir == nil else { return }
     if nonce != nil, management.id != nil { suspend() } else { end() }
   }
 
@@ -519,7 +539,7 @@ final class XMPPSession {
     guard byClient else { return }
     // Who closes reads on until our closing tag (RFC 6120 4.4): what was told
     // has arrived. Under stream management the client has said so itself.
-    if !management.isEnabled, pace.missed == nil { confirmed(intake.told) }
+    if !management.isEnabled, cursor.isCaughtUp { confirmed(intake.told) }
     end()
   }
 
@@ -560,6 +580,8 @@ final class XMPPSession {
     parley.leave(party, session: handle.id)
     presence = nil
     handle.ended()
+    heir?.take(nil)
+    heir = nil
     posts = PostsInFlight()
     lookups = []
     questions = []

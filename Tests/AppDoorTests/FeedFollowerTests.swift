@@ -24,84 +24,77 @@ struct Dice {
       place: .peer(party), fact: .dialogOpened, id: PublicID(high: 0, low: UInt64(position)))
   }
 
+  private func page(_ positions: some Sequence<Int>, end: Int, isLast: Bool = true) -> LogPage {
+    LogPage(entries: positions.map(entry), end: Position(Int64(end)), isLast: isLast)
+  }
+
+  private func positions(_ next: FeedFollower.Next) -> [Int64]? {
+    guard case .live(let held, _) = next else { return nil }
+    return held.map(\.entry.position.number)
+  }
+
   @Test func withoutCursorOnlyNewEntriesAreTold() {
     var follower = FeedFollower(behind: nil, attended: Position(7))
-    guard case .read = follower.begin(),
-      case .live(let held, let caughtUp) = follower.page([], head: Position(7), isLast: true).next
-    else {
-      Issue.record("must be live after one page")
-      return
-    }
-    #expect(held.isEmpty && caughtUp == Position(7))
-    let told = (follower.deliver(entry(7)), follower.deliver(entry(8)), follower.deliver(entry(8)))
-    #expect(told == (false, true, false))
+    let wanted = (follower.read(), follower.read())
+    #expect(wanted == (Position(7), nil))
+    let next = follower.told(page([], end: 7), head: Position(7))
+    #expect(next == .live(held: [], caughtUp: Position(7)))
+    let told = [7, 8, 8].map { follower.deliver(entry($0), .feed) }
+    #expect(told == [false, true, false])
   }
 
   @Test func aCursorAheadOfTheLogIsNotBelieved() {
-    let follower = FeedFollower(behind: Position(99), attended: Position(7))
-    #expect(follower.told == Position(7))
+    #expect(FeedFollower(behind: Position(99), attended: Position(7)).told == Position(7))
   }
 
   @Test func tooFarBehindEndsInResync() {
     var follower = FeedFollower(behind: .zero, attended: Position(1_000), behindMax: 20)
-    _ = follower.begin()
-    let first = follower.page((1...10).map(entry), head: Position(1_000), isLast: false)
-    guard case .read = first.next else {
-      Issue.record("must read on")
-      return
-    }
-    let second = follower.page((11...20).map(entry), head: Position(1_001), isLast: false)
-    guard case .resync = second.next else {
-      Issue.record("must resync")
-      return
-    }
-    #expect(follower.told == Position(1_001))
-    guard case .read = follower.readOn(),
-      case .live(_, let caughtUp) = follower.page([], head: Position(1_003), isLast: true).next
-    else {
-      Issue.record("must catch up")
-      return
-    }
-    #expect(caughtUp == Position(1_003))
+    _ = follower.read()
+    let first = follower.told(page(1...10, end: 10, isLast: false), head: Position(1_000))
+    #expect(first == .more)
+    let more = follower.read()
+    #expect(more == Position(10))
+    let second = follower.told(page(11...20, end: 20, isLast: false), head: Position(1_001))
+    #expect(second == .resync)
+    let behind = follower.read()
+    #expect(behind == Position(1_001))
+    let last = follower.told(page([], end: 1_003), head: Position(1_003))
+    #expect(last == .live(held: [], caughtUp: Position(1_003)))
   }
 
   @Test func whatWaitsIsToldAsItCame() {
     var follower = FeedFollower(behind: nil, attended: Position(7))
-    _ = follower.begin()
-    let told = (follower.deliver(entry(8), isVeiled: true), follower.deliver(entry(9)))
+    _ = follower.read()
+    let told = (follower.deliver(entry(8), .feedVeiled), follower.deliver(entry(9), .feed))
     #expect(told == (false, false))
-    guard case .live(let held, _) = follower.page([], head: Position(7), isLast: true).next else {
+    guard case .live(let held, _) = follower.told(page([], end: 7), head: Position(7)) else {
       Issue.record("must be live after one page")
       return
     }
-    #expect(held.map(\.position.number) == [8, 9])
-    #expect(held.map(\.isVeiled) == [true, false])
+    #expect(held.map(\.entry.position.number) == [8, 9])
+    #expect(held.map(\.form) == [.feedVeiled, .feed])
   }
 
-  @Test func aStalledClientHoldsLittle() {
+  @Test func aClientThatDoesNotReadIsHeldNothingFor() {
     var follower = FeedFollower(behind: nil, attended: .zero)
-    _ = follower.begin()
-    _ = follower.page([], head: .zero, isLast: true)
-    follower.stall()
+    _ = follower.read()
+    _ = follower.told(page([], end: 0), head: .zero)
+    let before = follower
+    let head = Limits.heldEntriesMax * 3
     var told = 0
-    for position in 1...(AppLimits.heldMax * 3) where follower.deliver(entry(position)) { told += 1 }
+    for position in 1...head where follower.deliver(entry(position), .feed, lags: true) { told += 1 }
     #expect(told == 0)
-    guard case .read = follower.resume() else {
-      Issue.record("must read what was missed")
-      return
-    }
-    let head = AppLimits.heldMax * 3
-    let page = follower.page((1...head).map(entry), head: Position(Int64(head)), isLast: true)
-    // Too many came to hold them, so one more page makes sure.
-    guard page.tell.count == head, case .read = page.next else {
-      Issue.record("must read once more")
-      return
-    }
-    guard case .live(let held, nil) = follower.page([], head: Position(Int64(head)), isLast: true).next else {
-      Issue.record("must be live, and not caught up twice")
-      return
-    }
-    #expect(held.isEmpty)
+    // Nothing is kept but that something is missed.
+    #expect(follower.log.state == .behind && follower.told == before.told)
+    let behind = follower.read()
+    #expect(behind == .zero)
+    // Too many come while the page is read to hold them, so one more page makes sure.
+    for position in 1...head where follower.deliver(entry(position), .feed) { told += 1 }
+    let first = follower.told(page(1...head, end: head), head: Position(Int64(head)))
+    #expect(told == 0 && first == .more)
+    _ = follower.read()
+    let last = follower.told(page([], end: head), head: Position(Int64(head)))
+    #expect(last == .live(held: [], caughtUp: nil))
   }
 
   /// A log that grows, a hub that delivers late, a reader that reads when it
@@ -124,38 +117,40 @@ struct Dice {
     var isStalled = false
     var follower = FeedFollower(behind: Position(Int64(start)), attended: Position(Int64(attended)))
 
-    func go(_ next: FeedFollower.Next) {
-      switch next {
-      case .wait: break
-      case .read:
-        #expect(!pageWanted)
-        pageWanted = true
-      case .live(let held, let at):
-        if at != nil { caughtUp += 1 }
-        told += held.map(\.position.number)
-      case .resync: Issue.record("nothing is far behind")
-      }
-    }
     /// A page as the store had it when it was read, perhaps some time ago.
-    var snapshot: (entries: [Entry], head: Position, isLast: Bool)?
+    var snapshot: LogPage?
+    func want() {
+      guard !isStalled, follower.read() != nil else { return }
+      #expect(!pageWanted)
+      pageWanted = true
+    }
     func read() {
       let entries = feed(after: follower.told, limit: 5)
-      snapshot = (entries, Position(Int64(log.count)), entries.count < 5)
+      let isLast = entries.count < 5
+      snapshot = LogPage(
+        entries: entries, end: isLast ? Position(Int64(log.count)) : entries[4].position, isLast: isLast)
     }
     func arrive() {
       guard let page = snapshot else { return }
       snapshot = nil
       pageWanted = false
-      let (tell, next) = follower.page(page.entries, head: page.head, isLast: page.isLast)
-      told += tell.map(\.position.number)
-      go(next)
+      if isStalled { return follower.interrupt() }
+      told += page.entries.map(\.position.number)
+      switch follower.told(page, head: Position(Int64(log.count))) {
+      case .live(let held, let at):
+        if at != nil { caughtUp += 1 }
+        told += held.map(\.entry.position.number)
+      case .resync: Issue.record("nothing is far behind")
+      case .more: break
+      }
+      want()
     }
     func deliver() {
       let next = undelivered.removeFirst()
-      if follower.deliver(next) { told.append(next.position.number) }
+      if follower.deliver(next, .feed, lags: isStalled) { told.append(next.position.number) }
     }
 
-    go(follower.begin())
+    want()
     for _ in 0..<400 {
       switch dice.roll(9) {
       case 0, 1:
@@ -164,20 +159,15 @@ struct Dice {
       case 2, 3: if !undelivered.isEmpty { deliver() }
       case 4: if pageWanted, snapshot == nil { read() }
       case 5: arrive()
-      case 6:
-        if !isStalled, dice.roll(3) == 0 {
-          isStalled = true
-          follower.stall()
-        }
+      case 6: if dice.roll(3) == 0 { isStalled = true }
       case 7:
-        if isStalled {
-          isStalled = false
-          go(follower.resume())
-        }
+        isStalled = false
+        want()
       default: break
       }
     }
-    if isStalled { go(follower.resume()) }
+    isStalled = false
+    want()
     while pageWanted || !undelivered.isEmpty {
       if pageWanted {
         if snapshot == nil { read() }

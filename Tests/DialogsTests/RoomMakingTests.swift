@@ -143,7 +143,7 @@ import Testing
     let (old, heir) = (RecordingSession(romeo), RecordingSession(romeo))
     let address = try BareJID("verona@conference.localhost")
     try await stage.act(.enter(.address(address), stage.entering(old, "Romeo")), by: old)
-    try await stage.act(.reseat(from: old.id, to: heir), by: romeo)
+    try await stage.parley.post(.handOver(from: old, to: heir), by: romeo)
     _ = old.taken()
     let room = try #require(try await stage.act(.configure(.address(address), .change { _ in }), by: heir).room).name
     try await stage.say("hi", in: room, by: heir)

@@ -115,11 +115,11 @@ import Testing
     let room = try await stage.room(by: romeo, .open)
     let all = try await stage.seats(room, romeo, juliet)
     let heir = RecordingSession(juliet)
-    try await stage.act(.reseat(from: all[1].id, to: heir), by: juliet)
+    try await stage.parley.post(.handOver(from: all[1], to: heir), by: juliet)
     #expect(all[0].news() == [])
     try await stage.say("still here", in: room, by: heir)
     #expect(heir.news() == [.said("still here", .room)])
-    #expect(all[1].news() == [])
+    #expect(all[1].news() == [.handedOver])
     #expect(try await problem { try await stage.say("ghost", in: room, by: all[1]) } == .notOccupant)
     // The former self ends: that is not news.
     try await stage.act(.vacate(all[1].id), by: juliet)

@@ -117,7 +117,7 @@ extension RecordingSession {
     deliveries().compactMap {
       switch $0 {
       case .entry(_, let form), .signal(_, let form): form
-      case .outcome: nil
+      case .outcome, .handedOver: nil
       }
     }
   }

@@ -133,7 +133,7 @@ final class RecordingSession: LiveSession {
       switch delivery {
       case .signal(.occupant(let presence), _): presence.listStep
       case .signal(.notice(let notice), _): notice.listStep
-      case .signal, .entry, .outcome: nil
+      case .signal, .entry, .outcome, .handedOver: nil
       }
     }
   }
@@ -177,9 +177,11 @@ enum Heard: Equatable {
   case announced(String)
   case done(UInt64)
   case refused(UInt64, Problem.Kind)
+  case handedOver
 
   init(_ delivery: Delivery) {
     switch delivery {
+    case .handedOver: self = .handedOver
     case .entry(let entry, let form):
       switch entry.fact {
       case .message(let message): self = .said(message.content.text, form)

@@ -61,7 +61,7 @@ enum Sync: ServedOperation {
       var events: [RawObject] = []
       var last = cursor
       var bytes = 0
-      for entry in page.entries where !page.subjects.hidden.contains(entry.position) {
+      for entry in page.log.entries where !page.subjects.hidden.contains(entry.position) {
         let form = EventForm.of(
           entry, rendering, isVeiled: page.subjects.isVeiled(entry), for: user.id, page.subjects)
         guard let frame = form.frame(after: last) else { continue }
@@ -73,7 +73,7 @@ enum Sync: ServedOperation {
         if bytes >= AppLimits.syncBytesMax { return SyncBody(events: events, cursor: last) }
       }
       // A full page goes on behind its last entry, also where that was no event.
-      if page.entries.count == limit, let position = page.entries.last?.position { last = rendering.cursor(position) }
+      if !page.log.isLast { last = rendering.cursor(page.log.end) }
       return SyncBody(events: events, cursor: last)
     }
   }

@@ -147,7 +147,7 @@ extension AppSession {
           user: rendering.user(user), deviceId: arriving.caller.device, cursor: headCursor, features: door.features))
     }
     if isForeign { tell(.resync, ResyncBody(reason: .cursorUnknown, cursor: headCursor), cursor: headCursor) }
-    go(session.follower.begin(), session)
+    readOn(session)
   }
 
   // MARK: ack

@@ -13,8 +13,9 @@ extension AppSession {
     case .entry(let entry, let form):
       guard let session = open else { return }
       noteMembership(entry, session)
-      let isVeiled = form == .feedVeiled
-      if session.follower.deliver(entry, isVeiled: isVeiled) { tell(entry, isVeiled: isVeiled, session) }
+      if session.follower.deliver(entry, form, lags: !isWritable) {
+        tell(entry, isVeiled: form == .feedVeiled, session)
+      }
     case .signal(let signal, let form):
       if let session = open {
         receive(signal, isVeiled: form == .feedVeiled, session)
@@ -23,6 +24,8 @@ extension AppSession {
         lingerNoMore()
         revoke(reason)
       }
+    // An app's session never goes over to another: its client comes back with a cursor.
+    case .handedOver: break
     }
   }
 
@@ -72,42 +75,19 @@ extension AppSession {
     }
   }
 
-  func go(_ next: FeedFollower.Next, totals: (unread: Int64, mentions: Int64)? = nil, _ session: OpenSession) {
-    switch next {
-    case .wait: break
-    case .read: readPage(session)
-    case .live(let held, let caughtUp):
-      if let caughtUp {
-        session.cursor = session.rendering.cursor(caughtUp)
-        tell(
-          .caughtUp,
-          CaughtUpBody(
-            cursor: session.cursor, totalUnread: totals?.unread ?? 0, totalMentions: totals?.mentions ?? 0),
-          cursor: session.cursor)
-        // The client said how it wants to be seen, or it is simply there.
-        if !session.isAnnounced { announce(session) }
-      }
-      for held in held { tell(held.entry, isVeiled: held.isVeiled, session) }
-    case .resync:
-      session.cursor = session.rendering.cursor(session.follower.told)
-      tell(.resync, ResyncBody(reason: .tooFarBehind, cursor: session.cursor), cursor: session.cursor)
-      go(session.follower.readOn(), session)
-    }
-  }
-
-  private func readPage(_ session: OpenSession) {
+  /// Reads what is missed, where anything is.
+  func readOn(_ session: OpenSession) {
+    guard isWritable, let after = session.follower.read() else { return }
     let user = session.caller.user
-    let after = session.follower.told
     let wantsNumbers = !session.follower.isCaughtUp
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
     parley.fetch(
       on: session.handle.lane,
       { reader in
         let feed = try FeedPage.read(user, after: after, limit: AppLimits.replayPage, reader)
-        let isLast = feed.entries.count < AppLimits.replayPage
         return (
-          feed: feed, isLast: isLast, head: try reader.head().position,
-          totals: wantsNumbers && isLast
+          feed: feed, head: try reader.head().position,
+          totals: wantsNumbers && feed.log.isLast
             ? (unread: try reader.unread(of: user.id), mentions: try reader.mentions(of: user.id, in: nil)) : nil
         )
       }
@@ -121,24 +101,47 @@ extension AppSession {
       case .success(let page):
         // What came live meanwhile is newer than the page.
         session.memberships.merge(page.feed.memberships) { max($0, $1) }
-        let (entries, next) = session.follower.page(
-          page.feed.entries, head: page.head, isLast: page.isLast)
-        for entry in entries {
-          let subjects = page.feed.subjects
-          me.tell(entry, isVeiled: subjects.isVeiled(entry), subjects: subjects, session)
-        }
-        // What was written may have made the channel unwritable; the next page
-        // then waits, as nothing more can be told.
-        me.flush()
-        me.go(next, totals: page.totals, session)
+        me.tell(page.feed, head: page.head, totals: page.totals, session)
       }
       me.flush()
     }
   }
 
+  /// A page of the feed, behind the session's place; then what came meanwhile, or the next page.
+  private func tell(
+    _ page: FeedPage, head: Position, totals: (unread: Int64, mentions: Int64)?, _ session: OpenSession
+  ) {
+    // Read again when the client reads: what it does not take in would only wait in memory.
+    if !isWritable { return session.follower.interrupt() }
+    for entry in page.log.entries {
+      tell(entry, isVeiled: page.subjects.isVeiled(entry), subjects: page.subjects, session)
+    }
+    switch session.follower.told(page.log, head: head) {
+    case .live(let held, let caughtUp):
+      if let caughtUp {
+        session.cursor = session.rendering.cursor(caughtUp)
+        tell(
+          .caughtUp,
+          CaughtUpBody(
+            cursor: session.cursor, totalUnread: totals?.unread ?? 0, totalMentions: totals?.mentions ?? 0),
+          cursor: session.cursor)
+        // The client said how it wants to be seen, or it is simply there.
+        if !session.isAnnounced { announce(session) }
+      }
+      for held in held { tell(held.entry, isVeiled: held.form == .feedVeiled, session) }
+    case .resync:
+      session.cursor = session.rendering.cursor(session.follower.told)
+      tell(.resync, ResyncBody(reason: .tooFarBehind, cursor: session.cursor), cursor: session.cursor)
+    case .more: break
+    }
+    // What was written may have made the channel unwritable; the next page then waits, as nothing more can be told.
+    flush()
+    readOn(session)
+  }
+
   /// The client reads again.
   func resume(_ session: OpenSession) {
-    go(session.follower.resume(), session)
+    readOn(session)
     let stale = session.stalePresences
     session.stalePresences = [:]
     for seen in stale.values { tellPresence(seen, session) }

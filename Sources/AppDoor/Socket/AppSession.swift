@@ -83,7 +83,6 @@ final class AppSession {
       open.map { resume($0) }
       flush()
     } else {
-      open.map { $0.follower.stall() }
       let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
       lagTimer?.cancel()
       lagTimer = channel.eventLoop.scheduleTask(in: AppLimits.lagMax) {

@@ -1,145 +1,61 @@
 import Dialogs
 
-/// Follows one user's feed for one client, without a gap and without a repeat.
-/// Pure: it says what to read and what to tell, the session does it.
+/// Follows one user's feed for one client of the app, as a value: a `LogCursor`, and how far behind a client may be that asks
+/// for what it missed. Theory:
 ///
-/// Theory. `told` is the log position up to which the client has been told
-/// everything that concerns it. Two sources bring entries: pages read from the
-/// store, ascending behind `told`, and live deliveries, ascending too, which
-/// begin behind the position at which the session was registered. Whatever lies
-/// at or below `told` has been told and is dropped, whichever way it comes: that
-/// excludes repeats. A page is read in one snapshot of the log; a page that is
-/// not full holds everything up to the snapshot's head, so `told` rises to the
-/// head, and what is committed behind the head comes live: that excludes gaps.
-///
-/// States:
-/// - `reading`: a page is wanted or on its way. Live entries are held; when too
-///   many are, they are dropped (`missed`), and one more page will bring them.
-/// - `live`: entries are told as they come.
-/// - `stalled`: the client does not read. Nothing is read from the store, live
-///   entries are held or missed. Memory stays bounded, however slow the client.
-///
-/// Events: `deliver` (live), `page` (from the store), `stall` and `resume` (the
-/// channel's writability).
-struct FeedFollower: Sendable {
-  private enum State: Sendable { case reading, live, stalled }
-
-  /// A live entry that waits, as it was delivered.
-  struct Held: Sendable {
-    let entry: Entry
-    let isVeiled: Bool
-    var position: Position { entry.position }
-  }
-
-  enum Next: Sendable {
-    /// Read the page behind `told`, then call `page`.
-    case read
-    /// Everything is told up to `told`; these came meanwhile and are to be told
-    /// now. The first time, `caughtUp` is the position to say `caught_up` with.
-    case live(held: [Held], caughtUp: Position?)
-    /// Too many to replay: say `resync` with `told`, which has risen to the head,
-    /// then read on from there.
+/// The client says up to where it has been told; what it missed since is *replayed*, page by page, until the session has caught
+/// up. Who is further behind than `behindMax` entries is told to fetch its dialogs anew instead (`resync`), and goes on at the
+/// end of the log.
+struct FeedFollower: Equatable, Sendable {
+  enum Next: Equatable, Sendable {
+    /// These are to be told, and then what comes. The first time, `caughtUp` is the position to say `caught_up` with.
+    case live(held: [LogCursor.Held], caughtUp: Position?)
+    /// Too many to replay: say `resync` with the cursor's position, which has risen to the end of the log, then read on.
     case resync
-    /// The client does not read; go on after `resume`.
-    case wait
+    /// More is missed: read on.
+    case more
   }
 
-  private(set) var told: Position
+  private(set) var log: LogCursor
   private(set) var isCaughtUp = false
-  private var state: State
-  private var held: [Held] = []
-  private var missed = false
-  private var isPageAwaited = false
   private var replayed = 0
   private let behindMax: Int
 
-  /// Begins behind `cursor`; nil: only what is new.
+  /// Begins behind `cursor`; nil: only what is new. A page is read in any case: it brings the numbers that `caught_up` tells.
   init(behind cursor: Position?, attended: Position, behindMax: Int = Limits.feedBehindMax) {
-    told = min(cursor ?? attended, attended)
-    state = .reading
+    log = LogCursor(at: min(cursor ?? attended, attended), .behind)
     self.behindMax = behindMax
   }
 
-  /// A page is read first of all, also where nothing can have been missed: it
-  /// brings the numbers that `caught_up` tells.
-  mutating func begin() -> Next { more() }
+  /// The position up to which everything has been told.
+  var told: Position { log.position }
 
-  /// A live entry. True: tell it now.
-  mutating func deliver(_ entry: Entry, isVeiled: Bool = false) -> Bool {
-    guard entry.position > told else { return false }
-    switch state {
-    case .live:
-      told = entry.position
-      return true
-    case .reading, .stalled:
-      if missed { return false }
-      if held.count < AppLimits.heldMax {
-        held.append(Held(entry: entry, isVeiled: isVeiled))
-      } else {
-        held = []
-        missed = true
-      }
-      return false
+  /// A live entry. Returns whether to tell it now.
+  ///
+  /// - Parameter lags: the client does not read.
+  mutating func deliver(_ entry: Entry, _ form: Form, lags: @autoclosure () -> Bool = false) -> Bool {
+    log.arrived(entry, form, lags: lags())
+  }
+
+  /// The client reads. The position behind which to read a page; nil: nothing is missed, or a page is on its way.
+  mutating func read() -> Position? { log.read() ? log.position : nil }
+
+  /// The client does not read: the page on its way is read again when it does.
+  mutating func interrupt() { log.interrupt() }
+
+  /// A page was told, read in a snapshot whose log ended at `head`.
+  mutating func told(_ page: LogPage, head: Position) -> Next {
+    let held = log.told(through: page.end, isLast: page.isLast)
+    if log.state == .following {
+      defer { isCaughtUp = true }
+      return .live(held: held, caughtUp: isCaughtUp ? nil : page.end)
     }
-  }
-
-  /// A page, read behind `told` in a snapshot whose log ended at `head`; `isLast`
-  /// where it was not full. Returns what of it to tell, and what to do then.
-  mutating func page(_ entries: [Entry], head: Position, isLast: Bool) -> (tell: [Entry], next: Next) {
-    isPageAwaited = false
-    let before = told
-    let fresh = entries.filter { $0.position > before }
-    if let last = fresh.last { told = last.position }
-    if !isCaughtUp { replayed += fresh.count }
-    if isLast {
-      if head > told { told = head }
-      if missed {
-        missed = false
-        held = []
-        return (fresh, more())
-      }
-      if state == .stalled { return (fresh, .wait) }
-      return (fresh, goLive())
-    }
-    if !isCaughtUp && replayed >= behindMax {
-      // What comes now is no replay any more, so it cannot be too much again.
-      replayed = 0
-      if head > told { told = head }
-      return (fresh, .resync)
-    }
-    return (fresh, more())
-  }
-
-  private mutating func goLive() -> Next {
-    let end = told
-    let now = held.filter { $0.position > end }
-    held = []
-    if let last = now.last { told = last.position }
-    state = .live
-    defer { isCaughtUp = true }
-    return .live(held: now, caughtUp: isCaughtUp ? nil : end)
-  }
-
-  private mutating func more() -> Next {
-    if state == .stalled { return .wait }
-    state = .reading
-    isPageAwaited = true
-    return .read
-  }
-
-  /// After `resync` was said, and wherever else reading must go on.
-  mutating func readOn() -> Next { more() }
-
-  /// The client does not read.
-  mutating func stall() { state = .stalled }
-
-  /// The client reads again. A page is read even where nothing was missed: it
-  /// costs one query, and it is the same path that is proved for the replay.
-  mutating func resume() -> Next {
-    guard state == .stalled else { return .wait }
-    state = .reading
-    // The page on its way will say what comes next.
-    if isPageAwaited { return .wait }
-    return more()
+    guard !isCaughtUp, !page.isLast else { return .more }
+    replayed += page.entries.count
+    guard replayed >= behindMax else { return .more }
+    // What comes now is no replay any more, so it cannot be too much again.
+    replayed = 0
+    log.skip(to: head)
+    return .resync
   }
 }

@@ -162,24 +162,13 @@ public final class Hub: Sendable {
     }
   }
 
-  /// Another session object takes over an attendance as it is: resumption
-  /// (XEP-0198 5) broadcasts nothing. False: there is nothing to take over.
-  public func replace(_ old: any LiveSession, with new: any LiveSession) -> Bool {
-    shard(old.party.id).users.withLock { users in
-      guard let index = users[old.party.id]?.attendances.firstIndex(where: { $0.session === old }) else {
-        return false
-      }
-      let was = users[old.party.id]!.attendances[index]  // found just above
-      var now = Attendance(session: new, door: was.door, resource: was.resource)
-      now.presence = was.presence
-      now.carbons = was.carbons
-      now.wantsRoster = was.wantsRoster
-      now.wantsBlocks = was.wantsBlocks
-      now.interests = was.interests
-      now.directed = was.directed
-      now.access = was.access
-      users[old.party.id]!.attendances[index] = now
-      return true
+  /// Another session object takes over an attendance as it is: resumption (XEP-0198 5) broadcasts nothing. Its client is
+  /// there, and somebody looks at it (XEP-0352 5.1). Nothing where there is nothing to take over.
+  func replace(_ old: any LiveSession, with new: any LiveSession) {
+    update(old) {
+      $0.session = new
+      $0.isConnected = true
+      $0.isInactive = false
     }
   }
 

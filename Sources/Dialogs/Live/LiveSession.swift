@@ -15,6 +15,8 @@ public enum Delivery: Sendable {
   case entry(Entry, Form)
   case signal(Signal, Form)
   indirect case outcome(token: UInt64, Result<Receipt, Problem>)
+  /// The session has gone over to another one (`Intent.handOver`): the committer delivers nothing behind this.
+  case handedOver
 }
 
 /// In what dress a session gets an entry or a message signal.
@@ -44,7 +46,7 @@ public enum Form: UInt8, Sendable, Hashable {
 public struct Attendance: Sendable {
   /// `remote`: the link to another server, which takes everything for its users.
   public enum Door: UInt8, Sendable { case xmpp, app, remote }
-  public let session: any LiveSession
+  public internal(set) var session: any LiveSession
   public let door: Door
   public let resource: String
   /// Only waits for news (a long poll): it is in no room, and nobody sees it come.

@@ -134,6 +134,9 @@ final class Desk: @unchecked Sendable {  // its only caller is the work of the o
         if let replaced = hub.arrive(attendance, card: card) {
           lanes.add(.signal(.closed(.replaced), .direct), to: replaced)
         }
+      case .handedOver(let old, let new):
+        hub.replace(old, with: new)
+        lanes.add(.handedOver, to: old)
       case .signal(let signal, let session, let party, let target):
         _ = hub.route(signal, from: session, party: party, to: target, into: &lanes)
       case .profile(let party, let profile, let session, let card):
@@ -347,6 +350,7 @@ enum News {
   case settled(Post, Result<Receipt, Problem>)
   case entry(Entry, author: SessionID?)
   case arrived(Attendance, Card?)
+  case handedOver(from: any LiveSession, to: any LiveSession)
   case signal(Signal, SessionID?, Party, SignalTarget)
   /// A profile has changed. `card`: its owner's, where they were not online.
   case profile(Party, Profile, by: SessionID?, Card?)

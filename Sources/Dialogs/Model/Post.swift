@@ -119,6 +119,10 @@ public enum Intent: Sendable {
   case push(PushIntent)
   /// A session arrives: it is registered with the hub at one exact position.
   case attend(Attendance)
+  /// A session goes over to another one, with its place in the hub and its seats in rooms, at one exact position: what is
+  /// before it is delivered to the former one, then `Delivery.handedOver`, and what is behind it to the new one. Nobody is
+  /// told (XEP-0198 5). Nothing where the former one has departed.
+  case handOver(from: any LiveSession, to: any LiveSession)
   /// A signal that rides behind its sender's posts, in order.
   case signal(Signal, to: SignalTarget)
   /// A client of the author confirmed everything inbound up to here.

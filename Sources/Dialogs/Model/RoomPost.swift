@@ -66,8 +66,6 @@ public enum RoomIntent: Sendable {
   case headcounts
   /// All seats of a session that has ended.
   case vacate(SessionID)
-  /// A resumed session takes over the seats of its former self.
-  case reseat(from: SessionID, to: any LiveSession)
 }
 
 public struct RoomDraft: Sendable {

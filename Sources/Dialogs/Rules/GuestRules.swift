@@ -5,7 +5,8 @@ extension Judge {
   mutating func checkGuest(_ post: Post, _ writer: any StoreWriter) throws {
     guard guests.contains(post.author.id) else { return }
     switch post.intent {
-    case .attend, .confirm, .leave, .marker, .unblock, .blob, .signal(_, .subscribers), .work, .refused: return
+    case .attend, .handOver, .confirm, .leave, .marker, .unblock, .blob, .signal(_, .subscribers), .work, .refused:
+      return
     // Whoever has no account reports nobody.
     case .personal(_, .flag): break
     case .personal: return

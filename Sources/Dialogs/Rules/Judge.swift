@@ -187,6 +187,10 @@ struct Judge {
     case .blob(let intent): try blob(post, intent, writer)
     case .push(let intent): try push(post, intent, writer)
     case .attend(let attendance): try attend(post, attendance, writer)
+    case .handOver(let old, let new):
+      reseat(from: old.id, to: new, of: post.author.id)
+      tell(.handedOver(from: old, to: new))
+      settle(post)
     case .signal(let signal, let target):
       try checkCustom(signal, to: target, from: post.author, writer)
       news.append(.signal(signal, session(of: post), post.author, target))

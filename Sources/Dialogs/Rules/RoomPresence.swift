@@ -285,19 +285,19 @@ extension Judge {
     settle(post)
   }
 
-  mutating func reseat(from old: SessionID, to session: any LiveSession, _ post: Post) {
+  /// A session takes over the seats of its former self.
+  mutating func reseat(from old: SessionID, to session: any LiveSession, of user: UserID) {
     for id in rooms.rooms(of: old) {
       guard rooms.occupy(id, { $0.reseat(from: old, to: session) }) else { continue }
       rooms.seat(old, in: id, false)
       rooms.seat(session.id, in: id, true)
       tell(.reseated(old, session, id))
     }
-    for address in rooms.leases(of: post.author.id) {
+    for address in rooms.leases(of: user) {
       guard let lease = rooms.leases[address], lease.session.id == old else { continue }
       rooms.lease(
         address, RoomBook.Lease(session: session, party: lease.party, nick: lease.nick, presence: lease.presence))
     }
-    settle(post)
   }
 
   mutating func headcounts(_ post: Post) {

@@ -37,7 +37,6 @@ extension Judge {
     case .place(let room): try occupants(post, room, lists: false, writer)
     case .headcounts: headcounts(post)
     case .vacate(let session): try vacate(session, post, writer)
-    case .reseat(let old, let session): reseat(from: old, to: session, post)
     }
   }
 

@@ -47,6 +47,7 @@ final class ComponentLink: LiveSession {
       case .presence, .profile, .occupant, .notice, .node, .announcement, .call: break
       }
     case .outcome(_, let result): connection.settled(result)
+    case .handedOver: break
     }
   }
 

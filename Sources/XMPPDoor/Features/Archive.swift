@@ -80,7 +80,7 @@ struct Archive: Feature {
     let (parley, realm) = (turn.parley, turn.party.realm)
     let request = try ArchiveRequest(query) { parley.position(of: $0, in: realm) }
     // Who reads the archive needs no offline messages (6.1.1).
-    turn.session.readsArchive = true
+    turn.session.cursor.readsArchive()
     let user = turn.party
     turn.whenIndexed(request.text != nil) {
       turn.fetch {
@@ -244,9 +244,12 @@ struct Archive: Feature {
     }
   }
 
-  /// The oldest and the newest message of a user's archive.
-  static func ends(of user: UserID, _ reader: any StoreReader) throws -> (Entry?, Entry?) {
-    let first = ArchiveQuery(limit: 1)
+  /// The oldest and the newest message of a user's archive, as it was when the log ended at `position`.
+  static func ends(
+    of user: UserID, at position: Position = .end, _ reader: any StoreReader
+  ) throws -> (Entry?, Entry?) {
+    var first = ArchiveQuery(limit: 1)
+    if position < .end { first.before = position.next }
     var last = first
     last.backwards = true
     return (try reader.archive(of: user, first).entries.first, try reader.archive(of: user, last).entries.last)

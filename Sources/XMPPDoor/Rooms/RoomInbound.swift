@@ -47,7 +47,9 @@ enum RoomInbound {
   private static func entered(_ entrance: Entrance, _ history: HistoryRequest?, _ session: XMPPSession) {
     let room = entrance.room
     let isLease = room.id == DialogID(0)
-    session.rooms.entered(entrance, isLease: isLease)
+    let visit = session.rooms.entered(
+      room.address, isLease ? nil : room.name, nick: entrance.own.nick, affiliation: entrance.own.affiliation,
+      since: entrance.position)
     let seesAll = room.settings.showsAddresses || entrance.own.role == .moderator
     for other in entrance.others { RoomOutbound.presence(other, seesAll ? .roomOpen : .room, to: session) }
     let version = entrance.listVersion.map { MemberListVersion(since: nil, until: $0, in: room.name, session.parley) }
@@ -56,7 +58,7 @@ enum RoomInbound {
     guard !isLease else { return RoomOutbound.topic(room, to: session) }
     guard request.limit > 0 else {
       RoomOutbound.topic(room, to: session)
-      return readOn(room.address, through: entrance.position, isFull: false, session)
+      return goOn(room.address, visit, through: entrance.position, isLast: true, session)
     }
     let now = session.parley.clock.now
     var query = ArchiveQuery(limit: request.limit)
@@ -67,6 +69,7 @@ enum RoomInbound {
     query.start = request.earliest(now: now)
     let (position, asked) = (entrance.position, query)
     session.fetch({ try $0.archive(of: room.id, asked).entries }) { result in
+      guard session.rooms.isIn(room.address, visit) else { return }
       if case .success(let entries) = result {
         // The topic comes last, once, whatever stands in the history.
         let said = entries.filter { if case .message = $0.fact { true } else { false } }
@@ -75,27 +78,37 @@ enum RoomInbound {
         for entry in said.suffix(count) { RoomOutbound.entry(entry, delayed: true, to: session) }
       }
       RoomOutbound.topic(room, to: session)
-      readOn(room.address, through: position, isFull: false, session)
+      goOn(room.address, visit, through: position, isLast: true, session)
     }
   }
 
-  /// What came while the history was read.
-  private static func readOn(_ address: BareJID, through position: Position, isFull: Bool, _ session: XMPPSession) {
-    guard let next = session.rooms.caughtUp(address, through: position, isFull: isFull),
-      let room = session.rooms[address]?.room
-    else { return }
-    var query = ArchiveQuery(limit: Limits.feedPageMax)
-    query.after = next
-    let asked = query
-    session.fetch({ try $0.archive(of: room.dialog, asked).entries }) { result in
+  /// What came while the history was read: as it was held or, where that was too much, from the log.
+  private static func goOn(
+    _ address: BareJID, _ visit: Int, through end: Position, isLast: Bool, _ session: XMPPSession
+  ) {
+    for held in session.rooms.told(address, visit, through: end, isLast: isLast) {
+      RoomOutbound.entry(held.entry, delayed: false, to: session)
+    }
+    readOn(address, session)
+  }
+
+  /// Reads what the room has told and the session has not, up to the session's place: what is behind that is told as the
+  /// session comes to it.
+  static func readOn(_ address: BareJID, _ session: XMPPSession) {
+    guard let (room, visit, after) = session.rooms.read(address) else { return }
+    let user = session.party.id
+    session.fetch({
+      try $0.page(of: user, rooms: [(room, after)], after: after, limit: Limits.feedPageMax, all: true)
+    }) { result in
       // Else the room would stay silent: what comes live waits behind what is read.
-      guard case .success(let entries) = result else { return session.unreadable() }
-      for entry in entries { RoomOutbound.entry(entry, delayed: false, to: session) }
-      guard let last = entries.last else {
-        _ = session.rooms.caughtUp(address, through: .end, isFull: false)
-        return
+      guard case .success(let page) = result else { return session.unreadable() }
+      guard session.rooms.isIn(address, visit) else { return }
+      let place = session.cursor.log.position
+      for entry in page.entries where entry.room?.dialog == room && entry.position <= place {
+        RoomOutbound.entry(entry, delayed: false, to: session)
       }
-      readOn(address, through: last.position, isFull: entries.count == Limits.feedPageMax, session)
+      goOn(
+        address, visit, through: min(page.end, place), isLast: page.isLast || page.end >= place, session)
     }
   }
 

@@ -6,10 +6,14 @@ import Dialogs
 /// The core says when a session has entered, at which position of the log. From
 /// there on the room's entries come live; but the client is first shown who is
 /// there, then the history up to that position, then the topic, and only then
-/// what came since (XEP-0045 7.2). So each seat has a `Pace` of its own: while the
-/// history is read, live entries are only noted, and read from the log behind it.
+/// what came since (XEP-0045 7.2). So each seat has a `LogCursor` of its own, which
+/// begins at that position and holds what comes live while the history is read.
+/// It stands behind the session's own cursor: an entry comes to it when that one has
+/// come to the entry, live or by a page, so it never tells more than the session has
+/// come to. Where it has dropped what it held it reads the log up to the session's place.
 ///
-/// A seat is forgotten when the client is told that it is gone.
+/// A seat is forgotten when the client is told that it is gone. What an earlier visit has asked of
+/// the store is told in that visit or not at all.
 struct RoomSeats {
   struct Seat {
     /// nil: the client is setting the room up.
@@ -18,25 +22,34 @@ struct RoomSeats {
     var affiliation: Affiliation
     /// What stands in the log up to here was history.
     var since: Position
-    var pace: Pace
+    var log: LogCursor
+    /// Numbers the visits of a session: two may begin at the same position.
+    let visit: Int
   }
 
   private(set) var seats: [BareJID: Seat] = [:]
+  private var visits = 0
 
   var isEmpty: Bool { seats.isEmpty }
   subscript(address: BareJID) -> Seat? { seats[address] }
 
-  mutating func entered(_ entrance: Entrance, isLease: Bool) {
-    seats[entrance.room.address] = Seat(
-      room: isLease ? nil : entrance.room.name, nick: entrance.own.nick, affiliation: entrance.own.affiliation,
-      since: entrance.position,
-      pace: isLease ? Pace() : Pace(reading: entrance.position))
+  /// - Parameter room: nil where the client is setting it up, and has no history to read.
+  /// - Returns: the number of the visit.
+  mutating func entered(
+    _ address: BareJID, _ room: RoomName?, nick: String, affiliation: Affiliation, since: Position
+  ) -> Int {
+    visits += 1
+    seats[address] = Seat(
+      room: room, nick: nick, affiliation: affiliation, since: since,
+      log: LogCursor(at: since, room == nil ? .following : .reading), visit: visits)
+    return visits
   }
 
   /// A room that was being set up is there.
   mutating func founded(_ room: RoomName, at position: Position) {
     seats[room.address]?.room = room
     seats[room.address]?.since = position
+    seats[room.address]?.log = LogCursor(at: position)
   }
 
   mutating func left(_ address: BareJID) { seats[address] = nil }
@@ -67,26 +80,36 @@ struct RoomSeats {
     return presence.affiliation >= step.readers && presence.affiliation.seesOutcasts == seat.affiliation.seesOutcasts
   }
 
-  /// An entry was committed. True: it may be told now.
-  mutating func arrived(_ position: Position, in room: RoomName) -> Bool {
-    guard var seat = seats[room.address], position > seat.since else { return false }
-    let isNow = seat.pace.arrived(position, lags: false)
-    seats[room.address] = seat
-    return isNow
+  /// The session's cursor has come to an entry of the room. True: it may be told now.
+  mutating func arrived(_ entry: Entry, _ form: Form, in room: RoomName) -> Bool {
+    seats[room.address]?.log.arrived(entry, form) ?? false
   }
 
-  /// Whether an entry read from the log is this session's to tell: what came
-  /// before it entered was history.
-  func follows(_ position: Position, in room: RoomName) -> Bool {
-    guard let seat = seats[room.address] else { return false }
-    return seat.pace.missed == nil && position > seat.since
+  /// History, or a page of what came since, has been told in this visit.
+  ///
+  /// - Parameter end: all of the room up to here has been told, or stands in the history.
+  /// - Returns: what came meanwhile and is to be told now. Where more is missed the seat is among those `behind`.
+  mutating func told(_ address: BareJID, _ visit: Int, through end: Position, isLast: Bool) -> [LogCursor.Held] {
+    guard isIn(address, visit) else { return [] }
+    return seats[address]?.log.told(through: end, isLast: isLast) ?? []
   }
 
-  /// History, or what came since, has been told up to `position`. Behind which
-  /// to read on; nil: the room is followed live.
-  mutating func caughtUp(_ address: BareJID, through position: Position, isFull: Bool) -> Position? {
-    seats[address]?.pace.told(through: position, isFull: isFull, lags: false)
+  /// Whether the session is still in the room, or there again, by this visit.
+  func isIn(_ address: BareJID, _ visit: Int) -> Bool { seats[address]?.visit == visit }
+
+  /// The page that is wanted behind what the room has told; nil: none is.
+  mutating func read(_ address: BareJID) -> (room: DialogID, visit: Int, after: Position)? {
+    guard let seat = seats[address], let room = seat.room, seats[address]?.log.read() == true else { return nil }
+    return (room.dialog, seat.visit, seat.log.position)
   }
+
+  /// What is on its way for any room will not be told.
+  mutating func interrupt() {
+    for address in seats.keys { seats[address]?.log.interrupt() }
+  }
+
+  /// Rooms of which something is missed.
+  var behind: [BareJID] { seats.filter { $0.value.log.state == .behind }.map(\.key) }
 
   /// Where to look when the session reads on from the log.
   var followed: [(room: DialogID, since: Position)] {
