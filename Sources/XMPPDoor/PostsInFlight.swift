@@ -12,6 +12,9 @@ struct PostsInFlight {
   private var posted: [Posted] = []
   private var head = 0
   private var waiting: [(after: UInt64, run: () -> Void)] = []
+  /// The last post of what has waited: what waited behind that waits for it, too, so that stanzas take effect in their order.
+  private var floor: UInt64 = 0
+  private var before: UInt64 = 0
 
   var isEmpty: Bool { head == posted.count }
   /// Then nothing more is read, until there is room.
@@ -41,10 +44,16 @@ struct PostsInFlight {
   /// Keeps what is to be done behind all posts so far.
   mutating func wait(_ run: @escaping () -> Void) { waiting.append((lastToken, run)) }
 
-  /// What is to be done now that the outcome of this token is here; nil: nothing more.
+  /// What is to be done now that the outcome of this token is here; nil: nothing more. `ran` follows.
   mutating func next(settled token: UInt64) -> (() -> Void)? {
-    guard let next = waiting.first, next.after <= token else { return nil }
+    guard let next = waiting.first, max(next.after, floor) <= token else { return nil }
     waiting.removeFirst()
+    before = lastToken
     return next.run
+  }
+
+  /// What `next` returned has been done, and may have posted.
+  mutating func ran() {
+    if lastToken > before { floor = lastToken }
   }
 }

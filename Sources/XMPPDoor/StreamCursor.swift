@@ -101,8 +101,9 @@ struct StreamCursor: Equatable, Sendable {
     log.interrupt()
   }
 
-  /// Whether the replay tells this message.
-  func replays(_ position: Position) -> Bool { !early.contains(position) }
+  /// Whether a message was told in the order of its kind, by the replay or behind it. Only then the client has everything
+  /// before it when it has this.
+  func isInOrder(_ position: Position) -> Bool { !early.contains(position) }
 
   /// A full page of the replay was told. More follows when it is confirmed.
   mutating func replayed(through last: Position) {
@@ -115,7 +116,6 @@ struct StreamCursor: Equatable, Sendable {
   mutating func replayEnded(at end: Position) {
     replayed = max(replayed, end)
     replay = .over
-    early = []
   }
 
   /// The client has everything up to `position`. Returns whether `next` has something to read.

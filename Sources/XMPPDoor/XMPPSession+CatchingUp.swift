@@ -47,7 +47,7 @@ extension XMPPSession {
         guard case .success(let page) = result else { return unreadable() }
         // Offline messages may be more than what may wait for a client at all.
         if isUnread || heir != nil { return cursor.interrupt() }
-        for message in page.messages where cursor.replays(message.position) { tell(message, .direct, delayed: true) }
+        for message in page.messages where cursor.isInOrder(message.position) { tell(message, .direct, delayed: true) }
         // At once: a client that only looks in must not get them again.
         if !page.messages.isEmpty { askForSign() }
         if let log = page.log {

@@ -21,7 +21,7 @@ extension XMPPSession {
       connection?.write { StreamManagement.writeAcknowledgement(announcedHandled, into: &$0) }
     case .acknowledge(let handled):
       var last = Position.zero
-      let outcome = management.acknowledged(handled) { last = max(last, position(ofReceived: $0)) }
+      let outcome = management.acknowledged(handled) { last = max(last, confirmed(by: $0)) }
       if case .tooHigh(let error) = outcome { return error }
       owesSince = nil
       heard()
@@ -65,7 +65,7 @@ extension XMPPSession {
     // Who comes back is active (XEP-0352 5.1), and is told what waits with the rest.
     isInactive = false
     var last = Position.zero
-    let decision = management.resume(handled: handled) { last = max(last, position(ofReceived: $0)) }
+    let decision = management.resume(handled: handled) { last = max(last, confirmed(by: $0)) }
     guard case .resumed = decision, state != nil else {
       // Its stream goes on; it can be resumed again.
       if let nonce { _ = house.suspended.put(handle, under: nonce) }
@@ -97,9 +97,9 @@ extension XMPPSession {
     heir.take(.success(state))
   }
 
-  /// Where the message stands in the log by which the client confirms what others have said; `.zero`: it confirms nothing.
-  private func position(ofReceived item: Sent) -> Position {
-    guard case .entry(let entry, _) = item, entry.author.id != party.id else { return .zero }
+  /// Up to where the client has the messages to the user that has this; `.zero`: nothing is known by it.
+  private func confirmed(by item: Sent) -> Position {
+    guard case .entry(let entry, let form) = item, confirms(entry, form) else { return .zero }
     return entry.position
   }
 

@@ -344,7 +344,10 @@ final class XMPPSession {
     guard let done = posts.settle() else { return }
     if let number = done.number { management.inbound.finished(number) }
     if let then = done.then { then(result) }
-    while let next = posts.next(settled: token) { next() }
+    while let next = posts.next(settled: token) {
+      next()
+      posts.ran()
+    }
     if posts.hasRoom, unsent.isEmpty { connection?.unpause(.posts) }
   }
 
@@ -374,6 +377,13 @@ final class XMPPSession {
     }
   }
 
+  /// Whether a client that has this entry has all messages to the user before it: what rooms say, and what is copied, comes in
+  /// another order.
+  func confirms(_ entry: Entry, _ form: Form) -> Bool {
+    guard form == .direct, case .message = entry.fact else { return false }
+    return isReplayable(entry) && cursor.isInOrder(entry.position)
+  }
+
   /// The client takes in no more at the moment.
   var lags: Bool { isUnread || owes(DoorLimits.unacknowledgedMax) || heir != nil }
 
@@ -399,10 +409,7 @@ final class XMPPSession {
   func tell(_ entry: Entry, _ form: Form, delayed: Bool = false) {
     if isInactive { releaseHeld() }
     Outbound.entry(entry, form, delayed: delayed, to: self)
-    // What is told before the offline messages confirms nothing of those.
-    if form == .direct, cursor.replay != .due, case .message = entry.fact, isReplayable(entry) {
-      intake.tell(entry.position)
-    }
+    if confirms(entry, form) { intake.tell(entry.position) }
   }
 
   /// Nobody looks at the client (XEP-0352).

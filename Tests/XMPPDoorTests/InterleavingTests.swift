@@ -568,7 +568,7 @@ struct World<Choice: Chooser> {
         sessions[handle]?.cursor.interrupt()
         return
       }
-      for message in messages where session.cursor.replays(message.position) { tell(message, at: handle) }
+      for message in messages where session.cursor.isInOrder(message.position) { tell(message, at: handle) }
       if isFull, let last = messages.last {
         sessions[handle]?.cursor.replayed(through: last.position)
       } else {

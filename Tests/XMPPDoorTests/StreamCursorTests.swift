@@ -98,7 +98,7 @@ import Testing
     let negative = cursor.tells(at(13), .carbonReceived, isAvailable: true)
     #expect(!copy && exact && negative)
     cursor.becameAvailable()
-    #expect([4, 11, 12, 13, 14].map { cursor.replays(at($0)) } == [true, true, false, false, true])
+    #expect([4, 11, 12, 13, 14].map { cursor.isInOrder(at($0)) } == [true, true, false, false, true])
   }
 
   @Test func whatIsToldEarlyIsBounded() {
