@@ -99,6 +99,11 @@ $(VENV)/ready: Makefile
 fuzz: packages ## the fuzz tests for FUZZ_SECONDS=600
 	@PARLEY_FUZZ_SECONDS=$(FUZZ_SECONDS) swift test --filter FuzzTests
 
+.PHONY: soak
+soak: packages $(VENV)/ready ## 100,000 arrivals and resumptions of clients, both cores busy; SOAK='--seed N' or other options
+	@swift build -c release --product parley
+	PARLEY_BINARY_UNDER_TEST=.build/release/parley $(VENV)/bin/python3 Tests/Clients/arrivals.py --arrivals 100000 $(SOAK)
+
 .PHONY: bench
 bench: packages ## Parley and its peers, measured; BENCH='--quick' or other options of Tests/Benchmarks/run
 	@Tests/Benchmarks/run $(BENCH)
