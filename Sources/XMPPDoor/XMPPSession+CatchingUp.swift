@@ -35,7 +35,7 @@ extension XMPPSession {
         [self] result in
         guard case .success(let page) = result else { return unreadable() }
         if isUnread || heir != nil { return cursor.interrupt() }
-        tell(page)
+        tell(page, of: seats)
       }
     case .replay(let after, let log):
       fetch({ reader in
@@ -52,7 +52,7 @@ extension XMPPSession {
         if !page.messages.isEmpty { askForSign() }
         if let log = page.log {
           cursor.replayEnded(at: log.head)
-          tell(log.page)
+          tell(log.page, of: seats)
         } else if let last = page.messages.last {
           cursor.replayed(through: last.position)
         }
@@ -67,17 +67,23 @@ extension XMPPSession {
   }
 
   /// A page of the log, behind the cursor; then what came meanwhile, or the next page.
-  private func tell(_ page: LogPage) {
+  ///
+  /// - Parameter seats: the rooms that the page was asked for.
+  private func tell(_ page: LogPage, of seats: [(room: DialogID, since: Position)]) {
     for entry in page.entries {
       if let form = form(of: entry) { goOn(with: entry, form) }
     }
+    rooms.passed(but: seats)
     flush()
     for held in cursor.told(through: page.end, isLast: page.isLast, lags: lags) { goOn(with: held.entry, held.form) }
+    for address in rooms.behind { RoomInbound.readOn(address, self) }
     if !lags { readOn() }
   }
 
   /// What is missed is still behind the cursor: the client comes back for it.
   func unreadable() {
+    cursor.interrupt()
+    rooms.interrupt()
     connection?.fail(StreamError(.internalServerError, "the archive could not be read"))
   }
 

@@ -854,6 +854,8 @@ class Reader(Client):
             self.acknowledge()
             settled = dict(self.tale.addressed)
         self.wire.write("</stream:stream>")
+        # RFC 6120 4.4: nothing is sent behind it, and what comes is read on.
+        self.wire.write = lambda text: None
         with contextlib.suppress(Gone, ConnectionError):
             while True:
                 self.take(await self.wire.next())

@@ -26,6 +26,12 @@ import Testing
   @Test func everyOrderOfEnteringARoomAgain() {
     let runs = Odometer.walk(most: 400_000) { World.run(.room, $0) }
     #expect(runs.violations == [])
+    #expect(runs.isComplete && runs.count > 1_000)
+  }
+
+  @Test func everyOrderOfArrivingAndEntering() {
+    let runs = Odometer.walk(most: 400_000) { World.run(.entering, $0) }
+    #expect(runs.violations == [])
     #expect(runs.isComplete && runs.count > 10_000)
   }
 
@@ -41,6 +47,7 @@ import Testing
   @Test(arguments: Defect.allCases) func whatOnceWasWrongIsFound(defect: Defect) {
     let found = (0..<20_000).lazy.compactMap {
       World.run(.everything, Dice(seed: $0), defect) ?? World.run(.arrival, Dice(seed: $0), defect)
+        ?? World.run(.entering, Dice(seed: $0), defect)
     }.first
     #expect(found != nil)
   }
@@ -112,6 +119,8 @@ enum Defect: CaseIterable, Sendable {
   case movesAtOnce
   /// An empty page ends the reading, whatever came meanwhile.
   case forgetsWhatIsHeld
+  /// A page that was asked for before a room was entered passes over what is said there.
+  case forgetsNewRooms
   /// A page is told in whatever visit it comes back.
   case mixesVisits
 }
@@ -137,8 +146,12 @@ struct World<Choice: Chooser> {
 
     static var arrival: Plan { Plan(said: 2, kinds: [.message, .copy], offline: 1) }
     static var resumption: Plan { Plan(said: 3, kinds: [.copy], resumptions: 1, comesAvailable: false, isThere: true) }
+    /// A room is entered while offline messages are read.
+    static var entering: Plan {
+      Plan(said: 2, kinds: [.room], visits: 1, offline: 1, isThere: true, hasNoMailboxes: true)
+    }
     static var room: Plan {
-      Plan(said: 1, kinds: [.room], visits: 2, comesAvailable: false, isThere: true, hasNoMailboxes: true)
+      Plan(said: 3, kinds: [.room], visits: 2, comesAvailable: false, isThere: true, hasNoMailboxes: true)
     }
     static var everything: Plan {
       Plan(
@@ -176,15 +189,15 @@ struct World<Choice: Chooser> {
   }
 
   private enum Page {
-    case log(after: Position)
-    case replay(after: Position, log: Position)
+    case log(after: Position, rooms: [(room: DialogID, since: Position)])
+    case replay(after: Position, log: Position, rooms: [(room: DialogID, since: Position)])
     case history(visit: Int, upTo: Position)
     case room(visit: Int, after: Position)
   }
 
   private enum Answer {
-    case log(LogPage)
-    case replay([Entry], isFull: Bool, log: LogPage, head: Position)
+    case log(LogPage, rooms: [(room: DialogID, since: Position)])
+    case replay([Entry], isFull: Bool, log: LogPage, head: Position, rooms: [(room: DialogID, since: Position)])
     case history(visit: Int, upTo: Position, [Entry])
     case room(visit: Int, LogPage)
   }
@@ -250,7 +263,7 @@ struct World<Choice: Chooser> {
     guard plan.isThere else { return }
     take(.tell)
     deliverAll()
-    guard plan.kinds == [.room] else { return }
+    guard plan.visits == 2 else { return }
     append(.room)
     for step in [Step.enter, .tell] { take(step) }
   }
@@ -321,7 +334,8 @@ struct World<Choice: Chooser> {
     if session.cursor.replay == .waiting { steps.append(.confirm) }
     if plan.resumptions > 0 { steps.append(.resume) }
     if plan.replacements > 0 { steps.append(.replace) }
-    if wantsRoom { steps.append(.leave) } else if plan.visits > 0 { steps.append(.enter) }
+    // Who has been in it last stays: what is said there must be told.
+    if plan.visits > 0 { steps.append(wantsRoom ? .leave : .enter) }
     return steps
   }
 
@@ -458,11 +472,14 @@ struct World<Choice: Chooser> {
 
   private func answer(_ page: Page) -> Answer {
     switch page {
-    case .log(let after): return .log(entries(after: after, limit: 3) { _ in true })
-    case .replay(let after, let behind):
+    case .log(let after, let rooms):
+      return .log(entries(after: after, limit: 3) { $0 != .room || !rooms.isEmpty }, rooms: rooms)
+    case .replay(let after, let behind, let rooms):
       let messages = entries(after: after, limit: 2) { $0 == .message || $0 == .exact }
       return .replay(
-        messages.entries, isFull: !messages.isLast, log: entries(after: behind, limit: 3) { _ in true }, head: head)
+        messages.entries, isFull: !messages.isLast,
+        log: entries(after: behind, limit: 3) { $0 != .room || !rooms.isEmpty },
+        head: head, rooms: rooms)
     case .history(let visit, let position):
       let said = log.prefix(Int(position.number)).filter { $0.kind == .room }.suffix(2)
       return .history(visit: visit, upTo: position, said.map(\.entry))
@@ -505,7 +522,8 @@ struct World<Choice: Chooser> {
     case .entered(let position):
       guard
         let visit = sessions[handle]?.rooms.entered(
-          address, room, nick: "j", affiliation: .none, since: position)
+          address, room, nick: "j", affiliation: .none, since: position,
+          place: session.cursor.log.position)
       else { return }
       sessions[handle]?.stream.visit = (visit, position, [], .zero)
       sessions[handle]?.pages.append(.history(visit: visit, upTo: position))
@@ -545,10 +563,11 @@ struct World<Choice: Chooser> {
   }
 
   private mutating func readOn() {
-    guard let handle, sessions[handle] != nil, sessions[handle]?.heir == nil, !lags else { return }
+    guard let handle, let session = sessions[handle], session.heir == nil, !lags else { return }
     switch sessions[handle]?.cursor.next() {
-    case .log(let after)?: sessions[handle]?.pages.append(.log(after: after))
-    case .replay(let after, let log)?: sessions[handle]?.pages.append(.replay(after: after, log: log))
+    case .log(let after)?: sessions[handle]?.pages.append(.log(after: after, rooms: session.rooms.followed))
+    case .replay(let after, let log)?:
+      sessions[handle]?.pages.append(.replay(after: after, log: log, rooms: session.rooms.followed))
     case nil: break
     }
   }
@@ -561,9 +580,9 @@ struct World<Choice: Chooser> {
   private mutating func take(_ answer: Answer, at handle: Int) {
     guard let session = sessions[handle] else { return }
     switch answer {
-    case .log(let page):
-      if lags || session.heir != nil { sessions[handle]?.cursor.interrupt() } else { take(page, at: handle) }
-    case .replay(let messages, let isFull, let page, let head):
+    case .log(let page, let rooms):
+      if lags || session.heir != nil { sessions[handle]?.cursor.interrupt() } else { take(page, rooms, at: handle) }
+    case .replay(let messages, let isFull, let page, let head, let rooms):
       if lags || session.heir != nil {
         sessions[handle]?.cursor.interrupt()
         return
@@ -573,7 +592,7 @@ struct World<Choice: Chooser> {
         sessions[handle]?.cursor.replayed(through: last.position)
       } else {
         sessions[handle]?.cursor.replayEnded(at: head)
-        take(page, at: handle)
+        take(page, rooms, at: handle)
       }
     case .history(let visit, let position, let said):
       guard session.rooms.isIn(address, visit) || defect == .mixesVisits else { return }
@@ -587,14 +606,16 @@ struct World<Choice: Chooser> {
     }
   }
 
-  private mutating func take(_ page: LogPage, at handle: Int) {
+  private mutating func take(_ page: LogPage, _ rooms: [(room: DialogID, since: Position)], at handle: Int) {
     for entry in page.entries {
       if let form = form(of: entry, at: handle) { goOn(entry, form, at: handle) }
     }
+    if defect != .forgetsNewRooms { sessions[handle]?.rooms.passed(but: rooms) }
     let held = sessions[handle]?.cursor.told(through: page.end, isLast: page.isLast, lags: lags) ?? []
     if !(defect == .forgetsWhatIsHeld && page.entries.isEmpty) {
       for held in held { goOn(held.entry, held.form, at: handle) }
     }
+    readOnRoom()
     readOn()
   }
 
@@ -627,8 +648,20 @@ struct World<Choice: Chooser> {
         violation = "\(entry.position.number) was told behind \(last.number)"
       }
       stream.last[kind] = entry.position
+      let first = kind == .copy ? stream.attended : .zero
+      if let passed = passed(by: entry, behind: first, in: kind, told: stream.told) {
+        violation = "\(entry.position.number) was told before \(passed.number)"
+      }
     }
     sessions[handle]?.stream = stream
+  }
+
+  /// What of this kind lies before an entry and has not been told.
+  private func passed(by entry: Entry, behind first: Position, in kind: Kind, told: Set<Position>) -> Position? {
+    let before = log.prefix(Int(entry.position.number) - 1).dropFirst(Int(first.number))
+    return before.first {
+      ($0.kind == .exact ? .message : $0.kind) == kind && !told.contains($0.entry.position)
+    }?.entry.position
   }
 
   private mutating func tellRoom(_ entry: Entry, at handle: Int) {
@@ -643,6 +676,11 @@ struct World<Choice: Chooser> {
       violation = "\(entry.position.number) of the room was told behind \(visit.last.number)"
     }
     visit.last = entry.position
+    if entry.position > visit.since,
+      let passed = passed(by: entry, behind: visit.since, in: .room, told: visit.told)
+    {
+      violation = "\(entry.position.number) of the room was told before \(passed.number)"
+    }
     sessions[handle]?.stream.visit = visit
   }
 

@@ -20,6 +20,7 @@
 ///     behind    -arrived-> behind (the log has it)
 ///     behind    -read-> reading
 ///     following -hold-> reading
+///     following -miss-> behind
 ///     reading   -arrived-> reading (held)
 ///     reading   -last page, nothing dropped-> following (what is held above the page is told)
 ///     reading   -any other page, interrupt-> behind (what is held is dropped)
@@ -91,6 +92,15 @@ public struct LogCursor: Equatable, Sendable {
 
   /// A page behind `position` is on its way, although nothing is known to be missed: entries are held from now on.
   public mutating func hold() { state = .reading }
+
+  /// The session has passed over something that is the cursor's to tell: the log has it.
+  public mutating func miss() {
+    switch state {
+    case .following: state = .behind
+    case .behind: break
+    case .reading: isMissing = true
+    }
+  }
 
   /// What is on its way will not be told: the page is read again.
   public mutating func interrupt() {

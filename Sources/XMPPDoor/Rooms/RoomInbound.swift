@@ -49,7 +49,7 @@ enum RoomInbound {
     let isLease = room.id == DialogID(0)
     let visit = session.rooms.entered(
       room.address, isLease ? nil : room.name, nick: entrance.own.nick, affiliation: entrance.own.affiliation,
-      since: entrance.position)
+      since: entrance.position, place: session.cursor.log.position)
     let seesAll = room.settings.showsAddresses || entrance.own.role == .moderator
     for other in entrance.others { RoomOutbound.presence(other, seesAll ? .roomOpen : .room, to: session) }
     let version = entrance.listVersion.map { MemberListVersion(since: nil, until: $0, in: room.name, session.parley) }

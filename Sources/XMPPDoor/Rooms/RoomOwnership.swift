@@ -44,7 +44,11 @@ enum RoomOwnership {
           }
         }
         turn.postToRoom(.configure(room, draft)) { receipt in
-          if isNew, let room = receipt.room { turn.session.rooms.founded(room.name, at: receipt.position) }
+          if isNew, let room = receipt.room {
+            let session = turn.session
+            session.rooms.founded(room.name, at: receipt.position, place: session.cursor.log.position)
+            RoomInbound.readOn(room.name.address, session)
+          }
           turn.reply()
         }
       }

@@ -33,23 +33,31 @@ struct RoomSeats {
   var isEmpty: Bool { seats.isEmpty }
   subscript(address: BareJID) -> Seat? { seats[address] }
 
-  /// - Parameter room: nil where the client is setting it up, and has no history to read.
+  /// - Parameters:
+  ///   - room: nil where the client is setting it up, and has no history to read.
+  ///   - place: where the session's cursor stands. It may have come further by a page, which held nothing of this room.
   /// - Returns: the number of the visit.
   mutating func entered(
-    _ address: BareJID, _ room: RoomName?, nick: String, affiliation: Affiliation, since: Position
+    _ address: BareJID, _ room: RoomName?, nick: String, affiliation: Affiliation, since: Position, place: Position
   ) -> Int {
     visits += 1
     seats[address] = Seat(
       room: room, nick: nick, affiliation: affiliation, since: since,
-      log: LogCursor(at: since, room == nil ? .following : .reading), visit: visits)
+      log: Self.log(since, room == nil ? .following : .reading, place), visit: visits)
     return visits
   }
 
   /// A room that was being set up is there.
-  mutating func founded(_ room: RoomName, at position: Position) {
+  mutating func founded(_ room: RoomName, at position: Position, place: Position) {
     seats[room.address]?.room = room
     seats[room.address]?.since = position
-    seats[room.address]?.log = LogCursor(at: position)
+    seats[room.address]?.log = Self.log(position, .following, place)
+  }
+
+  private static func log(_ since: Position, _ state: LogCursor.State, _ place: Position) -> LogCursor {
+    var log = LogCursor(at: since, state)
+    if place > since { log.miss() }
+    return log
   }
 
   mutating func left(_ address: BareJID) { seats[address] = nil }
@@ -101,6 +109,15 @@ struct RoomSeats {
   mutating func read(_ address: BareJID) -> (room: DialogID, visit: Int, after: Position)? {
     guard let seat = seats[address], let room = seat.room, seats[address]?.log.read() == true else { return nil }
     return (room.dialog, seat.visit, seat.log.position)
+  }
+
+  /// The session has told a page that held nothing of rooms but these: of one that was entered meanwhile it has passed over what
+  /// was said up to the page's end.
+  mutating func passed(but asked: [(room: DialogID, since: Position)]) {
+    for (address, seat) in seats {
+      guard let room = seat.room, !asked.contains(where: { $0.room == room.dialog }) else { continue }
+      seats[address]?.log.miss()
+    }
   }
 
   /// What is on its way for any room will not be told.
