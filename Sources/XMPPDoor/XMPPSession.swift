@@ -385,7 +385,7 @@ final class XMPPSession {
   }
 
   /// The client takes in no more at the moment.
-  var lags: Bool { isUnread || owes(DoorLimits.unacknowledgedMax) || heir != nil }
+  var lags: Bool { isUnread || owes(DoorLimits.unacknowledgedMax) }
 
   /// More waits for the client than what is sent by and by may add to.
   var isBehind: Bool {

@@ -145,7 +145,7 @@ struct World<Choice: Chooser> {
     var hasNoMailboxes = false
 
     static var arrival: Plan { Plan(said: 2, kinds: [.message, .copy], offline: 1) }
-    static var resumption: Plan { Plan(said: 3, kinds: [.copy], resumptions: 1, comesAvailable: false, isThere: true) }
+    static var resumption: Plan { Plan(said: 4, kinds: [.copy], resumptions: 1, comesAvailable: false, isThere: true) }
     /// A room is entered while offline messages are read.
     static var entering: Plan {
       Plan(said: 2, kinds: [.room], visits: 1, offline: 1, isThere: true, hasNoMailboxes: true)
@@ -514,7 +514,7 @@ struct World<Choice: Chooser> {
       gone.insert(handle)
     case .entry(let entry, let form):
       let isToldAnyway = defect == .ignoresPositions && session.cursor.log.state == .following
-      let isTold = sessions[handle]?.cursor.arrived(entry, form, lags: lags || session.heir != nil) == true
+      let isTold = sessions[handle]?.cursor.arrived(entry, form, lags: lags) == true
       if isTold || isToldAnyway { goOn(entry, form, at: handle) }
     case .handedOver(let new):
       sessions[handle]?.isDue = true
