@@ -25,7 +25,7 @@ public struct LoginAttempt: Sendable, Hashable {
   }
 }
 
-/// What became of a password that was looked at.
+/// The outcome of looking at a password.
 public enum LoginOutcome: Sendable {
   case right
   case wrong
@@ -83,7 +83,7 @@ final class LoginFailures: Sendable {
   }
   private let state: Mutex<State>
 
-  /// Who pays for an attempt if it turns out wrong.
+  /// The budget that is charged if an attempt turns out wrong.
   struct Payer: Sendable {
     /// nil: a stranger's network and the strangers of the user.
     fileprivate let own: Key?
@@ -204,8 +204,7 @@ struct Recent<Key: Hashable, Value> {
 }
 
 extension Parley {
-  /// Whether a password of this attempt would be looked at now. Nothing is paid: what is asked before the client has proved
-  /// anything.
+  /// Refuses an attempt whose budget is spent, before the client has proved anything. Nothing is charged.
   ///
   /// - Throws: `.tooFast`.
   public func checkLook(_ attempt: LoginAttempt) throws(Problem) { _ = try payer(attempt) }

@@ -12,8 +12,10 @@ struct PostsInFlight {
   private var posted: [Posted] = []
   private var head = 0
   private var waiting: [(after: UInt64, run: () -> Void)] = []
-  /// The last post of what has waited: what waited behind that waits for it, too, so that stanzas take effect in their order.
+  /// The last post that a waiting stanza made when its turn came. Stanzas that waited behind it wait for that post, too, so that
+  /// all take effect in their order.
   private var floor: UInt64 = 0
+  /// `lastToken` when `next` last returned something.
   private var before: UInt64 = 0
 
   var isEmpty: Bool { head == posted.count }
@@ -44,7 +46,8 @@ struct PostsInFlight {
   /// Keeps what is to be done behind all posts so far.
   mutating func wait(_ run: @escaping () -> Void) { waiting.append((lastToken, run)) }
 
-  /// What is to be done now that the outcome of this token is here; nil: nothing more. `ran` follows.
+  /// Returns the next waiting work whose turn has come with the outcome of this token; nil: none. The caller runs it and then
+  /// calls `ran`.
   mutating func next(settled token: UInt64) -> (() -> Void)? {
     guard let next = waiting.first, max(next.after, floor) <= token else { return nil }
     waiting.removeFirst()
@@ -52,7 +55,7 @@ struct PostsInFlight {
     return next.run
   }
 
-  /// What `next` returned has been done, and may have posted.
+  /// Notes that the work which `next` returned has run, and may have posted.
   mutating func ran() {
     if lastToken > before { floor = lastToken }
   }

@@ -1,6 +1,6 @@
 import Dialogs
 
-/// What an XMPP session has been told of the log, as a value. Theory:
+/// The place of an XMPP session in the log, with its offline messages, as a value. Theory:
 ///
 /// Its place is a `LogCursor`. Beside it stands the *replay* of offline messages (RFC 6121 8.5.2.2.1, XEP-0160): what was said
 /// to the user while nobody confirmed it is told with the first presence, from where the user's confirmed messages end,
@@ -34,7 +34,7 @@ struct StreamCursor: Equatable, Sendable {
     case over = 4
   }
 
-  /// What is to be read of the store.
+  /// A page that the session reads from the store.
   enum Read: Equatable {
     /// The page of unconfirmed messages behind the first position and, where that is the last, the page of the log behind the
     /// second, in one snapshot.
@@ -81,7 +81,7 @@ struct StreamCursor: Equatable, Sendable {
     if replay == .due { replay = .wanted }
   }
 
-  /// The client takes things in. What to read now; nil: nothing is missed, or it is on its way.
+  /// Returns the page to read now that the client takes things in; nil: nothing is missed, or a page is on its way.
   mutating func next() -> Read? {
     switch replay {
     case .wanted:
@@ -95,14 +95,14 @@ struct StreamCursor: Equatable, Sendable {
     }
   }
 
-  /// What is on its way will not be told.
+  /// Gives up the page that is on its way: it will not be told, and is read again.
   mutating func interrupt() {
     if replay == .reading { replay = .wanted }
     log.interrupt()
   }
 
-  /// Whether a message was told in the order of its kind, by the replay or behind it. Only then the client has everything
-  /// before it when it has this.
+  /// Returns whether a message was told by the replay or behind it, and not `early`. A client that has such a message has all
+  /// messages to the user before it.
   func isInOrder(_ position: Position) -> Bool { !early.contains(position) }
 
   /// A full page of the replay was told. More follows when it is confirmed.
@@ -135,7 +135,7 @@ struct StreamCursor: Equatable, Sendable {
     log.told(through: end, isLast: isLast, lags: lags)
   }
 
-  /// Whether a message to the user that the log cursor has come to, and that a replay would tell, is told by the log cursor.
+  /// Returns whether the log cursor tells a message that it has come to and that a replay could tell.
   ///
   /// - Parameter isAvailable: the client has said that it is available, with whatever priority.
   mutating func tells(_ position: Position, _ form: Form, isAvailable: Bool) -> Bool {

@@ -32,7 +32,7 @@ final class XMPPConnection {
   var known: Party?
   /// What a password is being proved by, until the login is over.
   private var proof: Proof?
-  /// Whose keys the machine has been given: the proof of their password is looked at when it comes.
+  /// The attempt whose keys the machine has been given. Its proof is looked at when it comes.
   private var proving: LoginAttempt?
   private var clientRandom: ClientRandom?
   /// What the last attempt to authenticate proves, if it succeeds.
@@ -457,14 +457,14 @@ final class XMPPConnection {
     }
   }
 
-  /// nil: too many passwords from here were wrong.
+  /// Returns the attempt to log in as a user; nil: too many passwords from here were wrong.
   private func attempt(at user: BareJID) -> LoginAttempt? {
     let attempt = LoginAttempt(of: user, from: peer, device: machine.agentID)
     do throws(Problem) { try house.parley.checkLook(attempt) } catch { return nil }
     return attempt
   }
 
-  /// The client's proof of the password whose keys the machine has.
+  /// Hands the machine the client's proof of a password, and charges for it where it is wrong.
   private func proved(_ element: Element) -> StreamOutput {
     guard let proving else { return machine.received(element) }
     self.proving = nil

@@ -46,10 +46,10 @@ extension XMPPSession {
     return decision
   }
 
-  /// Who resumes a session, as the session knows it.
+  /// The new session that takes over this one.
   struct Heir {
     let handle: SessionHandle
-    /// Told once what became of it; nil: the session has ended meanwhile.
+    /// Called once with the state or a refusal; nil: the session has ended meanwhile.
     let take: (Result<SessionState, Refusal>?) -> Void
     /// The log has come to the handover.
     var isDue = false
@@ -97,7 +97,7 @@ extension XMPPSession {
     heir.take(.success(state))
   }
 
-  /// Up to where the client has the messages to the user that has this; `.zero`: nothing is known by it.
+  /// Returns the position up to which a client that has this stanza has all messages to the user; `.zero`: it shows nothing.
   private func confirmed(by item: Sent) -> Position {
     guard case .entry(let entry, let form) = item, confirms(entry, form) else { return .zero }
     return entry.position

@@ -37,11 +37,11 @@ final class XMPPSession {
   private var attending: ((Result<Receipt, Problem>) -> Void)?
   var announcedHandled: UInt32 = 0
 
-  /// What it has been told of the log; nothing before it attends.
+  /// The session's place in the log. Nothing is told before it attends.
   var cursor = StreamCursor(at: .end, replayed: .end)
   /// The rooms it is in.
   var rooms = RoomSeats()
-  /// Who resumes the session, from when that is asked for until the log has come to it.
+  /// The session that takes over this one, from the request to resume until the handover.
   var heir: Heir?
   var suspendedAt: NIODeadline?
   /// Since when a connected client that owes acknowledgements has given none.
@@ -241,7 +241,7 @@ final class XMPPSession {
     if posts.isFull { connection?.pause(.posts) }
   }
 
-  /// Behind everything that the session has posted.
+  /// Submits a post behind everything that the session has posted.
   func enqueue(_ post: Post) {
     guard !unsent.isEmpty || !parley.submit(post) else { return }
     // The inbox is full: wait in order, and do not read on.

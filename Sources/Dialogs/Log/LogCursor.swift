@@ -46,7 +46,7 @@ public struct LogCursor: Equatable, Sendable {
   public private(set) var position: Position
   public private(set) var state: State
   private var held: [Held] = []
-  /// More came than is held: the log has it.
+  /// Something above `position` was neither told nor held: more came than is held, or `miss` said so. The log has it.
   private var isMissing = false
 
   /// - Parameter position: where the session was registered, or what its client says that it has.
@@ -90,10 +90,10 @@ public struct LogCursor: Equatable, Sendable {
     return true
   }
 
-  /// A page behind `position` is on its way, although nothing is known to be missed: entries are held from now on.
+  /// Notes that a page behind `position` is on its way, although nothing is known to be missed: entries are held from now on.
   public mutating func hold() { state = .reading }
 
-  /// The session has passed over something that is the cursor's to tell: the log has it.
+  /// Notes that the session has passed over something that this cursor has to tell. The log has it.
   public mutating func miss() {
     switch state {
     case .following: state = .behind
@@ -102,7 +102,7 @@ public struct LogCursor: Equatable, Sendable {
     }
   }
 
-  /// What is on its way will not be told: the page is read again.
+  /// Gives up the page that is on its way: it will not be told, and is read again.
   public mutating func interrupt() {
     guard state == .reading else { return }
     state = .behind
@@ -110,7 +110,7 @@ public struct LogCursor: Equatable, Sendable {
     isMissing = false
   }
 
-  /// What a page brought has been told. Where more is missed the cursor is behind again, and `read` says so.
+  /// Moves the cursor to the end of a page that has been told. Where more is missed it is behind again, and `read` says so.
   ///
   /// - Parameters:
   ///   - end: the page holds everything up to here.
@@ -131,7 +131,7 @@ public struct LogCursor: Equatable, Sendable {
     return above
   }
 
-  /// The client is told that it must read anew what is at or below this position.
+  /// Moves the cursor over entries that are not told: the client has been told to fetch its dialogs anew.
   public mutating func skip(to position: Position) { self.position = max(self.position, position) }
 }
 
@@ -152,7 +152,7 @@ public struct LogPage: Sendable {
 }
 
 extension StoreReader {
-  /// The page of the user's feed behind a position, merged with what is said in rooms.
+  /// Returns the page of the user's feed behind a position, merged with what is said in rooms.
   ///
   /// - Parameters:
   ///   - rooms: each with the position behind which the session follows it.

@@ -82,7 +82,7 @@ enum RoomInbound {
     }
   }
 
-  /// What came while the history was read: as it was held or, where that was too much, from the log.
+  /// Tells what came while the history was read: from memory or, where that was too much, from the log.
   private static func goOn(
     _ address: BareJID, _ visit: Int, through end: Position, isLast: Bool, _ session: XMPPSession
   ) {

@@ -105,7 +105,7 @@ struct RoomSeats {
   /// Whether the session is still in the room, or there again, by this visit.
   func isIn(_ address: BareJID, _ visit: Int) -> Bool { seats[address]?.visit == visit }
 
-  /// The page that is wanted behind what the room has told; nil: none is.
+  /// Returns the page to read behind what the client has been told of the room; nil: none is wanted.
   mutating func read(_ address: BareJID) -> (room: DialogID, visit: Int, after: Position)? {
     guard let seat = seats[address], let room = seat.room, seats[address]?.log.read() == true else { return nil }
     return (room.dialog, seat.visit, seat.log.position)
@@ -120,12 +120,12 @@ struct RoomSeats {
     }
   }
 
-  /// What is on its way for any room will not be told.
+  /// Gives up the pages that are on their way for any room.
   mutating func interrupt() {
     for address in seats.keys { seats[address]?.log.interrupt() }
   }
 
-  /// Rooms of which something is missed.
+  /// The rooms of which something is missed.
   var behind: [BareJID] { seats.filter { $0.value.log.state == .behind }.map(\.key) }
 
   /// Where to look when the session reads on from the log.
