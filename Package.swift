@@ -131,7 +131,7 @@ let package = Package(
         nioSSL,
         logging,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-      ], swiftSettings: settings),
+      ], path: "Tests/ParleyTesting", swiftSettings: settings),
     .testTarget(
       name: "PlayTests", dependencies: ["ParleyTesting", "XMLStream", "AppProtocol", "parley"], swiftSettings: settings),
     .testTarget(

@@ -13,7 +13,7 @@
 /// The last four are items like any other, so that they are found, read, told and
 /// configured as XEP-0060 says. Whoever writes one of the dresses changes the profile,
 /// and in the same post the committer writes the other items that say the same
-/// (`Rules/Profiles.swift`). The profile never follows an item that the server wrote,
+/// (`Nodes/Profiles.swift`). The profile never follows an item that the server wrote,
 /// so nothing goes round.
 ///
 /// What a vCard says beside the three fields stays in its own form, byte for byte.

@@ -1,7 +1,7 @@
 import XMPP
 
 /// XEP-0463: who belongs to a room, told by version to who enters and keeps the
-/// list. Which changes there are the core knows (`Rules/MemberLists.swift`); they are
+/// list. Which changes there are the core knows (`Rooms/MemberLists.swift`); they are
 /// told by the presences and messages that tell of them anyway.
 struct MemberListVersions: Feature {
   static let xep = XEP(

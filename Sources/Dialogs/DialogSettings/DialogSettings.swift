@@ -4,7 +4,7 @@ public enum Alerts: UInt8, Hashable, Sendable, CaseIterable { case always = 1, o
 /// What one user wants of one dialog or room. It stands in the user's row of the dialog, so that it goes when they leave.
 ///
 /// A bookmark (XEP-0402) says some of it too, with more detail than matters here: what each kind of client is to do
-/// (XEP-0492), and whether it is pinned (XEP-0469). `Rules/DialogSettingsRules.swift` keeps the two in step.
+/// (XEP-0492), and whether it is pinned (XEP-0469). `DialogSettings/DialogSettingsRules.swift` keeps the two in step.
 public struct DialogSettings: Hashable, Sendable {
   /// nil: as is usual for such a dialog (`Pushes.usual`).
   public var alerts: Alerts?
