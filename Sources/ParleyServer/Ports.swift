@@ -26,11 +26,11 @@ struct XMPPService: Service {
     self.parley = parley
     self.readiness = readiness
     self.logger = logger
-    let options = House.Options(
+    let options = DoorContext.Options(
       domains: settings.domains.map(\.name), allowsPlaintext: settings.allowsPlaintext,
       allowsRegistration: settings.allowsRegistration,
       resumptionSeconds: UInt32(clamping: settings.resumeWindow.components.seconds), version: Version.number,
-      commands: HouseCommands.all(
+      commands: ServerCommands.all(
         AdminContext(parley: parley, startedAt: parley.clock.now, publicURL: settings.pages)),
       // XEP-0363 5: both addresses of a slot are HTTPS, or there is no slot.
       uploads: parley.blobs?.policy.links.isSecure == true
@@ -38,16 +38,16 @@ struct XMPPService: Service {
       contacts: settings.contacts,
       components: Dictionary(
         settings.components.map {
-          ($0.name, House.Options.Component(secret: $0.secret, home: $0.home, delegated: $0.delegated))
+          ($0.name, DoorContext.Options.Component(secret: $0.secret, home: $0.home, delegated: $0.delegated))
         }, uniquingKeysWith: { first, _ in first }),
       pushContent: settings.pushContent,
       pushResumptionSeconds: UInt32(clamping: settings.pushResumeWindow.components.seconds))
     // XEP-0368 5: ALPN.
     let exporters = TLSExporters()
-    let house = House(parley: parley, options: options, logger: logger)
-    pushes = PushPublisher(house: house)
+    let door = DoorContext(parley: parley, options: options, logger: logger)
+    pushes = PushPublisher(door: door)
     listener = try await XMPPListener(
-      house: house, group: loops, tls: try certificates.identities(protocols: ["xmpp-client"], keyLog: exporters.log),
+      door: door, group: loops, tls: try certificates.identities(protocols: ["xmpp-client"], keyLog: exporters.log),
       exporters: exporters)
   }
 

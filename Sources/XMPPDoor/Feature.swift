@@ -14,11 +14,11 @@ protocol Feature: Sendable {
   init()
   func register(in table: inout FeatureTable)
   /// What is offered only where the configuration has something to offer.
-  static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: House.Options)
+  static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: DoorContext.Options)
 }
 
 extension Feature {
-  static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: House.Options) {}
+  static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: DoorContext.Options) {}
 }
 
 /// What `docs/xeps.md` says of a feature.

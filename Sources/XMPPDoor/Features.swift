@@ -95,7 +95,7 @@ enum Features {
   }
 
   /// The same with what the configuration adds.
-  static func table(_ parley: Parley, _ options: House.Options) -> FeatureTable {
+  static func table(_ parley: Parley, _ options: DoorContext.Options) -> FeatureTable {
     var table = table()
     for (index, feature) in all.enumerated() {
       table.registrant = index

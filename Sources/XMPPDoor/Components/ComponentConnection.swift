@@ -14,7 +14,7 @@ final class ComponentConnection: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  let house: House
+  let door: DoorContext
   let wheel: LoopWheel
   private let peer: String
   private var context: ChannelHandlerContext?
@@ -46,11 +46,11 @@ final class ComponentConnection: ChannelInboundHandler {
   /// Users whose presence it is still to be told.
   private var unshown: ArraySlice<UserID> = []
 
-  init(house: House, wheel: LoopWheel, peer: String) {
-    self.house = house
+  init(door: DoorContext, wheel: LoopWheel, peer: String) {
+    self.door = door
     self.wheel = wheel
     self.peer = peer
-    machine = ComponentMachine(secrets: house.options.components.mapValues(\.secret))
+    machine = ComponentMachine(secrets: door.options.components.mapValues(\.secret))
   }
 
   // MARK: The channel's events
@@ -77,7 +77,7 @@ final class ComponentConnection: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    house.logger.debug("a component's connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
+    door.logger.debug("a component's connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
     context.close(promise: nil)
   }
 
@@ -148,11 +148,11 @@ final class ComponentConnection: ChannelInboundHandler {
   private func handle(_ event: consuming ReaderEvent) -> ReaderVerdict {
     let before = machine.phase
     switch event {
-    case .opened(let header): perform(machine.opened(header, id: House.randomID()))
+    case .opened(let header): perform(machine.opened(header, id: DoorContext.randomID()))
     case .element(let element): perform(machine.received(element))
     case .closed: perform(machine.closed())
     case .whitespace: break
-    case .violation(let violation): perform(machine.violated(violation, id: House.randomID()))
+    case .violation(let violation): perform(machine.violated(violation, id: DoorContext.randomID()))
     }
     return machine.phase == before && !isPaused && !isOver ? .proceed : .stop
   }
@@ -172,7 +172,7 @@ final class ComponentConnection: ChannelInboundHandler {
       let error = StanzaError(.badRequest, "a stanza of a component needs 'from' and 'to'")
       write { error.writeReply(to: stanza, into: &$0, from: link?.home.domain, to: domain) }
     case .refuse(let response, let error):
-      house.logger.warning(
+      door.logger.warning(
         "a component's stream was ended",
         metadata: ["peer": "\(peer)", "component": "\(machine.domain ?? "")", "error": "\(error.condition)"])
       write { writer in
@@ -188,19 +188,19 @@ final class ComponentConnection: ChannelInboundHandler {
   }
 
   private func attach(_ domain: String) {
-    guard let realm = house.parley.remote(domain: domain), let address = BareJID(parsing: domain),
-      let home = house.parley.realms.first(where: { $0.id == house.parley.home(of: realm.id) })
+    guard let realm = door.parley.remote(domain: domain), let address = BareJID(parsing: domain),
+      let home = door.parley.realms.first(where: { $0.id == door.parley.home(of: realm.id) })
     else { return perform(machine.fail(StreamError(.hostUnknown), id: "")) }
     let link = ComponentLink(domain: address, realm: realm.id, home: home, self)
-    guard house.parley.hub.attach(link, domain: domain) else {
+    guard door.parley.hub.attach(link, domain: domain) else {
       return perform(machine.fail(StreamError(.conflict, "the component is connected already"), id: ""))
     }
     self.link = link
     machine.accepted()
     deadline?.cancel()
-    house.logger.info("component connected", metadata: ["component": "\(domain)", "peer": "\(peer)"])
+    door.logger.info("component connected", metadata: ["component": "\(domain)", "peer": "\(peer)"])
     write { $0.raw("<handshake/>") }
-    NamespaceDelegation.attached(link, house) { write($0) }
+    NamespaceDelegation.attached(link, door) { write($0) }
     privilegesChanged()
   }
 
@@ -209,7 +209,7 @@ final class ComponentConnection: ChannelInboundHandler {
   /// Tells the component what it may do from now on, where that is something else than before.
   func privilegesChanged() {
     guard let link else { return }
-    let now = house.parley.privileges[link.party.realm]
+    let now = door.parley.privileges[link.party.realm]
     guard now != privileges else { return }
     write { PrivilegedEntity.advertise(now, before: privileges, from: link.home, to: link.party.address, into: &$0) }
     flush()
@@ -217,7 +217,7 @@ final class ComponentConnection: ChannelInboundHandler {
     privileges = now
     // 7: as if it had been there before them.
     if sees {
-      unshown = house.parley.hub.users(in: link.home.id)[...]
+      unshown = door.parley.hub.users(in: link.home.id)[...]
       showPresences()
     } else if now.presence == .none {
       unshown = []
@@ -229,8 +229,8 @@ final class ComponentConnection: ChannelInboundHandler {
     guard let link, !unshown.isEmpty, context?.channel.isWritable == true else { return }
     for _ in 0..<DoorLimits.presencesShownAtOnce {
       guard let user = unshown.popFirst() else { break }
-      if house.parley.hub.card(of: user)?.blocks(JID(link.party.address)) != false { continue }
-      for presence in house.parley.hub.presences(of: user) {
+      if door.parley.hub.card(of: user)?.blocks(JID(link.party.address)) != false { continue }
+      for presence in door.parley.hub.presences(of: user) {
         write { Outbound.write(presence, to: link.party.address, into: &$0) }
       }
     }
@@ -242,10 +242,10 @@ final class ComponentConnection: ChannelInboundHandler {
   /// 4.3: a push of somebody's roster.
   func told(_ change: ContactChange, of owner: Party) {
     guard change.push, let link else { return }
-    let version = house.parley.cursor(change.contact.version, in: owner.realm)
+    let version = door.parley.cursor(change.contact.version, in: owner.realm)
     write {
       Roster.writePush(
-        change, version: version, id: House.randomID(), to: link.party.address.description,
+        change, version: version, id: DoorContext.randomID(), to: link.party.address.description,
         from: owner.address.description, into: &$0)
     }
   }
@@ -282,7 +282,7 @@ final class ComponentConnection: ChannelInboundHandler {
     inFlight.append(stanza)
     postedCount += 1
     let post = Post(author: author, intent: intent, completion: .session(link, token: 1), behalf: behalf)
-    if !unsent.isEmpty || !house.parley.submit(post) {
+    if !unsent.isEmpty || !door.parley.submit(post) {
       unsent.append(post)
       if unsent.count == 1 { submitWhenRoom() }
     }
@@ -297,12 +297,12 @@ final class ComponentConnection: ChannelInboundHandler {
   private func submitWhenRoom() {
     let me = NIOLoopBound(self, eventLoop: wheel.loop)
     let loop = wheel.loop
-    house.parley.whenRoom { loop.execute { me.value.submitUnsent() } }
+    door.parley.whenRoom { loop.execute { me.value.submitUnsent() } }
   }
 
   private func submitUnsent() {
     while let post = unsent.first {
-      guard house.parley.submit(post) else { return submitWhenRoom() }
+      guard door.parley.submit(post) else { return submitWhenRoom() }
       unsent.removeFirst()
     }
     goOn()
@@ -353,7 +353,7 @@ final class ComponentConnection: ChannelInboundHandler {
     wheel.give(writer)
   }
 
-  func fail(_ error: StreamError) { perform(machine.fail(error, id: House.randomID())) }
+  func fail(_ error: StreamError) { perform(machine.fail(error, id: DoorContext.randomID())) }
 
   private func close() {
     flush()
@@ -367,10 +367,10 @@ final class ComponentConnection: ChannelInboundHandler {
     wheel.remove(component: self)
     context = nil
     if let link, let domain = machine.domain {
-      house.logger.info("component gone", metadata: ["component": "\(domain)"])
-      house.parley.hub.detach(link, domain: domain, time: house.parley.clock.now)
-      house.questions.gone(domain)
-      house.nested.end(domain, link.id)
+      door.logger.info("component gone", metadata: ["component": "\(domain)"])
+      door.parley.hub.detach(link, domain: domain, time: door.parley.clock.now)
+      door.questions.gone(domain)
+      door.nested.end(domain, link.id)
     }
     link = nil
     waiting = []

@@ -33,7 +33,7 @@ enum ComponentInbound {
     let to: JID
     let link: ComponentLink
     let connection: ComponentConnection
-    var parley: Parley { connection.house.parley }
+    var parley: Parley { connection.door.parley }
     var sender: Party { Party(remote: from.bare, realm: link.party.realm) }
 
     func relayed(_ name: RelayedStanza.Name, typing: Bool? = nil) -> RelayedStanza {
@@ -83,13 +83,13 @@ enum ComponentInbound {
       guard PrivilegedEntity.isForwarding(stanza) else { throw StanzaError(.serviceUnavailable) }
       return try PrivilegedEntity.message(stanza, from: arrival.from, arrival.link, arrival.connection)
     }
-    let draft = try Inbound.draft(of: stanza, arrival.connection.house.table)
+    let draft = try Inbound.draft(of: stanza, arrival.connection.door.table)
     let type = stanza.messageType
     if type == .chat || type == .normal, draft.isPosted {
       return arrival.connection.post(
         Inbound.post(
           stanza, draft, from: arrival.from.resource, to: arrival.to, extras: arrival.extras,
-          arrival.connection.house.parley),
+          arrival.connection.door.parley),
         by: arrival.sender, for: stanza)
     }
     // RFC 6121 8.5.2.1.1, 8.5.3.2.1: a message that nobody takes bounces; headlines, errors and chat states do not.
@@ -181,7 +181,7 @@ enum ComponentInbound {
       }
     }
     guard type.isRequest else {
-      _ = arrival.connection.house.questions.answered(stanza, from: arrival.from)
+      _ = arrival.connection.door.questions.answered(stanza, from: arrival.from)
       return
     }
     try handle(arrival, target)
@@ -196,7 +196,7 @@ enum ComponentInbound {
     StandIn.handle(stanza, to: arrival.to, as: standIn, arrival.connection) { (turn) throws(StanzaError) in
       if NamespaceDelegation.pass(turn, payload, target) { return }
       guard target == .user || target == .session || (type == .get && told.contains { payload.is($0) }),
-        let handler = arrival.connection.house.table.iqHandler(payload, isSet: type == .set, target: target)
+        let handler = arrival.connection.door.table.iqHandler(payload, isSet: type == .set, target: target)
       else { throw StanzaError(.serviceUnavailable) }
       try handler(turn, payload)
     }
@@ -208,7 +208,7 @@ enum ComponentInbound {
       return nil
     }
     if arrival.to.domain == arrival.link.home.rooms { return .rooms }
-    let uploads = arrival.connection.house.options.uploads[arrival.link.home.domain]
+    let uploads = arrival.connection.door.options.uploads[arrival.link.home.domain]
     return arrival.to.domain == uploads ? .uploads : nil
   }
 

@@ -60,7 +60,7 @@ struct StandIn {
     _ stanza: Stanza, to: JID?, as standIn: StandIn, _ connection: ComponentConnection,
     _ body: (Turn) throws(StanzaError) -> Void
   ) {
-    let session = XMPPSession(house: connection.house, wheel: connection.wheel, standIn: standIn)
+    let session = XMPPSession(door: connection.door, wheel: connection.wheel, standIn: standIn)
     connection.began(session)
     let turn = Turn(session: session, stanza: stanza, to: to)
     do throws(StanzaError) { try body(turn) } catch { turn.fail(error) }

@@ -63,7 +63,7 @@ enum NodeWriter {
 
   private static func encode(_ event: NodeEvent) -> Tail {
     var writer = ElementWriter()
-    write(event, id: House.randomID(), into: &writer)
+    write(event, id: DoorContext.randomID(), into: &writer)
     var bytes = writer.buffer
     bytes.moveReaderIndex(forwardBy: start.utf8CodeUnitCount)
     return Tail(bytes)

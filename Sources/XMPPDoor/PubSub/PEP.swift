@@ -99,7 +99,7 @@ struct PEP: Feature {
       turn.postToNode(.retract(node: node, item: Bookmarks.id(item, in: node), notifies: notifies))
     case .create(let name, let form):
       let options = try form.map { form throws(StanzaError) in try NodeForm.options(form) } ?? []
-      let node = name ?? House.randomID()
+      let node = name ?? DoorContext.randomID()
       turn.postToNode(.create(node: node, options)) { writer in
         // 8.1.1: a name that the client does not know yet.
         guard name == nil else { return }
@@ -119,7 +119,7 @@ struct PEP: Feature {
     case .publish(let request):
       let item = request.item.map { published in
         NodePublication.Item(
-          id: published.id ?? House.randomID(),
+          id: published.id ?? DoorContext.randomID(),
           content: .opaque(published.payload?.serialised(defaultNamespace: "") ?? []))
       }
       let publication = NodePublication(node: request.node, item: item, conditions: request.conditions)
@@ -156,7 +156,7 @@ struct PEP: Feature {
         item = try ProfileItem.read(published, in: view)
       } else {
         let payload = published.payload?.serialised(defaultNamespace: "") ?? []
-        item = NodePublication.Item(id: published.id ?? House.randomID(), content: .opaque(payload))
+        item = NodePublication.Item(id: published.id ?? DoorContext.randomID(), content: .opaque(payload))
       }
     }
     let id = item?.id

@@ -20,6 +20,6 @@ enum ProfileItem {
       content = .avatarMetadata(metadata)
     case .vCard4: content = .card(try VCard4.read(payload))
     }
-    return NodePublication.Item(id: id ?? House.randomID(), content: content)
+    return NodePublication.Item(id: id ?? DoorContext.randomID(), content: content)
   }
 }

@@ -68,7 +68,7 @@ enum RoomDirectory {
         let capabilities = RoomInfo.capabilities(
           of: room, occupants: occupancy.count, isMember: isMember, owners: owners.map(\.party.address),
           activity: activity,
-          features: turn.session.house.table.advertised(on: .room))
+          features: turn.session.door.table.advertised(on: .room))
         turn.reply { Disco.write(capabilities, node: nil, into: &$0) }
       }
     }

@@ -161,7 +161,7 @@ enum RoomInbound {
       if child.is(.body) {
         if draft.body == nil || child.language == nil { draft.body = child.text }
       } else {
-        try turn.session.house.table.read(child, into: &draft)
+        try turn.session.door.table.read(child, into: &draft)
       }
     }
     if turn.parley.asksBeforeMessages { try draft.keepForGate(turn.stanza.messageType, isInRoom: true) }

@@ -198,7 +198,7 @@ enum RoomOutbound {
       for part in MemberListPart.parts(of: members, since: since, until: until) {
         let version = MemberListVersion(since: part.since, until: part.until, in: room, session.parley)
         session.send {
-          RoomMessages.write(part.members, version: version, of: room, to: to, id: House.randomID(), into: &$0)
+          RoomMessages.write(part.members, version: version, of: room, to: to, id: DoorContext.randomID(), into: &$0)
         }
       }
     }
@@ -253,7 +253,7 @@ enum RoomOutbound {
     session.send {
       RoomMessages.write(
         notice, showsAddresses: form == .roomOpen, version: version, to: session.jid.description,
-        id: House.randomID(), into: &$0)
+        id: DoorContext.randomID(), into: &$0)
     }
   }
 

@@ -25,7 +25,7 @@ enum RoomPeople {
         guard isOwners ? occupancy.affiliation == .owner : readable.isSuperset(of: among) else {
           throw StanzaError(inRoom: isOwners ? .notOwner : .notAdmin)
         }
-        let lists = turn.session.house.memberLists
+        let lists = turn.session.door.memberLists
         if let list = lists.find(affiliation, of: room.id, occupancy.edition) { return turn.reply { $0.raw(list) } }
         turn.fetch {
           try $0.members(of: room.id, among: among, after: nil, limit: Dialogs.Limits.membersMax)

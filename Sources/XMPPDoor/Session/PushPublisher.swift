@@ -6,9 +6,9 @@ import XMPP
 
 /// Publishes to push services (XEP-0357 7): an IQ from the user's domain, by the same way as what clients send each other.
 public struct PushPublisher: PushRoute {
-  private let house: House
+  private let door: DoorContext
 
-  public init(house: House) { self.house = house }
+  public init(door: DoorContext) { self.door = door }
 
   /// A component of this domain, or a user's client that acts as a service, since another domain is another server.
   static func mayReach(_ service: JID, for user: Party, _ parley: Parley) -> Bool {
@@ -20,14 +20,14 @@ public struct PushPublisher: PushRoute {
     _ summary: PushSummary, to registration: PushRegistration, of user: Party
   ) async -> PushOutcome {
     guard case .service(let service, let node, let options) = registration.target,
-      Self.mayReach(service, for: user, house.parley), let domain = BareJID(parsing: user.address.domain)
+      Self.mayReach(service, for: user, door.parley), let domain = BareJID(parsing: user.address.domain)
     else { return .refused }
     var writer = StreamFraming.writer()
-    Self.write(summary, to: node, options, house.options.pushContent, into: &writer)
+    Self.write(summary, to: node, options, door.options.pushContent, into: &writer)
     let server = Party(id: UserID(0), realm: user.realm, address: domain)
-    let answer = await house.questions.ask(
+    let answer = await door.questions.ask(
       .set, Array(writer.buffer.readableBytesView), of: service, from: server,
-      within: DoorLimits.pushAnswer, house.parley.hub)
+      within: DoorLimits.pushAnswer, door.parley.hub)
     return answer.map(Self.outcome) ?? .failed
   }
 

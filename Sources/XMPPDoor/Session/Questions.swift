@@ -21,7 +21,7 @@ final class Questions: Sendable {
   func ask(
     _ type: IQType, _ payload: [UInt8], of address: JID, from asker: Party, within patience: Duration, _ hub: Hub
   ) async -> Stanza? {
-    let id = House.randomID()
+    let id = DoorContext.randomID()
     let request = RelayedStanza(
       name: .iq("\(type.text)"), from: asker, fromResource: nil, to: address.bare, toResource: address.resource, id: id,
       extras: payload)

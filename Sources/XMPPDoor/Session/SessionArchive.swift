@@ -116,20 +116,20 @@ enum SessionArchive {
   }
 
   /// The session waits again for its client, as available as it was.
-  static func restore(_ suspended: SuspendedSession, house: House, wheel: LoopWheel) {
-    let now = house.parley.clock.now
+  static func restore(_ suspended: SuspendedSession, door: DoorContext, wheel: LoopWheel) {
+    let now = door.parley.clock.now
     guard suspended.expires > now, let kept = try? JSONDecoder().decode(Kept.self, from: Data(suspended.state)),
       kept.version == 2, let jid = FullJID(parsing: kept.jid)
     else { return }
     let bound = NIOLoopBound(wheel, eventLoop: wheel.loop)
-    house.parley.fetch(on: wheel.lane, { try $0.party(suspended.user) }) { result in
+    door.parley.fetch(on: wheel.lane, { try $0.party(suspended.user) }) { result in
       guard case .success(let party?) = result else { return }
-      restore(kept, jid, party, suspended, house: house, bound: bound)
+      restore(kept, jid, party, suspended, door: door, bound: bound)
     }
   }
 
   private static func restore(
-    _ kept: Kept, _ jid: FullJID, _ party: Party, _ suspended: SuspendedSession, house: House,
+    _ kept: Kept, _ jid: FullJID, _ party: Party, _ suspended: SuspendedSession, door: DoorContext,
     bound: NIOLoopBound<LoopWheel>
   ) {
     let wheel = bound.value
@@ -153,7 +153,7 @@ enum SessionArchive {
       management: SessionState.Management(
         snapshot: snapshot, handled: UInt32(truncatingIfNeeded: kept.handled)))
     let handle = SessionHandle(party: party, wheel: wheel)
-    let session = XMPPSession(house: house, wheel: wheel, handle: handle, resuming: state)
+    let session = XMPPSession(door: door, wheel: wheel, handle: handle, resuming: state)
     var attendance = Attendance(session: handle, door: .xmpp, resource: jid.resource)
     attendance.presence = presence
     attendance.isConnected = false

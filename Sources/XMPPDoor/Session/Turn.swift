@@ -19,7 +19,7 @@ final class Turn {
     self.to = to
   }
 
-  var parley: Parley { session.house.parley }
+  var parley: Parley { session.door.parley }
   var party: Party { session.party }
   var jid: FullJID { session.jid }
 

@@ -147,7 +147,7 @@ extension XMPPSession {
   /// question, or to our ping, which stood behind messages (a client without
   /// stream management confirms in no other way).
   func answered(_ stanza: Stanza) {
-    guard let id = stanza.id, !house.questions.answered(stanza, from: JID(jid)) else { return }
+    guard let id = stanza.id, !door.questions.answered(stanza, from: JID(jid)) else { return }
     if let index = questions.firstIndex(where: { $0.id == id }) {
       return questions.remove(at: index).answered(self, stanza)
     }
@@ -159,7 +159,7 @@ extension XMPPSession {
 
   /// Asks the client something. What it does not answer is forgotten in time.
   func ask(_ content: (inout ElementWriter) -> Void, then: @escaping (XMPPSession, Stanza) -> Void) {
-    let id = House.randomID()
+    let id = DoorContext.randomID()
     if questions.count >= DoorLimits.questionsMax { questions.removeFirst() }
     questions.append((id, then))
     send { writer in
@@ -182,7 +182,7 @@ extension XMPPSession {
   }
 
   func ping() {
-    let id = House.randomID()
+    let id = DoorContext.randomID()
     guard intake.begin(ping: id) else { return }
     connection?.write { writer in
       writer.open(.iq)

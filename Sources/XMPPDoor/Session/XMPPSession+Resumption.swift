@@ -41,8 +41,8 @@ extension XMPPSession {
     let id = PublicID(high: nonce.high, low: nonce.low).description
     // A guest who comes again is another one: there is nobody to go on with.
     let resume = resume && !parley.isGuest(party.id)
-    let decision = management.enable(resume: resume, max: max, policy: house.resumption, id: id)
-    if case .enabled(_?) = decision, house.suspended.put(handle, under: nonce) { self.nonce = nonce }
+    let decision = management.enable(resume: resume, max: max, policy: door.resumption, id: id)
+    if case .enabled(_?) = decision, door.suspended.put(handle, under: nonce) { self.nonce = nonce }
     return decision
   }
 
@@ -68,7 +68,7 @@ extension XMPPSession {
     let decision = management.resume(handled: handled) { last = max(last, confirmed(by: $0)) }
     guard case .resumed = decision, state != nil else {
       // Its stream goes on; it can be resumed again.
-      if let nonce { _ = house.suspended.put(handle, under: nonce) }
+      if let nonce { _ = door.suspended.put(handle, under: nonce) }
       return take(.failure(Refusal(decision: decision)))
     }
     heir = Heir(handle: new, take: take)
@@ -141,7 +141,7 @@ extension XMPPSession {
   var resumptionSeconds: Int64 {
     let usual = Int64(management.resumptionSeconds)
     guard parley.pushes.has(party.id, resource: jid.resource) else { return usual }
-    return max(usual, Int64(house.options.pushResumptionSeconds))
+    return max(usual, Int64(door.options.pushResumptionSeconds))
   }
 
   /// Seconds until a suspended session ends; from now for a connected one.

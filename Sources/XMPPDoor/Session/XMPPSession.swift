@@ -16,7 +16,7 @@ import XMPP
 /// stanzas unacknowledged (XEP-0198): a client that acknowledges late lags, and
 /// keeps its session.
 final class XMPPSession {
-  let house: House
+  let door: DoorContext
   let wheel: LoopWheel
   let party: Party
   let jid: FullJID
@@ -59,8 +59,8 @@ final class XMPPSession {
   /// What is sent by and by, as the client takes it.
   var paced: [() -> Void] = []
 
-  init(house: House, wheel: LoopWheel, party: Party, jid: FullJID) {
-    self.house = house
+  init(door: DoorContext, wheel: LoopWheel, party: Party, jid: FullJID) {
+    self.door = door
     self.wheel = wheel
     self.party = party
     self.jid = jid
@@ -70,8 +70,8 @@ final class XMPPSession {
   }
 
   /// Stands in for somebody while what was asked is answered.
-  init(house: House, wheel: LoopWheel, standIn: StandIn) {
-    self.house = house
+  init(door: DoorContext, wheel: LoopWheel, standIn: StandIn) {
+    self.door = door
     self.wheel = wheel
     self.standIn = standIn
     party = standIn.party
@@ -87,8 +87,8 @@ final class XMPPSession {
   var answered: String { standIn?.answered ?? jid.description }
 
   /// Takes over what a former session of the stream surrendered.
-  init(house: House, wheel: LoopWheel, handle: SessionHandle, resuming state: SessionState) {
-    self.house = house
+  init(door: DoorContext, wheel: LoopWheel, handle: SessionHandle, resuming state: SessionState) {
+    self.door = door
     self.wheel = wheel
     party = handle.party
     jid = state.jid
@@ -100,7 +100,7 @@ final class XMPPSession {
     intake = state.intake
     rooms = state.rooms
     announcedHandled = state.management.handled
-    if let nonce { _ = house.suspended.put(handle, under: nonce) }
+    if let nonce { _ = door.suspended.put(handle, under: nonce) }
   }
 
   /// `<message to='…'`, of which most of what a room says is made.
@@ -116,14 +116,14 @@ final class XMPPSession {
   }
 
   /// Whether the upload service of the user's domain lives at this one.
-  func isUploads(_ domain: String) -> Bool { house.options.uploads[party.address.domain] == domain }
+  func isUploads(_ domain: String) -> Bool { door.options.uploads[party.address.domain] == domain }
   /// Whether rooms of the user's realm live at this domain.
   func isRooms(_ domain: String) -> Bool { parley.realm(rooms: domain)?.id == party.realm }
 
   /// Whether users of another server, to which there may be a link, live at this domain.
   func isRemote(_ domain: String) -> Bool { parley.remote(domain: domain, reachedFrom: party.realm) != nil }
 
-  var parley: Parley { house.parley }
+  var parley: Parley { door.parley }
   var card: Card? { parley.hub.card(of: party.id) ?? standIn?.card }
   var isSuspended: Bool { connection == nil }
   var isAvailable: Bool { presence != nil }
@@ -578,9 +578,9 @@ final class XMPPSession {
   func end() {
     guard !isEnded else { return }
     isEnded = true
-    for hook in house.table.ended { hook(self) }
+    for hook in door.table.ended { hook(self) }
     postConfirmation()
-    if let nonce { house.suspended.remove(nonce, handle) }
+    if let nonce { door.suspended.remove(nonce, handle) }
     wheel.remove(suspended: self)
     parley.hub.depart(handle, time: parley.clock.now)
     oweMissed()

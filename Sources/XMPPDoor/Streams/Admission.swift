@@ -16,7 +16,7 @@ extension XMPPConnection {
       case .success(let session):
         session.attach(connection)
         connection.write { request.writeResult(session.jid, into: &$0) }
-        for hook in connection.house.table.bound { hook(session) }
+        for hook in connection.door.table.bound { hook(session) }
       case .failure(let error): connection.write { error.writeReply(to: request.stanza, into: &$0) }
       }
     }
@@ -28,9 +28,9 @@ extension XMPPConnection {
     then: @escaping (XMPPConnection, Result<XMPPSession, StanzaError>) -> Void
   ) {
     guard let user = machine.user else { return closeConnection() }
-    let id = house.parley.hub.user(at: user)
-    let connected = (id.map { house.parley.hub.attendances(of: $0) } ?? []).filter { $0.door == .xmpp }.map(\.resource)
-    switch binder.requested(resource, user: user, connected: connected, generated: House.randomID()) {
+    let id = door.parley.hub.user(at: user)
+    let connected = (id.map { door.parley.hub.attendances(of: $0) } ?? []).filter { $0.door == .xmpp }.map(\.resource)
+    switch binder.requested(resource, user: user, connected: connected, generated: DoorContext.randomID()) {
     case .bind(let jid, replacing: _):
       if let known, known.address == user { return attend(known, jid, holding: holding, then) }
       answerLater({ try $0.user(user) }) { connection, result in
@@ -49,7 +49,7 @@ extension XMPPConnection {
     _ party: Party, _ jid: FullJID, holding: Bool,
     _ then: @escaping (XMPPConnection, Result<XMPPSession, StanzaError>) -> Void
   ) {
-    let session = XMPPSession(house: house, wheel: wheel, party: party, jid: jid)
+    let session = XMPPSession(door: door, wheel: wheel, party: party, jid: jid)
     pause(.machine)
     session.attend(holding: holding, by: access) { [self] problem in
       guard !isOver else { return session.end() }
@@ -106,7 +106,7 @@ extension XMPPConnection {
         return answer(connection, .failed(.itemNotFound, handled: nil))
       }
       let party = Party(id: found.id, realm: found.realm, address: found.address)
-      guard let nonce, let former = connection.house.suspended.take(nonce, of: party) else {
+      guard let nonce, let former = connection.door.suspended.take(nonce, of: party) else {
         let decision = ResumptionMachine<Sent>.refuse(durable.map { .expired(handled: $0) } ?? .unknown)
         return connection.refuse(decision, answer)
       }
@@ -151,7 +151,7 @@ extension XMPPConnection {
   ) {
     switch surrendered {
     case .success(let state)?:
-      let session = XMPPSession(house: house, wheel: wheel, handle: handle, resuming: state)
+      let session = XMPPSession(door: door, wheel: wheel, handle: handle, resuming: state)
       if isOver {
         // The client is gone again: the state waits for its next attempt.
         session.suspend()
@@ -173,8 +173,8 @@ extension XMPPConnection {
     case nil:
       // It may have ended when the handle had its place already.
       handle.ended()
-      house.parley.hub.depart(handle, time: house.parley.clock.now)
-      house.parley.leave(handle.party, session: handle.id)
+      door.parley.hub.depart(handle, time: door.parley.clock.now)
+      door.parley.leave(handle.party, session: handle.id)
       if !isOver { refuse(ResumptionMachine<Sent>.refuse(.unknown), answer) }
     }
   }
@@ -183,7 +183,7 @@ extension XMPPConnection {
   /// ends then.
   private func comeBack(as handle: SessionHandle) {
     guard let access else { return }
-    let parley = house.parley
+    let parley = door.parley
     parley.hub.update(handle) { $0.access = access }
     let user = handle.party.id
     parley.fetch(on: wheel.lane) {
@@ -231,12 +231,12 @@ extension XMPPConnection {
   private func begin(_ request: AuthenticateRequest, _ success: Success) {
     guard let bind = request.bind else { return write(success, jid: nil) { _ in } }
     let stable = request.agent?.id.map { Self.stableResource(of: success.user, agent: $0) }
-    let generated = stable ?? House.randomID()
+    let generated = stable ?? DoorContext.randomID()
     establish(bind.resource(generated), holding: true) { connection, result in
       // Without a resource the client may still bind one as of old, and is told why not.
       guard case .success(let session) = result else { return connection.write(success, jid: nil) { _ in } }
       if let stable { session.replaceOthers(named: stable) }
-      for feature in bind.features { connection.house.table.begin(session, with: feature) }
+      for feature in bind.features { connection.door.table.begin(session, with: feature) }
       // XEP-0386 3.2: as it was at the moment of binding, since what comes behind that is told.
       let (user, position) = (session.party.id, session.cursor.log.position)
       connection.answerLater({ try Archive.ends(of: user, at: position, $0) }) { connection, ends in
@@ -251,7 +251,7 @@ extension XMPPConnection {
           writer.close()
         }
         session.attach(connection)
-        for hook in connection.house.table.bound { hook(session) }
+        for hook in connection.door.table.bound { hook(session) }
         session.resumeReading()
       }
     }

@@ -5,7 +5,7 @@ import XMPP
 extension XMPPConnection {
   func makeGuest(_ attempt: Int) {
     guard let domain = machine.domain else { return closeConnection() }
-    let (parley, peer) = (house.parley, peer)
+    let (parley, peer) = (door.parley, peer)
     later { () throws(Problem) in
       try await parley.makeGuest(in: domain, from: peer)
     } then: { (connection, result: Result<User, Problem>) in

@@ -49,7 +49,7 @@ extension XMPPConnection {
   }
 
   private func find(_ token: String, _ stanza: Stanza) {
-    let (parley, peer, domain) = (house.parley, peer, machine.domain)
+    let (parley, peer, domain) = (door.parley, peer, machine.domain)
     later { () throws(Problem) in
       try parley.pace(.invite(network: peer))
       return try await parley.invite(token: token)
@@ -65,7 +65,7 @@ extension XMPPConnection {
 
   private func register(_ name: String, _ password: String, _ invite: Invite?, _ stanza: Stanza) {
     guard let domain = machine.domain else { return closeConnection() }
-    let (parley, peer) = (house.parley, peer)
+    let (parley, peer) = (door.parley, peer)
     later { () throws(Problem) in
       let address: BareJID
       do { address = try BareJID(local: name, domain: domain) } catch {
@@ -77,7 +77,7 @@ extension XMPPConnection {
       var problem: Problem?
       if case .failure(let found) = result { problem = found }
       if case .success(let user) = result {
-        connection.house.logger.info(
+        connection.door.logger.info(
           "registered",
           metadata: ["user": "\(user.address)", "peer": "\(connection.peer)", "invited": "\(invite != nil)"])
       }

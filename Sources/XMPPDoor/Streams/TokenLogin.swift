@@ -14,7 +14,7 @@ extension XMPPConnection {
     let agent = ClientAgent(id: proof.agent, software: nil, device: nil)
     pause(.machine)
     let me = NIOLoopBound(self, eventLoop: loop)
-    house.parley.redeem(of: address, agent: agent, use, on: wheel.lane) { result in
+    door.parley.redeem(of: address, agent: agent, use, on: wheel.lane) { result in
       let connection = me.value
       guard !connection.isOver else { return }
       let answer: TokenAnswer
@@ -35,7 +35,7 @@ extension XMPPConnection {
   }
 
   func verify(bearer token: Password, _ attempt: Int) {
-    let now = house.parley.clock.now
+    let now = door.parley.clock.now
     answerLater({ try Parley.bearer(token.text, now: now, $0) }) { connection, result in
       let answer: BearerAnswer
       switch result {
@@ -53,18 +53,18 @@ extension XMPPConnection {
   private func know(_ user: User, _ access: Access) {
     known = Party(id: user.id, realm: user.realm, address: user.address)
     self.access = access
-    house.parley.rightToken(LoginAttempt(of: user.address, from: peer, device: access.agent?.id))
+    door.parley.rightToken(LoginAttempt(of: user.address, from: peer, device: access.agent?.id))
   }
 
   /// Counts a token that was none; whether this place has asked too often.
   private func isTooFast() -> Bool {
-    house.parley.wrongToken(Problem(.unauthenticated, "token-invalid", "There is no such token."), from: peer).kind
+    door.parley.wrongToken(Problem(.unauthenticated, "token-invalid", "There is no such token."), from: peer).kind
       == .tooFast
   }
 
   /// Gives the client the token that it asks for (XEP-0484 3.3), unless it came by one and has it already.
   func issueToken(_ request: AuthenticateRequest, _ then: @escaping (XMPPConnection) -> Void) {
-    let wanted = house.streams.authentication.token(for: request.wantedToken, in: machine.conditions)
+    let wanted = door.streams.authentication.token(for: request.wantedToken, in: machine.conditions)
     guard request.fast == nil, let wanted, let access, access.agent?.id != nil, let user = machine.user else {
       return then(self)
     }
@@ -72,7 +72,7 @@ extension XMPPConnection {
       guard case .success(let user?) = result else { return then(connection) }
       connection.pause(.machine)
       let me = NIOLoopBound((connection: connection, then: then), eventLoop: connection.loop)
-      connection.house.parley.issueToken(to: user.id, access, for: wanted, on: connection.wheel.lane) { result in
+      connection.door.parley.issueToken(to: user.id, access, for: wanted, on: connection.wheel.lane) { result in
         let (connection, then) = me.value
         guard !connection.isOver else { return }
         switch result {

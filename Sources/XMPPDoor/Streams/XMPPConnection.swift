@@ -14,7 +14,7 @@ import XMPP
 /// It pauses too while the client leaves unread what it is sent: the transport then
 /// takes no more, and what is gathered waits here, where it is counted.
 final class XMPPConnection {
-  let house: House
+  let door: DoorContext
   let wheel: LoopWheel
   private let framing: StreamFraming
   let peer: String
@@ -86,17 +86,17 @@ final class XMPPConnection {
   }
 
   init(
-    house: House, wheel: LoopWheel, framing: StreamFraming, isSecured: Bool, peer: String,
+    door: DoorContext, wheel: LoopWheel, framing: StreamFraming, isSecured: Bool, peer: String,
     onAuthenticated: @escaping @Sendable () -> Void
   ) {
-    self.house = house
+    self.door = door
     self.wheel = wheel
     self.framing = framing
     self.peer = peer
     self.onAuthenticated = onAuthenticated
-    machine = StreamMachine(policy: framing == .document ? house.streams : house.webStreams, isSecured: isSecured)
-    binder = BindMachine(policy: house.binding)
-    registration = RegistrationMachine(isOpen: house.options.allowsRegistration)
+    machine = StreamMachine(policy: framing == .document ? door.streams : door.webStreams, isSecured: isSecured)
+    binder = BindMachine(policy: door.binding)
+    registration = RegistrationMachine(isOpen: door.options.allowsRegistration)
     reader = framing == .document ? ElementReader(limits: .unauthenticated) : nil
     heard = .now()
     deadline = .now() + DoorLimits.negotiation
@@ -112,7 +112,7 @@ final class XMPPConnection {
   }
 
   func failed(_ error: any Error) {
-    house.logger.debug("connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
+    door.logger.debug("connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
   }
 
   /// TLS is up, from the first byte or behind STARTTLS.
@@ -245,13 +245,13 @@ final class XMPPConnection {
 
   private func handle(_ event: consuming ReaderEvent) -> ReaderVerdict {
     switch event {
-    case .opened(let header): perform(machine.opened(header, id: House.randomID()))
+    case .opened(let header): perform(machine.opened(header, id: DoorContext.randomID()))
     case .element(let element):
       perform(machine.isProofDue ? proved(element) : machine.received(element))
     case .closed: perform(machine.closed())
     case .whitespace: break
     case .violation(let violation):
-      perform(machine.violated(violation, id: House.randomID()))
+      perform(machine.violated(violation, id: DoorContext.randomID()))
     }
     return restart == .no && pauses.isEmpty && !isOver && machine.phase != .closed ? .proceed : .stop
   }
@@ -325,7 +325,7 @@ final class XMPPConnection {
       write { StreamManagement.writeFailed(condition, into: &$0) }
     case .stanza(let stanza): if let session { session.received(stanza) } else { register(stanza) }
     case .element(let element):
-      guard let session, house.table.received(element, session) else { return perform(machine.notUnderstood(element)) }
+      guard let session, door.table.received(element, session) else { return perform(machine.notUnderstood(element)) }
     case .close:
       writeClose()
       deadline = .now() + DoorLimits.closing
@@ -347,7 +347,7 @@ final class XMPPConnection {
   }
 
   private func needCredentials(_ username: String, _ mechanism: SCRAMMechanism, _ attempt: Int) {
-    let nonce = House.randomID()
+    let nonce = DoorContext.randomID()
     guard let address = account(username) else { return }
     guard let proving = self.attempt(at: address) else {
       return perform(machine.credentialsFound(.unavailable, attempt: attempt, nonce: nonce))
@@ -362,7 +362,7 @@ final class XMPPConnection {
         if let user {
           connection.known = Party(id: user.id, realm: user.realm, address: user.address)
           if let used = keys.first(where: { $0.hash == mechanism.hash }) {
-            connection.access = Access(.password, since: connection.house.parley.clock.now, salt: used.salt)
+            connection.access = Access(.password, since: connection.door.parley.clock.now, salt: used.salt)
             // Keys made by an upgrade have a salt of their own, which app passwords do not share (decision 0010).
             connection.proof = others.isEmpty ? Proof(used: used, hashes: keys.map(\.hash)) : nil
             let others = others.filter { $0.keys.hash == mechanism.hash }
@@ -390,7 +390,7 @@ final class XMPPConnection {
     guard let proving = self.attempt(at: address) else {
       return perform(machine.passwordVerified(.unavailable, attempt: attempt))
     }
-    let parley = house.parley
+    let parley = door.parley
     let me = NIOLoopBound(self, eventLoop: loop)
     answerLater({ try Parley.allCredentials(of: address, $0) }) { connection, result in
       guard case .success((let user, let keys, let others)) = result else {
@@ -439,7 +439,7 @@ final class XMPPConnection {
     else { return perform(machine.upgradeStored(.unavailable, attempt: attempt)) }
     pause(.machine)
     let me = NIOLoopBound(self, eventLoop: loop)
-    let (parley, loop) = (house.parley, loop)
+    let (parley, loop) = (door.parley, loop)
     Task {
       let answer: UpgradeAnswer
       do throws(Problem) {
@@ -460,7 +460,7 @@ final class XMPPConnection {
   /// Returns the attempt to log in as a user; nil: too many passwords from here were wrong.
   private func attempt(at user: BareJID) -> LoginAttempt? {
     let attempt = LoginAttempt(of: user, from: peer, device: machine.agentID)
-    do throws(Problem) { try house.parley.checkLook(attempt) } catch { return nil }
+    do throws(Problem) { try door.parley.checkLook(attempt) } catch { return nil }
     return attempt
   }
 
@@ -470,7 +470,7 @@ final class XMPPConnection {
     self.proving = nil
     var output = StreamOutput.nothing
     do throws(Problem) {
-      try house.parley.look(proving) {
+      try door.parley.look(proving) {
         output = machine.received(element)
         switch output {
         case .needUpgrades, .authenticated, .admitted: return .right
@@ -501,7 +501,7 @@ final class XMPPConnection {
   ) {
     pause(.machine)
     let me = NIOLoopBound((connection: self, then: then), eventLoop: loop)
-    house.parley.fetch(on: wheel.lane, body) { result in
+    door.parley.fetch(on: wheel.lane, body) { result in
       let (connection, then) = me.value
       guard !connection.isOver else { return }
       then(connection, result)
@@ -511,9 +511,9 @@ final class XMPPConnection {
   }
 
   private func authenticated(_ user: BareJID) {
-    house.logger.debug("authenticated", metadata: ["user": "\(user)", "peer": "\(peer)"])
+    door.logger.debug("authenticated", metadata: ["user": "\(user)", "peer": "\(peer)"])
     if machine.password > 0 { access?.source = .appPassword(appPasswords[machine.password - 1]) }
-    if case .appPassword(let id)? = access?.source { house.parley.noteUse(ofAppPassword: id, of: user) }
+    if case .appPassword(let id)? = access?.source { door.parley.noteUse(ofAppPassword: id, of: user) }
     countAuthenticated()
     proof = nil
     deadline = .now() + DoorLimits.negotiation
@@ -555,7 +555,7 @@ final class XMPPConnection {
     wheel.give(writer)
   }
 
-  func fail(_ error: StreamError) { perform(machine.fail(error, id: House.randomID())) }
+  func fail(_ error: StreamError) { perform(machine.fail(error, id: DoorContext.randomID())) }
 
   func closeConnection() {
     flush()
@@ -569,7 +569,7 @@ final class XMPPConnection {
   func tick(_ now: NIODeadline) {
     switch machine.deadline {
     case .negotiation, .closing:
-      if now >= deadline { perform(machine.expired(id: House.randomID())) }
+      if now >= deadline { perform(machine.expired(id: DoorContext.randomID())) }
     case .idle:
       session?.tick(now)
       if isAsked, now >= heard + DoorLimits.silence + DoorLimits.answer {

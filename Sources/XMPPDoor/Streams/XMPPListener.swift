@@ -8,7 +8,7 @@ import XMPP
 /// Accepts XMPP connections: STARTTLS on one port, direct TLS (XEP-0368) on
 /// another. One wheel per event loop is shared by all listeners of the door.
 public final class XMPPListener: Sendable {
-  private let house: House
+  private let door: DoorContext
   let group: any EventLoopGroup
   private let tls: TLSProvider
   private let exporters: TLSExporters?
@@ -27,9 +27,9 @@ public final class XMPPListener: Sendable {
   ///   - exporters: what their contexts log their keys to; nil: logins cannot be bound
   ///     by `tls-exporter`.
   public init(
-    house: House, group: any EventLoopGroup, tls: @escaping TLSProvider, exporters: TLSExporters? = nil
+    door: DoorContext, group: any EventLoopGroup, tls: @escaping TLSProvider, exporters: TLSExporters? = nil
   ) async throws {
-    self.house = house
+    self.door = door
     self.group = group
     self.tls = tls
     self.exporters = exporters
@@ -88,7 +88,7 @@ public final class XMPPListener: Sendable {
           }
           channel.closeFuture.whenComplete { _ in count.value.wrappingSubtract(1, ordering: .relaxed) }
           try channel.pipeline.syncOperations.addHandler(
-            ComponentConnection(house: house, wheel: wheel, peer: channel.remoteAddress?.ipAddress ?? "unknown"))
+            ComponentConnection(door: door, wheel: wheel, peer: channel.remoteAddress?.ipAddress ?? "unknown"))
         }
       }
       .bind(host: host, port: port).get()
@@ -129,7 +129,7 @@ public final class XMPPListener: Sendable {
       throw ChannelError.ioOnClosedChannel
     }
     return XMPPConnection(
-      house: house, wheel: wheel, framing: framing, isSecured: isSecured, peer: peer, onAuthenticated: release)
+      door: door, wheel: wheel, framing: framing, isSecured: isSecured, peer: peer, onAuthenticated: release)
   }
 
   /// What per-address limits count.
@@ -174,10 +174,10 @@ public final class XMPPListener: Sendable {
   /// Takes sessions of before a restart back; those whose time is up end.
   public func restore(_ sessions: [SuspendedSession]) async {
     guard let mounted = wheels.values.first else { return }
-    let house = house
+    let door = door
     let wheel = mounted.wheel
     try? await mounted.loop.submit {
-      for session in sessions { SessionArchive.restore(session, house: house, wheel: wheel.value) }
+      for session in sessions { SessionArchive.restore(session, door: door, wheel: wheel.value) }
     }.get()
   }
 }

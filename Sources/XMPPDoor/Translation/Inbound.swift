@@ -27,7 +27,7 @@ enum Inbound {
       if type == .error { return }
       throw elsewhere(to, session)
     }
-    var draft = try draft(of: stanza, session.house.table)
+    var draft = try draft(of: stanza, session.door.table)
     if session.parley.asksBeforeMessages { try draft.keepForGate(type) }
     if let answer = draft.answer, type != .error, to == JID(session.party.address) {
       session.management.handledUnlessPost()
@@ -160,7 +160,7 @@ enum Inbound {
 
   private static func elsewhere(_ to: JID, _ session: XMPPSession) -> StanzaError {
     if !isElsewhere(to, session) { return StanzaError(.serviceUnavailable) }
-    let domains = session.house.options.domains
+    let domains = session.door.options.domains
     if domains.contains(where: { to.domain.hasSuffix(".\($0)") }) { return StanzaError(.serviceUnavailable) }
     return StanzaError(.remoteServerNotFound, "this server does not federate")
   }
@@ -290,7 +290,7 @@ enum Inbound {
     if let to = turn.to {
       if to.isBare, to.bare == session.party.address {
         target = .account
-      } else if to.local == nil, session.house.options.domains.contains(to.domain) {
+      } else if to.local == nil, session.door.options.domains.contains(to.domain) {
         target = .server
       } else if session.isRooms(to.domain) {
         if !to.isBare { return try RoomInbound.iq(turn, to, type) }
@@ -316,7 +316,7 @@ enum Inbound {
     }
     guard let payload = stanza.payload else { throw StanzaError(.serviceUnavailable) }
     if NamespaceDelegation.pass(turn, payload, target) { return }
-    guard let handler = session.house.table.iqHandler(payload, isSet: type == .set, target: target)
+    guard let handler = session.door.table.iqHandler(payload, isSet: type == .set, target: target)
     else { throw StanzaError(.serviceUnavailable) }
     // What is asked of a room just entered, or set up, is asked behind that.
     if target == .room { return turn.afterPosts { () throws(StanzaError) in try handler(turn, payload) } }
@@ -344,7 +344,7 @@ enum Inbound {
     if type.isRequest, let user = session.parley.hub.user(at: to.bare),
       session.parley.hub.attendances(of: user).contains(where: { $0.door == .app && $0.resource == to.resource }),
       let payload = stanza.payload,
-      let handler = session.house.table.iqHandler(payload, isSet: type == .set, target: .session)
+      let handler = session.door.table.iqHandler(payload, isSet: type == .set, target: .session)
     {
       return try handler(turn, payload)
     }

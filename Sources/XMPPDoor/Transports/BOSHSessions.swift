@@ -55,7 +55,7 @@ final class BOSHSessions: Sendable {
     let loop = group.next()
     loop.execute { [self] in
       // Nobody can guess it (XEP-0124 7.2).
-      let sid = House.randomID()
+      let sid = DoorContext.randomID()
       guard let connection = try? listener.connect(on: loop, framing: .bodies, isSecured: true, peer: peer) else {
         return answer(BOSHResponse(.terminated(.remoteConnectionFailed)).written())
       }

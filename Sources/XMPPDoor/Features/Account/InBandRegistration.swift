@@ -102,7 +102,7 @@ struct InBandRegistration: Feature {
   }
 }
 
-/// XEP-0401 and XEP-0445: invitations are commands of the house and tokens of streams; XEP-0379 is read where subscription
+/// XEP-0401 and XEP-0445: invitations are commands of the door and tokens of streams; XEP-0379 is read where subscription
 /// requests are. Nothing of them is advertised on the server itself.
 extension Inbound {
   /// The post for a subscription request.

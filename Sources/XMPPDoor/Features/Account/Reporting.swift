@@ -38,7 +38,7 @@ struct Reporting: Feature {
   /// A line for the operator; what is in it shows `parley report show`.
   static func log(_ reports: [Report], by turn: Turn) {
     for report in reports {
-      turn.session.house.logger.notice(
+      turn.session.door.logger.notice(
         "a user was reported",
         metadata: [
           "report": "\(report.id)", "reporter": "\(turn.party.address)", "reported": "\(report.reported)",

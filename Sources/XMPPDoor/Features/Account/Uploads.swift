@@ -19,7 +19,7 @@ struct Uploads: Feature {
     for purpose in Self.purposes { table.advertise("\(NS.uploadPurpose)#\(purpose.name.local)", on: [.uploads]) }
     table.iq(.get, .discoInfo, to: [.uploads]) { (turn, query) throws(StanzaError) in
       guard let blobs = turn.parley.blobs, query["node"] == nil else { throw StanzaError(.itemNotFound) }
-      var capabilities = turn.session.house.table.capabilities(of: .uploads)
+      var capabilities = turn.session.door.table.capabilities(of: .uploads)
       // 4: the form's field.
       capabilities.forms = [
         DataForm(

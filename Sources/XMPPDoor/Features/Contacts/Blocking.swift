@@ -71,7 +71,7 @@ struct Blocking: Feature {
     // Nothing is left of several: that is "unblock all" (3.5).
     let isAll = change.act == .unblock && change.patterns.count > 1 && session.card?.blocks.isEmpty == true
     session.send {
-      writePush(change, isAll: isAll, id: House.randomID(), to: session.jid.description, into: &$0)
+      writePush(change, isAll: isAll, id: DoorContext.randomID(), to: session.jid.description, into: &$0)
     }
   }
 

@@ -33,7 +33,7 @@ struct EntityCapabilities: Feature {
   static func announced(_ presence: Element, by session: XMPPSession) {
     if let claim = CapabilitiesClaim(presence), claim != session[Self.claim] {
       session[Self.claim] = claim
-      if let known = session.house.capabilities.interests(of: claim) {
+      if let known = session.door.capabilities.interests(of: claim) {
         learned(known, of: session)
       } else {
         setInterests([], of: session)
@@ -55,7 +55,7 @@ struct EntityCapabilities: Feature {
       guard session[Self.claim] == claim else { return }
       // Who cannot say it is interested in nothing.
       let query = answer.isError ? nil : answer.element.first(.discoInfo)
-      learned(query.map { session.house.capabilities.learn($0, for: claim) } ?? [], of: session)
+      learned(query.map { session.door.capabilities.learn($0, for: claim) } ?? [], of: session)
       PEP.announced(by: session)
     }
   }

@@ -14,7 +14,7 @@ struct LastActivity: Feature {
   func register(in table: inout FeatureTable) {
     table.advertise("\(NS.lastActivity)", on: [.server, .account])
     table.iq(.get, Self.query, to: [.server]) { turn, _ in
-      let up = turn.parley.clock.now.milliseconds - turn.session.house.started.milliseconds
+      let up = turn.parley.clock.now.milliseconds - turn.session.door.started.milliseconds
       turn.reply { Self.write(milliseconds: up, into: &$0) }
     }
     // Whoever asks about their own account has a connected resource (3).

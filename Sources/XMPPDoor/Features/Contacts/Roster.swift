@@ -194,7 +194,7 @@ struct Roster: Feature {
 
   private static func sendPush(_ change: ContactChange, to session: XMPPSession) {
     let version = session.parley.cursor(change.contact.version, in: session.party.realm)
-    session.send { writePush(change, version: version, id: House.randomID(), to: session.jid.description, into: &$0) }
+    session.send { writePush(change, version: version, id: DoorContext.randomID(), to: session.jid.description, into: &$0) }
   }
 
   /// Without `from`: from the account itself (2.1.6).

@@ -11,7 +11,7 @@ struct UniqueRoomNames: Feature {
     table.iq(.get, .mucUnique, to: [.rooms]) { turn, _ in
       turn.reply { writer in
         writer.open(.mucUnique)
-        writer.text(House.randomID())
+        writer.text(DoorContext.randomID())
         writer.close()
       }
     }

@@ -41,7 +41,7 @@ public struct AdHocCommand: Sendable {
   }
 }
 
-/// The commands of a house, by node.
+/// The commands of a door, by node.
 struct AdHocCommandList: Sendable {
   let all: [AdHocCommand]
   private let byNode: [String: AdHocCommand]

@@ -4,7 +4,7 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// XEP-0050: the house's commands, at the server's domain. Each has one stage; the session id is told and not kept, since
+/// XEP-0050: the door's commands, at the server's domain. Each has one stage; the session id is told and not kept, since
 /// what comes back with it says all there is, and who may do it is asked each time.
 struct AdHocCommands: Feature {
   static let xep = XEP(50, "1.3.0", "Ad-Hoc Commands", note: "of one stage each; at the server's domain")
@@ -27,7 +27,7 @@ struct AdHocCommands: Feature {
       reply(turn, node, .init(category: "automation", type: "command-list", name: nil), ["\(NS.commands)"])
       return true
     }
-    guard let command = turn.session.house.commands[node] else { return false }
+    guard let command = turn.session.door.commands[node] else { return false }
     try check(turn, command)
     let features = ["\(NS.commands)"] + (command.form == nil ? [] : ["\(NS.dataForm)"])
     reply(turn, node, .init(category: "automation", type: "command-node", name: command.title), features)
@@ -43,7 +43,7 @@ struct AdHocCommands: Feature {
   /// 2.2: those whom who asks may execute.
   static func items(_ turn: Turn) {
     let domain = turn.to?.domain ?? turn.party.address.domain
-    let commands = turn.session.house.commands.all.filter { mayExecute($0, turn) }
+    let commands = turn.session.door.commands.all.filter { mayExecute($0, turn) }
     turn.reply { writer in
       writer.open(.discoItems)
       writer.attribute("node", NS.commands)
@@ -77,7 +77,7 @@ struct AdHocCommands: Feature {
   }
 
   private static func received(_ turn: Turn, _ payload: Element) throws(StanzaError) {
-    guard let node = payload["node"], let command = turn.session.house.commands[node] else {
+    guard let node = payload["node"], let command = turn.session.door.commands[node] else {
       throw StanzaError(.itemNotFound, "there is no such command")
     }
     try check(turn, command)
@@ -85,7 +85,7 @@ struct AdHocCommands: Feature {
     if id?.isEmpty == true { throw refusal("bad-sessionid", "an empty sessionid") }
     let submitted = try payload.payload(DataForm.self)
     switch payload["action"] ?? "execute" {
-    case "cancel": return write(turn, node, id ?? House.randomID(), status: "canceled") { _ in }
+    case "cancel": return write(turn, node, id ?? DoorContext.randomID(), status: "canceled") { _ in }
     case "execute", "complete", "next": break
     // There is nothing before the only stage.
     case "prev": throw refusal("bad-action", "this command has one stage")
@@ -94,7 +94,7 @@ struct AdHocCommands: Feature {
     guard let form = command.form else { return perform(turn, command, id, DataForm(.submit)) }
     switch submitted?.kind {
     case nil where id == nil, .form?, .result?:
-      write(turn, node, id ?? House.randomID(), status: "executing") { writer in
+      write(turn, node, id ?? DoorContext.randomID(), status: "executing") { writer in
         writer.open("actions")
         writer.attribute("execute", "complete" as StaticString)
         writer.open("complete")
@@ -104,7 +104,7 @@ struct AdHocCommands: Feature {
       }
     case nil: throw refusal("bad-payload", "the form is missing")
     // 3.5: a client that declines the form means to cancel.
-    case .cancel?: write(turn, node, id ?? House.randomID(), status: "canceled") { _ in }
+    case .cancel?: write(turn, node, id ?? DoorContext.randomID(), status: "canceled") { _ in }
     case .submit?: perform(turn, command, id, submitted ?? DataForm(.submit))
     }
   }
@@ -118,7 +118,7 @@ struct AdHocCommands: Feature {
       switch result {
       case .failure(let problem): turn.fail(problem)
       case .success(let outcome):
-        write(turn, command.node, id ?? House.randomID(), status: "completed") { write(outcome, into: &$0) }
+        write(turn, command.node, id ?? DoorContext.randomID(), status: "completed") { write(outcome, into: &$0) }
       }
     }
   }

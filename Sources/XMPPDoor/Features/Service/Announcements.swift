@@ -4,7 +4,7 @@ import XMLStream
 import XMPP
 
 /// XEP-0133 4.23, 4.24: what the domain says to its users, as headlines (RFC 6121 5.2.2). Who may say it, and how, are
-/// commands of the house (`AdHocCommands`).
+/// commands of the door (`AdHocCommands`).
 struct Announcements: Feature {
   static let xep = XEP(
     133, "1.3.1", "Service Administration",
@@ -18,7 +18,7 @@ struct Announcements: Feature {
       writer.attribute("from", announcement.domain)
       writer.attribute("to", session.jid.description)
       writer.attribute("type", "headline" as StaticString)
-      writer.attribute("id", House.randomID())
+      writer.attribute("id", DoorContext.randomID())
       writer.open("body")
       writer.text(announcement.text)
       writer.close()

@@ -8,7 +8,7 @@ struct ContactAddresses: Feature {
 
   func register(in table: inout FeatureTable) {}
 
-  static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: House.Options) {
+  static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: DoorContext.Options) {
     let fields = options.contacts.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
     if fields.isEmpty { return }
     table.describe(

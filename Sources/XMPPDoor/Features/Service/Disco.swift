@@ -43,7 +43,7 @@ struct Disco: Feature {
     _ turn: Turn, _ query: Element, _ target: FeatureTable.Target
   ) throws(StanzaError) {
     let node = query["node"]
-    let capabilities = turn.session.house.capabilities(of: target, in: turn.addressed.domain)
+    let capabilities = turn.session.door.capabilities(of: target, in: turn.addressed.domain)
     // The only nodes are those of entity capabilities (XEP-0115 6.2); an account
     // has nodes of its own (`PEP.info`).
     if let node, node != EntityCapabilities.node(of: capabilities) {
@@ -77,9 +77,9 @@ struct Disco: Feature {
   /// A node of an account. One that the server does not know may be a component's (XEP-0355 7.2.3, 7.2.4).
   private static func node(_ turn: Turn, _ name: String, _ namespace: String, _ own: @escaping () -> Void) {
     guard let manager = Delegation.ofNodes(namespace, turn) else { return own() }
-    let house = turn.session.house
+    let door = turn.session.door
     // Where a component answers for nodes, the server's own are nobody's.
-    if house.delegations.delegates("\(NS.pubsub)", in: turn.addressed.domain) {
+    if door.delegations.delegates("\(NS.pubsub)", in: turn.addressed.domain) {
       return NamespaceDelegation.forward(turn, to: manager)
     }
     let (address, viewer, jid) = (turn.addressed, turn.party, turn.jid)
@@ -110,7 +110,7 @@ struct Disco: Feature {
     }
     let domain = turn.to?.domain ?? turn.party.address.domain
     let realm = turn.parley.realm(domain: domain)
-    let services = [realm?.rooms, turn.session.house.options.uploads[domain]].compactMap { $0 }
+    let services = [realm?.rooms, turn.session.door.options.uploads[domain]].compactMap { $0 }
     let components = realm.map { turn.parley.remotes(of: $0.id).map(\.domain) } ?? []
     turn.reply { writeItems(services + components, into: &$0) }
   }

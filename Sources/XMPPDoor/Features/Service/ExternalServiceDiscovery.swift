@@ -16,7 +16,7 @@ struct ExternalServiceDiscovery: Feature {
   }
 
   /// Asking is answered where there is nothing to tell, too; offered is what there is.
-  static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: House.Options) {
+  static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: DoorContext.Options) {
     if !parley.services.all.isEmpty { table.advertise("\(NS.externalServices)", on: [.server]) }
   }
 

@@ -14,7 +14,7 @@ struct NamespaceDelegation: Feature {
 
   func register(in table: inout FeatureTable) {}
 
-  static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: House.Options) {
+  static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: DoorContext.Options) {
     if options.components.values.contains(where: { !$0.delegated.isEmpty }) {
       table.advertise("\(NS.delegation)", on: [.server])
     }
@@ -23,14 +23,14 @@ struct NamespaceDelegation: Feature {
   // MARK: A component comes (4.2)
 
   /// Tells it what it manages, and asks what it says of that.
-  static func attached(_ link: ComponentLink, _ house: House, _ write: ((inout ElementWriter) -> Void) -> Void) {
-    let mine = house.delegations.all(of: link.home.domain).filter { $0.component == link.party.address.domain }
+  static func attached(_ link: ComponentLink, _ door: DoorContext, _ write: ((inout ElementWriter) -> Void) -> Void) {
+    let mine = door.delegations.all(of: link.home.domain).filter { $0.component == link.party.address.domain }
     if mine.isEmpty { return }
     write { writer in
       writer.open(.message)
       writer.attribute("from", link.home.domain)
       writer.attribute("to", link.party.address.description)
-      writer.attribute("id", House.randomID())
+      writer.attribute("id", DoorContext.randomID())
       writer.open(delegation)
       for delegation in mine {
         writer.open(delegated)
@@ -45,33 +45,33 @@ struct NamespaceDelegation: Feature {
       writer.close()
       writer.close()
     }
-    discover(mine.filter { !$0.isOfNodes }.map(\.namespace), at: link, house)
+    discover(mine.filter { !$0.isOfNodes }.map(\.namespace), at: link, door)
   }
 
   /// 7.2.1, 7.2.2. Asked once, since clients ask often.
-  private static func discover(_ namespaces: [String], at link: ComponentLink, _ house: House) {
+  private static func discover(_ namespaces: [String], at link: ComponentLink, _ door: DoorContext) {
     guard let server = BareJID(parsing: link.home.domain) else { return }
     let asker = Party(id: UserID(0), realm: link.home.id, address: server)
     let (component, id) = (link.party.address, link.id)
-    house.nested.begin(component.domain, id)
+    door.nested.begin(component.domain, id)
     @Sendable func ask(_ node: String) async -> Capabilities? {
       var writer = StreamFraming.writer()
       writer.open(.discoInfo)
       writer.attribute("node", node)
       writer.close()
-      let answer = await house.questions.ask(
+      let answer = await door.questions.ask(
         .get, Array(writer.buffer.readableBytesView), of: JID(component), from: asker,
-        within: DoorLimits.delegationAnswer, house.parley.hub)
+        within: DoorLimits.delegationAnswer, door.parley.hub)
       guard let answer, !answer.isError, let query = answer.element.first(.discoInfo) else { return nil }
       return try? Capabilities(query)
     }
     Task {
       for namespace in namespaces {
         if let said = await ask("\(NS.delegation)::\(namespace)") {
-          house.nested.add(component.domain, id) { $0.server.add(said) }
+          door.nested.add(component.domain, id) { $0.server.add(said) }
         }
         if let said = await ask("\(NS.delegation):bare:\(namespace)") {
-          house.nested.add(component.domain, id) { $0.account.add(said) }
+          door.nested.add(component.domain, id) { $0.account.add(said) }
         }
       }
     }
@@ -81,13 +81,13 @@ struct NamespaceDelegation: Feature {
 
   /// Passes on what a component manages. False: the server answers.
   static func pass(_ turn: Turn, _ payload: Element, _ target: FeatureTable.Target) -> Bool {
-    let house = turn.session.house
-    if house.delegations.isEmpty { return false }
+    let door = turn.session.door
+    if door.delegations.isEmpty { return false }
     switch target {
     case .account, .server, .user: break
     case .session, .rooms, .room, .uploads: return false
     }
-    guard let manager = house.delegations.manager(of: payload, in: turn.addressed.domain), manager.passes(turn) else {
+    guard let manager = door.delegations.manager(of: payload, in: turn.addressed.domain), manager.passes(turn) else {
       return false
     }
     // Who has asked for it is pushed its changes, whoever answers (RFC 6121 2.2).
@@ -110,7 +110,7 @@ struct NamespaceDelegation: Feature {
   }
 
   private static func ask(_ turn: Turn, _ manager: Delegation) {
-    let house = turn.session.house
+    let door = turn.session.door
     guard let component = JID(parsing: manager.component), let server = BareJID(parsing: turn.addressed.domain),
       let realm = turn.parley.realm(domain: turn.addressed.domain)
     else { return turn.fail(StanzaError(.serviceUnavailable)) }
@@ -120,8 +120,8 @@ struct NamespaceDelegation: Feature {
     let asker = Party(id: UserID(0), realm: realm.id, address: server)
     let initial = Initial(turn)
     turn.await {
-      await house.questions.ask(
-        .set, payload, of: component, from: asker, within: DoorLimits.delegationAnswer, house.parley.hub)
+      await door.questions.ask(
+        .set, payload, of: component, from: asker, within: DoorLimits.delegationAnswer, door.parley.hub)
     } then: { result in
       guard case .success(let answer?) = result, let content = initial.content(of: answer) else {
         return turn.fail(StanzaError(.serviceUnavailable))
@@ -185,7 +185,7 @@ extension Delegation {
 
   /// Who answers for a node that the server does not know, if it is a component (7.2.3, 7.2.4).
   static func ofNodes(_ namespace: String, _ turn: Turn) -> Delegation? {
-    let delegations = turn.session.house.delegations
+    let delegations = turn.session.door.delegations
     guard !delegations.isEmpty, let manager = delegations.manager(ofNodes: namespace, in: turn.addressed.domain),
       manager.passes(turn)
     else { return nil }
@@ -198,7 +198,7 @@ extension Turn {
   var addressed: BareJID { to?.bare ?? party.address }
 }
 
-extension House {
+extension DoorContext {
   /// What the server, or an account of a domain, says of itself: in place of what belongs to delegated namespaces that which
   /// their components say (XEP-0355 7.2).
   func capabilities(of target: FeatureTable.Target, in domain: String) -> Capabilities {

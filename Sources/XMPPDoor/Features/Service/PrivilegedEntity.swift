@@ -29,7 +29,7 @@ struct PrivilegedEntity: Feature {
     writer.open(.message)
     writer.attribute("from", home.domain)
     writer.attribute("to", component.description)
-    writer.attribute("id", House.randomID())
+    writer.attribute("id", DoorContext.randomID())
     writer.open(privilege)
     func write(_ access: StaticString, _ type: String?, _ content: (inout ElementWriter) -> Void = { _ in }) {
       writer.open(perm)
@@ -67,13 +67,13 @@ struct PrivilegedEntity: Feature {
   ) throws(StanzaError) {
     let said = try ForwardedMessage(stanza, domain: link.home.domain)
     guard from.bare == link.party.address else { throw StanzaError(.forbidden) }
-    let house = connection.house
-    let draft = try Inbound.draft(of: said.stanza, house.table)
+    let door = connection.door
+    let draft = try Inbound.draft(of: said.stanza, door.table)
     let extras = said.stanza.extras(connection.wheel) { StanzaIDs.isStripped($0, domain: link.home.domain) }
     let type = said.stanza.messageType
     let intent: Intent
     if said.user.local != nil, type == .chat || type == .normal, draft.isPosted {
-      intent = Inbound.post(said.stanza, draft, from: nil, to: said.to, extras: extras, house.parley)
+      intent = Inbound.post(said.stanza, draft, from: nil, to: said.to, extras: extras, door.parley)
     } else {
       // The core says from whom.
       let relayed = RelayedStanza(
@@ -151,10 +151,10 @@ struct PrivilegedEntity: Feature {
     let domain = turn.party.address.domain
     let payload = stanza.extras(turn.session.wheel) { StanzaIDs.isStripped($0, domain: domain) }
     let type: IQType = stanza.iqType == .set ? .set : .get
-    let (house, party) = (turn.session.house, turn.party)
+    let (door, party) = (turn.session.door, turn.party)
     turn.await {
-      await house.questions.ask(
-        type, payload, of: to, from: party, within: DoorLimits.delegationAnswer, house.parley.hub)
+      await door.questions.ask(
+        type, payload, of: to, from: party, within: DoorLimits.delegationAnswer, door.parley.hub)
     } then: {
       guard case .success(let answer?) = $0 else { return turn.fail(StanzaError(.serviceUnavailable)) }
       let error = StanzaError(reportedBy: answer)

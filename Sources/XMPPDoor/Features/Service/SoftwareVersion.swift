@@ -11,12 +11,12 @@ struct SoftwareVersion: Feature {
   func register(in table: inout FeatureTable) {
     table.advertise("\(NS.version)", on: [.server, .session])
     table.iq(.get, Self.query, to: [.server]) { turn, _ in
-      turn.reply { Self.write(version: turn.session.house.options.version, into: &$0) }
+      turn.reply { Self.write(version: turn.session.door.options.version, into: &$0) }
     }
     // An app's session is software of this server as far as XMPP can see.
     table.iq(.get, Self.query, to: [.session]) { (turn, _) throws(StanzaError) in
       try turn.checkSight()
-      turn.reply { Self.write(version: turn.session.house.options.version, into: &$0) }
+      turn.reply { Self.write(version: turn.session.door.options.version, into: &$0) }
     }
   }
 

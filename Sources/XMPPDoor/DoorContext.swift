@@ -6,7 +6,7 @@ import XMPP
 
 /// What all sessions of this door share. Immutable but for the registry of
 /// suspended sessions.
-public final class House: Sendable {
+public final class DoorContext: Sendable {
   public struct Options: Sendable {
     /// Domains served, the default first.
     public var domains: [String]

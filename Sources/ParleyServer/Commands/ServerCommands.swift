@@ -4,7 +4,7 @@ import XMPPDoor
 
 /// THE list: what users and admins can do with any client that knows XEP-0050. What admins do are the operations of the
 /// command line (`AdminOperations`), under the names of XEP-0133 where it has one.
-enum HouseCommands {
+enum ServerCommands {
   static func all(_ context: AdminContext) -> [AdHocCommand] {
     [
       // XEP-0133 4.1 to 4.10
