@@ -200,7 +200,7 @@ import Testing
   @Test func whatAnXMPPClientSaysIsWhatItDoes() async throws {
     let cast = try await Cast()
     let app = try await cast.stage.session(cast.juliet, "app-phone", door: .app)
-    let desk = try await cast.stage.session(cast.romeo, "desk")
+    let commitLoop = try await cast.stage.session(cast.romeo, "commitLoop")
     _ = app.taken()
     try await cast.say(.ring, "a", from: cast.romeo, "orchard", to: cast.juliet, id: "1")
     // The same stanza again, by a client that did not hear of the first.
@@ -208,7 +208,7 @@ import Testing
     #expect(app.taken() == [.call(.ring, .ringing, nil, .feed)])
     let call = try #require(try await cast.stage.parley.openCalls(of: cast.juliet).first)
     try await cast.move(call, .accept, by: cast.juliet)
-    #expect(desk.taken() == [.call(.accept, .accepted, nil, .direct)])
+    #expect(commitLoop.taken() == [.call(.accept, .accepted, nil, .direct)])
     try await cast.say(.finish, "a", from: cast.romeo, "orchard", to: cast.juliet)
     #expect(
       app.taken() == [

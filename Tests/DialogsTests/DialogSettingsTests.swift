@@ -122,8 +122,8 @@ import Testing
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     let dialog = try await stage.say("hi", from: romeo, to: juliet).entry!.dialog  // a message has one
-    let (phone, desk) = (
-      try await stage.session(juliet, "phone", door: .app), try await stage.session(juliet, "desk")
+    let (phone, commitLoop) = (
+      try await stage.session(juliet, "phone", door: .app), try await stage.session(juliet, "commitLoop")
     )
     _ = phone.taken()
     let until = stage.clock.now + .seconds(60)
@@ -140,7 +140,7 @@ import Testing
     #expect(try await settings(juliet, dialog, stage) == expected)
     #expect(
       phone.taken() == [.settings(DialogSettingsChange(dialog: dialog, settings: expected, isMarkedUnread: false))])
-    #expect(desk.taken() == [], "XMPP clients have bookmarks for it")
+    #expect(commitLoop.taken() == [], "XMPP clients have bookmarks for it")
 
     // The same again is nothing new, and nobody else's settings have changed.
     #expect(try await set(DialogSettingsDraft(isPinned: true), dialog, stage, by: juliet).isRepeat)

@@ -10,7 +10,7 @@ import Testing
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     let phone = try await stage.session(juliet, "phone", door: .app)
-    let desk = try await stage.session(paris, "desk")
+    let commitLoop = try await stage.session(paris, "commitLoop")
     var draft = RoomDraft(
       settings: .group.with { $0.name = "Verona" }, topic: "Feuds",
       members: [juliet, paris, romeo].map { MemberDraft(address: $0.address, affiliation: nil) })
@@ -28,7 +28,7 @@ import Testing
     #expect(heard.contains(.invited(room.address.description)))
     guard case .noted(.topic)? = heard.last else { throw StageError.full }
     // Who has only XMPP is invited.
-    #expect(desk.news() == [.invited(room.address.description)])
+    #expect(commitLoop.news() == [.invited(room.address.description)])
 
     // The same externalID is the same room: for its members.
     let again = try await stage.parley.post(.room(.create(draft)), by: romeo)

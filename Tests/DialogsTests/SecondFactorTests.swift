@@ -100,7 +100,7 @@ import Testing
     func challenge(_ password: String = "wherefore") async throws -> String {
       do {
         _ = try await stage.parley.logIn(
-          LoginAttempt(of: juliet, from: "a", device: nil), password: password, device: "desk", client: nil)
+          LoginAttempt(of: juliet, from: "a", device: nil), password: password, device: "commitLoop", client: nil)
         throw StageError.full
       } catch let problem as Problem {
         #expect(problem.code == "second-factor-required")
@@ -109,7 +109,7 @@ import Testing
     }
 
     func answer(_ challenge: String, _ proof: Parley.SecondProof) async throws -> Parley.Login {
-      try await stage.parley.logIn(challenge: challenge, proof, from: "a", device: "desk", client: nil)
+      try await stage.parley.logIn(challenge: challenge, proof, from: "a", device: "commitLoop", client: nil)
     }
   }
 
@@ -121,7 +121,7 @@ import Testing
     #expect(await refusal { _ = try await scene.answer("made-up", .code(code)) } == "challenge-invalid")
     #expect(await refusal { _ = try await scene.answer(challenge, .code("000000")) } == "wrong-code")
     let login = try await scene.answer(challenge, .code(code))
-    #expect(login.user.address == scene.juliet && login.grant.device == "desk")
+    #expect(login.user.address == scene.juliet && login.grant.device == "commitLoop")
     // Not again, whatever the challenge.
     let another = try await scene.challenge()
     for each in [challenge, another] {
@@ -261,7 +261,7 @@ import Testing
     func challenge() async throws -> String {
       do {
         let attempt = LoginAttempt(of: address, from: "a", device: nil)
-        _ = try await parley.logIn(attempt, password: "wherefore", device: "desk", client: nil)
+        _ = try await parley.logIn(attempt, password: "wherefore", device: "commitLoop", client: nil)
         throw StageError.full
       } catch let problem as Problem {
         #expect(problem.code == "second-factor-required" && problem.secondFactor == .sms)
@@ -269,7 +269,7 @@ import Testing
       }
     }
     func answer(_ challenge: String, _ code: String) async throws {
-      _ = try await parley.logIn(challenge: challenge, .code(code), from: "a", device: "desk", client: nil)
+      _ = try await parley.logIn(challenge: challenge, .code(code), from: "a", device: "commitLoop", client: nil)
     }
     #expect(await refusal { try await enrol() } == "phone-missing")
     let phone = try Identity.phone("+390458000000")
@@ -279,7 +279,7 @@ import Testing
     try await enrol()
     let first = try #require(box.code())
     _ = try await parley.logIn(
-      LoginAttempt(of: address, from: "a", device: nil), password: "wherefore", device: "desk", client: nil)
+      LoginAttempt(of: address, from: "a", device: nil), password: "wherefore", device: "commitLoop", client: nil)
     #expect(
       await refusal {
         _ = try await parley.logIn(
@@ -304,7 +304,7 @@ import Testing
     try await answer(waiting, third)
     #expect(await refusal { try await answer(waiting, third) } == "wrong-code")
     _ = try await parley.logIn(
-      challenge: waiting, .recoveryCode(recovery[0]), from: "a", device: "desk", client: nil)
+      challenge: waiting, .recoveryCode(recovery[0]), from: "a", device: "commitLoop", client: nil)
 
     // The number stays as long as codes are sent there.
     #expect(await refusal { try await parley.unbind(.phone, from: juliet) } == "second-factor-on")

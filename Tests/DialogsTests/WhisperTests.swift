@@ -103,29 +103,29 @@ import Testing
     let scene = try await scene()
     let stage = scene.stage
     // Two more of each; of the author's one wants copies, and one is not in the room.
-    let desk = try await stage.session(scene.romeo, "desk")
+    let commitLoop = try await stage.session(scene.romeo, "commitLoop")
     let plain = try await stage.session(scene.romeo, "plain")
     let away = try await stage.session(scene.romeo, "away")
     let chamber = try await stage.session(scene.juliet, "chamber")
-    for session in [desk, away, chamber] { stage.parley.hub.update(session) { $0.carbons = true } }
-    for session in [desk, plain, chamber] { try await stage.enter(scene.room, session) }
-    let all = [scene.orchard, scene.balcony, scene.street, desk, plain, away, chamber]
+    for session in [commitLoop, away, chamber] { stage.parley.hub.update(session) { $0.carbons = true } }
+    for session in [commitLoop, plain, chamber] { try await stage.enter(scene.room, session) }
+    let all = [scene.orchard, scene.balcony, scene.street, commitLoop, plain, away, chamber]
     for session in all { _ = session.taken() }
     try await stage.act(whisper("psst", to: "juliet", scene), by: scene.orchard)
     #expect(scene.balcony.news() == [.said("psst", .direct)])
     // Not as a copy of what the other seat received.
     #expect(chamber.news() == [.said("psst", .direct)])
-    #expect(desk.news() == [.said("psst", .carbonSent)])
+    #expect(commitLoop.news() == [.said("psst", .carbonSent)])
     for session in [scene.orchard, scene.street, plain, away] { #expect(session.news() == []) }
     // Its author may not want copies.
     try await stage.act(
       .whisper(.address(scene.room.address), nick: "juliet", draft("hush", traits: [.archived, .uncopied])),
       by: scene.orchard)
     #expect(scene.balcony.news() == [.said("hush", .direct)])
-    #expect(desk.news() == [])
+    #expect(commitLoop.news() == [])
     // To oneself: all seats hear it, the author's too, and the archive has it once.
     try await stage.act(whisper("note", to: "romeo", scene), by: scene.orchard)
-    for session in [scene.orchard, desk, plain] { #expect(session.news() == [.said("note", .direct)]) }
+    for session in [scene.orchard, commitLoop, plain] { #expect(session.news() == [.said("note", .direct)]) }
     #expect(try await archive(scene.romeo, stage).count == 3)
   }
 

@@ -17,12 +17,12 @@ import Logging
 final class Committer: Sendable {
   private let thread: CommitterThread
 
-  init(inbox: Inbox, desk: Desk) {
+  init(inbox: Inbox, commitLoop: CommitLoop) {
     thread = CommitterThread(name: "committer") {
       while true {
         let batch = inbox.take()
         if batch.isEmpty { return }
-        desk.commit(batch[...])
+        commitLoop.commit(batch[...])
       }
     }
   }
@@ -41,7 +41,7 @@ final class Committer: Sendable {
 }
 
 /// The committer's own state. Confined to the committer's thread.
-final class Desk: @unchecked Sendable {  // its only caller is the work of the one `CommitterThread`
+final class CommitLoop: @unchecked Sendable {  // its only caller is the work of the one `CommitterThread`
   private let store: any Store
   private let hub: Hub
   private let pushes: PushBook

@@ -119,11 +119,11 @@ public final class Parley: Sendable {
     }
     pushes = try store.read { try PushBook($0) }
     hooks = try store.read { try HookBook($0) }
-    let desk = try Desk(
+    let commitLoop = try CommitLoop(
       store: store, hub: hub, pushes: pushes, hooks: hooks, guests: self.guests, calls: (callBell, callRinging),
       clock: clock,
       realms: realmTable, blobs: self.blobs, inbox: inbox, logger: logger)
-    let committer = Committer(inbox: inbox, desk: desk)
+    let committer = Committer(inbox: inbox, commitLoop: commitLoop)
     self.committer = committer
     let posts = inbox
     self.gate = gate.map { Gate($0, inbox: posts) { committer.wake() } }
