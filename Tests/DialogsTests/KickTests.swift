@@ -29,8 +29,8 @@ import Testing
     #expect(try await stage.nicks(room, for: romeo) == ["romeo", "juliet"])
 
     try await stage.role("juliet", .none, in: room, by: all[0])
-    #expect(all[0].news() == [.occupant("juliet", .none, codes: [307], .roomOpen), .noted(kicked()(juliet))])
-    #expect(phone.news() == [.noted(kicked()(juliet))])
+    #expect(all[0].effects() == [.occupant("juliet", .none, codes: [307], .roomOpen), .noted(kicked()(juliet))])
+    #expect(phone.effects() == [.noted(kicked()(juliet))])
     #expect(try await stage.nicks(room, for: romeo) == ["romeo"])
     #expect(try await stage.member(juliet, of: room)?.isKicked == true)
     #expect(try await stage.stored(room).memberCount == 2)
@@ -56,7 +56,7 @@ import Testing
     }
     // Reading goes on, and is noted as read.
     try await stage.say("his", in: room, by: all[0])
-    #expect(phone.news() == [.said("his", .feed)])
+    #expect(phone.effects() == [.said("his", .feed)])
     try await stage.act(
       .marker(.dialog(room.dialog), RoomMarkerDraft(kind: .displayed, target: said.id)), by: juliet)
 
@@ -66,15 +66,15 @@ import Testing
     _ = (phone.taken(), all[0].taken(), tablet.taken())
 
     try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet)
-    #expect(phone.news() == [.noted(back(juliet))])
-    #expect(tablet.news() == [.noted(back(juliet))])
+    #expect(phone.effects() == [.noted(back(juliet))])
+    #expect(tablet.effects() == [.noted(back(juliet))])
     #expect(try await stage.member(juliet, of: room)?.isKicked == false)
     #expect(try await stage.nicks(room, for: romeo) == ["romeo", "juliet"])
     try await stage.say("hello again", in: room, by: juliet)
     // Joining twice says nothing twice.
     _ = phone.taken()
     #expect(try await stage.act(.register(.dialog(room.dialog), nick: nil), by: juliet).isRepeat)
-    #expect(phone.news() == [])
+    #expect(phone.effects() == [])
   }
 
   @Test func enteringIsComingBackToo() async throws {
@@ -88,7 +88,7 @@ import Testing
     #expect(try await problem { try await stage.say("x", in: room, by: juliet) } == .roomKicked)
     _ = phone.taken()
     try await stage.enter(room, all[1])
-    #expect(phone.news() == [.noted(back(juliet))])
+    #expect(phone.effects() == [.noted(back(juliet))])
     try await stage.say("x", in: room, by: juliet)
     // The app sessions are seats again: the occupant stays when the XMPP client goes.
     try await stage.act(.exit(.address(room.address), nil), by: all[1])

@@ -240,49 +240,49 @@ import Testing
       stage.submit(.enter(.address(room.address), stage.entering(session, party.name)), by: session)
     }
     try await stage.settle(romeo)
-    #expect(orchard.news().count == Limits.shownOccupantsMax - 1)
+    #expect(orchard.effects().count == Limits.shownOccupantsMax - 1)
 
     let (balcony, chamber) = (RecordingSession(juliet), RecordingSession(juliet))
     let entrance = try #require(try await stage.enter(room, balcony))
     #expect(entrance.others.count == Limits.shownOccupantsMax)
     #expect(entrance.own.nick == "juliet")
-    #expect(orchard.news() == [])
-    // Neither her second session, nor that she is away, nor her nick is the others' news.
+    #expect(orchard.effects() == [])
+    // Neither her second session, nor that she is away, nor her nick is the others' effects.
     try await stage.enter(room, chamber)
     try await stage.act(.show(.address(room.address), stage.presence(balcony, .away)), by: balcony)
-    #expect(balcony.news().last == .occupant("juliet", .participant, codes: [], .roomOwn))
+    #expect(balcony.effects().last == .occupant("juliet", .participant, codes: [], .roomOwn))
     try await stage.enter(room, balcony, "Capulet", isJoin: false)
     try await stage.act(.exit(.address(room.address), nil), by: chamber)
     try await stage.role("Capulet", .visitor, in: room, by: orchard)
     try await stage.role("Capulet", .participant, in: room, by: orchard)
-    #expect(orchard.news() == [])
+    #expect(orchard.effects() == [])
     _ = balcony.taken()
     // A moderator is shown.
     let street = RecordingSession(paris)
     #expect(try await stage.enter(room, street)?.others.count == Limits.shownOccupantsMax)
-    #expect(orchard.news() == [.occupant("paris", .moderator, codes: [], .roomOpen)])
+    #expect(orchard.effects() == [.occupant("paris", .moderator, codes: [], .roomOpen)])
     // And whoever speaks: before what they say, and once.
     for text in ["one", "two"] { try await stage.say(text, in: room, by: balcony) }
     let appeared = Heard.occupant("Capulet", .participant, codes: [], .roomOpen)
-    #expect(orchard.news() == [appeared, .said("one", .room), .said("two", .room)])
+    #expect(orchard.effects() == [appeared, .said("one", .room), .said("two", .room)])
     // Who goes unseen has come unseen.
     let tybalt = RecordingSession(try await stage.user("tybalt"))
     try await stage.enter(room, tybalt)
     _ = tybalt.taken()
     try await stage.act(.exit(.address(room.address), nil), by: tybalt)
-    #expect(tybalt.news() == [.occupant("tybalt", .none, codes: [], .roomOwn)])
+    #expect(tybalt.effects() == [.occupant("tybalt", .none, codes: [], .roomOwn)])
     try await stage.enter(room, tybalt)
     _ = tybalt.taken()
     try await stage.role("tybalt", .none, in: room, by: orchard)
-    #expect(tybalt.news() == [.occupant("tybalt", .none, codes: [307], .roomOwn)])
-    #expect(orchard.news() == [])
-    // Another reserved nick of somebody unseen is nobody's news either.
+    #expect(tybalt.effects() == [.occupant("tybalt", .none, codes: [307], .roomOwn)])
+    #expect(orchard.effects() == [])
+    // Another reserved nick of somebody unseen is nobody's effects either.
     try await stage.affiliate(tybalt.party, .member, in: room, by: romeo)
     try await stage.enter(room, tybalt)
     _ = orchard.taken()
     try await stage.act(.register(.dialog(room.dialog), nick: "Prince"), by: tybalt.party)
-    #expect(orchard.news().filter { if case .occupant = $0 { true } else { false } } == [])
-    #expect(tybalt.news().contains(.occupant("Prince", .participant, codes: [210], .roomOwn)))
+    #expect(orchard.effects().filter { if case .occupant = $0 { true } else { false } } == [])
+    #expect(tybalt.effects().contains(.occupant("Prince", .participant, codes: [210], .roomOwn)))
   }
 
   /// An idle room is not read again, and a cached one does not grow for ever: after more people than

@@ -24,11 +24,11 @@ import Testing
     // The creation, each member, the topic: dense.
     #expect(room.sequence == 4)
     #expect(room.topic?.text == "Feuds")
-    let heard = phone.news()
+    let heard = phone.effects()
     #expect(heard.contains(.invited(room.address.description)))
     guard case .noted(.topic)? = heard.last else { throw StageError.full }
     // Who has only XMPP is invited.
-    #expect(commitLoop.news() == [.invited(room.address.description)])
+    #expect(commitLoop.effects() == [.invited(room.address.description)])
 
     // The same externalID is the same room: for its members.
     let again = try await stage.parley.post(.room(.create(draft)), by: romeo)
@@ -96,7 +96,7 @@ import Testing
     #expect(try await stage.member(paris, of: room)?.affiliation == .admin)
     // The creator is there already.
     try await stage.say("hi", in: room, by: orchard)
-    #expect(orchard.news().last == .said("hi", .room))
+    #expect(orchard.effects().last == .said("hi", .room))
   }
 
   @Test(arguments: ["nobody", "romeo"])
@@ -113,7 +113,7 @@ import Testing
     }
     #expect(try await problem { try await stage.act(.configure(.address(address), form), by: orchard) } != nil)
     #expect(try await stage.parley.read { try $0.room(at: address) } == nil)
-    #expect(orchard.news() == [])
+    #expect(orchard.effects() == [])
     // It is still being set up.
     try await stage.act(.configure(.address(address), .change { _ in }), by: orchard)
     #expect(try await stage.parley.read { try $0.room(at: address) }?.memberCount == 1)
@@ -147,7 +147,7 @@ import Testing
     _ = old.taken()
     let room = try #require(try await stage.act(.configure(.address(address), .change { _ in }), by: heir).room).name
     try await stage.say("hi", in: room, by: heir)
-    #expect(heir.news().last == .said("hi", .room))
+    #expect(heir.effects().last == .said("hi", .room))
     #expect(old.taken() == [])
     try await stage.act(.vacate(heir.id), by: romeo)
     #expect(try await stage.occupancy(room, for: romeo).count == 0)
@@ -173,9 +173,9 @@ import Testing
     }
     // 10.9: each hears of the end from themselves only.
     for (session, nick) in zip(all, ["romeo", "juliet", "paris"]) {
-      #expect(session.news() == [.said("last words", .room), .occupant(nick, .none, codes: [], .roomOwn)])
+      #expect(session.effects() == [.said("last words", .room), .occupant(nick, .none, codes: [], .roomOwn)])
     }
-    #expect(phone.news() == [.said("last words", .feed), .noted(.destroyed(reason: "Dawn", alternate: nil))])
+    #expect(phone.effects() == [.said("last words", .feed), .noted(.destroyed(reason: "Dawn", alternate: nil))])
     for party in [romeo, juliet, paris] {
       #expect(try await problem { try await stage.say("x", in: room, by: party) } == .roomDestroyed)
       #expect(try await problem { try await stage.enter(room, RecordingSession(party)) } == .roomDestroyed)

@@ -29,7 +29,7 @@ import Testing
     }
     #expect(history == ["before"])
     #expect(
-      orchard.news() == [
+      orchard.effects() == [
         .said("before", .room), .occupant("Juliet", .participant, codes: [], .roomOpen), .said("after", .room),
       ])
   }
@@ -46,7 +46,7 @@ import Testing
       stage.submit(.exit(.address(room.address), nil), by: balcony)
       stage.submit(.say(.address(room.address), stage.draft("after")), by: orchard)
     }
-    #expect(balcony.news() == [.said("between", .room), .occupant("Juliet", .none, codes: [], .roomOwn)])
+    #expect(balcony.effects() == [.said("between", .room), .occupant("Juliet", .none, codes: [], .roomOwn)])
   }
 
   @Test(arguments: [true, false])
@@ -68,7 +68,7 @@ import Testing
     #expect(heard.contains(.said("hi", .room)) != kickFirst)
     #expect(heard.contains(.occupant("juliet", .none, codes: [307], .roomOwn)))
     let seen = Heard.occupant("juliet", .none, codes: [307], .roomOpen)
-    #expect(all[0].news() == (kickFirst ? [seen] : [.said("hi", .room), seen]))
+    #expect(all[0].effects() == (kickFirst ? [seen] : [.said("hi", .room), seen]))
     #expect(try await stage.nicks(room, for: romeo) == ["romeo"])
   }
 
@@ -88,7 +88,7 @@ import Testing
       if !arrivesFirst { #expect(stage.parley.submit(attend)) }
     }
     try await stage.say("hi", in: room, by: romeo)
-    #expect(phone.news().filter { $0 == .said("hi", .feed) }.count == 1)
+    #expect(phone.effects().filter { $0 == .said("hi", .feed) }.count == 1)
     // The same where the room is new.
     let tablet = RecordingSession(juliet)
     let draft = RoomDraft(
@@ -103,7 +103,7 @@ import Testing
     let chapel = try #require(try await stage.parley.read { try $0.room(at: BareJID("chapel@conference.localhost")) })
     _ = tablet.taken()
     try await stage.say("ho", in: chapel.name, by: romeo)
-    #expect(tablet.news() == [.said("ho", .feed)])
+    #expect(tablet.effects() == [.said("ho", .feed)])
   }
 
   /// The posts of a batch that fails are tried again without the one that fails it: whoever came in
@@ -128,12 +128,12 @@ import Testing
       stage.submitPoison(all[0])
     }
     #expect(
-      all[1].news() == [
+      all[1].effects() == [
         .occupant("Juliet", .participant, codes: [], .room), .said("one", .room),
         .occupant("Juliet", .participant, codes: [303], .room), .occupant("Capulet", .participant, codes: [], .room),
         .occupant("paris", .none, codes: [], .roomOwn),
       ])
-    let heard = all[0].news()
+    let heard = all[0].effects()
     #expect(heard.filter { $0 == .said("one", .room) }.count == 1)
     #expect(heard.last == .said("two", .room))
     let stored = try await stage.stored(room)
@@ -171,7 +171,7 @@ import Testing
     ]
     for intent in intents {
       try await stage.failing(intent, by: all[0])
-      for session in all + [phone, street] { #expect(session.news() == [], "\(intent)") }
+      for session in all + [phone, street] { #expect(session.effects() == [], "\(intent)") }
       #expect(try await stage.stored(room) == before)
       #expect(Set(try await stage.occupancy(room, for: romeo).occupants) == there)
     }
@@ -179,8 +179,8 @@ import Testing
     #expect(try await problem { try await stage.say("x", in: room, by: street) } == .notOccupant)
     // Everything still works.
     try await stage.say("hi", in: room, by: all[0])
-    #expect(all[1].news() == [.said("hi", .room)])
-    #expect(phone.news() == [.said("hi", .feedVeiled)])
+    #expect(all[1].effects() == [.said("hi", .room)])
+    #expect(phone.effects() == [.said("hi", .feedVeiled)])
   }
 
   @Test func anAddressThatCouldNotBeTakenOrFoundedIsAsItWas() async throws {

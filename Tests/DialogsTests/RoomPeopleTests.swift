@@ -14,17 +14,17 @@ import Testing
     let phone = try await stage.session(juliet, "phone", door: .app)
     try await stage.affiliate(juliet, .member, in: room, by: romeo)
     let joined = MemberChange(party: juliet, was: .none, now: .member, nick: "juliet", reason: nil)
-    #expect(phone.news() == [.noted(.member(joined)), .invited(room.address.description)])
+    #expect(phone.effects() == [.noted(.member(joined)), .invited(room.address.description)])
     // Whose app is connected is there, and shown so once.
-    #expect(orchard.news() == [.noted(.member(joined)), .occupant("juliet", .participant, codes: [], .roomOpen)])
+    #expect(orchard.effects() == [.noted(.member(joined)), .occupant("juliet", .participant, codes: [], .roomOpen)])
     try await stage.say("hi", in: room, by: orchard)
-    #expect(phone.news() == [.said("hi", .feed)])
+    #expect(phone.effects() == [.said("hi", .feed)])
 
     try await stage.affiliate(juliet, .none, in: room, by: romeo)
     let left = MemberChange(party: juliet, was: .member, now: .none, nick: "juliet", reason: nil)
-    #expect(phone.news() == [.noted(.member(left))])
+    #expect(phone.effects() == [.noted(.member(left))])
     try await stage.say("ho", in: room, by: orchard)
-    #expect(phone.news() == [])
+    #expect(phone.effects() == [])
     #expect(try await problem { try await stage.say("x", in: room, by: juliet) } == .roomUnknown)
     #expect(try await stage.stored(room).memberCount == 1)
     // The nick is free again.
@@ -40,7 +40,7 @@ import Testing
       try await stage.affiliate(juliet, now, in: room, by: romeo)
       let nick = was == .none && now == .outcast ? nil : "juliet"
       let change = MemberChange(party: juliet, was: was, now: now, nick: nick, reason: nil)
-      #expect(orchard.news() == [.noted(.member(change)), .notice(.member(change))])
+      #expect(orchard.effects() == [.noted(.member(change)), .notice(.member(change))])
     }
   }
 
@@ -55,7 +55,7 @@ import Testing
     #expect(try await stage.nicks(room, for: romeo) == ["romeo", "juliet"])
     _ = orchard.taken()
     try await stage.affiliate(juliet, .none, in: room, by: juliet)
-    #expect(orchard.news().contains(.occupant("juliet", .none, codes: [], .roomOpen)))
+    #expect(orchard.effects().contains(.occupant("juliet", .none, codes: [], .roomOpen)))
     #expect(try await stage.nicks(room, for: romeo) == ["romeo"])
     #expect(try await problem { try await stage.say("x", in: room, by: juliet) } == .roomUnknown)
     // With an XMPP client there she stays, as a visitor of it.
@@ -77,9 +77,9 @@ import Testing
     for session in all { _ = session.taken() }
     try await stage.affiliate(juliet, .none, in: room, by: romeo)
     for session in all.dropFirst() {
-      #expect(session.news().last == .occupant("juliet", .none, codes: [321], .roomOwn))
+      #expect(session.effects().last == .occupant("juliet", .none, codes: [321], .roomOwn))
     }
-    #expect(all[0].news().last == .occupant("juliet", .none, codes: [321], .roomOpen))
+    #expect(all[0].effects().last == .occupant("juliet", .none, codes: [321], .roomOpen))
     for session in all.dropFirst() {
       #expect(try await problem { try await stage.say("x", in: room, by: session) } == .roomUnknown)
     }
@@ -92,8 +92,8 @@ import Testing
     let all = try await stage.seats(room, romeo, juliet, paris)
     for session in all { _ = session.taken() }
     for party in [juliet, paris] { try await stage.affiliate(party, .outcast, in: room, by: romeo) }
-    #expect(all[1].news().last == .occupant("juliet", .none, codes: [301], .roomOwn))
-    #expect(all[2].news().last == .occupant("paris", .none, codes: [301], .roomOwn))
+    #expect(all[1].effects().last == .occupant("juliet", .none, codes: [301], .roomOwn))
+    #expect(all[2].effects().last == .occupant("paris", .none, codes: [301], .roomOwn))
     for party in [juliet, paris] {
       #expect(try await stage.member(party, of: room)?.nick == nil)
       #expect(try await problem { try await stage.enter(room, RecordingSession(party)) } == .roomBanned)
@@ -190,7 +190,7 @@ import Testing
     #expect(try await stage.act(.register(.dialog(room.dialog), nick: "Capulet"), by: juliet).isRepeat == false)
     #expect(try await stage.member(juliet, of: room)?.nick == "Capulet")
     #expect(
-      all[0].news().filter { if case .noted = $0 { false } else { true } } == [
+      all[0].effects().filter { if case .noted = $0 { false } else { true } } == [
         .occupant("juliet", .participant, codes: [303], .roomOpen),
         .occupant("Capulet", .participant, codes: [210], .roomOpen),
       ])
@@ -225,7 +225,7 @@ import Testing
     #expect(try await problem { try await stage.act(invite, by: paris) } == .roomUnknown)
     try await stage.act(.configure(.dialog(room.dialog), .change { $0.membersInvite = true }), by: romeo)
     try await stage.act(invite, by: juliet)
-    #expect(street.news() == [.invited(room.address.description)])
+    #expect(street.effects() == [.invited(room.address.description)])
     #expect(try await stage.member(paris, of: room)?.affiliation == .member)
     #expect(
       try await problem {
@@ -241,7 +241,7 @@ import Testing
     let orchard = try await stage.seats(room, romeo)[0]
     func decline(_ party: Party) async throws -> [Heard] {
       try await stage.act(.decline(.address(room.address), to: romeo.address, reason: "no"), by: party)
-      return orchard.news()
+      return orchard.effects()
     }
     let told: [Heard] = [.notice(.declined(by: juliet.address, reason: "no"))]
     #expect(try await decline(juliet) == [])
@@ -347,12 +347,12 @@ import Testing
     let all = try await stage.seats(room, romeo, juliet)
     try await stage.enter(room, all[1], "Capulet", isJoin: false)
     #expect(
-      all[0].news() == [
+      all[0].effects() == [
         .occupant("juliet", .participant, codes: [303], .roomOpen),
         .occupant("Capulet", .participant, codes: [], .roomOpen),
       ])
     #expect(
-      all[1].news() == [
+      all[1].effects() == [
         .occupant("juliet", .participant, codes: [303], .roomOwn),
         .occupant("Capulet", .participant, codes: [], .roomOwn),
       ])
@@ -407,8 +407,8 @@ import Testing
     #expect(try await problem { try await stage.role("paris", .none, in: room, by: all[1]) } == .notModerator)
     #expect(try await problem { try await stage.role("nobody", .none, in: room, by: all[0]) } == .occupantUnknown)
     try await stage.role("juliet", .none, in: room, by: all[0])
-    #expect(all[1].news() == [.occupant("juliet", .none, codes: [307], .roomOwn)])
-    #expect(all[2].news() == [.occupant("juliet", .none, codes: [307], .room)])
+    #expect(all[1].effects() == [.occupant("juliet", .none, codes: [307], .roomOwn)])
+    #expect(all[2].effects() == [.occupant("juliet", .none, codes: [307], .room)])
     #expect(try await problem { try await stage.say("x", in: room, by: all[1]) } == .notOccupant)
     try await stage.enter(room, all[1])
   }
@@ -438,7 +438,7 @@ import Testing
       RoleDraft(nick: "juliet", role: .none, reason: nil), RoleDraft(nick: "paris", role: .visitor, reason: nil),
     ]
     #expect(try await problem { try await stage.act(.roles(.address(room.address), drafts), by: all[0]) } == .outranked)
-    for session in all { #expect(session.news() == []) }
+    for session in all { #expect(session.effects() == []) }
     #expect(try await stage.nicks(room, for: romeo).count == 3)
   }
 
@@ -451,14 +451,14 @@ import Testing
     let all = try await stage.seats(room, romeo, juliet, paris)
     for session in all { _ = session.taken() }
     try await stage.act(.configure(.dialog(room.dialog), .change { $0 = .group }), by: romeo)
-    #expect(all[2].news().last == .occupant("paris", .none, codes: [322], .roomOwn))
-    let told = all[1].news()
+    #expect(all[2].effects().last == .occupant("paris", .none, codes: [322], .roomOwn))
+    let told = all[1].effects()
     #expect(told.contains(.occupant("paris", .none, codes: [322], .roomOpen)))
     #expect(told.last == .notice(.settings(codes: [104, 172])))
     #expect(try await stage.nicks(room, for: romeo) == ["romeo", "juliet"])
     // Nothing changes: nobody is told.
     #expect(try await stage.act(.configure(.dialog(room.dialog), .change { _ in }), by: romeo).isRepeat)
-    #expect(all[1].news() == [])
+    #expect(all[1].effects() == [])
   }
 
   @Test func adminsNameARoomOwnersSayWhoGetsIn() async throws {

@@ -15,15 +15,15 @@ import Testing
     #expect(first.others.isEmpty)
     #expect(first.own.role == .moderator)
     #expect(first.own.ownCodes == [100])
-    #expect(orchard.news() == [])
+    #expect(orchard.effects() == [])
 
     let balcony = RecordingSession(juliet)
     let second = try #require(try await stage.enter(room, balcony))
     #expect(second.others.map(\.nick) == ["romeo"])
     #expect(second.own.role == .participant)
-    #expect(orchard.news() == [.occupant("juliet", .participant, codes: [], .roomOpen)])
+    #expect(orchard.effects() == [.occupant("juliet", .participant, codes: [], .roomOpen)])
     // What the receipt says is not told twice.
-    #expect(balcony.news() == [])
+    #expect(balcony.effects() == [])
   }
 
   @Test func addressesOfAPublicRoomAreForModerators() async throws {
@@ -32,18 +32,18 @@ import Testing
     let room = try await stage.room(by: romeo, .open)
     let all = try await stage.seats(room, romeo, juliet)
     #expect(try await stage.enter(room, RecordingSession(paris))?.own.ownCodes == [])
-    #expect(all[0].news() == [.occupant("paris", .participant, codes: [], .roomOpen)])
-    #expect(all[1].news() == [.occupant("paris", .participant, codes: [], .room)])
+    #expect(all[0].effects() == [.occupant("paris", .participant, codes: [], .roomOpen)])
+    #expect(all[1].effects() == [.occupant("paris", .participant, codes: [], .room)])
     // Who becomes a moderator sees them from then on.
     try await stage.role("juliet", .moderator, in: room, by: all[0])
     _ = all[1].taken()
     let tybalt = try await stage.user("tybalt")
     try await stage.enter(room, RecordingSession(tybalt))
-    #expect(all[1].news() == [.occupant("tybalt", .participant, codes: [], .roomOpen)])
+    #expect(all[1].effects() == [.occupant("tybalt", .participant, codes: [], .roomOpen)])
     try await stage.role("juliet", .participant, in: room, by: all[0])
     _ = all[1].taken()
     try await stage.act(.show(.address(room.address), stage.presence(all[0], .away)), by: all[0])
-    #expect(all[1].news() == [.occupant("romeo", .moderator, codes: [], .room)])
+    #expect(all[1].effects() == [.occupant("romeo", .moderator, codes: [], .room)])
   }
 
   @Test func twoAppSessionsAndOneXMPPSessionOfAMemberHearTheSameOnceEach() async throws {
@@ -56,21 +56,21 @@ import Testing
     try await stage.enter(room, balcony)
     for session in [phone, tablet, balcony] { _ = session.taken() }
     try await stage.say("hi", in: room, by: romeo)
-    #expect(phone.news() == [.said("hi", .feed)])
-    #expect(tablet.news() == [.said("hi", .feed)])
-    #expect(balcony.news() == [.said("hi", .room)])
+    #expect(phone.effects() == [.said("hi", .feed)])
+    #expect(tablet.effects() == [.said("hi", .feed)])
+    #expect(balcony.effects() == [.said("hi", .room)])
     // Leaving by presence is going offline, not leaving the dialog.
     try await stage.act(.exit(.address(room.address), nil), by: balcony)
-    #expect(balcony.news() == [.occupant("juliet", .none, codes: [], .roomOwn)])
+    #expect(balcony.effects() == [.occupant("juliet", .none, codes: [], .roomOwn)])
     try await stage.say("ho", in: room, by: romeo)
-    #expect(phone.news() == [.said("ho", .feed)])
-    #expect(balcony.news() == [])
+    #expect(phone.effects() == [.said("ho", .feed)])
+    #expect(balcony.effects() == [])
     // One app session ends, the other does not.
     stage.parley.hub.depart(phone, time: stage.clock.now)
     stage.parley.leave(juliet, session: phone.id)
     try await stage.say("he", in: room, by: romeo)
-    #expect(phone.news() == [])
-    #expect(tablet.news().last == .said("he", .feed))
+    #expect(phone.effects() == [])
+    #expect(tablet.effects().last == .said("he", .feed))
   }
 
   @Test func aSecondSessionSitsUnderTheNickOfTheFirst() async throws {
@@ -83,14 +83,14 @@ import Testing
     #expect(entrance.own.nick == "juliet")
     #expect(entrance.own.ownCodes == [210])
     #expect(try await stage.occupancy(room, for: romeo).count == 2)
-    #expect(all[0].news() == [.occupant("juliet", .participant, codes: [], .roomOpen)])
+    #expect(all[0].effects() == [.occupant("juliet", .participant, codes: [], .roomOpen)])
     _ = all[1].taken()
     // The others see her go with her last session only.
     try await stage.act(.exit(.address(room.address), nil), by: chamber)
-    #expect(chamber.news() == [.occupant("juliet", .none, codes: [], .roomOwn)])
-    #expect(!all[0].news().contains(.occupant("juliet", .none, codes: [], .roomOpen)))
+    #expect(chamber.effects() == [.occupant("juliet", .none, codes: [], .roomOwn)])
+    #expect(!all[0].effects().contains(.occupant("juliet", .none, codes: [], .roomOpen)))
     try await stage.act(.vacate(all[1].id), by: juliet)
-    #expect(all[0].news() == [.occupant("juliet", .none, codes: [], .roomOpen)])
+    #expect(all[0].effects() == [.occupant("juliet", .none, codes: [], .roomOpen)])
     #expect(try await stage.nicks(room, for: romeo) == ["romeo"])
   }
 
@@ -116,17 +116,17 @@ import Testing
     let all = try await stage.seats(room, romeo, juliet)
     let heir = RecordingSession(juliet)
     try await stage.parley.post(.handOver(from: all[1], to: heir), by: juliet)
-    #expect(all[0].news() == [])
+    #expect(all[0].effects() == [])
     try await stage.say("still here", in: room, by: heir)
-    #expect(heir.news() == [.said("still here", .room)])
-    #expect(all[1].news() == [.handedOver])
+    #expect(heir.effects() == [.said("still here", .room)])
+    #expect(all[1].effects() == [.handedOver])
     #expect(try await problem { try await stage.say("ghost", in: room, by: all[1]) } == .notOccupant)
-    // The former self ends: that is not news.
+    // The former self ends: that is not effects.
     try await stage.act(.vacate(all[1].id), by: juliet)
     _ = all[0].taken()
     #expect(try await stage.nicks(room, for: romeo) == ["romeo", "juliet"])
     try await stage.act(.vacate(heir.id), by: juliet)
-    #expect(all[0].news() == [.occupant("juliet", .none, codes: [], .roomOpen)])
+    #expect(all[0].effects() == [.occupant("juliet", .none, codes: [], .roomOpen)])
   }
 
   /// A member's app is there while it is connected, without entering.
@@ -140,10 +140,10 @@ import Testing
     let tablet = try await stage.session(juliet, "tablet", door: .app)
     let street = try await stage.session(paris, "street", door: .app)
     #expect(
-      orchard.news() == [
+      orchard.effects() == [
         .occupant("juliet", .participant, codes: [], .roomOpen), .occupant("paris", .visitor, codes: [], .roomOpen),
       ])
-    // Presences are not its news, nor private messages.
+    // Presences are not its effects, nor private messages.
     for session in [phone, tablet, street] { _ = session.taken() }
     let nurse = RecordingSession(try await stage.user("nurse"))
     try await stage.enter(room, nurse)
@@ -152,12 +152,12 @@ import Testing
       try await problem {
         try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo)), by: orchard)
       } == .noWhispers)
-    for session in [phone, tablet, street] { #expect(session.news() == []) }
+    for session in [phone, tablet, street] { #expect(session.effects() == []) }
     _ = orchard.taken()
     try await stage.act(.vacate(phone.id), by: juliet)
-    #expect(!orchard.news().contains(.occupant("juliet", .none, codes: [], .roomOpen)))
+    #expect(!orchard.effects().contains(.occupant("juliet", .none, codes: [], .roomOpen)))
     try await stage.act(.vacate(tablet.id), by: juliet)
-    #expect(orchard.news() == [.occupant("juliet", .none, codes: [], .roomOpen)])
+    #expect(orchard.effects() == [.occupant("juliet", .none, codes: [], .roomOpen)])
   }
 
   // MARK: Who gets in
@@ -207,11 +207,11 @@ import Testing
         try await stage.act(.topic(.address(room.address), text: "x", stanza: stage.draft("x")), by: all[1])
       } == .notModerator)
     try await stage.act(.askForVoice(.address(room.address)), by: all[1])
-    #expect(all[0].news() == [.notice(.voiceRequest(nick: "juliet", juliet))])
-    #expect(all[2].news() == [])
+    #expect(all[0].effects() == [.notice(.voiceRequest(nick: "juliet", juliet))])
+    #expect(all[2].effects() == [])
     // Who has voice bothers nobody.
     try await stage.act(.askForVoice(.address(room.address)), by: all[2])
-    #expect(all[0].news() == [])
+    #expect(all[0].effects() == [])
     try await stage.role("juliet", .participant, in: room, by: all[0])
     try await stage.say("thanks", in: room, by: all[1])
   }

@@ -181,7 +181,7 @@ extension SettingsDraft {
 
 extension RecordingSession {
   /// What has been heard since the last time, outcomes of its own posts left out.
-  func news() -> [Heard] {
+  func effects() -> [Heard] {
     taken().filter {
       switch $0 {
       case .done, .refused: false

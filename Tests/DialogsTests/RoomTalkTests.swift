@@ -16,8 +16,8 @@ import Testing
     #expect(message.envelope.fromResource == "romeo")
     #expect(message.envelope.toResource == nil)
     #expect(message.envelope.type == .groupchat)
-    for session in all { #expect(session.news() == [.said("hi", .room)]) }
-    #expect(phone.news() == [.said("hi", .feed)])
+    for session in all { #expect(session.effects() == [.said("hi", .room)]) }
+    #expect(phone.effects() == [.said("hi", .feed)])
     // Sequences are dense, notices included.
     let next = try await stage.say("ho", in: room, by: paris)
     guard case .message(let second)? = next.entry?.fact else { throw StageError.full }
@@ -32,7 +32,7 @@ import Testing
     let orchard = try await stage.seats(room, romeo)[0]
     try await stage.say("from afar", in: room, by: juliet)
     // No presence: who is not there does not come by speaking.
-    #expect(orchard.news() == [.said("from afar", .room)])
+    #expect(orchard.effects() == [.said("from afar", .room)])
     #expect(try await problem { try await stage.say("x", in: room, by: paris) } == .noVoice)
     #expect(
       try await problem { try await stage.act(.topic(.dialog(room.dialog), text: "x", stanza: nil), by: paris) }
@@ -87,7 +87,7 @@ import Testing
       content: Content(kind: .none, extras: Array("<x/>".utf8)), envelope: Envelope(), traits: [], key: nil)
     try await stage.act(
       .marker(.address(room.address), RoomMarkerDraft(kind: .displayed, target: id, stanza: stanza)), by: all[1])
-    #expect(!all[0].news().contains(.relayed(.room)))
+    #expect(!all[0].effects().contains(.relayed(.room)))
     // It counts all the same.
     #expect(try await stage.unread(juliet) == 0)
   }
@@ -102,9 +102,9 @@ import Testing
     for session in all { _ = session.taken() }
     let before = try await stage.stored(room)
     try await stage.act(.signal(.dialog(room.dialog), typing(paris, room)), by: paris)
-    #expect(all[0].news() == [.relayed(.room)])
-    #expect(yours.news() == [.relayed(.feed)])
-    #expect(mine.news() == [])
+    #expect(all[0].effects() == [.relayed(.room)])
+    #expect(yours.effects() == [.relayed(.feed)])
+    #expect(mine.effects() == [])
     #expect(try await stage.stored(room) == before)
   }
 
@@ -123,12 +123,12 @@ import Testing
     try await stage.enter(room, chamber)
     for session in all + [chamber] { _ = session.taken() }
     try await stage.act(.pass(.address(room.address), nick: "JULIET", whisper(romeo)), by: all[0])
-    #expect(all[1].news() == [.relayed(.room)])
-    #expect(chamber.news() == [.relayed(.room)])
-    #expect(all[2].news() == [])
-    #expect(all[0].news() == [])
+    #expect(all[1].effects() == [.relayed(.room)])
+    #expect(chamber.effects() == [.relayed(.room)])
+    #expect(all[2].effects() == [])
+    #expect(all[0].effects() == [])
     try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo, .iq("get"))), by: all[0])
-    #expect(all[1].news() + chamber.news() == [.relayed(.room)])
+    #expect(all[1].effects() + chamber.effects() == [.relayed(.room)])
     #expect(
       try await problem {
         try await stage.act(.pass(.address(room.address), nick: "tybalt", whisper(romeo)), by: all[0])
@@ -176,18 +176,18 @@ import Testing
     try await stage.parley.post(.block([BlockPattern(JID(romeo.address))]), by: juliet)
     for session in all { _ = session.taken() }
     try await stage.say("hi", in: room, by: all[0])
-    #expect(all[1].news() == [.said("hi", .room)])
+    #expect(all[1].effects() == [.said("hi", .room)])
     // As if it had arrived: who is blocked does not learn it.
     try await stage.act(.pass(.address(room.address), nick: "juliet", whisper(romeo)), by: all[0])
-    #expect(all[1].news() == [])
+    #expect(all[1].effects() == [])
     // Neither an invitation nor its refusal is a way around the block.
     let chapel = try await stage.room("chapel", by: romeo, .open)
     try await stage.act(.invite(.dialog(chapel.dialog), to: juliet.address, reason: nil), by: romeo)
     try await stage.act(.decline(.address(room.address), to: juliet.address, reason: "It is the east"), by: romeo)
-    #expect(all[1].news() == [])
+    #expect(all[1].effects() == [])
     try await stage.act(.invite(.dialog(room.dialog), to: paris.address, reason: nil), by: juliet)
     try await stage.act(.decline(.address(room.address), to: juliet.address, reason: "no"), by: paris)
-    #expect(all[1].news() == [.notice(.declined(by: paris.address, reason: "no"))])
+    #expect(all[1].effects() == [.notice(.declined(by: paris.address, reason: "no"))])
   }
 
   /// Who blocks is, for whom they block, as if they were not (XEP-0191 3.3).
@@ -223,7 +223,7 @@ import Testing
     try await stage.act(.configure(.dialog(room.dialog), .change { $0.participantsSetTopic = true }), by: romeo)
     for session in all { _ = session.taken() }
     try await stage.act(.topic(.address(room.address), text: "Love", stanza: stage.draft("")), by: all[1])
-    guard case .noted(.topic(let topic))? = all[0].news().first else { throw StageError.full }
+    guard case .noted(.topic(let topic))? = all[0].effects().first else { throw StageError.full }
     #expect(topic.text == "Love")
     #expect(topic.nick == "juliet")
     #expect(try await stage.stored(room).topic == topic)
@@ -276,7 +276,7 @@ import Testing
     let again = try await stage.say("hi", in: room, by: juliet, key: app)
     #expect(again.isRepeat)
     #expect(again.entry?.position == first.entry?.position)
-    #expect(all[0].news() == [.said("hi", .room)])
+    #expect(all[0].effects() == [.said("hi", .room)])
     let other = try await problem {
       try await stage.say("ho", in: room, by: juliet, key: RepeatKey(rule: .app, id: "m1", bodyHash: 2))
     }
@@ -287,12 +287,12 @@ import Testing
     #expect(try await stage.say("a", in: room, by: all[0], key: xmpp).isRepeat)
     #expect(
       !(try await stage.say("b", in: room, by: all[0], key: RepeatKey(rule: .xmpp, id: "1", bodyHash: 2))).isRepeat)
-    #expect(all[0].news() == [.said("a", .room), .said("b", .room)])
+    #expect(all[0].effects() == [.said("a", .room), .said("b", .room)])
     // In the same batch too.
     let key = RepeatKey(rule: .xmpp, id: "2", bodyHash: 1)
     try await stage.together(romeo) {
       for _ in 0..<2 { stage.submit(.say(.address(room.address), stage.draft("c", key: key)), by: all[0]) }
     }
-    #expect(all[0].news() == [.said("c", .room)])
+    #expect(all[0].effects() == [.said("c", .room)])
   }
 }

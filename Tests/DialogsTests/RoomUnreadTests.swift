@@ -79,16 +79,16 @@ import Testing
         .marker(.dialog(room.dialog), RoomMarkerDraft(kind: .displayed, target: id, isPrivate: isPrivate)), by: juliet)
     }
     try await read("one")
-    #expect(tablet.news() == [.marked(.displayed, by: "juliet", told: true, asked: false)])
-    #expect(all[0].news() == [.marked(.displayed, by: "juliet", told: true, asked: false)])
-    #expect(phone.news() == [.marked(.displayed, by: "juliet", told: true, asked: false)])
+    #expect(tablet.effects() == [.marked(.displayed, by: "juliet", told: true, asked: false)])
+    #expect(all[0].effects() == [.marked(.displayed, by: "juliet", told: true, asked: false)])
+    #expect(phone.effects() == [.marked(.displayed, by: "juliet", told: true, asked: false)])
     try await read("two", isPrivate: true)
-    #expect(tablet.news() == [])
-    #expect(phone.news() == [.marked(.displayed, by: "juliet", told: false, asked: false)])
+    #expect(tablet.effects() == [])
+    #expect(phone.effects() == [.marked(.displayed, by: "juliet", told: false, asked: false)])
     try await stage.affiliate(try await stage.user("tybalt"), .watcher, in: room, by: romeo)
     try await read("three")
-    #expect(all[0].news() == [])
-    #expect(phone.news() == [.marked(.displayed, by: "juliet", told: false, asked: false)])
+    #expect(all[0].effects() == [])
+    #expect(phone.effects() == [.marked(.displayed, by: "juliet", told: false, asked: false)])
     #expect(try await stage.unread(juliet) == 0)
   }
 

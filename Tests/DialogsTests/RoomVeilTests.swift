@@ -29,22 +29,22 @@ import Testing
     let s = try await scene()
     let receipt = try await s.stage.say("hi", in: s.room, by: s.romeo)
     #expect(!receipt.isVeiled)
-    #expect(s.above.news() == [.said("hi", .feed)])
-    #expect(s.below.news() == [.said("hi", .feedVeiled)])
+    #expect(s.above.effects() == [.said("hi", .feed)])
+    #expect(s.below.effects() == [.said("hi", .feedVeiled)])
     #expect(try await s.stage.say("ho", in: s.room, by: s.paris).isVeiled)
     _ = (s.above.taken(), s.below.taken())
     let typing = RelayedStanza(
       name: .message(.groupchat), from: s.romeo, fromResource: nil, to: s.room.address, toResource: nil, id: nil,
       extras: [], typing: true)
     try await s.stage.act(.signal(.dialog(s.room.dialog), typing), by: s.romeo)
-    #expect(s.above.news() == [.relayed(.feed)])
-    #expect(s.below.news() == [.relayed(.feedVeiled)])
+    #expect(s.above.effects() == [.relayed(.feed)])
+    #expect(s.below.effects() == [.relayed(.feedVeiled)])
   }
 
   @Test func whereEverybodyIsKnownNothingIsVeiled() async throws {
     let s = try await scene(.group)
     #expect(!(try await s.stage.say("hi", in: s.room, by: s.paris).isVeiled))
-    #expect(s.below.news() == [.said("hi", .feed)])
+    #expect(s.below.effects() == [.said("hi", .feed)])
   }
 
   @Test func whoRisesSeesAndWhoFallsDoesNot() async throws {
@@ -53,12 +53,12 @@ import Testing
     try await s.stage.affiliate(s.juliet, .member, in: s.room, by: s.romeo)
     _ = (s.above.taken(), s.below.taken())
     try await s.stage.say("hi", in: s.room, by: s.romeo)
-    #expect(s.above.news() == [.said("hi", .feedVeiled)])
-    #expect(s.below.news() == [.said("hi", .feed)])
+    #expect(s.above.effects() == [.said("hi", .feedVeiled)])
+    #expect(s.below.effects() == [.said("hi", .feed)])
     // Who comes later as well.
     let later = try await s.stage.session(s.juliet, "later", door: .app)
     try await s.stage.say("ho", in: s.room, by: s.romeo)
-    #expect(later.news() == [.said("ho", .feedVeiled)])
+    #expect(later.effects() == [.said("ho", .feedVeiled)])
   }
 
   @Test func settingsCountFromTheirChangeOn() async throws {
@@ -68,7 +68,7 @@ import Testing
     try await s.stage.say("hi", in: s.room, by: s.romeo)
     try await s.stage.act(.configure(.dialog(s.room.dialog), .change { $0.showsAddresses = false }), by: s.romeo)
     try await s.stage.say("ho", in: s.room, by: s.romeo)
-    let said = s.below.news().filter { if case .said = $0 { true } else { false } }
+    let said = s.below.effects().filter { if case .said = $0 { true } else { false } }
     #expect(said == [.said("hi", .feed), .said("ho", .feedVeiled)])
   }
 

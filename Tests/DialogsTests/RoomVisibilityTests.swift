@@ -93,8 +93,8 @@ import Testing
         #expect(try await problem { try await stage.act(intent, by: juliet) } == expected(intent), "\(intent)")
       }
     }
-    #expect(all[0].news() == [])
-    #expect(balcony.news() == [])
+    #expect(all[0].effects() == [])
+    #expect(balcony.effects() == [])
     #expect(try await stage.stored(room) == before)
     // XEP-0045 7.2.6 and 7.2.7: who tries to enter is told why not.
     #expect(

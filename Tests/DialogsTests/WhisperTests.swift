@@ -46,9 +46,9 @@ import Testing
     let stage = scene.stage
     let before = try await stage.stored(scene.room)
     let receipt = try await stage.act(whisper("psst", to: "JULIET", scene), by: scene.orchard)
-    #expect(scene.balcony.news() == [.said("psst", .direct)])
-    #expect(scene.street.news() == [])
-    #expect(scene.orchard.news() == [])
+    #expect(scene.balcony.effects() == [.said("psst", .direct)])
+    #expect(scene.street.effects() == [])
+    #expect(scene.orchard.effects() == [])
     let entry = try #require(receipt.entry)
     #expect(entry.place == .whisper(to: scene.juliet, in: scene.room, nick: "romeo"))
     #expect(entry.peer == nil)
@@ -83,8 +83,8 @@ import Testing
     for session in phones + [scene.balcony] { _ = session.taken() }
     let entry = try #require(try await stage.act(whisper("psst", to: "juliet", scene), by: scene.orchard).entry)
     // Her XMPP session heard it: what is behind it has come to all.
-    #expect(scene.balcony.news() == [.said("psst", .direct)])
-    for phone in phones { #expect(phone.news() == []) }
+    #expect(scene.balcony.effects() == [.said("psst", .direct)])
+    for phone in phones { #expect(phone.effects() == []) }
     #expect(try await stage.unread(scene.juliet) == unread)
     for party in [scene.romeo, scene.juliet] {
       let (dialogs, one, feed) = try await stage.parley.read { reader in
@@ -112,20 +112,20 @@ import Testing
     let all = [scene.orchard, scene.balcony, scene.street, commitLoop, plain, away, chamber]
     for session in all { _ = session.taken() }
     try await stage.act(whisper("psst", to: "juliet", scene), by: scene.orchard)
-    #expect(scene.balcony.news() == [.said("psst", .direct)])
+    #expect(scene.balcony.effects() == [.said("psst", .direct)])
     // Not as a copy of what the other seat received.
-    #expect(chamber.news() == [.said("psst", .direct)])
-    #expect(commitLoop.news() == [.said("psst", .carbonSent)])
-    for session in [scene.orchard, scene.street, plain, away] { #expect(session.news() == []) }
+    #expect(chamber.effects() == [.said("psst", .direct)])
+    #expect(commitLoop.effects() == [.said("psst", .carbonSent)])
+    for session in [scene.orchard, scene.street, plain, away] { #expect(session.effects() == []) }
     // Its author may not want copies.
     try await stage.act(
       .whisper(.address(scene.room.address), nick: "juliet", draft("hush", traits: [.archived, .uncopied])),
       by: scene.orchard)
-    #expect(scene.balcony.news() == [.said("hush", .direct)])
-    #expect(commitLoop.news() == [])
+    #expect(scene.balcony.effects() == [.said("hush", .direct)])
+    #expect(commitLoop.effects() == [])
     // To oneself: all seats hear it, the author's too, and the archive has it once.
     try await stage.act(whisper("note", to: "romeo", scene), by: scene.orchard)
-    for session in [scene.orchard, commitLoop, plain] { #expect(session.news() == [.said("note", .direct)]) }
+    for session in [scene.orchard, commitLoop, plain] { #expect(session.effects() == [.said("note", .direct)]) }
     #expect(try await archive(scene.romeo, stage).count == 3)
   }
 
@@ -137,7 +137,7 @@ import Testing
     #expect(!first.isRepeat)
     #expect(again.isRepeat)
     #expect(again.entry?.position == first.entry?.position)
-    #expect(scene.balcony.news() == [.said("psst", .direct)])
+    #expect(scene.balcony.effects() == [.said("psst", .direct)])
     // The same id with other content, or to somebody else, is another message.
     #expect(try await !stage.act(whisper("hush!", to: "juliet", id: "m1", scene), by: scene.orchard).isRepeat)
     #expect(try await !stage.act(whisper("psst", to: "paris", id: "m1", scene), by: scene.orchard).isRepeat)
@@ -146,7 +146,7 @@ import Testing
     await #expect(throws: Problem.storage) {
       try await stage.act(whisper("lost", to: "juliet", scene), by: scene.orchard)
     }
-    #expect(scene.balcony.news() == [.said("hush!", .direct)])
+    #expect(scene.balcony.effects() == [.said("hush!", .direct)])
     #expect(try await archive(scene.juliet, stage).count == 2)
   }
 
@@ -171,7 +171,7 @@ import Testing
         == .occupantUnknown)
     let back = try await stage.session(scene.juliet, "back")
     try await stage.enter(scene.room, back)
-    #expect(!back.news().contains { if case .said = $0 { true } else { false } })
+    #expect(!back.effects().contains { if case .said = $0 { true } else { false } })
     #expect(try await archive(scene.juliet, stage).count == 2)
     #expect(try await archive(scene.paris, stage).isEmpty)
   }
@@ -185,13 +185,13 @@ import Testing
     for nick in ["juliet", "paris"] {
       try await stage.act(whisper("psst", to: nick, scene), by: scene.orchard)
     }
-    for session in [scene.balcony, scene.street] { #expect(session.news() == []) }
+    for session in [scene.balcony, scene.street] { #expect(session.effects() == []) }
     for party in [scene.romeo, scene.juliet, scene.paris] { #expect(try await archive(party, stage).isEmpty) }
     // Who blocks an occupant does not write to them; who blocks a user is not told that it is them.
     #expect(
       try await problem { try await stage.act(whisper("x", to: "romeo", scene), by: scene.street) }?.kind == .blocked)
     try await stage.act(whisper("y", to: "romeo", scene), by: scene.balcony)
-    #expect(scene.orchard.news() == [.said("y", .direct)])
+    #expect(scene.orchard.effects() == [.said("y", .direct)])
   }
 
   @Test func whatIsWhisperedCanBeCorrectedAndTakenBackByItsAuthor() async throws {

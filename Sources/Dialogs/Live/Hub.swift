@@ -252,7 +252,7 @@ public final class Hub: Sendable {
       return (before, users[party.id]!)
     }
     guard let change else { return }
-    // An unavailable presence from someone who was not available is nobody's news.
+    // An unavailable presence from someone who was not available is nobody's effects.
     if !presence.isAvailable && !change.before.isAvailable && change.before.directed.isEmpty { return }
     var batch = LaneBatch()
     if presence.isAvailable || change.before.isAvailable {

@@ -117,10 +117,10 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
   /// After the commit: everybody who has to know, in the order of the log.
   /// Sessions first: whoever waits for a post finds that its deliveries are on
   /// their way.
-  private func tell(_ news: [News]) {
+  private func tell(_ effects: [Effect]) {
     var lanes = LaneBatch()
     var waiting: [() -> Void] = []
-    for item in news {
+    for item in effects {
       switch item {
       case .settled(let post, let result):
         switch post.completion {
@@ -148,7 +148,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
         lanes.send()
         lanes = LaneBatch()
         hub.showPresence(of: user, to: viewer, available: available, time: judge.time)
-      case .room(let news): tell(news, into: &lanes)
+      case .room(let effects): tell(effects, into: &lanes)
       case .node(let event, let card): hub.route(event, card: card, into: &lanes)
       case .followed(let room, let session, let seesAddresses):
         audiences.follow(room, by: session, seesAddresses: seesAddresses)
@@ -231,7 +231,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
           lanes.add(.entry(entry, .feed), to: attendance.session)
         }
       }
-    // Whoever is interested gets an event (`News.node`).
+    // Whoever is interested gets an event (`Effect.node`).
     case .node: break
     // For devices alone.
     case .notification: break
@@ -271,8 +271,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
     }
   }
 
-  private func tell(_ news: RoomNews, into lanes: inout LaneBatch) {
-    switch news {
+  private func tell(_ effects: RoomEffect, into lanes: inout LaneBatch) {
+    switch effects {
     case .seated(let session, let isModerator, let room):
       audiences.seat(session, isModerator: isModerator, in: room)
     case .unseated(let session, let room):
@@ -346,7 +346,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
 }
 
 /// What follows from a committed batch, in order.
-enum News {
+enum Effect {
   case settled(Post, Result<Receipt, Problem>)
   case entry(Entry, author: SessionID?)
   case arrived(Attendance, Card?)
@@ -369,7 +369,7 @@ enum News {
   case owed(UserID)
   /// There is a call that ends by itself some time.
   case calls
-  case room(RoomNews)
+  case room(RoomEffect)
   /// `card`: the owner's, where they were not online.
   case node(NodeEvent, Card?)
   /// An app session hears a room of which its user is a member.
@@ -379,7 +379,7 @@ enum News {
 }
 
 /// What a batch changed in who hears a room, and what those hear.
-enum RoomNews {
+enum RoomEffect {
   case seated(any LiveSession, isModerator: Bool, DialogID)
   case unseated(SessionID, DialogID)
   case reseated(SessionID, any LiveSession, DialogID)

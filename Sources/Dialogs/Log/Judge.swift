@@ -24,7 +24,7 @@ struct Judge {
   let callRinging: Duration
   private(set) var head: Position
   private(set) var time: Timestamp
-  private var news: [News] = []
+  private var effects: [Effect] = []
 
   private var users: [BareJID: CachedUser?] = [:]
   private var blocks: [UserID: [BlockPattern]] = [:]
@@ -122,7 +122,7 @@ struct Judge {
     head = place.head
     time = place.time
     written = place.head
-    news = []
+    effects = []
     users = [:]
     blocks = [:]
     preferences = [:]
@@ -134,15 +134,15 @@ struct Judge {
     isGathering = false
   }
 
-  mutating func take() -> [News] {
+  mutating func take() -> [Effect] {
     if users.count > Limits.cachedUsersMax { users = [:] }
     if blocks.count > Limits.cachedUsersMax { blocks = [:] }
     if preferences.count > Limits.cachedUsersMax { preferences = [:] }
     if dialogs.count > Limits.cachedDialogsMax { dialogs = [:] }
     rooms.settled()
     arriving.removeAll(keepingCapacity: true)
-    defer { news = [] }
-    return news
+    defer { effects = [] }
+    return effects
   }
 
   // MARK: One post
@@ -152,7 +152,7 @@ struct Judge {
     do {
       try decide(standing(post, writer), writer)
     } catch let problem as Problem {
-      news.append(.settled(post, .failure(problem)))
+      effects.append(.settled(post, .failure(problem)))
     }
   }
 
@@ -193,7 +193,7 @@ struct Judge {
       settle(post)
     case .signal(let signal, let target):
       try checkCustom(signal, to: target, from: post.author, writer)
-      news.append(.signal(signal, session(of: post), post.author, target))
+      effects.append(.signal(signal, session(of: post), post.author, target))
       settle(post)
     case .confirm(let position):
       try writer.setDelivered(position, for: post.author.id)
@@ -241,13 +241,13 @@ struct Judge {
 
   mutating func settle(_ post: Post, _ receipt: Receipt? = nil) {
     if case .none = post.completion { return }
-    news.append(.settled(post, .success(receipt ?? Receipt(position: head))))
+    effects.append(.settled(post, .success(receipt ?? Receipt(position: head))))
   }
 
   /// A refusal of a post that has changed something nonetheless.
-  mutating func refuse(_ post: Post, _ problem: Problem) { news.append(.settled(post, .failure(problem))) }
+  mutating func refuse(_ post: Post, _ problem: Problem) { effects.append(.settled(post, .failure(problem))) }
 
-  mutating func tell(_ item: News) { news.append(item) }
+  mutating func tell(_ item: Effect) { effects.append(item) }
 
   mutating func nextPosition() -> Position {
     head = head.next

@@ -3,7 +3,7 @@ import Addresses
 /// Tells push services what users are owed. Theory:
 ///
 /// It sleeps until the bell rings and then looks at one user after another: what is owed, to which services, whether it is
-/// still news. One publication of a user at a time, and the next not before `Limits.pushInterval`: what comes meanwhile is one
+/// still effects. One publication of a user at a time, and the next not before `Limits.pushInterval`: what comes meanwhile is one
 /// publication. What a service does not take is tried again, later each time; what stands in the store stands over a crash.
 public actor Pusher {
   private let parley: Parley
@@ -113,7 +113,7 @@ public actor Pusher {
       let rows = owed.rows.filter {
         (!isHere || $0.isNotification) && $0.push.position > registration.pushed
           && ($0.isForApps || registration.target.device == nil)
-          // What was told late is no news to whoever came meanwhile. At first it is: a client in the background, which
+          // What was told late is no effects to whoever came meanwhile. At first it is: a client in the background, which
           // confirms whatever it gets, tells nobody.
           && !($0.isDelivered && registration.failures > 0)
           && Pushes.isFor(

@@ -220,7 +220,7 @@ extension Judge {
       feeds: feeds, writer)
   }
 
-  mutating func tell(_ news: RoomNews) { tell(.room(news)) }
+  mutating func tell(_ effects: RoomEffect) { tell(.room(effects)) }
 
   // MARK: Presences
 
