@@ -279,7 +279,7 @@ public enum Limits {
   public static let scheduleRetry: Duration = .seconds(5)
 
   // Calls.
-  /// How long it rings when nobody answers: as long as telephones do. Then the call ends with `timeout`.
+  /// How long it wakes when nobody answers: as long as telephones do. Then the call ends with `timeout`.
   public static let callRinging: Duration = .seconds(60)
   /// How long an answered call stands when nobody says that it is over (XEP-0353, "Business Rules"). Then it ends with `failed`.
   public static let callMax: Duration = .seconds(86_400)

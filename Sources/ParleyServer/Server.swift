@@ -80,8 +80,8 @@ public enum Server {
         // What waits for the backend's answer is committed last of all.
         outgoing, CoreService(core: core, logger: logger), HookService(runner: hooks),
         BlobSweeper(parley: core.parley, logger: logger), GuestSweeper(parley: core.parley, logger: logger),
-        AccountTaskService(parley: core.parley), AlarmService(alarm: core.parley.scheduleAlarm),
-        AlarmService(alarm: core.parley.callAlarm), reload,
+        AccountTaskService(parley: core.parley), DueTimerService(alarm: core.parley.scheduleAlarm),
+        DueTimerService(alarm: core.parley.callAlarm), reload,
         admin, greeter, PushService(pusher: pusher),
         xmpp,
       ] + http

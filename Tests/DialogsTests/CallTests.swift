@@ -157,7 +157,7 @@ import Testing
     for number in 0..<Limits.callsRingingMax { try await cast.ring("r\(number)") }
     do {
       try await cast.ring("more")
-      Issue.record("a fifth call rings")
+      Issue.record("a fifth call wakes")
     } catch let problem as Problem { #expect(problem.code == "too-many-calls") }
     for call in try await cast.stage.parley.openCalls(of: cast.romeo) {
       try await cast.move(call, .end(nil), by: cast.romeo)

@@ -42,7 +42,7 @@ extension Judge {
       Message(
         sequence: 0, content: Content(kind: .none),
         envelope: Envelope(type: .chat, fromResource: draft.resource, id: draft.key.id),
-        traits: [.archived, .rings, .fromApp]),
+        traits: [.archived, .wakes, .fromApp]),
       key: draft.key, writer)
     var receipt = Receipt(position: head)
     receipt.value = call
@@ -93,7 +93,7 @@ extension Judge {
         post, writer)
       return call
     }
-    // Nothing rings; an XMPP client that calls is answered.
+    // Nothing wakes; an XMPP client that calls is answered.
     try insert(
       CallChange(act: .ring, call: next.call, message: leg.isApp ? nil : message), at: position, by: leg.party,
       to: callee.party, key: key, post, writer)
@@ -324,7 +324,7 @@ extension Judge {
     }
     try writer.insert(entry, feeds: feeds, key: key)
     try writer.put(change.call)
-    if change.rings { try owe(entry, writer) }
+    if change.wakes { try owe(entry, writer) }
     // Who calls hears what is said in the other's name.
     tell(.entry(entry, author: author.id == post.author.id ? session(of: post) : nil))
     if change.call.due != nil { tell(.calls) }

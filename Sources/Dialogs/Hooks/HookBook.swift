@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Which realms have hooks, in memory, so that where there are none nothing is written and nobody is woken; and the bell that wakes
+/// Which realms have hooks, in memory, so that where there are none nothing is written and nobody is woken; and the wakeSignal that wakes
 /// whoever follows the log for them.
 public final class HookBook: Sendable {
   private struct State {
@@ -8,16 +8,16 @@ public final class HookBook: Sendable {
     var changes: UInt64 = 1
   }
   private let state: Mutex<State>
-  private let rings: AsyncStream<Void>.Continuation
+  private let wakes: AsyncStream<Void>.Continuation
   /// Rings when there may be something to tell; for one listener.
-  let bell: AsyncStream<Void>
+  let wakeSignal: AsyncStream<Void>
 
   /// Blocks.
   init(_ reader: any StoreReader) throws {
     let realms = Set(try reader.hooks().map(\.realm))
     state = Mutex(State(realms: realms))
-    (bell, rings) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    rings.yield()
+    (wakeSignal, wakes) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    wakes.yield()
   }
 
   /// Changes with each change of any hook by somebody else than its follower.
@@ -30,12 +30,12 @@ public final class HookBook: Sendable {
       $0.realms = Set(hooks.map(\.realm))
       $0.changes += 1
     }
-    rings.yield()
+    wakes.yield()
   }
 
   /// Something was committed.
   func ring() {
-    if state.withLock({ !$0.realms.isEmpty }) { rings.yield() }
+    if state.withLock({ !$0.realms.isEmpty }) { wakes.yield() }
   }
 }
 

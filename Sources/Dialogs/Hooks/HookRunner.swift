@@ -30,22 +30,22 @@ public actor HookRunner {
   /// Runs until its task is cancelled. Once.
   public func run() async {
     await withDiscardingTaskGroup { group in
-      for await _ in parley.hooks.bell {
+      for await _ in parley.hooks.wakeSignal {
         let changes = parley.hooks.changes
         if changes != known, let hooks = try? await parley.read({ try $0.hooks() }) {
           known = changes
           let ids = Set(hooks.map(\.id))
           for id in bells.keys where !ids.contains(id) { bells.removeValue(forKey: id)?.finish() }
           for id in ids where bells[id] == nil {
-            let (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-            bells[id] = bell
-            let follower = HookFollower(id, parley, rendering, route, logger: logger, pause: pause) { bell.yield() }
-            group.addTask { for await _ in rings { await follower.goOn() } }
+            let (wakes, wakeSignal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            bells[id] = wakeSignal
+            let follower = HookFollower(id, parley, rendering, route, logger: logger, pause: pause) { wakeSignal.yield() }
+            group.addTask { for await _ in wakes { await follower.goOn() } }
           }
         }
-        for bell in bells.values { bell.yield() }
+        for wakeSignal in bells.values { wakeSignal.yield() }
       }
-      for bell in bells.values { bell.finish() }
+      for wakeSignal in bells.values { wakeSignal.finish() }
       group.cancelAll()
     }
   }

@@ -46,7 +46,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
   private let hub: Hub
   private let pushes: PushBook
   private let hooks: HookBook
-  private let calls: Bell
+  private let calls: WakeSignal
   private let clock: any Clock
   private let logger: Logger
   private let inbox: Inbox
@@ -55,14 +55,14 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
 
   init(
     store: any Store, hub: Hub, pushes: PushBook, hooks: HookBook, guests: GuestBook,
-    calls: (bell: Bell, ringing: Duration), clock: any Clock, realms: RealmTable, blobs: Blobs?, inbox: Inbox,
+    calls: (wakeSignal: WakeSignal, ringing: Duration), clock: any Clock, realms: RealmTable, blobs: Blobs?, inbox: Inbox,
     logger: Logger
   ) throws {
     self.store = store
     self.hub = hub
     self.pushes = pushes
     self.hooks = hooks
-    self.calls = calls.bell
+    self.calls = calls.wakeSignal
     self.clock = clock
     self.logger = logger
     self.inbox = inbox

@@ -20,7 +20,7 @@ struct Judge {
   let guests: GuestBook
   let hooks: HookBook
   let privileges: PrivilegeBook
-  /// How long a call rings when nobody answers.
+  /// How long a call wakes when nobody answers.
   let callRinging: Duration
   private(set) var head: Position
   private(set) var time: Timestamp

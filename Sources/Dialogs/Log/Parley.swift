@@ -23,8 +23,8 @@ public final class Parley: Sendable {
   /// Which realms have hooks.
   public let hooks: HookBook
   /// Wakes whoever sends messages at their time.
-  let schedule = Bell()
-  let callBell = Bell()
+  let schedule = WakeSignal()
+  let callWakeSignal = WakeSignal()
   /// Who may look after the whole server in band (XEP-0133).
   public let admins: Set<BareJID>
   /// Whether every user may invite others (XEP-0401), not admins alone.
@@ -120,7 +120,7 @@ public final class Parley: Sendable {
     pushes = try store.read { try PushBook($0) }
     hooks = try store.read { try HookBook($0) }
     let commitLoop = try CommitLoop(
-      store: store, hub: hub, pushes: pushes, hooks: hooks, guests: self.guests, calls: (callBell, callRinging),
+      store: store, hub: hub, pushes: pushes, hooks: hooks, guests: self.guests, calls: (callWakeSignal, callRinging),
       clock: clock,
       realms: realmTable, blobs: self.blobs, inbox: inbox, logger: logger)
     let committer = Committer(inbox: inbox, commitLoop: commitLoop)

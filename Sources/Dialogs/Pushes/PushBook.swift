@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Who has push registrations, in memory, so that a message to anybody else costs one look; and the bell that wakes whoever
+/// Who has push registrations, in memory, so that a message to anybody else costs one look; and the wakeSignal that wakes whoever
 /// sends pushes. Changed by the committer, after a commit.
 ///
 /// It also knows in which rooms those users are, so that a message to a room costs one look where it has none of them.
@@ -16,7 +16,7 @@ public final class PushBook: Sendable {
     /// One of them is told of muted dialogs.
     var hearsSilently = false
     /// One of them is there for calls alone.
-    var rings = false
+    var wakes = false
 
     static let nothing = Asked()
 
@@ -24,7 +24,7 @@ public final class PushBook: Sendable {
       for registration in registrations {
         resources.insert(registration.resource)
         if registration.target.device?.hearsSilently == true { hearsSilently = true }
-        if registration.target.device?.kind == .voip { rings = true }
+        if registration.target.device?.kind == .voip { wakes = true }
       }
     }
   }
@@ -74,9 +74,9 @@ public final class PushBook: Sendable {
     }
   }
   private let state: Mutex<State>
-  private let rings: AsyncStream<Void>.Continuation
+  private let wakes: AsyncStream<Void>.Continuation
   /// Rings when somebody is owed a push; for one listener.
-  let bell: AsyncStream<Void>
+  let wakeSignal: AsyncStream<Void>
 
   /// Blocks.
   init(_ reader: any StoreReader) throws {
@@ -87,8 +87,8 @@ public final class PushBook: Sendable {
     first.owed = Set(try reader.usersOwedPushes())
     let isOwed = !first.owed.isEmpty
     state = Mutex(first)
-    (bell, rings) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    if isOwed { rings.yield() }
+    (wakeSignal, wakes) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    if isOwed { wakes.yield() }
   }
 
   /// What somebody is to all rooms.
@@ -108,7 +108,7 @@ public final class PushBook: Sendable {
   func asked(_ user: UserID) -> Asked? { state.withLock { $0.users[user]?.asked } }
 
   /// Those of a room's members who may want to be told of every message: who has said so and, if that is `usual`, who
-  /// has said nothing. In a room where everything rings as is usual, those too who want the rest silently: in a larger one
+  /// has said nothing. In a room where everything wakes as is usual, those too who want the rest silently: in a larger one
   /// that would be a row for everybody.
   func listeners(in room: DialogID, usual: Alerts) -> Set<UserID> {
     state.withLock { state in
@@ -135,11 +135,11 @@ public final class PushBook: Sendable {
 
   func ring(_ user: UserID) {
     state.withLock { _ = $0.owed.insert(user) }
-    rings.yield()
+    wakes.yield()
   }
 
   /// Looks again, without anybody new.
-  func ring() { rings.yield() }
+  func wake() { wakes.yield() }
 
   func takeOwed() -> Set<UserID> {
     state.withLock { state in

@@ -1,5 +1,5 @@
-/// Whose turn it is to have their services told. Who was rung for first is served first, so that slow services keep nobody
-/// waiting for ever; who is rung for while being served comes again behind the others.
+/// Whose turn it is to have their services told. Who was signals for first is served first, so that slow services keep nobody
+/// waiting for ever; who is signals for while being served comes again behind the others.
 struct PushQueue: Equatable {
   /// In order; the same as `queued`.
   private var waiting: ArraySlice<UserID> = []

@@ -2,7 +2,7 @@ import Addresses
 
 /// Tells push services what users are owed. Theory:
 ///
-/// It sleeps until the bell rings and then looks at one user after another: what is owed, to which services, whether it is
+/// It sleeps until the wakeSignal wakes and then looks at one user after another: what is owed, to which services, whether it is
 /// still effects. One publication of a user at a time, and the next not before `Limits.pushInterval`: what comes meanwhile is one
 /// publication. What a service does not take is tried again, later each time; what stands in the store stands over a crash.
 public actor Pusher {
@@ -38,7 +38,7 @@ public actor Pusher {
   /// Runs until its task is cancelled. Once.
   public func run() async {
     await withDiscardingTaskGroup { group in
-      for await _ in parley.pushes.bell {
+      for await _ in parley.pushes.wakeSignal {
         for user in parley.pushes.takeOwed() { queue.ring(for: user) }
         while let user = queue.next() { group.addTask { [self] in await serve(user) } }
       }
@@ -74,7 +74,7 @@ public actor Pusher {
     /// Of no dialog: no session has it, and nobody has read it.
     var isNotification: Bool { push.kind == .notification }
     var isCall: Bool {
-      entry.pushed?.traits.contains(.rings) == true
+      entry.pushed?.traits.contains(.wakes) == true
     }
   }
 
@@ -104,7 +104,7 @@ public actor Pusher {
     if owed.registrations.isEmpty { return await settle(.recount, owed.user) }
     let attendances = parley.hub.attendances(of: user)
     let isAttended = Pushes.isAttended(attendances)
-    let rings = Set(owed.registrations.filter { $0.target.device?.kind == .voip }.map(\.grant))
+    let wakes = Set(owed.registrations.filter { $0.target.device?.kind == .voip }.map(\.grant))
     var tasks: [(PushRegistration, PushSummary?)] = []
     for registration in owed.registrations where registration.pushed < owed.end {
       if resting[Target(registration)] != nil { continue }
@@ -117,7 +117,7 @@ public actor Pusher {
           // confirms whatever it gets, tells nobody.
           && !($0.isDelivered && registration.failures > 0)
           && Pushes.isFor(
-            registration, $0.push.kind, isCall: $0.isCall, rings: rings,
+            registration, $0.push.kind, isCall: $0.isCall, wakes: wakes,
             isAttended: isAttended || Pushes.isOnScreen($0.push.dialog, attendances))
       }
       tasks.append((registration, summary(of: rows, for: registration, owed)))
@@ -223,7 +223,7 @@ public actor Pusher {
     }
   }
 
-  /// What cannot be stored is published again, when the bell rings next.
+  /// What cannot be stored is published again, when the wakeSignal wakes next.
   private func settle(_ intent: PushIntent, _ user: Party) async { _ = try? await parley.post(.push(intent), by: user) }
 
   static func patience(after failures: Int) -> Duration {

@@ -2,8 +2,8 @@ import Dialogs
 import ServiceLifecycle
 
 /// Does things at their time: sends scheduled messages, ends calls that rang too long.
-struct AlarmService: Service {
-  let alarm: Alarm
+struct DueTimerService: Service {
+  let alarm: DueTimer
 
   func run() async throws {
     await cancelWhenGracefulShutdown { await alarm.run() }
