@@ -353,7 +353,7 @@ extension PushRegistration {
     #expect(stage.parley.pushes.listeners(in: room.dialog, usual: .always) == [nurse.id])
     #expect(stage.parley.pushes.listeners(in: room.dialog, usual: .onMention) == [])
     // The same after a restart.
-    let again = try stage.store.read { try PushBook($0) }
+    let again = try stage.store.read { try PushRegistry($0) }
     #expect(again.listeners(in: room.dialog, usual: .always) == [nurse.id])
     try await stage.act(.destroy(.dialog(room.dialog), reason: nil, alternate: nil), by: romeo)
     #expect(stage.parley.pushes.listeners(in: room.dialog, usual: .always) == [])

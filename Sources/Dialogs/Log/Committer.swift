@@ -44,7 +44,7 @@ final class Committer: Sendable {
 final class CommitLoop: @unchecked Sendable {  // its only caller is the work of the one `CommitterThread`
   private let store: any Store
   private let hub: Hub
-  private let pushes: PushBook
+  private let pushes: PushRegistry
   private let hooks: HookBook
   private let calls: WakeSignal
   private let clock: any Clock
@@ -54,7 +54,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
   private var audiences = Audiences()
 
   init(
-    store: any Store, hub: Hub, pushes: PushBook, hooks: HookBook, guests: GuestBook,
+    store: any Store, hub: Hub, pushes: PushRegistry, hooks: HookBook, guests: GuestBook,
     calls: (wakeSignal: WakeSignal, ringing: Duration), clock: any Clock, realms: RealmTable, blobs: Blobs?, inbox: Inbox,
     logger: Logger
   ) throws {
@@ -362,9 +362,9 @@ enum Effect {
   /// depends on it.
   case later(Post)
   /// What the user's push registrations ask for now.
-  case pushing(UserID, PushBook.Asked, rooms: [DialogID: PushBook.Standing])
+  case pushing(UserID, PushRegistry.Asked, rooms: [DialogID: PushRegistry.Standing])
   /// What the user is to a room, or wants of it, has changed.
-  case alerts(UserID, DialogID, PushBook.Standing)
+  case alerts(UserID, DialogID, PushRegistry.Standing)
   /// The user's push services are to be told something.
   case owed(UserID)
   /// There is a call that ends by itself some time.

@@ -16,7 +16,7 @@ struct Judge {
   let hub: Hub
   /// nil: files are not taken.
   let blobs: (policy: BlobPolicy, store: any BlobStore)?
-  let pushes: PushBook
+  let pushes: PushRegistry
   let guests: GuestBook
   let hooks: HookBook
   let privileges: PrivilegeBook
@@ -72,7 +72,7 @@ struct Judge {
   }
 
   init(
-    realms: RealmTable, hub: Hub, blobs: (policy: BlobPolicy, store: any BlobStore)?, pushes: PushBook,
+    realms: RealmTable, hub: Hub, blobs: (policy: BlobPolicy, store: any BlobStore)?, pushes: PushRegistry,
     guests: GuestBook, hooks: HookBook, callRinging: Duration = Limits.callRinging, head: Position, time: Timestamp
   ) {
     self.guests = guests

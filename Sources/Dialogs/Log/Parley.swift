@@ -17,7 +17,7 @@ public final class Parley: Sendable {
   let accounts: AccountCache
   let standing: StandingMessages
   /// Who has push registrations.
-  public let pushes: PushBook
+  public let pushes: PushRegistry
   /// Which push providers this server reaches.
   public let pushPolicy: PushPolicy
   /// Which realms have hooks.
@@ -117,7 +117,7 @@ public final class Parley: Sendable {
         policy: policy, store: files, secret: realmTable.all.first?.key ?? [],
         threads: min(max(2, threads), Limits.blobThreadsMax))
     }
-    pushes = try store.read { try PushBook($0) }
+    pushes = try store.read { try PushRegistry($0) }
     hooks = try store.read { try HookBook($0) }
     let commitLoop = try CommitLoop(
       store: store, hub: hub, pushes: pushes, hooks: hooks, guests: self.guests, calls: (callWakeSignal, callRinging),

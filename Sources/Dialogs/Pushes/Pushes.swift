@@ -305,8 +305,8 @@ extension Judge {
   }
 
   private mutating func registrationsChanged(of user: UserID, _ writer: any StoreWriter) throws {
-    let asked = PushBook.Asked(try writer.pushRegistrations(of: user))
-    tell(.pushing(user, asked, rooms: asked == .nothing ? [:] : try PushBook.rooms(of: user, writer)))
+    let asked = PushRegistry.Asked(try writer.pushRegistrations(of: user))
+    tell(.pushing(user, asked, rooms: asked == .nothing ? [:] : try PushRegistry.rooms(of: user, writer)))
     try forgetTold(user, writer)
   }
 

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// It also knows in which rooms those users are, so that a message to a room costs one look where it has none of them.
 /// That is where to look only: what a user wants of a room is read when a push of it would be owed.
-public final class PushBook: Sendable {
+public final class PushRegistry: Sendable {
   /// What a user is to a room, and wants of it; nil: what is usual.
   enum Standing: Hashable, Sendable { case member(Alerts?), none }
 
