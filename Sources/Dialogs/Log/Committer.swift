@@ -45,7 +45,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
   private let store: any Store
   private let hub: Hub
   private let pushes: PushRegistry
-  private let hooks: HookBook
+  private let hooks: HookRegistry
   private let calls: WakeSignal
   private let clock: any Clock
   private let logger: Logger
@@ -54,7 +54,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
   private var audiences = Audiences()
 
   init(
-    store: any Store, hub: Hub, pushes: PushRegistry, hooks: HookBook, guests: GuestBook,
+    store: any Store, hub: Hub, pushes: PushRegistry, hooks: HookRegistry, guests: GuestBook,
     calls: (wakeSignal: WakeSignal, ringing: Duration), clock: any Clock, realms: RealmTable, blobs: Blobs?, inbox: Inbox,
     logger: Logger
   ) throws {

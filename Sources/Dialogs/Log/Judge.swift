@@ -18,7 +18,7 @@ struct Judge {
   let blobs: (policy: BlobPolicy, store: any BlobStore)?
   let pushes: PushRegistry
   let guests: GuestBook
-  let hooks: HookBook
+  let hooks: HookRegistry
   let privileges: PrivilegeBook
   /// How long a call wakes when nobody answers.
   let callRinging: Duration
@@ -73,7 +73,7 @@ struct Judge {
 
   init(
     realms: RealmTable, hub: Hub, blobs: (policy: BlobPolicy, store: any BlobStore)?, pushes: PushRegistry,
-    guests: GuestBook, hooks: HookBook, callRinging: Duration = Limits.callRinging, head: Position, time: Timestamp
+    guests: GuestBook, hooks: HookRegistry, callRinging: Duration = Limits.callRinging, head: Position, time: Timestamp
   ) {
     self.guests = guests
     self.hooks = hooks

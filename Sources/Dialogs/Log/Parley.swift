@@ -21,7 +21,7 @@ public final class Parley: Sendable {
   /// Which push providers this server reaches.
   public let pushPolicy: PushPolicy
   /// Which realms have hooks.
-  public let hooks: HookBook
+  public let hooks: HookRegistry
   /// Wakes whoever sends messages at their time.
   let schedule = WakeSignal()
   let callWakeSignal = WakeSignal()
@@ -118,7 +118,7 @@ public final class Parley: Sendable {
         threads: min(max(2, threads), Limits.blobThreadsMax))
     }
     pushes = try store.read { try PushRegistry($0) }
-    hooks = try store.read { try HookBook($0) }
+    hooks = try store.read { try HookRegistry($0) }
     let commitLoop = try CommitLoop(
       store: store, hub: hub, pushes: pushes, hooks: hooks, guests: self.guests, calls: (callWakeSignal, callRinging),
       clock: clock,

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Which realms have hooks, in memory, so that where there are none nothing is written and nobody is woken; and the wakeSignal that wakes
 /// whoever follows the log for them.
-public final class HookBook: Sendable {
+public final class HookRegistry: Sendable {
   private struct State {
     var realms: Set<RealmID> = []
     var changes: UInt64 = 1
@@ -48,7 +48,7 @@ extension Parley {
   }
 }
 
-extension HookBook {
+extension HookRegistry {
   func note(
     _ kind: Occurrence.Kind, of user: UserID, detail: Int64, in realm: RealmID, at time: Timestamp,
     _ writer: any StoreWriter
