@@ -36,11 +36,11 @@ public final class Hub: Sendable {
   /// Ways to other servers, by domain.
   private let links = Mutex<[String: any LiveSession]>([:])
 
-  private let guests: GuestBook
+  private let guests: GuestRegistry
   public let privileges = PrivilegeBook()
   public let introduction = Introduction()
 
-  init(guests: GuestBook = GuestBook(.none)) { self.guests = guests }
+  init(guests: GuestRegistry = GuestRegistry(.none)) { self.guests = guests }
 
   private func shard(_ user: UserID) -> Shard { shards[Int(truncatingIfNeeded: user.number & 15)] }
   private func shard(_ address: BareJID) -> Shard { shards[address.hashValue & 15] }

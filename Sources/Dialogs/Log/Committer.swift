@@ -54,7 +54,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
   private var audiences = Audiences()
 
   init(
-    store: any Store, hub: Hub, pushes: PushRegistry, hooks: HookRegistry, guests: GuestBook,
+    store: any Store, hub: Hub, pushes: PushRegistry, hooks: HookRegistry, guests: GuestRegistry,
     calls: (wakeSignal: WakeSignal, ringing: Duration), clock: any Clock, realms: RealmTable, blobs: Blobs?, inbox: Inbox,
     logger: Logger
   ) throws {

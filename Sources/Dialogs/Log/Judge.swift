@@ -17,7 +17,7 @@ struct Judge {
   /// nil: files are not taken.
   let blobs: (policy: BlobPolicy, store: any BlobStore)?
   let pushes: PushRegistry
-  let guests: GuestBook
+  let guests: GuestRegistry
   let hooks: HookRegistry
   let privileges: PrivilegeBook
   /// How long a call wakes when nobody answers.
@@ -73,7 +73,7 @@ struct Judge {
 
   init(
     realms: RealmTable, hub: Hub, blobs: (policy: BlobPolicy, store: any BlobStore)?, pushes: PushRegistry,
-    guests: GuestBook, hooks: HookRegistry, callRinging: Duration = Limits.callRinging, head: Position, time: Timestamp
+    guests: GuestRegistry, hooks: HookRegistry, callRinging: Duration = Limits.callRinging, head: Position, time: Timestamp
   ) {
     self.guests = guests
     self.hooks = hooks

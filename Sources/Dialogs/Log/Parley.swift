@@ -34,7 +34,7 @@ public final class Parley: Sendable {
   /// What codes are hashed and second factors sealed with.
   let accountSecret: TokenSecret
   let accountPace = AccountPace()
-  let guests: GuestBook
+  let guests: GuestRegistry
   let letters = Mutex(LetterOffice())
   /// Who vouches for users.
   public let signIn: SignInPolicy
@@ -100,7 +100,7 @@ public final class Parley: Sendable {
     self.logger = logger
     self.services = services
     self.pushPolicy = pushPolicy
-    self.guests = GuestBook(guests)
+    self.guests = GuestRegistry(guests)
     self.signIn = signIn
     hub = Hub(guests: self.guests)
     inbox = Inbox()

@@ -42,7 +42,7 @@ public struct GuestPolicy: Hashable, Sendable {
 }
 
 /// The guests who are there. All of them: those of a process before are removed, or counted, before anybody is let in.
-final class GuestBook: Sendable {
+final class GuestRegistry: Sendable {
   private struct Guest {
     let network: String
     /// When they were last seen to have no session; meaningless while they have one.
