@@ -96,7 +96,7 @@ public struct Behalf: Sendable, Hashable {
 }
 
 /// The grants as they stand; they may change while the server runs.
-public final class PrivilegeBook: Sendable {
+public final class PrivilegeRegistry: Sendable {
   private struct Grant {
     let home: RealmID
     let privileges: Privileges

@@ -37,7 +37,7 @@ public final class Hub: Sendable {
   private let links = Mutex<[String: any LiveSession]>([:])
 
   private let guests: GuestRegistry
-  public let privileges = PrivilegeBook()
+  public let privileges = PrivilegeRegistry()
   public let introduction = Introduction()
 
   init(guests: GuestRegistry = GuestRegistry(.none)) { self.guests = guests }

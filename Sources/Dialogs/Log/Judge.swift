@@ -19,7 +19,7 @@ struct Judge {
   let pushes: PushRegistry
   let guests: GuestRegistry
   let hooks: HookRegistry
-  let privileges: PrivilegeBook
+  let privileges: PrivilegeRegistry
   /// How long a call wakes when nobody answers.
   let callRinging: Duration
   private(set) var head: Position

@@ -162,7 +162,7 @@ public final class Parley: Sendable {
     }
     hub.privileges.set(byRealm, home: home(of:))
   }
-  public var privileges: PrivilegeBook { hub.privileges }
+  public var privileges: PrivilegeRegistry { hub.privileges }
 
   /// The local realm whose users a remote one reaches.
   public func home(of remote: RealmID) -> RealmID { realmTable.home(of: remote) }
