@@ -38,7 +38,7 @@ public final class Parley: Sendable {
   let letters = Mutex(LetterOffice())
   /// Who vouches for users.
   public let signIn: SignInPolicy
-  let tasks = TaskBook()
+  let tasks = TaskRegistry()
   /// What an export of somebody's data is made of.
   public let exportForms = ExportForms()
   private let inbox: Inbox
