@@ -33,7 +33,7 @@ struct Judge {
   private var dirty: [DialogState] = []
   private var handled: [StreamNonce: UInt32] = [:]
   private var written: Position
-  var rooms = RoomBook()
+  var rooms = RoomCache()
   /// Sessions that came with this batch: the hub hears of them after it.
   private var arriving: [Attendance] = []
   /// Several bookmarks change at once: the list is told of when all have.

@@ -61,7 +61,7 @@ extension Judge {
 
   /// The same in a room: members, whether there or not.
   mutating func mentions(
-    of draft: RoomMessageDraft, by author: Party, as affiliation: Affiliation, isApp: Bool, in state: RoomBook.State,
+    of draft: RoomMessageDraft, by author: Party, as affiliation: Affiliation, isApp: Bool, in state: RoomCache.State,
     _ writer: any StoreWriter
   ) throws -> [Mention] {
     let room = state.room

@@ -35,7 +35,7 @@ extension Affiliation {
 extension Judge {
   /// What somebody who has entered is told. `version`: nil where it is not for them, or the list is too long to be told.
   mutating func memberList(
-    _ request: MemberListRequest?, for viewer: Member?, in state: RoomBook.State, _ writer: any StoreWriter
+    _ request: MemberListRequest?, for viewer: Member?, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> (version: Position?, answer: MemberListAnswer) {
     let room = state.room
     let readable = room.settings.readable(by: viewer?.affiliation ?? .none, isThere: true)
@@ -69,7 +69,7 @@ extension Judge {
   }
 
   /// Everybody with an affiliation, by version; nil: too many. Read once per version.
-  private mutating func people(of state: RoomBook.State, _ writer: any StoreWriter) throws -> [Member]? {
+  private mutating func people(of state: RoomCache.State, _ writer: any StoreWriter) throws -> [Member]? {
     if let known = state.people, known.version == state.room.version { return known.members }
     let found = try writer.members(
       of: state.room.id, among: [.outcast, .watcher, .member, .admin, .owner], after: nil,

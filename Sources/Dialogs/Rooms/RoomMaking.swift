@@ -83,7 +83,7 @@ extension Judge {
   private mutating func make(
     _ post: Post, localpart: String, externalID: String?, settings: RoomSettings, nick: String?,
     _ writer: any StoreWriter
-  ) throws -> RoomBook.State {
+  ) throws -> RoomCache.State {
     guard let realm = realms.realm(post.author.realm), localpart.utf8.count <= Limits.roomNameBytesMax,
       let address = try? BareJID(local: localpart, domain: realm.rooms), let local = address.local
     else { throw Problem(.malformed, "room-name-invalid", "This cannot be a room's name.", field: "name") }
@@ -96,7 +96,7 @@ extension Judge {
 
   /// The creator is the first owner, from the room's first entry on.
   private mutating func own(
-    _ state: RoomBook.State, by author: Party, nick: String?, _ created: Entry, _ writer: any StoreWriter
+    _ state: RoomCache.State, by author: Party, nick: String?, _ created: Entry, _ writer: any StoreWriter
   ) throws {
     let nick = try nick ?? freeNick(for: author, wish: nil, in: state, writer)
     state.room.version = created.position
@@ -166,7 +166,7 @@ extension Judge {
   }
 
   /// For who is no member of a closed room it is not there.
-  private func refusal(_ state: RoomBook.State, _ post: Post) throws -> Problem {
+  private func refusal(_ state: RoomCache.State, _ post: Post) throws -> Problem {
     rooms.occupants(of: state.room.id)?.occupant(of: post.author.id) != nil || !state.room.settings.isMembersOnly
       ? Problem.notAdmin : Problem.roomUnknown
   }
@@ -181,7 +181,7 @@ extension Judge {
     return a == b
   }
 
-  private func set(_ avatar: Avatar?, in state: RoomBook.State, _ writer: any StoreWriter) throws {
+  private func set(_ avatar: Avatar?, in state: RoomCache.State, _ writer: any StoreWriter) throws {
     try writer.setVault(state.room.id, node: Vault.avatar, item: Vault.bytes, avatar?.bytes)
     try writer.setVault(
       state.room.id, node: Vault.avatar, item: Vault.mediaType, avatar.map { Array($0.mediaType.utf8) })
@@ -211,7 +211,7 @@ extension Judge {
 
   /// 10.2.1: what those who are there must learn, and who must go.
   private mutating func settingsChanged(
-    from was: RoomSettings, in state: RoomBook.State, _ writer: any StoreWriter
+    from was: RoomSettings, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws {
     let now = state.room.settings
     var codes: [UInt16] = [104]
@@ -231,8 +231,8 @@ extension Judge {
 
   /// The form is the post that makes the room (10.1.2, 10.1.3).
   mutating func found(
-    _ post: Post, _ address: BareJID, _ lease: RoomBook.Lease, _ draft: SettingsDraft, _ writer: any StoreWriter
-  ) throws -> (RoomBook.State, Entry) {
+    _ post: Post, _ address: BareJID, _ lease: RoomCache.Lease, _ draft: SettingsDraft, _ writer: any StoreWriter
+  ) throws -> (RoomCache.State, Entry) {
     var settings = RoomSettings.group
     draft.apply(&settings)
     try check(settings)
@@ -244,7 +244,7 @@ extension Judge {
       throw Problem.lastOwner
     }
     rooms.lease(address, nil)
-    let state: RoomBook.State
+    let state: RoomCache.State
     do {
       state = try make(
         post, localpart: local, externalID: nil, settings: settings, nick: lease.nick, writer)

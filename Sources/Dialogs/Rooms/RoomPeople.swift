@@ -29,7 +29,7 @@ extension Judge {
 
   /// Who is to become what. All is checked here, before anything is written.
   mutating func changes(
-    _ drafts: [MemberDraft], by author: Party, as actor: Affiliation, in state: RoomBook.State,
+    _ drafts: [MemberDraft], by author: Party, as actor: Affiliation, in state: RoomCache.State,
     _ writer: any StoreWriter
   ) throws -> [MemberWish] {
     if drafts.count > Limits.memberChangesMax {
@@ -70,7 +70,7 @@ extension Judge {
   /// `count`: members, with those the drafts before this one make.
   private mutating func check(
     _ draft: MemberDraft, of user: CachedUser, was: Member?, actor: Affiliation, by author: Party,
-    in state: RoomBook.State, count: Int, _ writer: any StoreWriter
+    in state: RoomCache.State, count: Int, _ writer: any StoreWriter
   ) throws {
     let party = user.party
     let before = was?.affiliation ?? .none
@@ -108,7 +108,7 @@ extension Judge {
   }
 
   private mutating func checkBans(
-    _ changes: [MemberWish], in state: RoomBook.State, _ writer: any StoreWriter
+    _ changes: [MemberWish], in state: RoomCache.State, _ writer: any StoreWriter
   ) throws {
     let bans = changes.count { $0.draft.affiliation == .outcast && $0.was?.affiliation != .outcast }
     if bans == 0 { return }
@@ -127,7 +127,7 @@ extension Judge {
 
   /// Somebody must be able to look after the room.
   private mutating func checkOwners(
-    _ changes: [UserID: Bool], in state: RoomBook.State, _ writer: any StoreWriter
+    _ changes: [UserID: Bool], in state: RoomCache.State, _ writer: any StoreWriter
   ) throws {
     guard changes.values.contains(false) else { return }
     if changes.values.contains(true) { return }
@@ -143,7 +143,7 @@ extension Judge {
   /// nil: nothing changes.
   @discardableResult
   mutating func apply(
-    _ draft: MemberDraft, to party: Party, was: Member?, by post: Post, in state: RoomBook.State,
+    _ draft: MemberDraft, to party: Party, was: Member?, by post: Post, in state: RoomCache.State,
     continuing: Invitation.Continuation? = nil, _ writer: any StoreWriter
   ) throws -> Entry? {
     let before = was?.affiliation ?? .none
@@ -248,7 +248,7 @@ extension Judge {
   /// affiliation where no presence tells it; nil: it is the same.
   private mutating func changeOccupant(
     _ party: Party, from before: Affiliation, to member: Member, _ notice: RoomNotice?, reason: String?,
-    by post: Post, in state: RoomBook.State, _ writer: any StoreWriter
+    by post: Post, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws {
     let after = member.affiliation
     let room = state.room
@@ -379,7 +379,7 @@ extension Judge {
   /// A member who was kicked reads on, and says nothing until they come back: who
   /// follows with the app would otherwise not have been put out of anything.
   private mutating func silence(
-    _ party: Party, reason: String?, _ post: Post, in state: RoomBook.State, _ writer: any StoreWriter
+    _ party: Party, reason: String?, _ post: Post, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws {
     guard let member = try member(party.id, in: state, writer), member.affiliation.isMember, !member.isKicked
     else { return }
@@ -394,7 +394,7 @@ extension Judge {
   }
 
   /// The author comes back who was kicked. nil: they were not.
-  mutating func readmit(_ post: Post, to state: RoomBook.State, _ writer: any StoreWriter) throws -> Entry? {
+  mutating func readmit(_ post: Post, to state: RoomCache.State, _ writer: any StoreWriter) throws -> Entry? {
     guard let member = try member(post.author.id, in: state, writer), member.isKicked else { return nil }
     try store(with(member) { $0.isKicked = false }, in: state, writer)
     let entry = try note(
@@ -457,7 +457,7 @@ extension Judge {
 
   /// Kept until the invited user's client has it, like a message.
   private mutating func tellInvitation(
-    to invited: Party, in state: RoomBook.State, by inviter: Party, reason: String?, isBookmarked: Bool = false,
+    to invited: Party, in state: RoomCache.State, by inviter: Party, reason: String?, isBookmarked: Bool = false,
     _ continuing: Invitation.Continuation?, _ writer: any StoreWriter
   ) throws {
     let room = state.room

@@ -104,7 +104,7 @@ extension Judge {
   /// Presence from a session that is there: the same nick is availability, or,
   /// of a client that lost its place, a join anew; another nick is a change.
   private mutating func enterAgain(
-    _ post: Post, _ state: RoomBook.State, _ entering: Entering, _ present: Occupants.Occupant,
+    _ post: Post, _ state: RoomCache.State, _ entering: Entering, _ present: Occupants.Occupant,
     wish: (nick: String, key: String), _ writer: any StoreWriter
   ) throws {
     let session = entering.session.id
@@ -203,7 +203,7 @@ extension Judge {
     }
     rooms.lease(
       address,
-      RoomBook.Lease(session: entering.session, party: post.author, nick: nick, presence: entering.presence))
+      RoomCache.Lease(session: entering.session, party: post.author, nick: nick, presence: entering.presence))
     let room = Room(
       name: RoomName(dialog: DialogID(0), realm: realm.id, address: address), externalID: nil, createdAt: time,
       settings: .instant)
@@ -296,7 +296,7 @@ extension Judge {
     for address in rooms.leases(of: user) {
       guard let lease = rooms.leases[address], lease.session.id == old else { continue }
       rooms.lease(
-        address, RoomBook.Lease(session: session, party: lease.party, nick: lease.nick, presence: lease.presence))
+        address, RoomCache.Lease(session: session, party: lease.party, nick: lease.nick, presence: lease.presence))
     }
   }
 
@@ -340,7 +340,7 @@ extension Judge {
   }
 
   /// Of a room that is being set up: what it will be if nothing more is said.
-  private func occupancy(of address: BareJID, _ lease: RoomBook.Lease) -> Receipt {
+  private func occupancy(of address: BareJID, _ lease: RoomCache.Lease) -> Receipt {
     let party = lease.party
     var receipt = Receipt(position: head)
     receipt.room = Room(

@@ -18,7 +18,7 @@ extension Judge {
   /// With what voice the author speaks: as the occupant the session is, or, where
   /// the app asks, as the member.
   private mutating func speaker(
-    _ post: Post, in state: RoomBook.State, _ writer: any StoreWriter
+    _ post: Post, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> Speaker {
     let occupants = rooms.occupants(of: state.room.id)
     // Who is there with another session speaks as that occupant.
@@ -37,7 +37,7 @@ extension Judge {
 
   /// Once nothing can be refused any more: a nick may be reserved now.
   private mutating func nick(
-    of speaker: Speaker, _ post: Post, in state: RoomBook.State, _ writer: any StoreWriter
+    of speaker: Speaker, _ post: Post, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> String {
     if let nick = speaker.nick { return nick }
     guard let member = speaker.member else { return post.author.name }
@@ -46,7 +46,7 @@ extension Judge {
 
   /// XMPP speaks as an occupant only (7.4): a session that has lost its place
   /// must learn so.
-  private func checkSeat(_ post: Post, in state: RoomBook.State, isXMPP: Bool) throws(Problem) {
+  private func checkSeat(_ post: Post, in state: RoomCache.State, isXMPP: Bool) throws(Problem) {
     guard isXMPP else { return }
     guard let session = session(of: post), rooms.occupants(of: state.room.id)?.key(of: session) != nil else {
       throw Problem.notOccupant
@@ -132,7 +132,7 @@ extension Judge {
 
   private func message(
     _ draft: RoomMessageDraft, nick: String, reference: Reference?, mentions: [Mention], forwarded: Forwarded?,
-    in state: RoomBook.State
+    in state: RoomCache.State
   ) -> Message {
     var envelope = draft.envelope
     envelope.type = .groupchat
@@ -148,13 +148,13 @@ extension Judge {
   }
 
   /// Own messages never count as unread (`Mark.unread`).
-  private mutating func count(_ author: Party, in state: RoomBook.State, _ writer: any StoreWriter) throws {
+  private mutating func count(_ author: Party, in state: RoomCache.State, _ writer: any StoreWriter) throws {
     guard var mark = try mark(of: author.id, in: state, writer) else { return }
     mark.own += 1
     rooms.set(mark, in: state)
   }
 
-  mutating func mark(of user: UserID, in state: RoomBook.State, _ writer: any StoreWriter) throws -> Mark? {
+  mutating func mark(of user: UserID, in state: RoomCache.State, _ writer: any StoreWriter) throws -> Mark? {
     if let known = state.marks[user] { return known }
     let found = try writer.mark(user, in: state.room.id)
     if let found { rooms.remember(found, in: state) }
@@ -162,7 +162,7 @@ extension Judge {
   }
 
   /// XEP-0500: participants wait between two messages, moderators do not.
-  private mutating func slow(_ author: Party, _ role: Role, in state: RoomBook.State) throws(Problem) {
+  private mutating func slow(_ author: Party, _ role: Role, in state: RoomCache.State) throws(Problem) {
     let seconds = state.room.settings.slowModeSeconds
     guard seconds > 0, role < .moderator else { return }
     if let last = rooms.lastSaid(author.id, in: state.room.id) {
@@ -341,7 +341,7 @@ extension Judge {
 
   /// The occupant that the session is, and the one with this nick.
   private func whisperers(
-    _ post: Post, in state: RoomBook.State, to nick: String
+    _ post: Post, in state: RoomCache.State, to nick: String
   ) throws(Problem) -> (author: Occupants.Occupant, target: Occupants.Occupant) {
     let (author, target) = try pair(post, in: state, with: nick)
     // An app's session takes no private messages, and answers no client.
@@ -351,7 +351,7 @@ extension Judge {
 
   /// Two who are there.
   private func pair(
-    _ post: Post, in state: RoomBook.State, with nick: String
+    _ post: Post, in state: RoomCache.State, with nick: String
   ) throws(Problem) -> (author: Occupants.Occupant, target: Occupants.Occupant) {
     let occupants = rooms.occupants(of: state.room.id)
     guard let author = session(of: post).flatMap({ occupants?.occupant(of: $0) }) else { throw Problem.notOccupant }
@@ -459,7 +459,7 @@ extension Judge {
 
   /// The store counts what it has: this batch's marks first.
   private mutating func counted(
-    upTo position: Position, by reader: UserID, in state: RoomBook.State, _ writer: any StoreWriter
+    upTo position: Position, by reader: UserID, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> (all: Int64, own: Int64) {
     if state.dirtyMarks.contains(reader), let mark = state.marks[reader] { try writer.put(mark, superseded: .zero) }
     return try writer.counting(in: state.room.id, upTo: position, by: reader)

@@ -46,7 +46,7 @@ extension Judge {
   /// know of.
   mutating func find(
     _ reference: RoomReference, for author: Party, _ writer: any StoreWriter
-  ) throws -> RoomBook.State {
+  ) throws -> RoomCache.State {
     guard let state = try lookUp(reference, for: author, writer), try mayKnow(author, of: state, writer) else {
       throw Problem.roomUnknown
     }
@@ -57,7 +57,7 @@ extension Judge {
   /// A closed room that nobody lists is there for those only who belong to it.
   /// (Whoever tries to enter learns of it all the same: XEP-0045 7.2.6.)
   private mutating func mayKnow(
-    _ author: Party, of state: RoomBook.State, _ writer: any StoreWriter
+    _ author: Party, of state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> Bool {
     let settings = state.room.settings
     if settings.isListed || !settings.isMembersOnly { return true }
@@ -67,7 +67,7 @@ extension Judge {
 
   mutating func lookUp(
     _ reference: RoomReference, for author: Party, _ writer: any StoreWriter
-  ) throws -> RoomBook.State? {
+  ) throws -> RoomCache.State? {
     switch reference {
     case .dialog(let id):
       if let state = rooms.states[id] { return state.room.name.realm == author.realm ? state : nil }
@@ -83,7 +83,7 @@ extension Judge {
   }
 
   mutating func member(
-    _ user: UserID, in state: RoomBook.State, _ writer: any StoreWriter
+    _ user: UserID, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> Member? {
     if let known = state.members[user] { return known }
     let found = try writer.member(user, of: state.room.id)
@@ -92,7 +92,7 @@ extension Judge {
   }
 
   mutating func affiliation(
-    of user: UserID, in state: RoomBook.State, _ writer: any StoreWriter
+    of user: UserID, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> Affiliation {
     try member(user, in: state, writer)?.affiliation ?? .none
   }
@@ -106,7 +106,7 @@ extension Judge {
   /// closed is one that is not.
   mutating func findAsMember(
     _ reference: RoomReference, for author: Party, _ writer: any StoreWriter
-  ) throws -> (state: RoomBook.State, affiliation: Affiliation) {
+  ) throws -> (state: RoomCache.State, affiliation: Affiliation) {
     let state = try find(reference, for: author, writer)
     let affiliation = try affiliation(of: author.id, in: state, writer)
     guard affiliation.isMember || rooms.occupants(of: state.room.id)?.occupant(of: author.id) != nil else {
@@ -128,7 +128,7 @@ extension Judge {
 
   /// Nobody else holds the nick: neither somebody there nor a member who is away.
   mutating func isFree(
-    key: String, for user: UserID, in state: RoomBook.State, _ writer: any StoreWriter
+    key: String, for user: UserID, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> Bool {
     if let occupant = rooms.occupants(of: state.room.id)?.byKey[key], occupant.party.id != user { return false }
     if let holder = try writer.member(nickKey: key, of: state.room.id), holder.party.id != user { return false }
@@ -138,7 +138,7 @@ extension Judge {
   /// A free nick for a member: what they wish, their name, their localpart;
   /// with a number where it is taken.
   mutating func freeNick(
-    for party: Party, wish: String?, in state: RoomBook.State, _ writer: any StoreWriter
+    for party: Party, wish: String?, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> String {
     var names = [wish, try writer.user(party.id)?.profile.displayName]
     // Nobody is given a name there that says who they are.
@@ -162,7 +162,7 @@ extension Judge {
 
   /// The nick a member writes under, reserved from now on where none was.
   mutating func reservedNick(
-    of member: Member, in state: RoomBook.State, _ writer: any StoreWriter
+    of member: Member, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> String {
     if let nick = member.nick { return nick }
     let nick = try freeNick(for: member.party, wish: nil, in: state, writer)
@@ -176,7 +176,7 @@ extension Judge {
     return member
   }
 
-  mutating func store(_ member: Member, in state: RoomBook.State, _ writer: any StoreWriter) throws {
+  mutating func store(_ member: Member, in state: RoomCache.State, _ writer: any StoreWriter) throws {
     let wasMember = try affiliation(of: member.party.id, in: state, writer).isMember
     try writer.put(member, ordinal: state.room.ordinal)
     rooms.remember(member.affiliation == .none ? nil : member, of: member.party.id, in: state)
@@ -194,7 +194,7 @@ extension Judge {
 
   /// One entry of the room. `sequence`: it is shown among the messages.
   mutating func insert(
-    _ fact: Fact, by author: Party, in state: RoomBook.State, feeds: [FeedRow] = [], key: RepeatKey? = nil,
+    _ fact: Fact, by author: Party, in state: RoomCache.State, feeds: [FeedRow] = [], key: RepeatKey? = nil,
     _ writer: any StoreWriter
   ) throws -> Entry {
     let position = nextPosition()
@@ -210,7 +210,7 @@ extension Judge {
 
   /// What the server notes among the messages.
   mutating func note(
-    _ change: RoomChange.Change, by author: Party, in state: RoomBook.State, stanza: Message? = nil,
+    _ change: RoomChange.Change, by author: Party, in state: RoomCache.State, stanza: Message? = nil,
     feeds: [FeedRow] = [], _ writer: any StoreWriter
   ) throws -> Entry {
     state.room.sequence += 1

@@ -3,7 +3,7 @@ import Addresses
 /// What the judge keeps of rooms: the durable part as a cache, dropped when a
 /// batch fails; who is there, which is nowhere else, and is put back from notes of
 /// what has changed, which are as many as the changes.
-struct RoomBook {
+struct RoomCache {
   /// A room as the posts of a batch see it, shared by all of them.
   final class State {
     var room: Room
@@ -31,7 +31,7 @@ struct RoomBook {
   }
 
   /// When people last wrote in a slow room (XEP-0500). Nowhere else, so no cache.
-  private struct Pace {
+  private struct RoomRate {
     var said: [UserID: Timestamp] = [:]
     /// At so many, those who need not wait any more are forgotten.
     var full = 64
@@ -47,7 +47,7 @@ struct RoomBook {
   private var seats: [SessionID: Set<DialogID>] = [:]
   private(set) var leases: [BareJID: Lease] = [:]
   private var leased: [UserID: Set<BareJID>] = [:]
-  private var paces: [DialogID: Pace] = [:]
+  private var paces: [DialogID: RoomRate] = [:]
   /// Members, member lists and marks that `states` hold.
   private var cachedRows = 0
 
@@ -162,10 +162,10 @@ struct RoomBook {
 
   mutating func said(_ user: UserID, in room: DialogID, at time: Timestamp, seconds: Int) {
     formerlySaid.append((room, user, lastSaid(user, in: room)))
-    paces[room, default: Pace()].said[user] = time
+    paces[room, default: RoomRate()].said[user] = time
     guard let pace = paces[room], pace.said.count >= pace.full else { return }
     let waiting = pace.said.filter { time < $0.value + .seconds(seconds) }
-    paces[room] = Pace(said: waiting, full: max(64, 2 * waiting.count))
+    paces[room] = RoomRate(said: waiting, full: max(64, 2 * waiting.count))
   }
 
   /// The room is not slow any more, or not at all.
@@ -193,7 +193,7 @@ struct RoomBook {
     }
     for (session, rooms) in formerSeats { seats[session] = rooms.isEmpty ? nil : rooms }
     for (address, lease) in formerLeases { put(lease, at: address) }
-    for (room, user, time) in formerlySaid.reversed() { paces[room, default: Pace()].said[user] = time }
+    for (room, user, time) in formerlySaid.reversed() { paces[room, default: RoomRate()].said[user] = time }
     formerly = []
     formerSeats = [:]
     formerLeases = [:]
