@@ -34,7 +34,7 @@ public final class AppDoor: Sendable {
   let loops: any EventLoopGroup
   let lane: @Sendable (any EventLoop) -> Lane
   let nextSessionID: @Sendable () -> SessionID
-  let dialogs: DialogBook
+  let dialogs: DialogResolver
   let limiters: Limiters
   /// Of server-sent events.
   let streams = OpenStreams()
@@ -79,7 +79,7 @@ public final class AppDoor: Sendable {
     self.lane = lane
     self.nextSessionID = nextSessionID
     self.logger = logger
-    dialogs = DialogBook(parley: parley)
+    dialogs = DialogResolver(parley: parley)
     let rates = settings.rates
     limiters = Limiters(
       messages: RateLimiter(

@@ -148,7 +148,7 @@ import Testing
   /// Who may not know of a dialog is told what anybody is told who makes up an id.
   @Test(arguments: [Problem.notAdmin, .roomBanned, .roomUnknown, .roomDestroyed, .lastOwner])
   func strangersLearnNothing(problem: Problem) {
-    #expect(RoomSight.told(problem, nil) == DialogBook.unknown)
+    #expect(RoomSight.told(problem, nil) == DialogResolver.unknown)
     #expect(problem.isTelling)
   }
 

@@ -64,7 +64,7 @@ extension AppSession {
       return then(self, session)
     }
     let realm = session.rendering.realm
-    guard let id = PublicID(dialogID).flatMap({ parley.dialog(of: $0, in: realm) }) else { throw DialogBook.unknown }
+    guard let id = PublicID(dialogID).flatMap({ parley.dialog(of: $0, in: realm) }) else { throw DialogResolver.unknown }
     let user = session.caller.user.id
     session.isResolving = true
     let bound = NIOLoopBound((self, then), eventLoop: channel.eventLoop)
@@ -77,7 +77,7 @@ extension AppSession {
       case .success(true):
         me.parley.hub.update(session.handle) { $0.activeDialog = id }
         then(me, session)
-      case .success(false): me.refuse(re, DialogBook.unknown)
+      case .success(false): me.refuse(re, DialogResolver.unknown)
       case .failure(let problem): me.refuse(re, problem)
       }
       me.drainBacklog()

@@ -25,7 +25,7 @@ struct RoomSight: Sendable {
   static func asMember(
     of id: DialogID, _ user: Party, _ reader: any StoreReader
   ) throws -> (sight: RoomSight, member: Member) {
-    guard let sight = try of(id, for: user, reader) else { throw DialogBook.unknown }
+    guard let sight = try of(id, for: user, reader) else { throw DialogResolver.unknown }
     guard let member = sight.member else { throw notJoined }
     return (sight, member)
   }
@@ -42,7 +42,7 @@ struct RoomSight: Sendable {
   /// What somebody is told whose post the core has refused: who may not know of the
   /// dialog learns nothing from why.
   static func told(_ problem: Problem, _ sight: RoomSight?) -> Problem {
-    guard let sight else { return DialogBook.unknown }
+    guard let sight else { return DialogResolver.unknown }
     // To the core who is no member does not know the room, and to the app a listed one is there.
     return problem.code == Problem.roomUnknown.code && sight.member == nil ? notJoined : problem
   }

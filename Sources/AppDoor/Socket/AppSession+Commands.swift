@@ -370,12 +370,12 @@ extension AppSession {
     case .unread(let id):
       session.isResolving = true
       let me = NIOLoopBound((self, then), eventLoop: channel.eventLoop)
-      parley.fetch(on: session.handle.lane, { try DialogBook.Page.read(id, $0) }) { result in
+      parley.fetch(on: session.handle.lane, { try DialogResolver.Page.read(id, $0) }) { result in
         let (me, then) = me.value
         guard let session = me.open else { return }
         session.isResolving = false
         do throws(Problem) {
-          guard let page = try result.get() else { throw DialogBook.unknown }
+          guard let page = try result.get() else { throw DialogResolver.unknown }
           me.door.dialogs.remember(page)
           then(me, session, try page.place(for: session.caller.user))
         } catch {

@@ -36,7 +36,7 @@ enum GetDialog: ServedOperation {
       body.me?.draft = try rendering.draft(of: caller.id, in: id, reader)
       return body
     }
-    guard let body else { throw DialogBook.unknown }
+    guard let body else { throw DialogResolver.unknown }
     return body
   }
 }

@@ -31,7 +31,7 @@ enum OpenDialog: ServedOperation {
     }
     let address = try Checks.address(user, domain: call.realm.domain)
     let receipt = try await call.parley.post(.openDialog(address), by: caller.user)
-    guard let dialog = receipt.dialog else { throw DialogBook.unknown }
+    guard let dialog = receipt.dialog else { throw DialogResolver.unknown }
     call.door.dialogs.remember(.privately(DialogMembers(dialog)))
     let body = try await GetDialog.body(dialog.id, call)
     return receipt.isRepeat ? .ok(body) : .created(body)
@@ -56,7 +56,7 @@ enum OpenDialog: ServedOperation {
       members: try members(input, call.realm))
     if let id = input.externalId { try Checks.text(id, field: "externalId") }
     let receipt = try await call.parley.post(.room(.create(draft)), by: caller.user)
-    guard let room = receipt.room else { throw DialogBook.unknown }
+    guard let room = receipt.room else { throw DialogResolver.unknown }
     call.door.dialogs.remember(.room(room.name))
     let body = try await GetDialog.body(room.id, call)
     return receipt.isRepeat ? .ok(body) : .created(body)

@@ -29,7 +29,7 @@ enum ListStars: ServedOperation {
         var sights: [DialogID: (horizon: Position, naming: Naming)?] = [:]
         let items = try page.compactMap { star -> MessageBody? in
           if sights[star.dialog] == nil {
-            let place = try DialogBook.Page.read(star.dialog, reader).flatMap { try? $0.place(for: caller) }
+            let place = try DialogResolver.Page.read(star.dialog, reader).flatMap { try? $0.place(for: caller) }
             sights[star.dialog] = .some(place.flatMap { try? $0.sight(of: caller, parley, reader) })
           }
           guard case .some(.some(let sight)) = sights[star.dialog], star.message > sight.horizon,

@@ -40,7 +40,7 @@ enum DialogPlace: Hashable, Sendable {
 
 /// Finds a dialog by its public id. What never changes of it is remembered:
 /// sending a message costs no read. At most `cachedDialogsMax`.
-final class DialogBook: Sendable {
+final class DialogResolver: Sendable {
   private let parley: Parley
   private let known = Mutex<[DialogID: Page]>([:])
 
@@ -66,10 +66,10 @@ final class DialogBook: Sendable {
     func place(for user: Party) throws(Problem) -> DialogPlace {
       switch self {
       case .privately(let members):
-        guard let peer = members.peer(of: user.id) else { throw DialogBook.unknown }
+        guard let peer = members.peer(of: user.id) else { throw DialogResolver.unknown }
         return .peer(members.id, peer)
       case .room(let room):
-        guard room.realm == user.realm else { throw DialogBook.unknown }
+        guard room.realm == user.realm else { throw DialogResolver.unknown }
         return .room(room)
       }
     }
