@@ -223,7 +223,7 @@ import Testing
       id: Self.author.id, realm: RealmID(1), address: Self.author.address, state: .active, createdAt: Self.time,
       profile: Profile(displayName: "Au Thor"), lastSeenAt: nil, delivered: .zero)
     func shown(to viewer: Member?) -> MemberBody {
-      let naming = RoomSight(room: room, member: viewer).naming(rendering.parley)
+      let naming = RoomAccess(room: room, member: viewer).naming(rendering.parley)
       return rendering.member(member(Self.author, .member), user: user, naming)
     }
     let known = MemberBody(

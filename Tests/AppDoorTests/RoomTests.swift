@@ -136,8 +136,8 @@ import Testing
   private static let party = Party(
     id: UserID(1), realm: RealmID(1), address: BareJID(parsing: "romeo@localhost")!)  // a constant
 
-  private func sight(isMember: Bool, _ settings: RoomSettings = .group) -> RoomSight {
-    RoomSight(
+  private func sight(isMember: Bool, _ settings: RoomSettings = .group) -> RoomAccess {
+    RoomAccess(
       room: Room(name: Self.name, externalID: nil, createdAt: Timestamp(milliseconds: 0), settings: settings),
       member: isMember
         ? Member(
@@ -148,18 +148,18 @@ import Testing
   /// Who may not know of a dialog is told what anybody is told who makes up an id.
   @Test(arguments: [Problem.notAdmin, .roomBanned, .roomUnknown, .roomDestroyed, .lastOwner])
   func strangersLearnNothing(problem: Problem) {
-    #expect(RoomSight.told(problem, nil) == DialogResolver.unknown)
+    #expect(RoomAccess.told(problem, nil) == DialogResolver.unknown)
     #expect(problem.isTelling)
   }
 
   @Test func membersLearnWhy() {
-    #expect(RoomSight.told(.notAdmin, sight(isMember: true)) == .notAdmin)
-    #expect(RoomSight.told(.roomUnknown, sight(isMember: true)) == .roomUnknown)
+    #expect(RoomAccess.told(.notAdmin, sight(isMember: true)) == .notAdmin)
+    #expect(RoomAccess.told(.roomUnknown, sight(isMember: true)) == .roomUnknown)
   }
 
   @Test func whoSeesAListedDialogIsToldToJoin() {
-    #expect(RoomSight.told(.roomUnknown, sight(isMember: false, .open)).code == "dialog-not-joined")
-    #expect(RoomSight.told(.roomBanned, sight(isMember: false, .open)) == .roomBanned)
+    #expect(RoomAccess.told(.roomUnknown, sight(isMember: false, .open)).code == "dialog-not-joined")
+    #expect(RoomAccess.told(.roomBanned, sight(isMember: false, .open)) == .roomBanned)
   }
 
   @Test func theServersOwnTroublesTellNothing() {
@@ -170,9 +170,9 @@ import Testing
   @Test func historyBeginsWhereTheDialogSays() throws {
     var settings = RoomSettings.group
     let member = try #require(sight(isMember: true).member)
-    #expect(RoomSight.horizon(of: member, in: sight(isMember: true, settings).room) == .zero)
+    #expect(RoomAccess.horizon(of: member, in: sight(isMember: true, settings).room) == .zero)
     settings.history = .sinceJoin
-    #expect(RoomSight.horizon(of: member, in: sight(isMember: true, settings).room) == Position(9))
+    #expect(RoomAccess.horizon(of: member, in: sight(isMember: true, settings).room) == Position(9))
   }
 }
 

@@ -27,7 +27,7 @@ enum DialogPlace: Hashable, Sendable {
   /// A private dialog that the user is in: with this one.
   case peer(DialogID, Party)
   /// A group or public dialog. Whether the user is in it changes, so this says
-  /// nothing of it: the core decides what they may do, `RoomSight` what they may see.
+  /// nothing of it: the core decides what they may do, `RoomAccess` what they may see.
   case room(RoomName)
 
   var id: DialogID {

@@ -15,7 +15,7 @@ enum MemberReference {
     let address = isOccupant ? nil : try Checks.address(id, domain: call.realm.domain)
     if let address, address == caller.address { return address }
     let found = try await call.parley.read { reader in
-      let (_, member) = try RoomSight.asMember(of: room.dialog, caller, reader)
+      let (_, member) = try RoomAccess.asMember(of: room.dialog, caller, reader)
       if !member.affiliation.seesAddresses { throw Problem.notAdmin }
       return try address ?? find([id], in: room, call.parley, reader)[id]?.party.address
     }
@@ -29,7 +29,7 @@ enum MemberReference {
     _ mentions: [MentionBody], in room: RoomName, by author: Party, _ parley: Parley, _ reader: any StoreReader
   ) throws -> [MentionBody] {
     // Whom the core refuses in any case needs no answer here.
-    guard mentions.count <= Limits.mentionsMax, let sight = try RoomSight.of(room.dialog, for: author, reader),
+    guard mentions.count <= Limits.mentionsMax, let sight = try RoomAccess.of(room.dialog, for: author, reader),
       let member = sight.member
     else { return mentions }
     let isOpen = sight.room.showsPeople(to: member.affiliation)

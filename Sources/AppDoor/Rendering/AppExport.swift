@@ -73,7 +73,7 @@ public struct AppExport: ExportForm {
       guard let place = shown.popFirst() else { return nil }
       let body = try await parley.read { reader -> DialogBody? in
         if place.room != nil {
-          return try RoomSight.of(place.dialog, for: user, reader).map { try rendering.dialog($0, reader) }
+          return try RoomAccess.of(place.dialog, for: user, reader).map { try rendering.dialog($0, reader) }
         }
         guard let dialog = try reader.dialog(place.dialog) else { return nil }
         return rendering.dialog(dialog.id, dialog.first, dialog.second, createdAt: dialog.createdAt)
@@ -90,10 +90,10 @@ public struct AppExport: ExportForm {
         var from = last
         var naming = Naming.open
         if place.room != nil {
-          guard let sight = try RoomSight.of(place.dialog, for: user, reader), let member = sight.member else {
+          guard let sight = try RoomAccess.of(place.dialog, for: user, reader), let member = sight.member else {
             return ([], naming)
           }
-          from = max(from, RoomSight.horizon(of: member, in: sight.room))
+          from = max(from, RoomAccess.horizon(of: member, in: sight.room))
           naming = sight.naming(parley)
         }
         let entries = try reader.history(

@@ -30,8 +30,8 @@ struct MessageChange: Sendable {
       var horizon = Position.zero
       var naming = Naming.open
       if case .room(let room) = place {
-        let (sight, member) = try RoomSight.asMember(of: room.dialog, caller, reader)
-        horizon = RoomSight.horizon(of: member, in: sight.room)
+        let (sight, member) = try RoomAccess.asMember(of: room.dialog, caller, reader)
+        horizon = RoomAccess.horizon(of: member, in: sight.room)
         naming = sight.naming(call.parley)
       }
       guard let position, position > horizon else { return (nil, naming) }

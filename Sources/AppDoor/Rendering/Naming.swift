@@ -65,7 +65,7 @@ final class Veil: Sendable {
   func hasNamed(_ user: UserID) -> Bool { ids.withLock { $0[user] != nil } }
 }
 
-extension RoomSight {
+extension RoomAccess {
   func naming(_ parley: Parley) -> Naming {
     room.showsPeople(to: member?.affiliation) ? .open : Naming(Veil(room.name, parley), viewer: member?.party.id)
   }

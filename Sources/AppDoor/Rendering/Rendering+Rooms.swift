@@ -17,14 +17,14 @@ extension Rendering {
   }
 
   /// What one viewer sees of it. Blocks: for `Parley.read`.
-  func dialog(_ sight: RoomSight, _ reader: any StoreReader) throws -> DialogBody {
+  func dialog(_ sight: RoomAccess, _ reader: any StoreReader) throws -> DialogBody {
     guard let member = sight.member else {
       var body = dialog(sight.room)
       body.externalId = nil
       body.ownerId = try owner(of: sight, reader)
       return body
     }
-    let horizon = RoomSight.horizon(of: member, in: sight.room)
+    let horizon = RoomAccess.horizon(of: member, in: sight.room)
     let last = try reader.history(
       of: sight.room.id, for: member.party.id, after: horizon, before: .end, limit: 1, ascending: false
     ).first
@@ -38,9 +38,9 @@ extension Rendering {
 
   func dialog(_ view: RoomView, _ reader: any StoreReader) throws -> DialogBody {
     var body = dialog(view.room)
-    let horizon = RoomSight.horizon(of: view.member, in: view.room)
+    let horizon = RoomAccess.horizon(of: view.member, in: view.room)
     let last = view.lastMessage.flatMap { $0.position > horizon ? $0 : nil }
-    let sight = RoomSight(room: view.room, member: view.member)
+    let sight = RoomAccess(room: view.room, member: view.member)
     body.ownerId = try owner(of: sight, reader)
     body.updatedAt = WireTime(last?.time ?? view.room.createdAt)
     body.lastMessage = last.flatMap { message($0, sight.naming(parley)) }
@@ -54,7 +54,7 @@ extension Rendering {
     return body
   }
 
-  private func owner(of sight: RoomSight, _ reader: any StoreReader) throws -> String? {
+  private func owner(of sight: RoomAccess, _ reader: any StoreReader) throws -> String? {
     try reader.members(of: sight.room.id, among: [.owner], after: nil, limit: 1).first
       .map { sight.naming(parley).id($0.party) }
   }

@@ -95,7 +95,7 @@ extension PEP {
     let owner = turn.to?.bare ?? turn.party.address
     let (viewer, jid) = (turn.party, turn.jid)
     turn.fetch { reader -> (isThere: Bool, isNode: Bool, NodeSubscription?) in
-      guard let sight = try NodeSight(of: owner, for: viewer, at: jid, reader) else { return (false, false, nil) }
+      guard let sight = try NodeAccess(of: owner, for: viewer, at: jid, reader) else { return (false, false, nil) }
       return (true, try sight.node(node, reader) != nil, sight.subscription(to: node, address))
     } reply: { (found) throws(StanzaError) in
       guard found.isThere else { throw StanzaError(.serviceUnavailable) }
@@ -126,13 +126,13 @@ extension PEP {
   }
 
   private static func look<Value: Sendable>(
-    _ turn: Turn, _ read: @escaping @Sendable (NodeSight, any StoreReader) throws -> Value,
+    _ turn: Turn, _ read: @escaping @Sendable (NodeAccess, any StoreReader) throws -> Value,
     write: @escaping (Value, inout ElementWriter) -> Void
   ) {
     let owner = turn.to?.bare ?? turn.party.address
     let (viewer, jid) = (turn.party, turn.jid)
     turn.fetch {
-      try NodeSight(of: owner, for: viewer, at: jid, $0).map { [reader = $0] in try read($0, reader) }
+      try NodeAccess(of: owner, for: viewer, at: jid, $0).map { [reader = $0] in try read($0, reader) }
     } reply: { (found) throws(StanzaError) in
       guard let found else { throw StanzaError(.serviceUnavailable) }
       turn.reply { writer in

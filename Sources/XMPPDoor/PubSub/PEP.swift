@@ -258,7 +258,7 @@ struct PEP: Feature {
   static func nodes(
     of address: BareJID, for viewer: Party, at jid: FullJID, _ reader: any StoreReader
   ) throws -> [Node] {
-    guard let sight = try NodeSight(of: address, for: viewer, at: jid, reader) else { return [] }
+    guard let sight = try NodeAccess(of: address, for: viewer, at: jid, reader) else { return [] }
     return try reader.nodes(of: sight.owner).filter { sight.denial(of: $0) == nil }
   }
 
@@ -377,7 +377,7 @@ struct PEP: Feature {
     let nodes = try reader.nodes(of: owner.id).filter {
       interests.contains($0.name) && occasions.contains($0.configuration.sendLast) && $0.configuration.notifies
     }
-    guard !nodes.isEmpty, let sight = try NodeSight(of: owner.address, for: viewer, at: jid, reader) else { return [] }
+    guard !nodes.isEmpty, let sight = try NodeAccess(of: owner.address, for: viewer, at: jid, reader) else { return [] }
     var events: [NodeEvent] = []
     var bytes = 0
     for node in nodes where sight.denial(of: node) == nil {

@@ -22,7 +22,7 @@ enum GetDialog: ServedOperation {
     let rendering = call.rendering
     let body = try await call.parley.read { reader -> DialogBody? in
       guard let dialog = try reader.dialog(id) else {
-        return try RoomSight.of(id, for: caller, reader).map { try rendering.dialog($0, reader) }
+        return try RoomAccess.of(id, for: caller, reader).map { try rendering.dialog($0, reader) }
       }
       let last = try reader.history(
         of: id, for: caller.id, after: .zero, before: .end, limit: 1, ascending: false

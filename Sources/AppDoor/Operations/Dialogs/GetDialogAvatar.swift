@@ -13,7 +13,7 @@ enum GetDialogAvatar: DownloadOperation {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
     let avatar = try await call.parley.read { reader -> Avatar? in
-      guard let sight = try RoomSight.of(room.dialog, for: caller, reader) else { throw DialogResolver.unknown }
+      guard let sight = try RoomAccess.of(room.dialog, for: caller, reader) else { throw DialogResolver.unknown }
       return try reader.avatar(of: sight.room)
     }
     guard let avatar else { throw Problem(.missing, "avatar-unknown", "This dialog has no picture.") }

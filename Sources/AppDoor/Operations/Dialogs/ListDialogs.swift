@@ -105,7 +105,7 @@ enum ListDialogs: ServedOperation {
       let rooms = try reader.rooms(in: realm, listed: true, matching: query, after: cursor, limit: limit + 1)
       let page = rooms.prefix(limit)
       let items = try page.compactMap { room in
-        try RoomSight.of(room, for: caller, reader).map { try rendering.dialog($0, reader) }
+        try RoomAccess.of(room, for: caller, reader).map { try rendering.dialog($0, reader) }
       }
       return DialogPageBody(
         items: items, nextCursor: rooms.count > limit ? page.last?.address.local : nil,

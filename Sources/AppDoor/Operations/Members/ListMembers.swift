@@ -17,7 +17,7 @@ enum ListMembers: ServedOperation {
     let parley = call.parley
     return .ok(
       try await call.parley.read { reader in
-        let (sight, own) = try RoomSight.asMember(of: room.dialog, caller, reader)
+        let (sight, own) = try RoomAccess.asMember(of: room.dialog, caller, reader)
         let limit = try Checks.limit(input.limit)
         var among = Set(Affiliation.allCases.filter(\.isMember))
         if let role = input.role {

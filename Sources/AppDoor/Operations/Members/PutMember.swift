@@ -58,7 +58,7 @@ enum PutMember: ServedOperation {
     let rendering = call.rendering
     let body = try await call.parley.read { reader -> MemberBody? in
       guard let user = try reader.user(address), let member = try reader.member(user.id, of: room.dialog),
-        member.affiliation != .none, let sight = try RoomSight.of(room.dialog, for: caller, reader)
+        member.affiliation != .none, let sight = try RoomAccess.of(room.dialog, for: caller, reader)
       else { return nil }
       return rendering.member(member, user: user, sight.naming(rendering.parley))
     }

@@ -28,7 +28,7 @@ enum RemoveMember: ServedOperation {
     let reason = try Checks.line(input.reason, field: "reason")
     let address = try await MemberReference.address(input.userId, in: room, by: caller, call)
     let before = try await call.parley.read { reader in
-      _ = try RoomSight.asMember(of: room.dialog, caller, reader)
+      _ = try RoomAccess.asMember(of: room.dialog, caller, reader)
       return try reader.user(address).flatMap { try reader.member($0.id, of: room.dialog) }?.affiliation ?? .none
     }
     if before == .none {

@@ -22,8 +22,8 @@ enum ListMessages: ServedOperation {
       var naming = Naming.open
       if case .room(let room) = place {
         // Read with the messages, so that who was removed meanwhile sees none.
-        let (sight, member) = try RoomSight.asMember(of: room.dialog, caller, reader)
-        after = max(after, RoomSight.horizon(of: member, in: sight.room))
+        let (sight, member) = try RoomAccess.asMember(of: room.dialog, caller, reader)
+        after = max(after, RoomAccess.horizon(of: member, in: sight.room))
         naming = sight.naming(call.parley)
       }
       // A message of another dialog is none here.

@@ -32,7 +32,7 @@ enum ListReceipts: ServedOperation {
       }
       return .ok(
         try await parley.read { [after] reader in
-          let (sight, _) = try RoomSight.asMember(of: room.dialog, caller, reader)
+          let (sight, _) = try RoomAccess.asMember(of: room.dialog, caller, reader)
           guard sight.room.memberCount <= Limits.markersToldMax || target.author.id == caller.id else {
             throw Problem(
               .forbidden, "message-foreign",

@@ -3,28 +3,28 @@ import Dialogs
 /// What one user may see of a group or public dialog at one moment. Members see
 /// all of it; others see that it is there where it is listed, and else nothing:
 /// to them its id is that of no dialog.
-struct RoomSight: Sendable {
+struct RoomAccess: Sendable {
   let room: Room
   /// nil: the user is no member.
   let member: Member?
 
   /// nil: not theirs to know of. Blocks: for `Parley.read`.
-  static func of(_ id: DialogID, for user: Party, _ reader: any StoreReader) throws -> RoomSight? {
+  static func of(_ id: DialogID, for user: Party, _ reader: any StoreReader) throws -> RoomAccess? {
     guard let room = try reader.room(id) else { return nil }
     return try of(room, for: user, reader)
   }
 
-  static func of(_ room: Room, for user: Party, _ reader: any StoreReader) throws -> RoomSight? {
+  static func of(_ room: Room, for user: Party, _ reader: any StoreReader) throws -> RoomAccess? {
     guard !room.isDestroyed, room.name.realm == user.realm else { return nil }
     let member = try reader.member(user.id, of: room.id).flatMap { $0.affiliation.isMember ? $0 : nil }
     guard member != nil || room.settings.isListed else { return nil }
-    return RoomSight(room: room, member: member)
+    return RoomAccess(room: room, member: member)
   }
 
   /// The same where only members may look.
   static func asMember(
     of id: DialogID, _ user: Party, _ reader: any StoreReader
-  ) throws -> (sight: RoomSight, member: Member) {
+  ) throws -> (sight: RoomAccess, member: Member) {
     guard let sight = try of(id, for: user, reader) else { throw DialogResolver.unknown }
     guard let member = sight.member else { throw notJoined }
     return (sight, member)
@@ -41,7 +41,7 @@ struct RoomSight: Sendable {
 
   /// What somebody is told whose post the core has refused: who may not know of the
   /// dialog learns nothing from why.
-  static func told(_ problem: Problem, _ sight: RoomSight?) -> Problem {
+  static func told(_ problem: Problem, _ sight: RoomAccess?) -> Problem {
     guard let sight else { return DialogResolver.unknown }
     // To the core who is no member does not know the room, and to the app a listed one is there.
     return problem.code == Problem.roomUnknown.code && sight.member == nil ? notJoined : problem
@@ -65,7 +65,7 @@ extension Parley {
   func told(_ problem: Problem, of place: DialogPlace, to user: Party) async -> Problem {
     guard case .room(let room) = place, problem.isTelling else { return problem }
     do throws(Problem) {
-      return RoomSight.told(problem, try await read { try RoomSight.of(room.dialog, for: user, $0) })
+      return RoomAccess.told(problem, try await read { try RoomAccess.of(room.dialog, for: user, $0) })
     } catch {
       return error
     }
@@ -87,7 +87,7 @@ extension DialogPlace {
     of user: Party, _ parley: Parley, _ reader: any StoreReader
   ) throws -> (horizon: Position, naming: Naming) {
     guard case .room(let room) = self else { return (.zero, .open) }
-    let (sight, member) = try RoomSight.asMember(of: room.dialog, user, reader)
-    return (RoomSight.horizon(of: member, in: sight.room), sight.naming(parley))
+    let (sight, member) = try RoomAccess.asMember(of: room.dialog, user, reader)
+    return (RoomAccess.horizon(of: member, in: sight.room), sight.naming(parley))
   }
 }

@@ -3,7 +3,7 @@ import Dialogs
 import XMPP
 
 /// An account as somebody sees it who comes to read there.
-struct NodeSight {
+struct NodeAccess {
   let owner: UserID
   let isOwn: Bool
   /// What the owner keeps about whoever looks.
@@ -58,7 +58,7 @@ enum FoundNode {
   init(
     _ name: String, of address: BareJID, for viewer: Party, at jid: FullJID, _ reader: any StoreReader
   ) throws {
-    guard let sight = try NodeSight(of: address, for: viewer, at: jid, reader) else {
+    guard let sight = try NodeAccess(of: address, for: viewer, at: jid, reader) else {
       self = .absent
       return
     }
