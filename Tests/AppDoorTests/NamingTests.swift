@@ -94,7 +94,7 @@ import Testing
           Entry(
             position: Position(9), time: time, dialog: DialogID(8), author: viewer, place: .peer(viewer),
             fact: .invitation(Invitation(room: room, inviter: author, reason: "Come", password: nil, name: "N")),
-            id: PublicID(high: 1, low: 2), hidesPeople: true))
+            id: PublicID(high: 1, low: 2), isSemiAnonymous: true))
       // Of the user's own, or of two who know each other.
       case .contact, .blocks, .profile, .dialogOpened, .node, .settings, .personal, .unsent, .call, .notification: break
       }
@@ -160,8 +160,8 @@ import Testing
     return facts.map { entry($0) }
   }
 
-  private func frame(_ entry: Entry, _ rendering: Rendering, isVeiled: Bool, for viewer: Party) throws -> String {
-    let form = EventForm.of(entry, rendering, isVeiled: isVeiled, for: viewer.id)
+  private func frame(_ entry: Entry, _ rendering: Rendering, isAnonymized: Bool, for viewer: Party) throws -> String {
+    let form = EventForm.of(entry, rendering, isAnonymized: isAnonymized, for: viewer.id)
     var text = ByteBuffer()
     try #require(form.frame(after: "c0")).write(to: &text)
     let frame = String(buffer: text)
@@ -175,11 +175,11 @@ import Testing
     let told = Self.told
     #expect(told.count > 80)
     for entry in told {
-      let text = try frame(entry, rendering, isVeiled: true, for: Self.viewer)
+      let text = try frame(entry, rendering, isAnonymized: true, for: Self.viewer)
       #expect(!text.contains("id-of-"), "\(text)")
       #expect(text.contains("\"occupant:"), "\(text)")
       // And it says the same to the next.
-      #expect(try frame(entry, rendering, isVeiled: true, for: Self.party(5, "next")) == text)
+      #expect(try frame(entry, rendering, isAnonymized: true, for: Self.party(5, "next")) == text)
     }
   }
 
@@ -189,7 +189,7 @@ import Testing
     var named: Set<String> = []
     for entry in Self.told {
       for person in Self.people {
-        let text = try frame(entry, rendering, isVeiled: true, for: person)
+        let text = try frame(entry, rendering, isAnonymized: true, for: person)
         for one in Self.people where one != person { #expect(!text.contains(one.name), "\(text)") }
         #expect(!text.contains("occupant:" + rendering.parley.occupantID(of: person.id, in: Self.room)))
         if text.contains(person.name) { named.insert(person.name) }
@@ -203,8 +203,8 @@ import Testing
     let folder = try Folder()
     let rendering = try rendering(in: folder)
     for entry in Self.told {
-      _ = try frame(entry, rendering, isVeiled: true, for: Self.viewer)
-      let text = try frame(entry, rendering, isVeiled: false, for: Self.viewer)
+      _ = try frame(entry, rendering, isAnonymized: true, for: Self.viewer)
+      let text = try frame(entry, rendering, isAnonymized: false, for: Self.viewer)
       #expect(text.contains("\"id-of-"), "\(text)")
       #expect(!text.contains("occupant:"), "\(text)")
     }
@@ -229,20 +229,20 @@ import Testing
     let known = MemberBody(
       userId: Self.author.name, jid: "id-of-author@localhost", role: "member", nick: "Rose", name: "Au Thor",
       joinedAt: WireTime(Self.time), kicked: true)
-    var veiled = known
-    veiled.userId = Naming.prefix + rendering.parley.occupantID(of: Self.author.id, in: Self.room)
-    veiled.jid = nil
-    veiled.name = "Rose"
-    for affiliation in [Affiliation.watcher, .member] { #expect(shown(to: member(Self.viewer, affiliation)) == veiled) }
-    #expect(shown(to: nil) == veiled)
+    var anonymized = known
+    anonymized.userId = ParticipantNaming.prefix + rendering.parley.occupantID(of: Self.author.id, in: Self.room)
+    anonymized.jid = nil
+    anonymized.name = "Rose"
+    for affiliation in [Affiliation.watcher, .member] { #expect(shown(to: member(Self.viewer, affiliation)) == anonymized) }
+    #expect(shown(to: nil) == anonymized)
     for affiliation in [Affiliation.admin, .owner] { #expect(shown(to: member(Self.viewer, affiliation)) == known) }
     #expect(shown(to: member(Self.author, .member)) == known)
   }
 
   /// No user can be called so, and it names nobody but in its dialog.
   @Test func theIDIsNoUserID() {
-    #expect(throws: (any Error).self) { try BareJID(local: Naming.prefix + "0123", domain: "localhost") }
-    #expect { try Checks.address(Naming.prefix + "0123", domain: "localhost") } throws: {
+    #expect(throws: (any Error).self) { try BareJID(local: ParticipantNaming.prefix + "0123", domain: "localhost") }
+    #expect { try Checks.address(ParticipantNaming.prefix + "0123", domain: "localhost") } throws: {
       ($0 as? Problem)?.kind == .missing && ($0 as? Problem)?.code == "user-unknown"
     }
   }

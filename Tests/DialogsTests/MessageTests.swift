@@ -204,17 +204,17 @@ import Testing
         ).entry)
     }
     let named = try await say(Content(kind: .text, text: "1"), in: group, by: romeo)
-    let veiled = try await say(Content(kind: .text, text: "2"), in: open, by: romeo)
+    let anonymized = try await say(Content(kind: .text, text: "2"), in: open, by: romeo)
     func author(_ entry: Entry, into room: RoomName) async throws -> Party? {
       let forward = ForwardDraft(dialog: entry.dialog, message: entry.id)
       return try message(try await say(Content(kind: .none), in: room, by: juliet, forward: forward)).forwarded?.author
     }
     #expect(try await author(named, into: group) == romeo)
     #expect(try await author(named, into: open) == nil)
-    #expect(try await author(veiled, into: group) == nil)
+    #expect(try await author(anonymized, into: group) == nil)
     // Once lost it does not come back.
     let again = try await say(
-      Content(kind: .none), in: group, by: juliet, forward: ForwardDraft(dialog: veiled.dialog, message: veiled.id))
+      Content(kind: .none), in: group, by: juliet, forward: ForwardDraft(dialog: anonymized.dialog, message: anonymized.id))
     #expect(try await author(again, into: group) == nil)
   }
 

@@ -80,7 +80,7 @@ enum Checks {
 
   /// A `User.id` of this domain, or a whole JID of any.
   static func address(_ userID: String, domain: String, field: String = "userId") throws(Problem) -> BareJID {
-    if userID.hasPrefix(Naming.prefix) {
+    if userID.hasPrefix(ParticipantNaming.prefix) {
       throw Problem(
         .missing, "user-unknown", "\(field) is somebody's id in one dialog; it names nobody elsewhere.", field: field)
     }

@@ -31,12 +31,12 @@ extension AppSession {
   }
 
   /// What came from an XMPP client may be no JSON, and then there is nothing to tell.
-  func tellCustom(_ event: CustomEvent, _ stanza: RelayedStanza, isVeiled: Bool, _ session: OpenSession) {
+  func tellCustom(_ event: CustomEvent, _ stanza: RelayedStanza, isAnonymized: Bool, _ session: OpenSession) {
     guard isWritable, stanza.from.id != session.caller.user.id,
       let payload = (try? JSONValue(parsing: event.payload)).flatMap({ RawObject($0) })
     else { return }
     if let room = stanza.room {
-      let naming = isVeiled ? Naming(Veil(room, parley), viewer: nil) : .open
+      let naming = isAnonymized ? ParticipantNaming(Anonymizer(room, parley), viewer: nil) : .open
       return tell(event.kind, payload, by: naming.id(stanza.from), in: room.dialog, session)
     }
     withDialog(of: stanza.from, session) { me, dialog, session in

@@ -2,16 +2,16 @@ import Addresses
 import AppProtocol
 import Dialogs
 
-/// Users as clients name them within a dialog, where they may know each other by its ids only (`Naming`): as a path of its
+/// Users as clients name them within a dialog, where they may know each other by its ids only (`ParticipantNaming`): as a path of its
 /// members does, and as whom a text mentions.
 enum MemberReference {
   /// Who may change nobody else learns nothing of who there is.
   static func address(
     _ id: String, in room: RoomName, by caller: Party, _ call: Call
   ) async throws(Problem) -> BareJID {
-    let own = Naming.prefix + call.parley.occupantID(of: caller.id, in: room)
+    let own = ParticipantNaming.prefix + call.parley.occupantID(of: caller.id, in: room)
     if id == "me" || id == own { return caller.address }
-    let isOccupant = id.hasPrefix(Naming.prefix)
+    let isOccupant = id.hasPrefix(ParticipantNaming.prefix)
     let address = isOccupant ? nil : try Checks.address(id, domain: call.realm.domain)
     if let address, address == caller.address { return address }
     let found = try await call.parley.read { reader in
@@ -33,7 +33,7 @@ enum MemberReference {
       let member = sight.member
     else { return mentions }
     let isOpen = sight.room.showsPeople(to: member.affiliation)
-    let found = try find(Set(mentions.map(\.userId).filter { $0.hasPrefix(Naming.prefix) }), in: room, parley, reader)
+    let found = try find(Set(mentions.map(\.userId).filter { $0.hasPrefix(ParticipantNaming.prefix) }), in: room, parley, reader)
     return try mentions.map { mention in
       if let member = found[mention.userId] {
         // The core lets who may not know them name people by their nicks there, as XMPP does.
@@ -43,7 +43,7 @@ enum MemberReference {
         }
         return MentionBody(userId: name, begin: mention.begin, end: mention.end)
       }
-      if mention.userId.hasPrefix(Naming.prefix) { throw Problem.mentionUnknown }
+      if mention.userId.hasPrefix(ParticipantNaming.prefix) { throw Problem.mentionUnknown }
       if isOpen { return mention }
       let address = try Checks.address(mention.userId, domain: author.address.domain, field: "mentions")
       if address != author.address { throw Problem.mentionUnknown }
@@ -62,7 +62,7 @@ enum MemberReference {
       let page = try reader.members(
         of: room.dialog, among: Set(Affiliation.allCases).subtracting([.none]), after: after, limit: Limits.feedPageMax)
       for member in page {
-        let id = Naming.prefix + parley.occupantID(of: member.party.id, in: room)
+        let id = ParticipantNaming.prefix + parley.occupantID(of: member.party.id, in: room)
         if ids.contains(id) { found[id] = member }
       }
       guard page.count == Limits.feedPageMax else { break }

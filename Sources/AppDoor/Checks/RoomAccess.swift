@@ -85,7 +85,7 @@ extension DialogPlace {
   /// `Parley.read`.
   func sight(
     of user: Party, _ parley: Parley, _ reader: any StoreReader
-  ) throws -> (horizon: Position, naming: Naming) {
+  ) throws -> (horizon: Position, naming: ParticipantNaming) {
     guard case .room(let room) = self else { return (.zero, .open) }
     let (sight, member) = try RoomAccess.asMember(of: room.dialog, user, reader)
     return (RoomAccess.horizon(of: member, in: sight.room), sight.naming(parley))

@@ -86,9 +86,9 @@ public struct AppExport: ExportForm {
     try await archive.addLines("messages") { () async throws(Problem) -> [[UInt8]]? in
       guard let place = rest.first else { return nil }
       let last = after
-      let (entries, naming) = try await parley.read { reader -> ([Entry], Naming) in
+      let (entries, naming) = try await parley.read { reader -> ([Entry], ParticipantNaming) in
         var from = last
-        var naming = Naming.open
+        var naming = ParticipantNaming.open
         if place.room != nil {
           guard let sight = try RoomAccess.of(place.dialog, for: user, reader), let member = sight.member else {
             return ([], naming)

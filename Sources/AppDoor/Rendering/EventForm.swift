@@ -16,37 +16,37 @@ final class EventForm: Sendable {
   let message: ByteBuffer?
   let cursor: String
   /// What the people in it were named by; nil: they are known.
-  private let veil: Veil?
+  private let anonymizer: Anonymizer?
 
-  private init(head: ByteBuffer?, message: ByteBuffer?, cursor: String, veil: Veil? = nil) {
+  private init(head: ByteBuffer?, message: ByteBuffer?, cursor: String, anonymizer: Anonymizer? = nil) {
     self.head = head
     self.message = message
     self.cursor = cursor
-    self.veil = veil
+    self.anonymizer = anonymizer
   }
 
   /// - Parameters:
-  ///   - isVeiled: the viewer may not know who the people are that it names.
+  ///   - isAnonymized: the viewer may not know who the people are that it names.
   ///   - subjects: those of the page that the entry was read with; one that came live
   ///     brings its own.
   static func of(
-    _ entry: Entry, _ rendering: Rendering, isVeiled: Bool, for viewer: UserID,
+    _ entry: Entry, _ rendering: Rendering, isAnonymized: Bool, for viewer: UserID,
     _ subjects: FeedPage.Subjects = FeedPage.Subjects()
   ) -> EventForm {
-    guard isVeiled, let room = entry.veilable else {
+    guard isAnonymized, let room = entry.veilable else {
       return entry.forms.form(for: .app) { make(entry, rendering, .open, subjects) }
     }
-    let shared = entry.forms.form(for: .veiled) {
-      let veil = Veil(room, rendering.parley)
-      let form = make(entry, rendering, Naming(veil, viewer: nil), subjects)
-      return EventForm(head: form.head, message: form.message, cursor: form.cursor, veil: veil)
+    let shared = entry.forms.form(for: .anonymized) {
+      let anonymizer = Anonymizer(room, rendering.parley)
+      let form = make(entry, rendering, ParticipantNaming(anonymizer, viewer: nil), subjects)
+      return EventForm(head: form.head, message: form.message, cursor: form.cursor, anonymizer: anonymizer)
     }
-    guard let veil = shared.veil, veil.hasNamed(viewer) else { return shared }
-    return make(entry, rendering, Naming(veil, viewer: viewer), subjects)
+    guard let anonymizer = shared.anonymizer, anonymizer.hasNamed(viewer) else { return shared }
+    return make(entry, rendering, ParticipantNaming(anonymizer, viewer: viewer), subjects)
   }
 
   private static func make(
-    _ entry: Entry, _ rendering: Rendering, _ naming: Naming, _ subjects: FeedPage.Subjects
+    _ entry: Entry, _ rendering: Rendering, _ naming: ParticipantNaming, _ subjects: FeedPage.Subjects
   ) -> EventForm {
     let cursor = rendering.cursor(entry.position)
     let domain = entry.author.address.domain
@@ -115,7 +115,7 @@ final class EventForm: Sendable {
 
   /// nil as `target`: it is gone, or not the viewer's to read.
   private static func form(
-    of reference: Reference, _ entry: Entry, _ cursor: String, _ rendering: Rendering, _ naming: Naming,
+    of reference: Reference, _ entry: Entry, _ cursor: String, _ rendering: Rendering, _ naming: ParticipantNaming,
     _ target: Entry?
   ) -> EventForm {
     switch reference.kind {
@@ -157,7 +157,7 @@ final class EventForm: Sendable {
 
   private static func form(
     of change: RoomChange, in name: RoomName, _ entry: Entry, _ cursor: String, _ rendering: Rendering,
-    _ naming: Naming, _ present: Room?
+    _ naming: ParticipantNaming, _ present: Room?
   ) -> EventForm {
     let message = rendering.notice(entry, change, naming)
     // The last resort has no place in a sound store: a change of a room that is not there.

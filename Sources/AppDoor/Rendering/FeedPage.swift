@@ -9,11 +9,11 @@ struct FeedPage: Sendable {
     /// Messages that others have changed, as far as the user may read them.
     var targets: [Position: Entry] = [:]
     /// Where the user may not know who the people are.
-    var veiled: Set<DialogID> = []
+    var anonymized: Set<DialogID> = []
     /// Messages that the user has deleted for themselves, and what became of them: nothing of it is told.
     var hidden: Set<Position> = []
 
-    func isVeiled(_ entry: Entry) -> Bool { entry.veilable.map { veiled.contains($0.dialog) } ?? false }
+    func isAnonymized(_ entry: Entry) -> Bool { entry.veilable.map { anonymized.contains($0.dialog) } ?? false }
   }
 
   let log: LogPage
@@ -39,7 +39,7 @@ struct FeedPage: Sendable {
     for entry in log.entries {
       if let name = entry.veilable, seen.insert(name.dialog).inserted {
         let affiliation = try reader.member(user.id, of: name.dialog)?.affiliation
-        if try room(name.dialog)?.showsPeople(to: affiliation) != true { subjects.veiled.insert(name.dialog) }
+        if try room(name.dialog)?.showsPeople(to: affiliation) != true { subjects.anonymized.insert(name.dialog) }
       }
       switch entry.fact {
       case .room(let change) where change.room == nil: _ = try room(entry.dialog)

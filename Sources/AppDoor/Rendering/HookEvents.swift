@@ -27,7 +27,7 @@ public struct HookEvents: HookRendering {
     default: break
     }
     let rendering = Rendering(parley: parley, realm: realm)
-    let form = EventForm.of(entry, rendering, isVeiled: false, for: entry.author.id, subjects)
+    let form = EventForm.of(entry, rendering, isAnonymized: false, for: entry.author.id, subjects)
     guard let head = form.head else { return nil }
     let bytes = Array(head.readableBytesView)
     // In front of the data there are three members, whose values have no quotes in them.

@@ -7,7 +7,7 @@ struct MessageChange: Sendable {
   let place: DialogPlace
   let target: Entry
   let caller: Party
-  let naming: Naming
+  let naming: ParticipantNaming
   private let call: Call
 
   static let unknown = Problem(
@@ -24,11 +24,11 @@ struct MessageChange: Sendable {
 
   private static func read(
     _ id: PublicID?, _ place: DialogPlace, _ caller: Party, _ call: Call
-  ) async throws(Problem) -> (Entry, Naming) {
+  ) async throws(Problem) -> (Entry, ParticipantNaming) {
     let position = id.flatMap { call.parley.position(of: $0, in: caller.realm) }
-    let (found, naming) = try await call.parley.read { reader -> (Entry?, Naming) in
+    let (found, naming) = try await call.parley.read { reader -> (Entry?, ParticipantNaming) in
       var horizon = Position.zero
-      var naming = Naming.open
+      var naming = ParticipantNaming.open
       if case .room(let room) = place {
         let (sight, member) = try RoomAccess.asMember(of: room.dialog, caller, reader)
         horizon = RoomAccess.horizon(of: member, in: sight.room)

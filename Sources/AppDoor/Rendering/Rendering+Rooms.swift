@@ -61,7 +61,7 @@ extension Rendering {
 
   /// The name somebody has everywhere would say who they are: where that is not shown,
   /// the nick stands for it.
-  func member(_ member: Member, user: User?, _ naming: Naming) -> MemberBody {
+  func member(_ member: Member, user: User?, _ naming: ParticipantNaming) -> MemberBody {
     MemberBody(
       userId: naming.id(member.party), jid: naming.jid(member.party), role: member.affiliation.wire,
       nick: member.nick, name: naming.knows(member.party) ? user?.profile.displayName : member.nick,
@@ -70,14 +70,14 @@ extension Rendering {
   }
 
   /// What an event tells of somebody who changed.
-  func member(_ change: MemberChange, _ naming: Naming) -> MemberBody {
+  func member(_ change: MemberChange, _ naming: ParticipantNaming) -> MemberBody {
     MemberBody(
       userId: naming.id(change.party), jid: naming.jid(change.party), role: change.now.wire, nick: change.nick,
       name: naming.knows(change.party) ? nil : change.nick, kicked: change.isKicked ? true : nil)
   }
 
   /// What the server noted; nil where the dialog does not show it.
-  func notice(_ entry: Entry, _ change: RoomChange, _ naming: Naming) -> MessageBody? {
+  func notice(_ entry: Entry, _ change: RoomChange, _ naming: ParticipantNaming) -> MessageBody? {
     guard change.sequence > 0 else { return nil }
     return MessageBody(
       id: entry.id.description, seq: change.sequence, dialogId: id(entry.dialog), senderId: naming.id(entry.author),

@@ -128,7 +128,7 @@ struct Rendering: Sendable {
       pinned: settings.isPinned, archived: settings.isArchived, markedUnread: change.isMarkedUnread)
   }
 
-  func marker(_ mark: Mark, of user: Party, _ naming: Naming) -> MarkerBody {
+  func marker(_ mark: Mark, of user: Party, _ naming: ParticipantNaming) -> MarkerBody {
     MarkerBody(
       dialogId: id(mark.dialog), userId: naming.id(user), delivered: id(mark.delivered), read: id(mark.displayed))
   }
@@ -136,7 +136,7 @@ struct Rendering: Sendable {
   // MARK: Messages
 
   /// nil: nothing that an app shows.
-  func message(_ entry: Entry, _ naming: Naming) -> MessageBody? {
+  func message(_ entry: Entry, _ naming: ParticipantNaming) -> MessageBody? {
     if case .room(let change) = entry.fact { return notice(entry, change, naming) }
     guard case .message(let message) = entry.fact, message.sequence > 0,
       let (content, metadata) = content(message.content, entry.state)
@@ -166,7 +166,7 @@ struct Rendering: Sendable {
     return body
   }
 
-  private func mentions(_ mentions: [Mention], _ naming: Naming) -> [MentionBody]? {
+  private func mentions(_ mentions: [Mention], _ naming: ParticipantNaming) -> [MentionBody]? {
     if mentions.isEmpty { return nil }
     return mentions.map {
       MentionBody(userId: naming.id($0.party), begin: $0.place?.lowerBound, end: $0.place?.upperBound)
@@ -174,7 +174,7 @@ struct Rendering: Sendable {
   }
 
   /// By emoji, which the core has by person.
-  private func reactions(_ reactions: [MessageState.Reaction], _ naming: Naming) -> ReactionsBody? {
+  private func reactions(_ reactions: [MessageState.Reaction], _ naming: ParticipantNaming) -> ReactionsBody? {
     if reactions.isEmpty { return nil }
     var lines: [ReactionsBody.Line] = []
     var places: [String: Int] = [:]

@@ -19,7 +19,7 @@ struct SystemContent {
     self.fields = fields
   }
 
-  static func of(_ change: RoomChange.Change, by author: Party, _ naming: Naming) -> ContentBody {
+  static func of(_ change: RoomChange.Change, by author: Party, _ naming: ParticipantNaming) -> ContentBody {
     let actor = naming.text(author)
     let content =
       switch change {
@@ -65,7 +65,7 @@ struct SystemContent {
       : SystemContent(.topic, "\(actor) set the topic: \(topic.text)", [("topic", topic.text)])
   }
 
-  private static func member(_ change: MemberChange, by author: Party, _ naming: Naming) -> SystemContent {
+  private static func member(_ change: MemberChange, by author: Party, _ naming: ParticipantNaming) -> SystemContent {
     let actor = naming.text(author)
     let name = naming.text(change.party, nick: change.nick)
     let isOwn = change.party.id == author.id

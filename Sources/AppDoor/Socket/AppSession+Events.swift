@@ -14,11 +14,11 @@ extension AppSession {
       guard let session = open else { return }
       noteMembership(entry, session)
       if session.follower.deliver(entry, form, lags: !isWritable) {
-        tell(entry, isVeiled: form == .feedVeiled, session)
+        tell(entry, isAnonymized: form == .feedVeiled, session)
       }
     case .signal(let signal, let form):
       if let session = open {
-        receive(signal, isVeiled: form == .feedVeiled, session)
+        receive(signal, isAnonymized: form == .feedVeiled, session)
       } else if case .closed(let reason) = signal {
         // By what counts no more nobody lingers.
         lingerNoMore()
@@ -33,7 +33,7 @@ extension AppSession {
 
   /// `subjects`: those of the page that the entry was read with.
   private func tell(
-    _ entry: Entry, isVeiled: Bool, subjects: FeedPage.Subjects = FeedPage.Subjects(), _ session: OpenSession
+    _ entry: Entry, isAnonymized: Bool, subjects: FeedPage.Subjects = FeedPage.Subjects(), _ session: OpenSession
   ) {
     noteUnread(entry, session)
     // What was before the session came, it came with.
@@ -46,7 +46,7 @@ extension AppSession {
     }
     if isHidden(entry, session) || subjects.hidden.contains(entry.position) { return }
     let form = EventForm.of(
-      entry, session.rendering, isVeiled: isVeiled, for: session.caller.user.id, subjects)
+      entry, session.rendering, isAnonymized: isAnonymized, for: session.caller.user.id, subjects)
     guard let frame = form.frame(after: session.cursor) else { return }
     write(count: frame.count, cursor: form.cursor) { frame.write(to: &$0) }
     session.cursor = form.cursor
@@ -114,7 +114,7 @@ extension AppSession {
     // Read again when the client reads: what it does not take in would only wait in memory.
     if !isWritable { return session.follower.interrupt() }
     for entry in page.log.entries {
-      tell(entry, isVeiled: page.subjects.isVeiled(entry), subjects: page.subjects, session)
+      tell(entry, isAnonymized: page.subjects.isAnonymized(entry), subjects: page.subjects, session)
     }
     switch session.follower.told(page.log, head: head) {
     case .live(let held, let caughtUp):
@@ -128,7 +128,7 @@ extension AppSession {
         // The client said how it wants to be seen, or it is simply there.
         if !session.isAnnounced { announce(session) }
       }
-      for held in held { tell(held.entry, isVeiled: held.form == .feedVeiled, session) }
+      for held in held { tell(held.entry, isAnonymized: held.form == .feedVeiled, session) }
     case .resync:
       session.cursor = session.rendering.cursor(session.follower.told)
       tell(.resync, ResyncBody(reason: .tooFarBehind, cursor: session.cursor), cursor: session.cursor)
@@ -156,7 +156,7 @@ extension AppSession {
     case (.failure(let problem), _): refuse(awaited.re, problem, of: awaited.place, session)
     case (.success(let receipt), .message):
       let form = receipt.entry.map {
-        EventForm.of($0, session.rendering, isVeiled: receipt.isVeiled, for: session.caller.user.id)
+        EventForm.of($0, session.rendering, isAnonymized: receipt.isAnonymized, for: session.caller.user.id)
       }
       guard let message = form?.message else {
         return refuse(
@@ -190,7 +190,7 @@ extension AppSession {
 
   // MARK: Signals
 
-  private func receive(_ signal: Signal, isVeiled: Bool, _ session: OpenSession) {
+  private func receive(_ signal: Signal, isAnonymized: Bool, _ session: OpenSession) {
     switch signal {
     case .presence(let presence):
       if presence.from.id == session.caller.user.id { return }
@@ -204,10 +204,10 @@ extension AppSession {
       // Where it waits the latest counts, and it is the hub that knows it.
       if isWritable { tellPresence(seen, session) } else { session.stalePresences[presence.from.id] = seen }
     case .stanza(let stanza):
-      if let event = stanza.custom { tellCustom(event, stanza, isVeiled: isVeiled, session) }
+      if let event = stanza.custom { tellCustom(event, stanza, isAnonymized: isAnonymized, session) }
       guard let on = stanza.typing, stanza.from.id != session.caller.user.id else { return }
       if let room = stanza.room {
-        let naming = isVeiled ? Naming(Veil(room, parley), viewer: nil) : .open
+        let naming = isAnonymized ? ParticipantNaming(Anonymizer(room, parley), viewer: nil) : .open
         showTyping(
           on, stanza.from, naming.id(stanza.from), resource: nil, room.dialog, isApp: stanza.extras.isEmpty, session)
       } else {

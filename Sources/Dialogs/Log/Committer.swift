@@ -214,7 +214,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
     case .invitation(let invitation):
       for attendance in hub.attendances(of: entry.author.id) {
         switch attendance.door {
-        case .app: lanes.add(.entry(entry, entry.hidesPeople ? .feedVeiled : .feed), to: attendance.session)
+        case .app: lanes.add(.entry(entry, entry.isSemiAnonymous ? .feedVeiled : .feed), to: attendance.session)
         case .xmpp:
           if attendance.isAvailable, invitation.isFor(attendance.interests) {
             lanes.add(.entry(entry, .direct), to: attendance.session)
@@ -249,7 +249,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
     guard let audience = audiences.audience(of: entry.dialog) else { return }
     for seat in audience.occupants.seats { lanes.add(.entry(entry, .room), to: seat.session) }
     for seat in audience.followers.seats {
-      lanes.add(.entry(entry, seat.feed(hidesPeople: entry.hidesPeople)), to: seat.session)
+      lanes.add(.entry(entry, seat.feed(isSemiAnonymous: entry.isSemiAnonymous)), to: seat.session)
     }
   }
 
@@ -264,10 +264,10 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
 
   /// To the app sessions of a room's members.
   private func overhear(
-    _ stanza: RelayedStanza, in room: DialogID, hidesPeople: Bool, into lanes: inout LaneBatch
+    _ stanza: RelayedStanza, in room: DialogID, isSemiAnonymous: Bool, into lanes: inout LaneBatch
   ) {
     for seat in audiences.audience(of: room)?.followers.seats ?? [] where seat.user != stanza.from.id {
-      lanes.add(.signal(.stanza(stanza), seat.feed(hidesPeople: hidesPeople)), to: seat.session)
+      lanes.add(.signal(.stanza(stanza), seat.feed(isSemiAnonymous: isSemiAnonymous)), to: seat.session)
     }
   }
 
@@ -277,7 +277,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
       audiences.seat(session, isModerator: isModerator, in: room)
     case .unseated(let session, let room):
       guard let typing = audiences.unseat(session, in: room) else { return }
-      overhear(typing.ended, in: room, hidesPeople: typing.hidesPeople, into: &lanes)
+      overhear(typing.ended, in: room, isSemiAnonymous: typing.isSemiAnonymous, into: &lanes)
     case .reseated(let old, let session, let room): audiences.reseat(from: old, to: session, in: room)
     case .moderates(let isModerator, let user, let room):
       audiences.setModerator(isModerator, user: user, in: room)
@@ -306,11 +306,11 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
       }
     case .told(let notice, let sessions):
       for session in sessions { lanes.add(.signal(.notice(notice), .room), to: session) }
-    case .signal(let stanza, let room, let hidesPeople):
+    case .signal(let stanza, let room, let isSemiAnonymous):
       guard let audience = audiences.audience(of: room) else { return }
       for seat in audience.occupants.seats { lanes.add(.signal(.stanza(stanza), .room), to: seat.session) }
-      overhear(stanza, in: room, hidesPeople: hidesPeople, into: &lanes)
-      audiences.note(stanza, hidesPeople: hidesPeople, in: room)
+      overhear(stanza, in: room, isSemiAnonymous: isSemiAnonymous, into: &lanes)
+      audiences.note(stanza, isSemiAnonymous: isSemiAnonymous, in: room)
     case .passed(let stanza, let sessions):
       for session in sessions { lanes.add(.signal(.stanza(stanza), .room), to: session) }
     case .whispered(let entry, let sessions, let copies):
@@ -395,7 +395,7 @@ enum RoomEffect {
   case notice(RoomNotice, showsAddresses: Bool, moderatorsOnly: Bool)
   case told(RoomNotice, to: [any LiveSession])
   /// To everybody there, and to app sessions that follow.
-  case signal(RelayedStanza, DialogID, hidesPeople: Bool)
+  case signal(RelayedStanza, DialogID, isSemiAnonymous: Bool)
   case passed(RelayedStanza, to: [any LiveSession])
   /// To the seats of one occupant, and copies to those of its author.
   case whispered(Entry, to: [any LiveSession], copies: [any LiveSession])

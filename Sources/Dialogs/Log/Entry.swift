@@ -17,7 +17,7 @@ public final class Entry: Sendable {
   public let state: MessageState?
   /// About a room that shows to moderators only who its people are; false also where
   /// the entry was read from the log: who needs it reads the room.
-  public let hidesPeople: Bool
+  public let isSemiAnonymous: Bool
   /// Encoded once per form, shared by all recipients.
   public let forms = FormSlot()
 
@@ -33,7 +33,7 @@ public final class Entry: Sendable {
 
   public init(
     position: Position, time: Timestamp, dialog: DialogID, author: Party, place: Place, fact: Fact,
-    id: PublicID, state: MessageState? = nil, hidesPeople: Bool = false
+    id: PublicID, state: MessageState? = nil, isSemiAnonymous: Bool = false
   ) {
     self.position = position
     self.time = time
@@ -43,14 +43,14 @@ public final class Entry: Sendable {
     self.fact = fact
     self.id = id
     self.state = state
-    self.hidesPeople = hidesPeople
+    self.isSemiAnonymous = isSemiAnonymous
   }
 
   /// The same with another state.
   public func with(_ state: MessageState) -> Entry {
     Entry(
       position: position, time: time, dialog: dialog, author: author, place: place, fact: fact, id: id, state: state,
-      hidesPeople: hidesPeople)
+      isSemiAnonymous: isSemiAnonymous)
   }
 
   /// nil: said in a room, or whispered there.

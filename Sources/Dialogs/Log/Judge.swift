@@ -397,13 +397,13 @@ struct Judge {
 
   /// An entry in a user's own record: contact, block list, profile.
   mutating func insertOwn(
-    _ fact: Fact, of owner: Party, at position: Position, traits: FeedRow.Traits = [], hidesPeople: Bool = false,
+    _ fact: Fact, of owner: Party, at position: Position, traits: FeedRow.Traits = [], isSemiAnonymous: Bool = false,
     isInFeed: Bool = true, key: RepeatKey? = nil, _ writer: any StoreWriter
   ) throws -> Entry {
     let (state, _) = try dialog(of: owner, and: owner, writer)
     let entry = Entry(
       position: position, time: time, dialog: state.dialog.id, author: owner, place: .peer(owner), fact: fact,
-      id: realms.entryID(position, in: owner.realm), hidesPeople: hidesPeople)
+      id: realms.entryID(position, in: owner.realm), isSemiAnonymous: isSemiAnonymous)
     try writer.insert(entry, feeds: isInFeed ? [FeedRow(user: owner.id, traits: traits)] : [], key: key)
     state.dialog.last = position
     touch(state)

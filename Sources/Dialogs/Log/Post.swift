@@ -275,7 +275,7 @@ public struct Receipt: Sendable {
   public var dialog: Dialog?
   public var room: Room?
   /// What was said stands in a room whose people the author may not know.
-  public var isVeiled = false
+  public var isAnonymized = false
   /// For `attend`: the user's card.
   public var card: Card?
   /// For `attend`: inbound entries behind this were not confirmed by anybody.

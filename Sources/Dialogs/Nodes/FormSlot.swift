@@ -7,10 +7,10 @@ public final class FormSlot: Sendable {
   public enum Kind: Sendable {
     case xmpp, app
     /// For apps of people who may not know who the others are.
-    case veiled
+    case anonymized
   }
 
-  private let forms = Mutex<(xmpp: (any Sendable)?, app: (any Sendable)?, veiled: (any Sendable)?)>((nil, nil, nil))
+  private let forms = Mutex<(xmpp: (any Sendable)?, app: (any Sendable)?, anonymized: (any Sendable)?)>((nil, nil, nil))
 
   public init() {}
 
@@ -19,7 +19,7 @@ public final class FormSlot: Sendable {
       switch kind {
       case .xmpp: $0.xmpp
       case .app: $0.app
-      case .veiled: $0.veiled
+      case .anonymized: $0.anonymized
       }
     }
     if let form = kept as? Form { return form }
@@ -28,7 +28,7 @@ public final class FormSlot: Sendable {
       switch kind {
       case .xmpp: $0.xmpp = form
       case .app: $0.app = form
-      case .veiled: $0.veiled = form
+      case .anonymized: $0.anonymized = form
       }
     }
     return form

@@ -11,7 +11,7 @@ struct Audiences {
     var seesAddresses: Bool
 
     /// In what form an app session gets what the room says.
-    func feed(hidesPeople: Bool) -> Form { hidesPeople && !seesAddresses ? .feedVeiled : .feed }
+    func feed(isSemiAnonymous: Bool) -> Form { isSemiAnonymous && !seesAddresses ? .feedVeiled : .feed }
   }
 
   /// Seats in no order; that of a session is found without looking at the others.
@@ -53,7 +53,7 @@ struct Audiences {
 
   struct Typing {
     let stanza: RelayedStanza
-    let hidesPeople: Bool
+    let isSemiAnonymous: Bool
 
     /// What followers are told when it has ended and nobody says so.
     var ended: RelayedStanza {
@@ -82,9 +82,9 @@ struct Audiences {
   }
 
   /// At most one for each occupant is kept: an app's session ends its typing itself.
-  mutating func note(_ stanza: RelayedStanza, hidesPeople: Bool, in room: DialogID) {
+  mutating func note(_ stanza: RelayedStanza, isSemiAnonymous: Bool, in room: DialogID) {
     guard let on = stanza.typing, !stanza.extras.isEmpty, rooms[room]?.followers.seats.isEmpty == false else { return }
-    rooms[room]?.typing[stanza.from.id] = on ? Typing(stanza: stanza, hidesPeople: hidesPeople) : nil
+    rooms[room]?.typing[stanza.from.id] = on ? Typing(stanza: stanza, isSemiAnonymous: isSemiAnonymous) : nil
   }
 
   mutating func reseat(from old: SessionID, to session: any LiveSession, in room: DialogID) {

@@ -469,7 +469,7 @@ extension Judge {
     let affiliation = try affiliation(of: invited.id, in: state, writer)
     let entry = try insertOwn(
       .invitation(invitation), of: invited, at: nextPosition(), traits: [.inbound, .replayed],
-      hidesPeople: !room.showsPeople(to: affiliation), writer)
+      isSemiAnonymous: !room.showsPeople(to: affiliation), writer)
     try writer.putInvitation(of: invited.id, by: inviter.id, to: room.id, at: entry.position)
     tell(.entry(entry, author: nil))
   }

@@ -63,7 +63,7 @@ extension Judge {
     let speaker = try speaker(post, in: state, writer)
     if var receipt = try repeated(draft.key, by: author, in: state.room.id, writer) {
       receipt.room = state.room
-      receipt.isVeiled = !state.room.showsPeople(to: speaker.affiliation)
+      receipt.isAnonymized = !state.room.showsPeople(to: speaker.affiliation)
       return settle(post, receipt)
     }
     try speaker.checkVoice()
@@ -125,7 +125,7 @@ extension Judge {
     }
     var receipt = Receipt(position: head)
     receipt.entry = entry
-    receipt.isVeiled = !state.room.showsPeople(to: speaker.affiliation)
+    receipt.isAnonymized = !state.room.showsPeople(to: speaker.affiliation)
     receipt.room = state.room
     settle(post, receipt)
   }
@@ -240,7 +240,7 @@ extension Judge {
     tell(
       .signal(
         heard(stanza, as: nick, in: state.room.name, isForApps: !isLarge), state.room.id,
-        hidesPeople: !state.room.settings.showsAddresses))
+        isSemiAnonymous: !state.room.settings.showsAddresses))
     settle(post)
   }
 
@@ -405,7 +405,7 @@ extension Judge {
             RelayedStanza(
               name: .message(.groupchat), from: reader, fromResource: nick, room: state.room.name,
               to: state.room.address, toResource: nil, id: stanza.envelope.id, extras: stanza.content.extras),
-            state.room.id, hidesPeople: !state.room.settings.showsAddresses))
+            state.room.id, isSemiAnonymous: !state.room.settings.showsAddresses))
       }
     }
     var receipt = Receipt(position: head)

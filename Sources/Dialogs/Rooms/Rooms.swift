@@ -203,7 +203,7 @@ extension Judge {
     let entry = Entry(
       position: position, time: time, dialog: state.room.id, author: author, place: .room(state.room.name),
       fact: fact, id: realms.entryID(position, in: state.room.name.realm),
-      hidesPeople: !state.room.settings.showsAddresses)
+      isSemiAnonymous: !state.room.settings.showsAddresses)
     try writer.insert(entry, feeds: feeds, key: key)
     return entry
   }

@@ -63,7 +63,7 @@ enum Sync: ServedOperation {
       var bytes = 0
       for entry in page.log.entries where !page.subjects.hidden.contains(entry.position) {
         let form = EventForm.of(
-          entry, rendering, isVeiled: page.subjects.isVeiled(entry), for: user.id, page.subjects)
+          entry, rendering, isAnonymized: page.subjects.isAnonymized(entry), for: user.id, page.subjects)
         guard let frame = form.frame(after: last) else { continue }
         var text = ByteBuffer()
         frame.write(to: &text)

@@ -19,7 +19,7 @@ enum ListMessages: ServedOperation {
     }
     let (entries, naming) = try await call.parley.read { reader in
       var after = range.after ?? .zero
-      var naming = Naming.open
+      var naming = ParticipantNaming.open
       if case .room(let room) = place {
         // Read with the messages, so that who was removed meanwhile sees none.
         let (sight, member) = try RoomAccess.asMember(of: room.dialog, caller, reader)

@@ -52,7 +52,7 @@ enum ListReceipts: ServedOperation {
   }
 
   private static func receipt(
-    of target: Entry, for receiver: Party, in dialog: DialogID, _ naming: Naming, _ reader: any StoreReader
+    of target: Entry, for receiver: Party, in dialog: DialogID, _ naming: ParticipantNaming, _ reader: any StoreReader
   ) throws -> ReceiptBody {
     let mark = try reader.mark(receiver.id, in: dialog) ?? Mark(dialog: dialog, user: receiver.id)
     var body = ReceiptBody(

@@ -26,7 +26,7 @@ enum ListStars: ServedOperation {
         // What has become unreadable since leaves a page with fewer.
         let found = try reader.stars(of: caller.id, before: before, limit: limit + 1)
         let page = found.prefix(limit)
-        var sights: [DialogID: (horizon: Position, naming: Naming)?] = [:]
+        var sights: [DialogID: (horizon: Position, naming: ParticipantNaming)?] = [:]
         let items = try page.compactMap { star -> MessageBody? in
           if sights[star.dialog] == nil {
             let place = try DialogResolver.Page.read(star.dialog, reader).flatMap { try? $0.place(for: caller) }

@@ -43,7 +43,7 @@ enum SearchMessages: ServedOperation {
           query.author = user.id
         }
         let found = try reader.find(query, for: caller)
-        var namings: [DialogID: Naming] = [:]
+        var namings: [DialogID: ParticipantNaming] = [:]
         let items = try found.entries.compactMap { entry -> MessageBody? in
           guard let room = found.rooms[entry.dialog] else { return rendering.message(entry, .open) }
           if namings[room.id] == nil {

@@ -123,9 +123,9 @@ enum SendMessage: PostingOperation {
   static func outcome(
     _ receipt: Receipt, mark: Mark?, _ author: Party, _ rendering: Rendering
   ) -> Outcome<MessageBody>? {
-    var naming = Naming.open
-    if receipt.isVeiled, let room = receipt.room?.name {
-      naming = Naming(Veil(room, rendering.parley), viewer: author.id)
+    var naming = ParticipantNaming.open
+    if receipt.isAnonymized, let room = receipt.room?.name {
+      naming = ParticipantNaming(Anonymizer(room, rendering.parley), viewer: author.id)
     }
     guard let message = receipt.entry.flatMap({ rendering.message($0, naming) }) else { return nil }
     return receipt.isRepeat ? .ok(message) : .created(message)

@@ -4,7 +4,7 @@ import Testing
 
 /// Where a room shows addresses to moderators only, the committer says with each thing
 /// whether the app session that gets it may know who it is about.
-@Suite struct RoomVeilTests {
+@Suite struct RoomAnonymityTests {
   private struct Scene {
     let stage: Stage
     let (romeo, juliet, paris): (Party, Party, Party)
@@ -28,10 +28,10 @@ import Testing
   @Test func adminsSeeAndMembersDoNot() async throws {
     let s = try await scene()
     let receipt = try await s.stage.say("hi", in: s.room, by: s.romeo)
-    #expect(!receipt.isVeiled)
+    #expect(!receipt.isAnonymized)
     #expect(s.above.effects() == [.said("hi", .feed)])
     #expect(s.below.effects() == [.said("hi", .feedVeiled)])
-    #expect(try await s.stage.say("ho", in: s.room, by: s.paris).isVeiled)
+    #expect(try await s.stage.say("ho", in: s.room, by: s.paris).isAnonymized)
     _ = (s.above.taken(), s.below.taken())
     let typing = RelayedStanza(
       name: .message(.groupchat), from: s.romeo, fromResource: nil, to: s.room.address, toResource: nil, id: nil,
@@ -43,7 +43,7 @@ import Testing
 
   @Test func whereEverybodyIsKnownNothingIsVeiled() async throws {
     let s = try await scene(.group)
-    #expect(!(try await s.stage.say("hi", in: s.room, by: s.paris).isVeiled))
+    #expect(!(try await s.stage.say("hi", in: s.room, by: s.paris).isAnonymized))
     #expect(s.below.effects() == [.said("hi", .feed)])
   }
 
@@ -74,14 +74,14 @@ import Testing
 
   /// Whoever is added as an admin may know by whom.
   @Test(arguments: [(Affiliation.member, true), (.admin, false)])
-  func invitationsSayNoMore(affiliation: Affiliation, isVeiled: Bool) async throws {
+  func invitationsSayNoMore(affiliation: Affiliation, isAnonymized: Bool) async throws {
     let s = try await scene()
     let nurse = try await s.stage.user("nurse")
     let phone = try await s.stage.session(nurse, "phone", door: .app)
     try await s.stage.affiliate(nurse, affiliation, in: s.room, by: s.romeo)
     let forms = phone.forms()
     #expect(forms.count == 2)
-    #expect(Set(forms) == [isVeiled ? .feedVeiled : .feed])
+    #expect(Set(forms) == [isAnonymized ? .feedVeiled : .feed])
   }
 
   /// A nick that the server makes up is no localpart there.

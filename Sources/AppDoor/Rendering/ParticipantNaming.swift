@@ -8,29 +8,29 @@ import Synchronization
 ///
 /// Whatever an app is told of a person goes through here, so nothing can be rendered
 /// without one.
-struct Naming: Sendable {
+struct ParticipantNaming: Sendable {
   /// Of an id of one dialog; the occupant id that XMPP clients see (XEP-0421) follows.
   /// It is no user id: no localpart has a colon (RFC 7622 3.3.1).
   static let prefix = "occupant:"
   /// Everybody by their user id.
-  static let open = Naming(veil: nil, viewer: nil)
+  static let open = ParticipantNaming(anonymizer: nil, viewer: nil)
 
-  private let veil: Veil?
+  private let anonymizer: Anonymizer?
   private let viewer: UserID?
 
-  private init(veil: Veil?, viewer: UserID?) {
-    self.veil = veil
+  private init(anonymizer: Anonymizer?, viewer: UserID?) {
+    self.anonymizer = anonymizer
     self.viewer = viewer
   }
 
   /// nil as `viewer`: somebody who is not among those named.
-  init(_ veil: Veil, viewer: UserID?) { self.init(veil: veil, viewer: viewer) }
+  init(_ anonymizer: Anonymizer, viewer: UserID?) { self.init(anonymizer: anonymizer, viewer: viewer) }
 
-  func knows(_ party: Party) -> Bool { veil == nil || party.id == viewer }
+  func knows(_ party: Party) -> Bool { anonymizer == nil || party.id == viewer }
 
   func id(_ party: Party) -> String {
-    guard let veil, party.id != viewer else { return party.name }
-    return veil.id(of: party.id)
+    guard let anonymizer, party.id != viewer else { return party.name }
+    return anonymizer.id(of: party.id)
   }
 
   /// nil: not for this viewer.
@@ -42,7 +42,7 @@ struct Naming: Sendable {
 
 /// The people of one room as those see them who may not know who they are. Keeps whom
 /// it was asked for: as many as what is rendered with it names.
-final class Veil: Sendable {
+final class Anonymizer: Sendable {
   private let room: RoomName
   private let parley: Parley
   private let ids = Mutex<[UserID: String]>([:])
@@ -55,7 +55,7 @@ final class Veil: Sendable {
   func id(of user: UserID) -> String {
     ids.withLock { ids in
       if let known = ids[user] { return known }
-      let id = Naming.prefix + parley.occupantID(of: user, in: room)
+      let id = ParticipantNaming.prefix + parley.occupantID(of: user, in: room)
       ids[user] = id
       return id
     }
@@ -66,8 +66,8 @@ final class Veil: Sendable {
 }
 
 extension RoomAccess {
-  func naming(_ parley: Parley) -> Naming {
-    room.showsPeople(to: member?.affiliation) ? .open : Naming(Veil(room.name, parley), viewer: member?.party.id)
+  func naming(_ parley: Parley) -> ParticipantNaming {
+    room.showsPeople(to: member?.affiliation) ? .open : ParticipantNaming(Anonymizer(room.name, parley), viewer: member?.party.id)
   }
 }
 
