@@ -36,7 +36,7 @@ public enum Server {
     let pushKeys = try PushKeys(settings.pushes)
     let gate = settings.beforeSend.map { BeforeSendGate($0, outgoing.named) }
     let core = try Core.open(
-      settings, folder, signIn: Vouching.policy(settings.identity, outgoing, logger: logger), gate: gate, logger: logger
+      settings, folder, signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger), gate: gate, logger: logger
     )
     for text in settings.shortcomings { logger.warning("\(text)") }
     try core.bucket?.check()

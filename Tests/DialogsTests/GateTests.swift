@@ -195,7 +195,7 @@ import Testing
     await #expect {
       _ = try await stage.parley.post(.message(draft("more", to: romeo)), by: juliet)
     } throws: { ($0 as? Problem)?.code == "message-unanswered" }
-    _ = try await stage.parley.post(.message(draft("vouched", to: romeo)), by: juliet, isVouched: true)
+    _ = try await stage.parley.post(.message(draft("vouched", to: romeo)), by: juliet, isFromBackend: true)
     backend.say(.allow, to: "waits")
     await session.waitForOutcome(of: waits)
     #expect(backend.asked == ["waits"])

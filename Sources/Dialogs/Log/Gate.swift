@@ -23,10 +23,10 @@ final class Gate: Sendable {
     self.wake = wake
   }
 
-  /// - Parameter isVouched: nobody is asked.
+  /// - Parameter isFromBackend: nobody is asked.
   /// - Returns: nil: the post has nobody to wait for; else it was taken, and leaves in its turn.
-  func take(_ post: Post, isVouched: Bool) -> Bool? {
-    let question = isVouched ? nil : Self.question(post)
+  func take(_ post: Post, isFromBackend: Bool) -> Bool? {
+    let question = isFromBackend ? nil : Self.question(post)
     let asked: (question: GateQuestion, number: UInt64)?? = state.withLock { state in
       let author = post.author.id
       guard let question else {

@@ -208,9 +208,9 @@ public final class Parley: Sendable {
   /// Queues a post. Never blocks. False: the inbox is full or closed, nothing
   /// was queued, and the completion will not be called.
   ///
-  /// - Parameter isVouched: the backend says it itself, and is not asked (`MessageGate`).
-  public func submit(_ post: Post, isVouched: Bool = false) -> Bool {
-    if let gate, !inbox.isClosed, let taken = gate.take(post, isVouched: isVouched) { return taken }
+  /// - Parameter isFromBackend: the backend says it itself, and is not asked (`MessageGate`).
+  public func submit(_ post: Post, isFromBackend: Bool = false) -> Bool {
+    if let gate, !inbox.isClosed, let taken = gate.take(post, isFromBackend: isFromBackend) { return taken }
     switch inbox.append(post) {
     case .queued(let wake):
       if wake { committer.wake() }
@@ -230,11 +230,11 @@ public final class Parley: Sendable {
   /// Posts and waits for the commit.
   @discardableResult
   public func post(
-    _ intent: Intent, by author: Party, isVouched: Bool = false
+    _ intent: Intent, by author: Party, isFromBackend: Bool = false
   ) async throws(Problem) -> Receipt {
     let result: Result<Receipt, Problem> = await withCheckedContinuation { continuation in
       let post = Post(author: author, intent: intent, completion: .callback { continuation.resume(returning: $0) })
-      if !submit(post, isVouched: isVouched) { continuation.resume(returning: .failure(.overloaded)) }
+      if !submit(post, isFromBackend: isFromBackend) { continuation.resume(returning: .failure(.overloaded)) }
     }
     return try result.get()
   }

@@ -59,7 +59,7 @@ package enum PostMessage: AdminOperation {
     case (nil, nil), (.some, .some):
       throw Problem(.malformed, "input-malformed", "Give dialog or recipient.", field: "dialog")
     }
-    let receipt = try await context.parley.post(intent, by: sender, isVouched: true)
+    let receipt = try await context.parley.post(intent, by: sender, isFromBackend: true)
     guard let message = receipt.entry.flatMap({ context.hookEvents.message($0, in: sender.realm) }) else {
       throw Problem(.internal, "outcome-missing", "The post was stored, but it cannot be shown.")
     }

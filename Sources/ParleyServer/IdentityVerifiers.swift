@@ -4,7 +4,7 @@ import Logging
 import WebClient
 
 /// Who vouches for users, as the core wants them.
-enum Vouching {
+enum IdentityVerifiers {
   /// - Throws: where a key cannot be read.
   static func policy(
     _ settings: Settings.Identity, _ outgoing: Outgoing, logger: Logger
