@@ -57,12 +57,12 @@ public final class AppDoor: Sendable {
 
   var features: [String] {
     // Where codes can be sent; those in whose place a stranger becomes a user by one, too.
-    let letters = Identity.reachable.filter(parley.reaches.contains).flatMap { issuer in
+    let outgoingCodes = Identity.reachable.filter(parley.reaches.contains).flatMap { issuer in
       let kind = issuer == .email ? "email" : "phone"
       return ["codes.\(kind)"] + (parley.newcomers.contains(issuer) ? ["signup.\(kind)"] : [])
     }
     return Self.features + (parley.blobs == nil ? [] : ["attachments", "exports"])
-      + (parley.pushPolicy.providers.isEmpty ? [] : ["devices"]) + letters
+      + (parley.pushPolicy.providers.isEmpty ? [] : ["devices"]) + outgoingCodes
   }
 
   /// - Parameters:

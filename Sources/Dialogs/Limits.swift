@@ -253,7 +253,7 @@ public enum Limits {
   public static let notificationArgumentsMax = 10
   /// Users of one call: each is a row in the log. More are `too-large`.
   public static let notificationUsersMax = 100
-  /// Bytes of a provider's token. Apple's have 64 or 160 digits, Google's some 160 letters; both say that they may grow.
+  /// Bytes of a provider's token. Apple's have 64 or 160 digits, Google's some 160 outgoingCodes; both say that they may grow.
   public static let pushTokenBytesMax = 4_096
   /// Bytes of the URL of a subscription; those of browsers have some 200 to 800.
   public static let pushEndpointBytesMax = 2_048

@@ -45,9 +45,9 @@ public enum Server {
     if guests > 0 { logger.info("guests of before were removed", metadata: ["count": "\(guests)"]) }
     let loops = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
 
-    if let letters = try LetterDelivery.make(settings, outgoing, clock: core.parley.clock, logger: logger) {
+    if let outgoingCodes = try CodeDelivery.make(settings, outgoing, clock: core.parley.clock, logger: logger) {
       core.parley.employ(
-        letters, newcomers: settings.delivery.newcomers, registration: settings.allowsRegistration)
+        outgoingCodes, newcomers: settings.delivery.newcomers, registration: settings.allowsRegistration)
     }
     let readiness = Readiness()
     let xmpp = try await XMPPService(settings, core.parley, certificates, loops, readiness, logger)

@@ -38,9 +38,9 @@ import Testing
 
   private func stage(
     _ newcomers: Set<Identity.Issuer> = [], registration: Bool = false
-  ) throws -> (Stage, Letterbox, RealmID) {
+  ) throws -> (Stage, SentCodes, RealmID) {
     let stage = try Stage()
-    let box = Letterbox()
+    let box = SentCodes()
     stage.parley.employ(box, newcomers: newcomers, registration: registration)
     return (stage, box, stage.parley.realms[0].id)
   }
@@ -102,7 +102,7 @@ import Testing
     #expect(Set([await one, await other]) == [nil, "wrong-code"])
   }
 
-  /// Who is not known gets no letter, and whoever asks cannot tell: the same writes, the same answer, the same bounds.
+  /// Who is not known gets no outgoing, and whoever asks cannot tell: the same writes, the same answer, the same bounds.
   @Test func whetherAnAddressIsKnownIsNotTold() async throws {
     let (stage, box, realm) = try stage()
     _ = try await juliet(stage)
@@ -145,7 +145,7 @@ import Testing
     let stage = try Stage()
     let realm = stage.parley.realms[0].id
     #expect(await refusal { try await stage.parley.sendCode(to: Self.mail, in: realm, from: "a") } == "delivery-off")
-    stage.parley.employ(Letterbox([.email]), newcomers: [], registration: false)
+    stage.parley.employ(SentCodes([.email]), newcomers: [], registration: false)
     #expect(await refusal { try await stage.parley.sendCode(to: Self.mail, in: realm, from: "a") } == nil)
     #expect(
       await refusal { try await stage.parley.sendCode(to: .phone("+390458000000"), in: realm, from: "a") }
@@ -193,12 +193,12 @@ import Testing
     #expect(await refusal { try await stage.parley.unlink(phone.id, from: user) } == "last-sign-in")
     #expect(await refusal { try await stage.parley.unbind(.email, from: user) } == "identity-unknown")
     // Here no mail is sent.
-    stage.parley.employ(Letterbox([.phone]), newcomers: [], registration: false)
+    stage.parley.employ(SentCodes([.phone]), newcomers: [], registration: false)
     try await stage.parley.bind(Self.mail, to: user)
     #expect(await refusal { try await stage.parley.unbind(.phone, from: user) } == "last-sign-in")
     try await stage.parley.unlink(Self.mail.id, from: user)
     try await stage.parley.bind(Self.mail, to: user)
-    stage.parley.employ(Letterbox(), newcomers: [], registration: false)
+    stage.parley.employ(SentCodes(), newcomers: [], registration: false)
     try await stage.parley.unlink(phone.id, from: user)
   }
 

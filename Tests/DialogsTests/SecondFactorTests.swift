@@ -245,7 +245,7 @@ import Testing
 
   @Test func codesMayBeSentToATelephone() async throws {
     let stage = try Stage()
-    let (parley, box) = (stage.parley, Letterbox())
+    let (parley, box) = (stage.parley, SentCodes())
     parley.employ(box, newcomers: [], registration: false)
     let address = try BareJID("juliet@localhost")
     let user = try await parley.register(address, password: "wherefore", displayName: nil)
@@ -316,7 +316,7 @@ import Testing
       await refusal { try await parley.bind(other, code: proof, password: "wherefore", to: juliet, from: "a") }
         == "second-factor-on")
 
-    // As many letters as to any address, and no more.
+    // As many outgoingCodes as to any address, and no more.
     stage.clock.set(stage.clock.now.milliseconds + 3_600_000)
     try await parley.sendSecondFactorCode(to: caller, from: "a")
     let last = try #require(box.code())
@@ -328,7 +328,7 @@ import Testing
 
   @Test func lettersOfASecondFactorAreBounded() async throws {
     let stage = try Stage()
-    let (parley, box) = (stage.parley, Letterbox())
+    let (parley, box) = (stage.parley, SentCodes())
     parley.employ(box, newcomers: [], registration: false)
     let user = try await parley.register(try BareJID("juliet@localhost"), password: "wherefore", displayName: nil)
     try await parley.bind(
@@ -343,7 +343,7 @@ import Testing
       await refusal { _ = try await parley.enrol(caller, by: .sms, password: "wherefore", from: "a") }
         == "codes-too-fast")
     // Where nothing is sent there is none of this kind.
-    parley.employ(NoCourier(), newcomers: [], registration: false)
+    parley.employ(NoCodeSender(), newcomers: [], registration: false)
     #expect(
       await refusal { _ = try await parley.enrol(caller, by: .sms, password: "wherefore", from: "a") }
         == "delivery-off")

@@ -35,7 +35,7 @@ public final class Parley: Sendable {
   let accountSecret: TokenSecret
   let accountPace = AccountPace()
   let guests: GuestRegistry
-  let letters = Mutex(LetterOffice())
+  let outgoingCodes = Mutex(CodeQueue())
   /// Who vouches for users.
   public let signIn: SignInPolicy
   let tasks = TaskRegistry()

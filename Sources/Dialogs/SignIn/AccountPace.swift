@@ -11,7 +11,7 @@ public enum PacedAct: Hashable, Sendable {
   /// A new guest.
   case guest(network: String)
   /// A code or a link for somebody, asked for from a network.
-  case letter(network: String)
+  case outgoing(network: String)
   /// Of whomever, to one mail address or telephone: within an hour, and within a day.
   case letterOfHour(RealmID, Identity)
   case letterOfDay(RealmID, Identity)
@@ -35,7 +35,7 @@ public enum PacedAct: Hashable, Sendable {
     case .passwordChange: Limits.passwordChangeRate
     case .search: Limits.searchRate
     case .guest: Limits.guestRate
-    case .letter: Limits.letterRate
+    case .outgoing: Limits.letterRate
     case .letterOfHour: Limits.lettersOfHour
     case .letterOfDay: Limits.lettersOfDay
     case .secondFactor: Limits.secondFactorRate
@@ -55,7 +55,7 @@ public enum PacedAct: Hashable, Sendable {
     case .passwordChange: "password-changes"
     case .search: "searches"
     case .guest: "guests"
-    case .letter: "codes"
+    case .outgoing: "codes"
     case .letterOfHour: "codes-to-address-hour"
     case .letterOfDay: "codes-to-address-day"
     case .secondFactor: "second-factor"
@@ -77,7 +77,7 @@ public enum PacedAct: Hashable, Sendable {
   var isShared: Bool {
     switch self {
     case .letterOfHour, .letterOfDay: true
-    case .registration, .invite, .passwordChange, .search, .guest, .letter, .secondFactor, .tokenLogin, .location,
+    case .registration, .invite, .passwordChange, .search, .guest, .outgoing, .secondFactor, .tokenLogin, .location,
       .nearby, .contactMatch, .export:
       false
     }
@@ -88,7 +88,7 @@ public enum PacedAct: Hashable, Sendable {
     case .registration:
       Problem(
         .tooFast, "registrations-too-fast", "Too many new accounts from your address. Wait a little.", retryAfter: wait)
-    case .letter, .letterOfHour, .letterOfDay:
+    case .outgoing, .letterOfHour, .letterOfDay:
       Problem(
         .tooFast, "codes-too-fast", "Too many codes or links were asked for. Wait a little.", retryAfter: wait)
     case .secondFactor:

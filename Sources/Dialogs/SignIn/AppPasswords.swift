@@ -84,11 +84,11 @@ extension Parley {
     _ = submit(Post(author: Self.nobody, intent: .work(work), completion: .none))
   }
 
-  /// 24 letters and digits of 5 bits, in groups that can be typed; none looks like another.
+  /// 24 outgoingCodes and digits of 5 bits, in groups that can be typed; none looks like another.
   private static func randomPassword() -> String {
     var generator = SystemRandomNumberGenerator()
     let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")
-    let letters = (0..<24).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &generator)] }
-    return stride(from: 0, to: 24, by: 4).map { String(letters[$0..<$0 + 4]) }.joined(separator: "-")
+    let outgoingCodes = (0..<24).map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &generator)] }
+    return stride(from: 0, to: 24, by: 4).map { String(outgoingCodes[$0..<$0 + 4]) }.joined(separator: "-")
   }
 }

@@ -42,7 +42,7 @@ extension OneTimeCode {
 }
 
 extension Parley {
-  /// Sends a code to sign in by. Answers and does the same whether or not somebody is known by the address; a letter is only
+  /// Sends a code to sign in by. Answers and does the same whether or not somebody is known by the address; a outgoing is only
   /// written to who is, or may become a user.
   ///
   /// - Throws: `.unsupported` `delivery-off`, `.tooFast`.
@@ -75,7 +75,7 @@ extension Parley {
     let isDue = owner != nil || known.map { $0.state == .active } ?? writesToStrangers(by: identity.issuer)
     if isDue {
       send(
-        Letter(
+        OutgoingCode(
           to: identity, .code(text), domain: domain, user: owner?.name ?? known?.name, expires: code.expires))
     }
   }

@@ -83,27 +83,27 @@ extension SettingsReader {
   }
 }
 
-extension LetterDelivery {
+extension CodeDelivery {
   /// What the configuration says; nil: nothing is sent.
   ///
   /// - Throws: what is wrong with the templates.
   static func make(
     _ settings: Settings, _ outgoing: Outgoing, clock: any Clock, logger: Logger
-  ) throws(Refusal) -> LetterDelivery? {
-    var carriers: [any LetterCarrier] = []
+  ) throws(Refusal) -> CodeDelivery? {
+    var carriers: [any CodeTransport] = []
     if let mail = settings.delivery.mail {
       var templates = MailTemplates()
       if let folder = mail.templates { templates = try MailTemplates(folder: folder) }
       carriers.append(
-        MailCarrier(
+        MailCodeTransport(
           client: MailClient(mail.server, authorities: settings.outgoing.authorities), from: mail.from,
           templates: templates, resetURL: mail.resetURL, clock: clock))
     }
     if let hook = settings.delivery.hook {
       carriers.append(
-        HookCarrier(
+        HookCodeTransport(
           url: hook.url, webhook: hook.webhook, client: outgoing.named, clock: clock, reaches: [.email, .phone]))
     }
-    return carriers.isEmpty ? nil : LetterDelivery(carriers, logger: logger)
+    return carriers.isEmpty ? nil : CodeDelivery(carriers, logger: logger)
   }
 }

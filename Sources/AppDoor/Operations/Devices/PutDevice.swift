@@ -19,9 +19,9 @@ enum PutDevice: ServedOperation {
 
   /// Browsers write no padding; some libraries in apps do.
   private static func bytes(_ key: String) -> [UInt8] {
-    var letters = key.utf8[...]
-    while letters.last == UInt8(ascii: "=") { letters.removeLast() }
-    return Base64URL.decode(letters) ?? []
+    var outgoingCodes = key.utf8[...]
+    while outgoingCodes.last == UInt8(ascii: "=") { outgoingCodes.removeLast() }
+    return Base64URL.decode(outgoingCodes) ?? []
   }
 
   private static func device(_ input: PutDeviceInput) throws(Problem) -> PushDevice {

@@ -70,11 +70,11 @@ struct MailTemplates: Hashable, Sendable {
     }
   }
 
-  func text(for letter: Letter, resetURL: String?, now: Timestamp) -> (subject: String, body: String) {
+  func text(for outgoing: OutgoingCode, resetURL: String?, now: Timestamp) -> (subject: String, body: String) {
     let name: Name
-    var values = ["domain": letter.domain, "user": letter.user ?? letter.to.subject]
-    values["minutes"] = String(max(1, (letter.expires.milliseconds - now.milliseconds + 59_999) / 60_000))
-    switch letter.content {
+    var values = ["domain": outgoing.domain, "user": outgoing.user ?? outgoing.to.subject]
+    values["minutes"] = String(max(1, (outgoing.expires.milliseconds - now.milliseconds + 59_999) / 60_000))
+    switch outgoing.content {
     case .code(let code):
       name = .code
       values["code"] = code

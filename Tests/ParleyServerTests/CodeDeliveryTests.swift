@@ -4,14 +4,14 @@ import Testing
 
 @testable import ParleyServer
 
-/// What letters look like, and what the configuration says of them. That they arrive: `Tests/Clients/accounts_mail.py`.
-@Suite struct LetterTests {
+/// What outgoingCodes look like, and what the configuration says of them. That they arrive: `Tests/Clients/accounts_mail.py`.
+@Suite struct CodeDeliveryTests {
   private static let time = Timestamp(milliseconds: 1_709_164_800_000)
 
-  private func letter(
-    _ content: Letter.Content, to: Identity = Identity(.email, "juliet@capulet.example"), user: String? = "juliet"
-  ) -> Letter {
-    Letter(to: to, content, domain: "localhost", user: user, expires: Self.time + .seconds(600))
+  private func outgoing(
+    _ content: OutgoingCode.Content, to: Identity = Identity(.email, "juliet@capulet.example"), user: String? = "juliet"
+  ) -> OutgoingCode {
+    OutgoingCode(to: to, content, domain: "localhost", user: user, expires: Self.time + .seconds(600))
   }
 
   /// The signature of an example that the libraries of Standard Webhooks are tested with.
@@ -28,20 +28,20 @@ import Testing
   }
 
   @Test func aLetterIsJSONForTheHook() throws {
-    let body = HookCarrier.body(of: letter(.code("012345")), at: Self.time)
+    let body = HookCodeTransport.body(of: outgoing(.code("012345")), at: Self.time)
     #expect(
       String(decoding: body, as: UTF8.self)
         == #"{"type":"code.requested","timestamp":"2024-02-29T00:00:00.000Z","data":{"domain":"localhost","#
         + #""userId":"juliet","email":"juliet@capulet.example","code":"012345","expiresAt":"2024-02-29T00:10:00.000Z"}}"#
     )
-    let reset = HookCarrier.body(
-      of: letter(.passwordReset(token: "t"), to: Identity(.phone, "+390458000000"), user: nil), at: Self.time)
+    let reset = HookCodeTransport.body(
+      of: outgoing(.passwordReset(token: "t"), to: Identity(.phone, "+390458000000"), user: nil), at: Self.time)
     #expect(
       String(decoding: reset, as: UTF8.self)
         == #"{"type":"password-reset.requested","timestamp":"2024-02-29T00:00:00.000Z","data":{"domain":"localhost","#
         + #""phone":"+390458000000","token":"t","expiresAt":"2024-02-29T00:10:00.000Z"}}"#)
-    // The id is the same when it is tried again, another for another letter, and tells nothing.
-    #expect(letter(.code("1")).id == letter(.code("1")).id && letter(.code("1")).id != letter(.code("2")).id)
+    // The id is the same when it is tried again, another for another outgoing, and tells nothing.
+    #expect(outgoing(.code("1")).id == outgoing(.code("1")).id && outgoing(.code("1")).id != outgoing(.code("2")).id)
   }
 
   @Test(arguments: [
@@ -72,16 +72,16 @@ import Testing
   }
 
   @Test func templatesAreFilledOnceAndCheckedAtTheStart() throws {
-    let own = MailTemplates().text(for: letter(.code("012345")), resetURL: nil, now: Self.time)
+    let own = MailTemplates().text(for: outgoing(.code("012345")), resetURL: nil, now: Self.time)
     #expect(own.subject == "012345 is your code for localhost" && own.body.contains("within the next 10 minutes"))
     let reset = MailTemplates().text(
-      for: letter(.passwordReset(token: "T"), user: "{token}"), resetURL: "https://a.example/?t={token}", now: Self.time
+      for: outgoing(.passwordReset(token: "T"), user: "{token}"), resetURL: "https://a.example/?t={token}", now: Self.time
     )
     #expect(reset.body.contains("https://a.example/?t=T\n") && reset.body.contains("account {token} at"))
     try withScratchFolder { folder in
       try "Dein Code\n\n{code} {other} {domain".write(
         toFile: folder + "/code.txt", atomically: true, encoding: .utf8)
-      let text = try MailTemplates(folder: folder).text(for: letter(.code("1")), resetURL: nil, now: Self.time)
+      let text = try MailTemplates(folder: folder).text(for: outgoing(.code("1")), resetURL: nil, now: Self.time)
       #expect(text.subject == "Dein Code" && text.body == "1 {other} {domain")
       try "{code}\n\nnothing".write(toFile: folder + "/code.txt", atomically: true, encoding: .utf8)
       #expect(throws: Refusal.self) { try MailTemplates(folder: folder) }

@@ -1,23 +1,23 @@
 import Dialogs
 import Synchronization
 
-/// A courier that keeps what it is given.
-final class Letterbox: Courier {
-  private let letters = Mutex<[Letter]>([])
+/// A codeSender that keeps what it is given.
+final class SentCodes: CodeSender {
+  private let outgoingCodes = Mutex<[OutgoingCode]>([])
   let reaches: Set<Identity.Issuer>
   init(_ reaches: Set<Identity.Issuer> = [.email, .phone]) { self.reaches = reaches }
 
-  func take(_ letter: Letter) { letters.withLock { $0.append(letter) } }
+  func take(_ outgoing: OutgoingCode) { outgoingCodes.withLock { $0.append(outgoing) } }
 
   /// All since the last look.
-  func taken() -> [Letter] {
-    letters.withLock { letters in
-      defer { letters = [] }
-      return letters
+  func taken() -> [OutgoingCode] {
+    outgoingCodes.withLock { outgoingCodes in
+      defer { outgoingCodes = [] }
+      return outgoingCodes
     }
   }
 
-  /// The code of the only letter since the last look.
+  /// The code of the only outgoing since the last look.
   func code() -> String? {
     let all = taken()
     guard all.count == 1, case .code(let code) = all[0].content else { return nil }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Something to be brought to somebody who is not here: to a mail address or a telephone.
-public struct Letter: Sendable {
+public struct OutgoingCode: Sendable {
   public enum Content: Hashable, Sendable {
     /// To sign in with, or to prove the address by.
     case code(String)
@@ -26,26 +26,26 @@ public struct Letter: Sendable {
   }
 }
 
-/// Brings letters: by mail, by a hook of the app's backend. Letters are short-lived, so they are not stored: what is under way
+/// Brings outgoingCodes: by mail, by a hook of the app's backend. Letters are short-lived, so they are not stored: what is under way
 /// when the process ends is lost, and whoever waits asks again.
-public protocol Courier: Sendable {
-  /// What it can bring letters to.
+public protocol CodeSender: Sendable {
+  /// What it can bring outgoingCodes to.
   var reaches: Set<Identity.Issuer> { get }
-  /// Takes a letter and returns at once. Where it has too many it drops the letter and says so in its log: whoever asked must
-  /// not learn from the answer whether there was a letter.
-  func take(_ letter: Letter)
+  /// Takes a outgoing and returns at once. Where it has too many it drops the outgoing and says so in its log: whoever asked must
+  /// not learn from the answer whether there was a outgoing.
+  func take(_ outgoing: OutgoingCode)
 }
 
 /// Brings nothing.
-public struct NoCourier: Courier {
+public struct NoCodeSender: CodeSender {
   public init() {}
   public var reaches: Set<Identity.Issuer> { [] }
-  public func take(_ letter: Letter) {}
+  public func take(_ outgoing: OutgoingCode) {}
 }
 
-/// Who brings letters, and to whom they may be sent.
-struct LetterOffice: Sendable {
-  var courier: any Courier = NoCourier()
+/// Who brings outgoingCodes, and to whom they may be sent.
+struct CodeQueue: Sendable {
+  var codeSender: any CodeSender = NoCodeSender()
   /// Of what somebody may become a user who is not known by it.
   var newcomers: Set<Identity.Issuer> = []
   /// Whether strangers make accounts with a password, and an address that a code proves.
@@ -53,35 +53,35 @@ struct LetterOffice: Sendable {
 }
 
 extension Parley {
-  /// From now on letters are brought by this courier.
+  /// From now on outgoingCodes are brought by this codeSender.
   ///
   /// - Parameters:
   ///   - newcomers: who is nobody's user yet may become one by proving these (`grant` `code`).
   ///   - registration: strangers make accounts with a password, and an address that a code proves.
-  public func employ(_ courier: any Courier, newcomers: Set<Identity.Issuer>, registration: Bool) {
-    letters.withLock {
-      $0 = LetterOffice(courier: courier, newcomers: newcomers, takesRegistrations: registration)
+  public func employ(_ codeSender: any CodeSender, newcomers: Set<Identity.Issuer>, registration: Bool) {
+    outgoingCodes.withLock {
+      $0 = CodeQueue(codeSender: codeSender, newcomers: newcomers, takesRegistrations: registration)
     }
   }
 
   /// Whether a code is written to who is nobody's user yet.
   func writesToStrangers(by issuer: Identity.Issuer) -> Bool {
-    letters.withLock { $0.takesRegistrations || $0.newcomers.contains(issuer) }
+    outgoingCodes.withLock { $0.takesRegistrations || $0.newcomers.contains(issuer) }
   }
 
-  /// What letters can be sent to.
-  public var reaches: Set<Identity.Issuer> { letters.withLock { $0.courier.reaches } }
-  public var newcomers: Set<Identity.Issuer> { letters.withLock { $0.newcomers } }
+  /// What outgoingCodes can be sent to.
+  public var reaches: Set<Identity.Issuer> { outgoingCodes.withLock { $0.codeSender.reaches } }
+  public var newcomers: Set<Identity.Issuer> { outgoingCodes.withLock { $0.newcomers } }
 
-  func send(_ letter: Letter) { letters.withLock { $0.courier }.take(letter) }
+  func send(_ outgoing: OutgoingCode) { outgoingCodes.withLock { $0.codeSender }.take(outgoing) }
 
-  /// Before a letter is written: nobody is to be buried in them, nor to learn by them who has an account here.
+  /// Before a outgoing is written: nobody is to be buried in them, nor to learn by them who has an account here.
   func paceLetter(to identity: Identity, in realm: RealmID, from network: String) throws(Problem) {
     guard reaches.contains(identity.issuer) else {
       throw Problem(
         .unsupported, "delivery-off", "This server sends no \(identity.issuer == .email ? "mail" : "messages").")
     }
-    try pace(.letter(network: network))
+    try pace(.outgoing(network: network))
     try pace(.letterOfHour(realm, identity))
     try pace(.letterOfDay(realm, identity))
   }

@@ -2,8 +2,8 @@ import Dialogs
 import FoundationEssentials
 import WebClient
 
-/// Sends letters as mail, by the operator's mail server.
-struct MailCarrier: LetterCarrier {
+/// Sends outgoingCodes as mail, by the operator's mail server.
+struct MailCodeTransport: CodeTransport {
   let client: MailClient
   /// The address alone, and with a name as it was written.
   let from: Mailbox
@@ -14,15 +14,15 @@ struct MailCarrier: LetterCarrier {
   let name = "mail.server"
   let reaches: Set<Identity.Issuer> = [.email]
 
-  func carry(_ letter: Letter) async throws(UndeliveredLetter) {
-    let to = Self.mailable(letter.to.subject)
-    let text = templates.text(for: letter, resetURL: resetURL, now: clock.now)
+  func carry(_ outgoing: OutgoingCode) async throws(UndeliveredCode) {
+    let to = Self.mailable(outgoing.to.subject)
+    let text = templates.text(for: outgoing, resetURL: resetURL, now: clock.now)
     let message = MailMessage(
-      from: from, to: to, subject: text.subject, body: text.body, id: letter.id, time: clock.now)
+      from: from, to: to, subject: text.subject, body: text.body, id: outgoing.id, time: clock.now)
     do throws(WebFailure) {
       try await client.send(Mail(from: from.address, to: to, message: message.bytes))
     } catch {
-      throw UndeliveredLetter(
+      throw UndeliveredCode(
         reason: error.description, isWorthTrying: error.kind == .unreachable || error.kind == .overloaded)
     }
   }
@@ -53,11 +53,11 @@ struct Mailbox: Hashable, Sendable {
       return nil
     }
     self.name = name
-    address = MailCarrier.mailable(identity.subject)
+    address = MailCodeTransport.mailable(identity.subject)
   }
 }
 
-extension Letter {
+extension OutgoingCode {
   /// The same whenever it is tried again, so that whoever got it twice knows.
   var id: String {
     let secret =
@@ -65,6 +65,6 @@ extension Letter {
       case .code(let code): "code \(code)"
       case .passwordReset(let token): "reset \(token)"
       }
-    return "letter-" + Digest.hex("\(domain) \(to.subject) \(secret) \(expires.milliseconds)")
+    return "outgoing-" + Digest.hex("\(domain) \(to.subject) \(secret) \(expires.milliseconds)")
   }
 }
