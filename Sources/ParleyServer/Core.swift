@@ -14,9 +14,9 @@ struct Core: Sendable {
   /// nil: files are in the data folder.
   let bucket: BucketStore?
 
-  /// - Parameter gate: what is shown messages before they are said; nil: nothing.
+  /// - Parameter beforeSend: what is shown messages before they are said; nil: nothing.
   static func open(
-    _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy = .none, gate: BeforeSendGate? = nil,
+    _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy = .none, beforeSend: BeforeSendGate? = nil,
     logger: Logger
   ) throws(Refusal) -> Core {
     let secret = try folder.tokenSecret()
@@ -44,8 +44,8 @@ struct Core: Sendable {
         invitations: settings.allowsInvitations, guests: settings.guests, signIn: signIn, blobs: blobs,
         threads: settings.threads, tokenSecret: secret, accountSecret: accountSecret,
         services: settings.services, callRinging: settings.callRinging, pushPolicy: settings.pushes.policy(webPushKey),
-        gate: gate.map { GateSettings(policy: $0.policy, gate: $0, rewriting: GateRewriting()) }, logger: logger)
-      gate?.serve(parley)
+        beforeSend: beforeSend.map { BeforeSendOptions(policy: $0.policy, beforeSend: $0, rewriting: BeforeSendRewriting()) }, logger: logger)
+      beforeSend?.serve(parley)
       parley.grant(settings.privileges)
       parley.exportForms.set([AppExport(), AccountExport()])
       return Core(folder: folder, store: store, parley: parley, webPushKey: webPushKey, bucket: bucket)

@@ -34,9 +34,9 @@ public enum Server {
     let certificates = try Certificates(settings, folder: folder, logger: logger)
     let outgoing = try Outgoing(settings.outgoing, logger: logger)
     let pushKeys = try PushKeys(settings.pushes)
-    let gate = settings.beforeSend.map { BeforeSendGate($0, outgoing.named) }
+    let beforeSend = settings.beforeSend.map { BeforeSendGate($0, outgoing.named) }
     let core = try Core.open(
-      settings, folder, signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger), gate: gate, logger: logger
+      settings, folder, signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger), beforeSend: beforeSend, logger: logger
     )
     for text in settings.shortcomings { logger.warning("\(text)") }
     try core.bucket?.check()

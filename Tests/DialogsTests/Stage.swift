@@ -17,7 +17,7 @@ final class Stage: Sendable {
   init(
     remotes: [String] = [], admins: Set<BareJID> = [], invitations: Bool = false, guests: GuestPolicy = .none,
     domains: [String] = ["localhost"], signIn: SignInPolicy = .none, pushes: PushPolicy = .none,
-    blobs: (policy: BlobPolicy, store: any BlobStore)? = nil, gate: GateSettings? = nil
+    blobs: (policy: BlobPolicy, store: any BlobStore)? = nil, beforeSend: BeforeSendOptions? = nil
   ) throws {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("parley-dialogs-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -25,7 +25,7 @@ final class Stage: Sendable {
     store = TracingStore(try SQLiteStore(path: "\(folder)/parley.db"))
     parley = try Parley(
       store: store, clock: clock, domains: domains, remotes: remotes.map { ($0, "localhost") }, admins: admins,
-      invitations: invitations, guests: guests, signIn: signIn, blobs: blobs, pushPolicy: pushes, gate: gate,
+      invitations: invitations, guests: guests, signIn: signIn, blobs: blobs, pushPolicy: pushes, beforeSend: beforeSend,
       logger: Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() })
   }
 

@@ -89,7 +89,7 @@ final class Web: DocumentSource {
   private struct State {
     var documents: [String: Document] = [:]
     var asked: [String] = []
-    var gate: CheckedContinuation<Void, Never>?
+    var beforeSend: CheckedContinuation<Void, Never>?
     var isGated = false
     var onGate: CheckedContinuation<Void, Never>?
   }

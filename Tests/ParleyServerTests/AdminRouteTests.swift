@@ -89,7 +89,7 @@ import Yams
   }
 
   @Test(arguments: [
-    ("", GateAnswer.allow), ("{\"action\":\"allow\"}", .allow),
+    ("", BeforeSendAnswer.allow), ("{\"action\":\"allow\"}", .allow),
     ("{\"action\":\"change\",\"text\":\"x\"}", .change(text: "x")), ("{\"action\":\"change\"}", .none),
     ("{\"action\":\"change\",\"text\":\"\\u0001\"}", .none),
     ("{\"action\":\"refuse\",\"code\":\"spam\",\"text\":\"No.\"}", .refuse(code: "spam", text: "No.")),
@@ -100,7 +100,7 @@ import Yams
     ("{\"action\":\"refuse\",\"code\":\"Not A Slug\"}", .none), ("{\"action\":\"what\"}", .none), ("nonsense", .none),
     ("[]", .none),
   ])
-  func answersOfTheBackend(body: String, answer: GateAnswer) {
+  func answersOfTheBackend(body: String, answer: BeforeSendAnswer) {
     #expect(BeforeSendGate.read(Array(body.utf8)) == answer)
   }
 }

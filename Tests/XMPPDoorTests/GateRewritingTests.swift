@@ -17,7 +17,7 @@ import Testing
     ),
   ])
   func theBodyIsAnotherAndTheRestStays(extras: String, rewritten: String) {
-    let bytes = GateRewriting().extras(Array(extras.utf8), saying: "d & n")
+    let bytes = BeforeSendRewriting().extras(Array(extras.utf8), saying: "d & n")
     #expect(String(decoding: bytes, as: UTF8.self) == rewritten)
   }
 }

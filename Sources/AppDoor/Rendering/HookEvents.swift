@@ -74,7 +74,7 @@ public struct HookEvents: HookRendering {
   }
 
   /// What `message.before_send` asks.
-  public func question(_ question: GateQuestion) -> [UInt8] {
+  public func question(_ question: BeforeSendQuestion) -> [UInt8] {
     let author = question.author
     let realm = author.realm.isRemote ? parley.home(of: author.realm) : author.realm
     let rendering = Rendering(parley: parley, realm: realm)

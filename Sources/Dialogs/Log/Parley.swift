@@ -44,7 +44,7 @@ public final class Parley: Sendable {
   private let inbox: Inbox
   private let committer: Committer
   /// nil: nobody is asked before a message is committed.
-  private let gate: Gate?
+  private let beforeSend: BeforeSendQueue?
   private let readers: Workers
   private let derivers: Workers
 
@@ -62,7 +62,7 @@ public final class Parley: Sendable {
     blobs: (policy: BlobPolicy, store: any BlobStore)? = nil,
     threads: Int = 2, tokenSecret: TokenSecret = .random(), accountSecret: TokenSecret = .random(),
     services: ExternalServices = .none, callRinging: Duration = Limits.callRinging, pushPolicy: PushPolicy = .none,
-    gate: GateSettings? = nil, logger: Logger
+    beforeSend: BeforeSendOptions? = nil, logger: Logger
   ) throws {
     precondition(!domains.isEmpty, "a server without a domain")
     var realms = try store.read { try $0.realms() }
@@ -126,7 +126,7 @@ public final class Parley: Sendable {
     let committer = Committer(inbox: inbox, commitLoop: commitLoop)
     self.committer = committer
     let posts = inbox
-    self.gate = gate.map { Gate($0, inbox: posts) { committer.wake() } }
+    self.beforeSend = beforeSend.map { BeforeSendQueue($0, inbox: posts) { committer.wake() } }
   }
 
   private static func taken(_ domain: String) -> Problem {
@@ -208,9 +208,9 @@ public final class Parley: Sendable {
   /// Queues a post. Never blocks. False: the inbox is full or closed, nothing
   /// was queued, and the completion will not be called.
   ///
-  /// - Parameter isFromBackend: the backend says it itself, and is not asked (`MessageGate`).
+  /// - Parameter isFromBackend: the backend says it itself, and is not asked (`BeforeSendHook`).
   public func submit(_ post: Post, isFromBackend: Bool = false) -> Bool {
-    if let gate, !inbox.isClosed, let taken = gate.take(post, isFromBackend: isFromBackend) { return taken }
+    if let beforeSend, !inbox.isClosed, let taken = beforeSend.take(post, isFromBackend: isFromBackend) { return taken }
     switch inbox.append(post) {
     case .queued(let wake):
       if wake { committer.wake() }
@@ -220,7 +220,7 @@ public final class Parley: Sendable {
   }
 
   /// Whether somebody is asked before a message is committed.
-  public var asksBeforeMessages: Bool { gate != nil }
+  public var asksBeforeMessages: Bool { beforeSend != nil }
 
   public var isFull: Bool { inbox.isFull }
   var isClosed: Bool { inbox.isClosed }
@@ -343,7 +343,7 @@ public final class Parley: Sendable {
   /// Stops accepting posts and returns when all that were accepted are
   /// committed and told.
   public func stop() async {
-    await gate?.emptied()
+    await beforeSend?.emptied()
     inbox.close()
     await committer.drain()
   }

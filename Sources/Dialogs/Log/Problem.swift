@@ -11,7 +11,7 @@ public struct Problem: Error, Hashable, Sendable {
     /// The address's domain is not served here and federation is off.
     case foreign
     case tooFast, overloaded, `internal`
-    /// A rule of the app's backend forbids what was said (`MessageGate`).
+    /// A rule of the app's backend forbids what was said (`BeforeSendHook`).
     case refused
   }
 

@@ -36,7 +36,7 @@ struct WebHookRoute: HookRoute {
 }
 
 /// Shows messages to the backend before they are committed: `message.before_send`.
-final class BeforeSendGate: MessageGate {
+final class BeforeSendGate: BeforeSendHook {
   private let settings: Settings.BeforeSend
   private let web: WebClient
   /// Set before the first question: the core that asks is made with this.
@@ -47,13 +47,13 @@ final class BeforeSendGate: MessageGate {
     self.web = web
   }
 
-  var policy: GatePolicy {
-    GatePolicy(passesUnanswered: settings.passesUnanswered, passesEncrypted: settings.passesEncrypted)
+  var policy: BeforeSendPolicy {
+    BeforeSendPolicy(passesUnanswered: settings.passesUnanswered, passesEncrypted: settings.passesEncrypted)
   }
 
   func serve(_ parley: Parley) { events.withLock { $0 = HookEvents(parley: parley) } }
 
-  func answer(_ question: GateQuestion) async -> GateAnswer {
+  func answer(_ question: BeforeSendQuestion) async -> BeforeSendAnswer {
     guard let events = events.withLock({ $0 }) else { return .none }
     let body = events.question(question)
     let headers = StandardWebhooks.headers(
@@ -67,7 +67,7 @@ final class BeforeSendGate: MessageGate {
   }
 
   /// What an answer's body says; nothing at all allows.
-  static func read(_ body: [UInt8]) -> GateAnswer {
+  static func read(_ body: [UInt8]) -> BeforeSendAnswer {
     if body.isEmpty { return .allow }
     guard let value = try? JSONValue(parsing: body) else { return .none }
     switch value["action"]?.string {

@@ -5,7 +5,7 @@ import XMPP
 
 /// Puts another text into a message that XMPP said: its body is another, and what says the same in other words, or counts the old
 /// body's characters, is left out (XEP-0071, XEP-0372, XEP-0393, XEP-0394, XEP-0428).
-public struct GateRewriting: ContentRewriting {
+public struct BeforeSendRewriting: ContentRewriting {
   public init() {}
 
   private static let gone: Set<String> = [

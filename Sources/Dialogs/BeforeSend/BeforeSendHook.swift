@@ -1,13 +1,13 @@
 public import Addresses
 
 /// Somebody who is asked before a message is committed: the backend's `message.before_send`.
-public protocol MessageGate: Sendable {
+public protocol BeforeSendHook: Sendable {
   /// Returns when there is an answer, or none in time.
-  func answer(_ question: GateQuestion) async -> GateAnswer
+  func answer(_ question: BeforeSendQuestion) async -> BeforeSendAnswer
 }
 
 /// A message that is about to be said, or an edit.
-public struct GateQuestion: Sendable {
+public struct BeforeSendQuestion: Sendable {
   public let author: Party
   /// The addressee of a private message; nil: it is said in a room.
   public let recipient: BareJID?
@@ -22,18 +22,18 @@ public struct GateQuestion: Sendable {
   public let isFromApp: Bool
 }
 
-public enum GateAnswer: Hashable, Sendable {
+public enum BeforeSendAnswer: Hashable, Sendable {
   case allow
   /// This is said instead.
   case change(text: String)
   /// `code` for programs, `text` for people.
   case refuse(code: String, text: String)
-  /// None that could be used: `GatePolicy.passesUnanswered` decides.
+  /// None that could be used: `BeforeSendPolicy.passesUnanswered` decides.
   case none
 }
 
 /// How messages are asked for.
-public struct GatePolicy: Sendable {
+public struct BeforeSendPolicy: Sendable {
   /// What nobody answered is said (fail open); else its author is told to try again.
   public var passesUnanswered: Bool
   /// What is encrypted is said without asking; else it is refused.
@@ -53,14 +53,14 @@ public protocol ContentRewriting: Sendable {
   func extras(_ extras: [UInt8], saying text: String) -> [UInt8]
 }
 
-/// The gate in front of the log, if there is one.
-public struct GateSettings: Sendable {
-  public var policy: GatePolicy
-  public var gate: any MessageGate
+/// The beforeSend in front of the log, if there is one.
+public struct BeforeSendOptions: Sendable {
+  public var policy: BeforeSendPolicy
+  public var beforeSend: any BeforeSendHook
   public var rewriting: any ContentRewriting
-  public init(policy: GatePolicy, gate: any MessageGate, rewriting: any ContentRewriting) {
+  public init(policy: BeforeSendPolicy, beforeSend: any BeforeSendHook, rewriting: any ContentRewriting) {
     self.policy = policy
-    self.gate = gate
+    self.beforeSend = beforeSend
     self.rewriting = rewriting
   }
 }

@@ -7,7 +7,7 @@ import Testing
 /// Messages that the backend is asked for: who waits for whom, and what becomes of what was said.
 @Suite struct GateTests {
   @Test func postsLeaveInTheirOrderWheneverTheirAnswersCome() {
-    var line = GateLine<String>()
+    var line = AuthorQueue<String>()
     line.wait(1)
     line.add("b")
     line.wait(2)
@@ -26,10 +26,10 @@ import Testing
   }
 
   /// Answers when it is told to.
-  private final class Backend: MessageGate {
+  private final class Backend: BeforeSendHook {
     private struct State {
-      var answers: [String: GateAnswer] = [:]
-      var waiting: [String: CheckedContinuation<GateAnswer, Never>] = [:]
+      var answers: [String: BeforeSendAnswer] = [:]
+      var waiting: [String: CheckedContinuation<BeforeSendAnswer, Never>] = [:]
       var asked: [String] = []
       var arrivals: [(count: Int, CheckedContinuation<Void, Never>)] = []
     }
@@ -37,7 +37,7 @@ import Testing
 
     var asked: [String] { state.withLock { $0.asked } }
 
-    func say(_ answer: GateAnswer, to text: String) {
+    func say(_ answer: BeforeSendAnswer, to text: String) {
       state.withLock { state in
         state.answers[text] = answer
         return state.waiting.removeValue(forKey: text)
@@ -55,10 +55,10 @@ import Testing
       }
     }
 
-    func answer(_ question: GateQuestion) async -> GateAnswer {
+    func answer(_ question: BeforeSendQuestion) async -> BeforeSendAnswer {
       await withCheckedContinuation { continuation in
         let text = question.content.text
-        let (known, woken) = state.withLock { state -> (GateAnswer?, [CheckedContinuation<Void, Never>]) in
+        let (known, woken) = state.withLock { state -> (BeforeSendAnswer?, [CheckedContinuation<Void, Never>]) in
           state.asked.append(text)
           let count = state.asked.count
           let woken = state.arrivals.filter { $0.count <= count }.map(\.1)
@@ -81,10 +81,10 @@ import Testing
     _ backend: Backend, passesUnanswered: Bool = true, passesEncrypted: Bool = true, max: Int = 100
   ) throws -> Stage {
     try Stage(
-      gate: GateSettings(
-        policy: GatePolicy(
+      beforeSend: BeforeSendOptions(
+        policy: BeforeSendPolicy(
           passesUnanswered: passesUnanswered, passesEncrypted: passesEncrypted, questionsMax: max),
-        gate: backend, rewriting: Words()))
+        beforeSend: backend, rewriting: Words()))
   }
 
   private func draft(_ text: String, to peer: Party, kind: Content.Kind = .text) -> MessageDraft {

@@ -3,7 +3,7 @@
 /// Answers come in any order, posts leave in theirs: the first leaves when it has its answer, and whatever came behind it waits,
 /// whether it needed an answer or not. So the outcomes of a session come in the order of its posts, which XEP-0198's counts and the
 /// author's readers rest on; and since questions are asked at the same time, all of them wait no longer than one.
-struct GateLine<Item> {
+struct AuthorQueue<Item> {
   private var items: [(number: UInt64, item: Item?)] = []
 
   var isEmpty: Bool { items.isEmpty }

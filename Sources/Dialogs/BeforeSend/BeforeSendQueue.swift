@@ -2,22 +2,22 @@ import Addresses
 import Synchronization
 
 /// Has the backend asked before a message goes into the inbox. In front of it, so that the committer waits for nobody: only an
-/// author waits, and only for what they said themselves (`GateLine`).
-final class Gate: Sendable {
+/// author waits, and only for what they said themselves (`AuthorQueue`).
+final class BeforeSendQueue: Sendable {
   private struct State {
-    var lines: [UserID: GateLine<Post>] = [:]
+    var lines: [UserID: AuthorQueue<Post>] = [:]
     var questions = 0
     var number: UInt64 = 0
     /// Run once nobody waits.
     var emptied: [@Sendable () -> Void] = []
   }
 
-  private let settings: GateSettings
+  private let settings: BeforeSendOptions
   private let inbox: Inbox
   private let wake: @Sendable () -> Void
   private let state = Mutex(State())
 
-  init(_ settings: GateSettings, inbox: Inbox, wake: @escaping @Sendable () -> Void) {
+  init(_ settings: BeforeSendOptions, inbox: Inbox, wake: @escaping @Sendable () -> Void) {
     self.settings = settings
     self.inbox = inbox
     self.wake = wake
@@ -27,7 +27,7 @@ final class Gate: Sendable {
   /// - Returns: nil: the post has nobody to wait for; else it was taken, and leaves in its turn.
   func take(_ post: Post, isFromBackend: Bool) -> Bool? {
     let question = isFromBackend ? nil : Self.question(post)
-    let asked: (question: GateQuestion, number: UInt64)?? = state.withLock { state in
+    let asked: (question: BeforeSendQuestion, number: UInt64)?? = state.withLock { state in
       let author = post.author.id
       guard let question else {
         guard var line = state.lines.removeValue(forKey: author) else { return nil }
@@ -35,7 +35,7 @@ final class Gate: Sendable {
         state.lines[author] = line
         return .some(nil)
       }
-      var line = state.lines.removeValue(forKey: author) ?? GateLine()
+      var line = state.lines.removeValue(forKey: author) ?? AuthorQueue()
       defer { state.lines[author] = line }
       if let answer = answer(unasked: question, state.questions) {
         line.add(decided(post, answer))
@@ -48,7 +48,7 @@ final class Gate: Sendable {
     }
     guard let asked else { return nil }
     if let (question, number) = asked {
-      Task { [self] in answered(post, number, await settings.gate.answer(question)) }
+      Task { [self] in answered(post, number, await settings.beforeSend.answer(question)) }
     } else {
       drain(post.author.id)
     }
@@ -56,15 +56,15 @@ final class Gate: Sendable {
   }
 
   /// What is known without asking.
-  private func answer(unasked question: GateQuestion, _ questions: Int) -> GateAnswer? {
+  private func answer(unasked question: BeforeSendQuestion, _ questions: Int) -> BeforeSendAnswer? {
     if question.content.kind == .encrypted {
       return settings.policy.passesEncrypted
         ? .allow : .refuse(code: Problem.encryptedRefused.code, text: Problem.encryptedRefused.text)
     }
-    return questions < settings.policy.questionsMax ? nil : GateAnswer.none
+    return questions < settings.policy.questionsMax ? nil : BeforeSendAnswer.none
   }
 
-  private func answered(_ post: Post, _ number: UInt64, _ answer: GateAnswer) {
+  private func answered(_ post: Post, _ number: UInt64, _ answer: BeforeSendAnswer) {
     state.withLock { state in
       state.questions -= 1
       state.lines[post.author.id]?.answer(number, with: decided(post, answer))
@@ -111,16 +111,16 @@ final class Gate: Sendable {
   }
 
   /// nil: nobody is asked, as of what says nothing.
-  private static func question(_ post: Post) -> GateQuestion? {
+  private static func question(_ post: Post) -> BeforeSendQuestion? {
     switch post.intent {
     case .message(let draft):
       guard isAsked(draft.content) else { return nil }
-      return GateQuestion(
+      return BeforeSendQuestion(
         author: post.author, recipient: draft.to, room: nil, content: draft.content, reference: draft.reference,
         id: draft.envelope.id, isFromApp: draft.traits.contains(.fromApp))
     case .room(.say(let room, let draft)), .room(.whisper(let room, _, let draft)):
       guard isAsked(draft.content) else { return nil }
-      return GateQuestion(
+      return BeforeSendQuestion(
         author: post.author, recipient: nil, room: room, content: draft.content, reference: draft.reference,
         id: draft.envelope.id, isFromApp: draft.traits.contains(.fromApp))
     default: return nil
@@ -130,7 +130,7 @@ final class Gate: Sendable {
   private static func isAsked(_ content: Content) -> Bool { content.kind != .none }
 
   /// What the post is after the answer.
-  private func decided(_ post: Post, _ answer: GateAnswer) -> Post {
+  private func decided(_ post: Post, _ answer: BeforeSendAnswer) -> Post {
     switch answer {
     case .allow: return post
     case .none: return settings.policy.passesUnanswered ? post : post.with(.refused(.unanswered))
