@@ -191,9 +191,9 @@ enum ComponentInbound {
   private static func handle(_ arrival: Arrival, _ target: FeatureTable.Target) throws(StanzaError) {
     let stanza = arrival.stanza
     guard let payload = stanza.payload, let type = stanza.iqType,
-      let standIn = try? StandIn(asker: arrival.from, realm: arrival.link.party.realm, at: arrival.link)
+      let impersonated = try? ImpersonatedSession(asker: arrival.from, realm: arrival.link.party.realm, at: arrival.link)
     else { throw StanzaError(.serviceUnavailable) }
-    StandIn.handle(stanza, to: arrival.to, as: standIn, arrival.connection) { (turn) throws(StanzaError) in
+    ImpersonatedSession.handle(stanza, to: arrival.to, as: impersonated, arrival.connection) { (turn) throws(StanzaError) in
       if NamespaceDelegation.pass(turn, payload, target) { return }
       guard target == .user || target == .session || (type == .get && told.contains { payload.is($0) }),
         let handler = arrival.connection.door.table.iqHandler(payload, isSet: type == .set, target: target)

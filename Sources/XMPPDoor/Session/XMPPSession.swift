@@ -70,21 +70,21 @@ final class XMPPSession {
   }
 
   /// Stands in for somebody while what was asked is answered.
-  init(door: DoorContext, wheel: LoopWheel, standIn: StandIn) {
+  init(door: DoorContext, wheel: LoopWheel, impersonated: ImpersonatedSession) {
     self.door = door
     self.wheel = wheel
-    self.standIn = standIn
-    party = standIn.party
-    jid = standIn.jid
+    self.impersonated = impersonated
+    party = impersonated.party
+    jid = impersonated.jid
     handle = SessionHandle(party: party, wheel: wheel)
     management = ResumptionMachine()
     handle.stands(self)
   }
 
   /// nil: it is a client's.
-  private(set) var standIn: StandIn?
+  private(set) var impersonated: ImpersonatedSession?
   /// Whom answers are for.
-  var answered: String { standIn?.answered ?? jid.description }
+  var answered: String { impersonated?.answered ?? jid.description }
 
   /// Takes over what a former session of the stream surrendered.
   init(door: DoorContext, wheel: LoopWheel, handle: SessionHandle, resuming state: SessionState) {
@@ -124,7 +124,7 @@ final class XMPPSession {
   func isRemote(_ domain: String) -> Bool { parley.remote(domain: domain, reachedFrom: party.realm) != nil }
 
   var parley: Parley { door.parley }
-  var card: Card? { parley.hub.card(of: party.id) ?? standIn?.card }
+  var card: Card? { parley.hub.card(of: party.id) ?? impersonated?.card }
   var isSuspended: Bool { connection == nil }
   var isAvailable: Bool { presence != nil }
 
@@ -233,10 +233,10 @@ final class XMPPSession {
       if let nonce { inbound = Post.Inbound(stream: nonce, number: UInt32(truncatingIfNeeded: total)) }
     }
     let token = posts.add(number: number, then: then)
-    let behalf = standIn?.behalf
+    let behalf = impersonated?.behalf
     enqueue(
       Post(
-        author: behalf == nil ? party : standIn?.link.party ?? party, intent: intent, inbound: inbound,
+        author: behalf == nil ? party : impersonated?.link.party ?? party, intent: intent, inbound: inbound,
         completion: .session(handle, token: token), behalf: behalf))
     if posts.isFull { connection?.pause(.posts) }
   }
@@ -492,11 +492,11 @@ final class XMPPSession {
 
   /// Answers a request. Who stands in for somebody has done so then.
   func answer(_ error: StanzaError? = nil, _ body: (inout ElementWriter) -> Void) {
-    guard let standIn else { return send(counted: true, body) }
+    guard let impersonated else { return send(counted: true, body) }
     guard !isEnded else { return }
     isEnded = true
-    standIn.answer(error, body)
-    standIn.link.ended(self)
+    impersonated.answer(error, body)
+    impersonated.link.ended(self)
     handle.ended()
   }
 

@@ -42,7 +42,7 @@ struct Roster: Feature {
   private static func get(_ turn: Turn, _ query: Element) throws(StanzaError) {
     // No attribute: the client knows no versions. Empty: it has none yet (2.6.2).
     // Who stands in for the user is sent one answer.
-    let written = turn.session.standIn == nil ? query["ver"] : nil
+    let written = turn.session.impersonated == nil ? query["ver"] : nil
     let known = written.flatMap { turn.parley.position(ofCursor: $0, in: turn.party.realm) }
     turn.afterPosts { () throws(StanzaError) in
       let card = try interest(turn)
@@ -125,7 +125,7 @@ struct Roster: Feature {
     case .set(let address, let name, let groups):
       turn.postAndReply(
         .contact(
-          address: address, name: name, groups: groups, subscription: vouched(query, address, turn.session.standIn)))
+          address: address, name: name, groups: groups, subscription: vouched(query, address, turn.session.impersonated)))
     case .remove(let address):
       // Not in the roster: item-not-found (2.5.3).
       turn.postAndReply(.removeContact(address))
@@ -134,8 +134,8 @@ struct Roster: Feature {
 
   /// A component says how its own users stand to a user: it speaks for the one side, and is granted the other (XEP-0356 4).
   /// From everybody else, and of everybody else, the attribute says nothing (RFC 6121 2.1.2.5).
-  private static func vouched(_ query: Element, _ address: BareJID, _ standIn: StandIn?) -> Subscription? {
-    guard let standIn, case .roster? = standIn.behalf?.right, address.domain == standIn.link.party.address.domain
+  private static func vouched(_ query: Element, _ address: BareJID, _ impersonated: ImpersonatedSession?) -> Subscription? {
+    guard let impersonated, case .roster? = impersonated.behalf?.right, address.domain == impersonated.link.party.address.domain
     else { return nil }
     switch query.first(item)?["subscription"] {
     case "none": return Subscription.none

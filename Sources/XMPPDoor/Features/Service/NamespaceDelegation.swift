@@ -91,7 +91,7 @@ struct NamespaceDelegation: Feature {
       return false
     }
     // Who has asked for it is pushed its changes, whoever answers (RFC 6121 2.2).
-    if target == .account, payload.is(.roster), turn.session.standIn == nil { _ = try? Roster.interest(turn) }
+    if target == .account, payload.is(.roster), turn.session.impersonated == nil { _ = try? Roster.interest(turn) }
     forward(turn, to: manager)
     return true
   }
@@ -181,7 +181,7 @@ struct NamespaceDelegation: Feature {
 
 extension Delegation {
   /// What the managing component asks itself is the server's to answer (4.4).
-  fileprivate func passes(_ turn: Turn) -> Bool { turn.session.standIn?.link.party.address.domain != component }
+  fileprivate func passes(_ turn: Turn) -> Bool { turn.session.impersonated?.link.party.address.domain != component }
 
   /// Who answers for a node that the server does not know, if it is a component (7.2.3, 7.2.4).
   static func ofNodes(_ namespace: String, _ turn: Turn) -> Delegation? {

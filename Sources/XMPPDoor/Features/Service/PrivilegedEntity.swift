@@ -200,11 +200,11 @@ struct PrivilegedEntity: Feature {
     _ turn: Turn, by right: Right, answer: ((StanzaError?, (inout ElementWriter) -> Void) -> Void)? = nil,
     _ body: @escaping (Turn) throws(StanzaError) -> Void
   ) throws(StanzaError) {
-    guard let standIn = turn.session.standIn, standIn.isComponent, let address = turn.to?.bare,
-      address.domain == standIn.link.home.domain,
-      turn.parley.privileges[standIn.link.party.realm].allows(right)
+    guard let impersonated = turn.session.impersonated, impersonated.isComponent, let address = turn.to?.bare,
+      address.domain == impersonated.link.home.domain,
+      turn.parley.privileges[impersonated.link.party.realm].allows(right)
     else { throw StanzaError(.forbidden) }
-    let (hub, link) = (turn.parley.hub, standIn.link)
+    let (hub, link) = (turn.parley.hub, impersonated.link)
     turn.fetch { reader -> (Party, Card)? in
       guard let user = try reader.user(address), user.state == .active else { return nil }
       let card = try hub.card(of: user.id) ?? Card(of: user, reader)
@@ -212,10 +212,10 @@ struct PrivilegedEntity: Feature {
     } reply: { (found) throws(StanzaError) in
       guard let (user, card) = found, let connection = link.connected else { throw StanzaError(.forbidden) }
       let answer = answer ?? { error, body in turn.session.answer(error, body) }
-      guard let standIn = try? StandIn(user, card, by: right, at: link, answered: answered(turn, right), answer) else {
+      guard let impersonated = try? ImpersonatedSession(user, card, by: right, at: link, answered: answered(turn, right), answer) else {
         throw StanzaError(.jidMalformed)
       }
-      StandIn.handle(turn.stanza, to: turn.to, as: standIn, connection, body)
+      ImpersonatedSession.handle(turn.stanza, to: turn.to, as: impersonated, connection, body)
     }
   }
 

@@ -5,7 +5,7 @@ import XMPP
 
 /// In whose place a session stands that has no stream and is in no hub, for as long as one request takes: somebody of a
 /// component who asks, or a user in whose name a component does (XEP-0356).
-struct StandIn {
+struct ImpersonatedSession {
   let party: Party
   let jid: FullJID
   /// Whom the answer is for, as it is written.
@@ -57,10 +57,10 @@ struct StandIn {
 
   /// Handles a request as `body` does with a turn; what it throws is the answer.
   static func handle(
-    _ stanza: Stanza, to: JID?, as standIn: StandIn, _ connection: ComponentConnection,
+    _ stanza: Stanza, to: JID?, as impersonated: ImpersonatedSession, _ connection: ComponentConnection,
     _ body: (Turn) throws(StanzaError) -> Void
   ) {
-    let session = XMPPSession(door: connection.door, wheel: connection.wheel, standIn: standIn)
+    let session = XMPPSession(door: connection.door, wheel: connection.wheel, impersonated: impersonated)
     connection.began(session)
     let turn = Turn(session: session, stanza: stanza, to: to)
     do throws(StanzaError) { try body(turn) } catch { turn.fail(error) }
