@@ -8,7 +8,7 @@ import Testing
 @Suite struct HeldSignalsTests {
   /// What waits, changed within an expectation.
   private final class Waiting {
-    var signals = HeldSignals()
+    var signals = DeferredSignals()
     func hold(_ signal: Signal) -> Bool { signals.hold(signal, .direct) }
     func release() -> [(signal: Signal, form: Form)] { signals.release() }
   }

@@ -6,8 +6,8 @@ import Testing
 /// How much of what it was told a client has.
 @Suite struct IntakeTests {
   private final class Walk {
-    var value: Intake
-    init(_ value: Intake = Intake()) { self.value = value }
+    var value: DeliveryConfirmation
+    init(_ value: DeliveryConfirmation = DeliveryConfirmation()) { self.value = value }
     func confirm(_ number: Int64) -> Bool { value.confirm(Position(number)) }
     func ping(_ id: String) -> Bool { value.begin(ping: id) }
     func answered(_ id: String) -> Position? { value.answered(id) }
@@ -43,7 +43,7 @@ import Testing
 
   /// What was confirmed before the session began is not news.
   @Test func aSessionBeginsWhereTheUserIs() {
-    let walk = Walk(Intake(told: Position(9), confirmed: Position(2)))
+    let walk = Walk(DeliveryConfirmation(told: Position(9), confirmed: Position(2)))
     walk.value.begin(at: Position(5))
     #expect(walk.value.told == Position(9) && walk.value.confirmed == Position(5))
     #expect(walk.due() == nil)

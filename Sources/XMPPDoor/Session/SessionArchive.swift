@@ -68,7 +68,7 @@ enum SessionArchive {
       cursor: Kept.KeptCursor(
         position: state.cursor.log.position.number, replay: state.cursor.replay.rawValue,
         replayed: state.cursor.replayed.number, early: state.cursor.early.map(\.number)),
-      toldUpTo: state.intake.told.number, confirmedUpTo: state.intake.confirmed.number,
+      toldUpTo: state.confirmation.told.number, confirmedUpTo: state.confirmation.confirmed.number,
       carbons: attendance?.carbons ?? false, wantsRoster: attendance?.wantsRoster ?? false,
       wantsBlocks: attendance?.wantsBlocks ?? false, interests: Array(attendance?.interests ?? []),
       presence: state.presence.map {
@@ -149,7 +149,7 @@ enum SessionArchive {
       replayed: Position(kept.cursor.replayed), early: kept.cursor.early.map { Position($0) })
     let state = SessionState(
       jid: jid, nonce: suspended.stream, presence: presence, cursor: cursor,
-      intake: Intake(told: Position(kept.toldUpTo), confirmed: Position(kept.confirmedUpTo)), rooms: RoomSeats(),
+      confirmation: DeliveryConfirmation(told: Position(kept.toldUpTo), confirmed: Position(kept.confirmedUpTo)), rooms: RoomSeats(),
       management: SessionState.Management(
         snapshot: snapshot, handled: UInt32(truncatingIfNeeded: kept.handled)))
     let handle = SessionHandle(party: party, wheel: wheel)

@@ -27,7 +27,7 @@ struct SessionState: Sendable {
   let nonce: StreamNonce
   let presence: Presence?
   let cursor: StreamCursor
-  let intake: Intake
+  let confirmation: DeliveryConfirmation
   let rooms: RoomSeats
   let management: Management
   var items: [Sent] { management.snapshot.items.map(\.item) }

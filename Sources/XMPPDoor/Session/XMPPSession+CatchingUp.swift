@@ -133,13 +133,13 @@ extension XMPPSession {
 
   /// The client has everything up to `position`.
   func confirmed(_ position: Position) {
-    guard intake.confirm(position) else { return }
+    guard confirmation.confirm(position) else { return }
     if cursor.confirmed(position) { readOn() }
     postConfirmation(after: Limits.confirmEvery)
   }
 
   func postConfirmation(after count: Int = 1) {
-    guard let position = intake.due(after: count) else { return }
+    guard let position = confirmation.due(after: count) else { return }
     _ = parley.submit(Post(author: party, intent: .confirm(position), completion: .none))
   }
 
@@ -151,7 +151,7 @@ extension XMPPSession {
     if let index = questions.firstIndex(where: { $0.id == id }) {
       return questions.remove(at: index).answered(self, stanza)
     }
-    guard let position = intake.answered(id) else { return }
+    guard let position = confirmation.answered(id) else { return }
     confirmed(position)
     if cursor.replay == .waiting { ping() }
     postConfirmation()
@@ -183,7 +183,7 @@ extension XMPPSession {
 
   func ping() {
     let id = DoorContext.randomID()
-    guard intake.begin(ping: id) else { return }
+    guard confirmation.begin(ping: id) else { return }
     connection?.write { writer in
       writer.open(.iq)
       writer.attribute("type", IQType.get.text)

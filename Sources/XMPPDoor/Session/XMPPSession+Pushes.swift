@@ -14,7 +14,7 @@ extension XMPPSession {
 
   func oweMissed() {
     guard parley.pushes.has(party.id) else { return }
-    parley.submitSurely(Post(author: party, intent: .push(.missed(after: intake.confirmed)), completion: .none))
+    parley.submitSurely(Post(author: party, intent: .push(.missed(after: confirmation.confirmed)), completion: .none))
   }
 
   /// A device that sleeps keeps its connection for hours; that it does not acknowledge is how one learns so.

@@ -133,7 +133,7 @@ extension XMPPSession {
     cursor.interrupt()
     rooms.interrupt()
     return SessionState(
-      jid: jid, nonce: nonce, presence: presence, cursor: cursor, intake: intake, rooms: rooms,
+      jid: jid, nonce: nonce, presence: presence, cursor: cursor, confirmation: confirmation, rooms: rooms,
       management: SessionState.Management(snapshot: snapshot, handled: management.inbound.durable))
   }
 

@@ -52,7 +52,7 @@ final class XMPPSession {
   var isDeaf = false
   var isEnded = false
 
-  var intake = Intake()
+  var confirmation = DeliveryConfirmation()
   /// What the server has asked the client, oldest first.
   var questions: [(id: String, answered: (XMPPSession, Stanza) -> Void)] = []
 
@@ -97,7 +97,7 @@ final class XMPPSession {
     nonce = state.nonce
     presence = state.presence
     cursor = state.cursor
-    intake = state.intake
+    confirmation = state.confirmation
     rooms = state.rooms
     announcedHandled = state.management.handled
     if let nonce { _ = door.suspended.put(handle, under: nonce) }
@@ -146,7 +146,7 @@ final class XMPPSession {
       case .success(let receipt):
         cursor = StreamCursor(
           at: receipt.position, holding ? .behind : .following, replayed: receipt.delivered)
-        intake.begin(at: receipt.delivered)
+        confirmation.begin(at: receipt.delivered)
         if holding {
           cursor.readsArchive()
           confirmed(receipt.position)
@@ -409,7 +409,7 @@ final class XMPPSession {
   func tell(_ entry: Entry, _ form: Form, delayed: Bool = false) {
     if isInactive { releaseHeld() }
     Outbound.entry(entry, form, delayed: delayed, to: self)
-    if confirms(entry, form) { intake.tell(entry.position) }
+    if confirms(entry, form) { confirmation.tell(entry.position) }
   }
 
   /// Nobody looks at the client (XEP-0352).
@@ -419,7 +419,7 @@ final class XMPPSession {
       if isInactive != oldValue { parley.hub.update(handle) { [isInactive] in $0.isInactive = isInactive } }
     }
   }
-  private var held = HeldSignals()
+  private var held = DeferredSignals()
 
   private func releaseHeld() {
     for (signal, form) in held.release() { tell(signal, form) }
@@ -521,7 +521,7 @@ final class XMPPSession {
     if let suspendedAt, heir == nil, now >= suspendedAt + .seconds(resumptionSeconds) { return end() }
     if let connection {
       listen(now, connection)
-      if !management.isEnabled, intake.isOwed { ping() }
+      if !management.isEnabled, confirmation.isOwed { ping() }
       if owes(DoorLimits.unacknowledgedMax) {
         let since = owesSince ?? now
         owesSince = since
@@ -546,7 +546,7 @@ final class XMPPSession {
     guard byClient else { return }
     // Who closes reads on until our closing tag (RFC 6120 4.4): what was told
     // has arrived. Under stream management the client has said so itself.
-    if !management.isEnabled, cursor.isCaughtUp { confirmed(intake.told) }
+    if !management.isEnabled, cursor.isCaughtUp { confirmed(confirmation.told) }
     end()
   }
 

@@ -2,7 +2,7 @@ import XMLStream
 import XMPP
 
 /// XEP-0352: a client says whether anybody looks at it. What waits meanwhile is
-/// in `HeldSignals`; nobody else is told.
+/// in `DeferredSignals`; nobody else is told.
 struct ClientState: Feature {
   static let xep = XEP(352, "1.0.0", "Client State Indication", note: "events of XEP-0163 do not wait")
 

@@ -7,7 +7,7 @@ import Dialogs
 /// else is told wakes the radio anyway: what waits goes before it, in the order
 /// in which the newest of each came. So nothing is told out of order, and nothing
 /// but what a newer word has made worthless is left out.
-struct HeldSignals {
+struct DeferredSignals {
   private enum Key: Hashable {
     case presence(UserID, String)
     case occupant(DialogID, String)
@@ -34,7 +34,7 @@ struct HeldSignals {
 
   /// Everything, oldest first; nothing waits any more.
   mutating func release() -> [(signal: Signal, form: Form)] {
-    defer { self = HeldSignals() }
+    defer { self = DeferredSignals() }
     return held.compactMap { $0 }
   }
 

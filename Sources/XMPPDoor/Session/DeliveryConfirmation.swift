@@ -8,7 +8,7 @@ import Dialogs
 /// that stood behind the messages; one ping is under way at a time. The log is
 /// told of it now and then, not each time, since being told again costs less
 /// than a write per message.
-struct Intake: Equatable {
+struct DeliveryConfirmation: Equatable {
   private struct Ping: Equatable {
     let id: String
     let upTo: Position
