@@ -57,7 +57,7 @@ public enum Limits {
   public static let waveformMax = 256
   /// What the largest of them is: a byte's.
   public static let waveformValueMax = 255
-  /// Octets of one member of a contact's card, a place's name, a sticker's id; and lines of one kind (telephones, addresses).
+  /// Octets of one member of a contact's contactSnapshot, a place's name, a sticker's id; and lines of one kind (telephones, addresses).
   public static let contentFieldBytesMax = 256
   public static let contactLinesMax = 10
   /// Mentions in one message, each a row and a look at a block list: further ones of

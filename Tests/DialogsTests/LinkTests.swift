@@ -84,7 +84,7 @@ import Testing
     try await stage.parley.post(.subscription(.subscribe, to: bob.address, stanza: nil), by: romeo)
     #expect(link.taken() == [.relayed(.direct)])
     try await stage.parley.post(.subscription(.subscribed, to: romeo.address, stanza: nil), by: bob)
-    #expect(stage.parley.hub.card(of: romeo.id)?.remoteSubscriptions == [bob.address])
+    #expect(stage.parley.hub.contactSnapshot(of: romeo.id)?.remoteSubscriptions == [bob.address])
     // Theirs is a request like any other; approved, they see who is there.
     try await stage.parley.post(.subscription(.subscribe, to: romeo.address, stanza: nil), by: bob)
     try await stage.parley.post(.subscription(.subscribed, to: bob.address, stanza: nil), by: romeo)

@@ -144,7 +144,7 @@ import Testing
       return
     }
     #expect(presence.availability == .offline && presence.time == gone && !hub.isOnline(juliet.id))
-    #expect(hub.card(of: juliet.id) == nil && hub.user(at: juliet.address) == nil)
+    #expect(hub.contactSnapshot(of: juliet.id) == nil && hub.user(at: juliet.address) == nil)
     // One that nobody saw goes at once.
     let silent = try await stage.session(juliet, "app-1", door: .app, priority: nil)
     #expect(!hub.linger(silent, time: stage.clock.now))
@@ -306,16 +306,16 @@ import Testing
     let juliet = try await stage.user("juliet")
     let user = try #require(try await stage.parley.read { try $0.user(juliet.id) })
     let (hub, time) = (stage.parley.hub, stage.clock.now)
-    let card = Card(user: user, contacts: [:], blocks: [], rosterVersion: .zero)
+    let contactSnapshot = ContactSnapshot(user: user, contacts: [:], blocks: [], rosterVersion: .zero)
     var last = RecordingSession(juliet)
-    _ = hub.arrive(Attendance(session: last, door: .xmpp, resource: "0"), card: card)
+    _ = hub.arrive(Attendance(session: last, door: .xmpp, resource: "0"), contactSnapshot: contactSnapshot)
     for round in 1...20_000 {
       let (going, coming) = (last, RecordingSession(juliet))
       DispatchQueue.concurrentPerform(iterations: 2) { thread in
         if thread == 0 {
           hub.depart(going, time: time)
         } else {
-          _ = hub.arrive(Attendance(session: coming, door: .xmpp, resource: "\(round)"), card: card)
+          _ = hub.arrive(Attendance(session: coming, door: .xmpp, resource: "\(round)"), contactSnapshot: contactSnapshot)
         }
       }
       #expect(hub.attendances(of: juliet.id).map(\.session.id) == [coming.id])

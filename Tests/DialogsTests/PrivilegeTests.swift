@@ -122,7 +122,7 @@ import Testing
       try await scene.act(other, for: romeo.address, by: .roster(isSet: true))
     }
     await #expect(throws: Problem.self) { try await scene.stage.parley.post(set, by: romeo) }
-    #expect(scene.stage.parley.hub.card(of: romeo.id)?.contacts.count == 1)
+    #expect(scene.stage.parley.hub.contactSnapshot(of: romeo.id)?.contacts.count == 1)
     // It sees no more than it may.
     scene.grant(Privileges(roster: .both, isToldOfRosters: false))
     let gone = Intent.contact(address: bob, name: "Bob", groups: [], subscription: Subscription.none)

@@ -131,16 +131,16 @@ extension AppSession {
       handle: arriving.handle, caller: arriving.caller, rendering: rendering,
       follower: FeedFollower(behind: behind, attended: head),
       cursor: isForeign ? headCursor : arriving.cursor ?? headCursor, attended: head,
-      profile: receipt.card?.user.profile, now: parley.clock.now)
+      profile: receipt.contactSnapshot?.user.profile, now: parley.clock.now)
     // Whoever is back in a moment is shown as before, until they say otherwise.
     let here = parley.hub.attendances(of: arriving.caller.user.id).first { $0.session === arriving.handle }
     if let presence = here?.presence {
       session.presence = presence
-      if let profile = receipt.card?.user.profile { show(profile, session) }
+      if let profile = receipt.contactSnapshot?.user.profile { show(profile, session) }
     }
     state = .open(session)
     accept(arriving.re)
-    if let user = receipt.card?.user {
+    if let user = receipt.contactSnapshot?.user {
       tell(
         .ready,
         ReadyBody(

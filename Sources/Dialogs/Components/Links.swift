@@ -35,7 +35,7 @@ extension Hub {
     guard wasThere else { return }
     var batch = LaneBatch()
     for online in allOnline() {
-      for address in online.card.remoteSubscriptions where address.domain == domain {
+      for address in online.contactSnapshot.remoteSubscriptions where address.domain == domain {
         let gone = Presence(
           from: Party(remote: address, realm: link.party.realm), resource: "", availability: .offline, time: time)
         for attendance in online.attendances where attendance.isAvailable {
@@ -48,17 +48,17 @@ extension Hub {
 
   // MARK: To other servers
 
-  func show(_ presence: Presence, to viewers: [BareJID], card: Card, into batch: inout LaneBatch) {
+  func show(_ presence: Presence, to viewers: [BareJID], contactSnapshot: ContactSnapshot, into batch: inout LaneBatch) {
     for viewer in viewers {
-      guard let link = link(to: viewer), card.blocks.isEmpty || !card.blocks(JID(viewer)) else { continue }
+      guard let link = link(to: viewer), contactSnapshot.blocks.isEmpty || !contactSnapshot.blocks(JID(viewer)) else { continue }
       batch.add(.signal(.shown(presence, to: viewer), .direct), to: link)
     }
   }
 
   /// RFC 6121 4.3: their server says what they have announced.
-  func probe(_ contacts: [BareJID], for party: Party, card: Card, into batch: inout LaneBatch) {
+  func probe(_ contacts: [BareJID], for party: Party, contactSnapshot: ContactSnapshot, into batch: inout LaneBatch) {
     for contact in contacts {
-      guard let link = link(to: contact), card.blocks.isEmpty || !card.blocks(JID(contact)) else { continue }
+      guard let link = link(to: contact), contactSnapshot.blocks.isEmpty || !contactSnapshot.blocks(JID(contact)) else { continue }
       let probe = RelayedStanza(
         name: .presence("probe"), from: party, fromResource: nil, to: contact, toResource: nil, id: nil, extras: [])
       batch.add(.signal(.stanza(probe), .direct), to: link)
@@ -73,8 +73,8 @@ extension Hub {
     guard let user = user(at: address), let online = online(user) else { return }
     let from = presence.from.address
     let full = presence.resource.isEmpty ? JID(from) : (try? JID("\(from)/\(presence.resource)")) ?? JID(from)
-    if !online.card.blocks.isEmpty, online.card.blocks(full) { return }
-    let isContact = online.card.contacts[from]?.subscription.to == true
+    if !online.contactSnapshot.blocks.isEmpty, online.contactSnapshot.blocks(full) { return }
+    let isContact = online.contactSnapshot.contacts[from]?.subscription.to == true
     var batch = LaneBatch()
     for attendance in online.attendances {
       let isMeant =
@@ -86,7 +86,7 @@ extension Hub {
       if isMeant { batch.add(.signal(.presence(presence), .direct), to: attendance.session) }
     }
     if isContact, presence.toResource == nil {
-      for link in links(of: online.card.user.realm, where: { $0.presence == .contacts })
+      for link in links(of: online.contactSnapshot.user.realm, where: { $0.presence == .contacts })
       where link.party.realm != presence.from.realm {
         batch.add(.signal(.shown(presence, to: link.party.address), .direct), to: link)
       }
@@ -96,8 +96,8 @@ extension Hub {
 
   /// RFC 6121 4.3.2: a server asks on behalf of a user of its own; answered where the subscription allows it.
   public func answerProbe(from address: BareJID, to: BareJID, time: Timestamp) {
-    guard let user = user(at: to), let card = card(of: user), card.contacts[address]?.subscription.from == true,
-      !card.blocks(JID(address))
+    guard let user = user(at: to), let contactSnapshot = contactSnapshot(of: user), contactSnapshot.contacts[address]?.subscription.from == true,
+      !contactSnapshot.blocks(JID(address))
     else { return }
     showPresence(of: user, to: address, available: true, time: time)
   }

@@ -72,7 +72,7 @@ public struct BlockPattern: Hashable, Sendable {
 
 /// What is known about an online user: contacts and blocks as one immutable
 /// snapshot, replaced whole by the committer on each change.
-public final class Card: Sendable {
+public final class ContactSnapshot: Sendable {
   public let user: User
   /// By address, so that a stanza finds its contact without a store.
   public let contacts: [BareJID: Contact]
@@ -86,7 +86,7 @@ public final class Card: Sendable {
   public let remoteSubscriptions: [BareJID]
   /// The highest contact version, removals included: the roster's `ver`.
   public let rosterVersion: Position
-  /// The roster as a door encodes it; filled once, dropped with the card.
+  /// The roster as a door encodes it; filled once, dropped with the contactSnapshot.
   public let forms = FormSlot()
 
   public init(user: User, contacts: [BareJID: Contact], blocks: [BlockPattern], rosterVersion: Position) {

@@ -93,8 +93,8 @@ extension Judge {
       try writer.put(contact)
     }
     let entry = try insertOwn(.contact(change), of: owner, at: position, writer)
-    // The card first: who reacts to the entry sees the roster after it.
-    tell(.card(owner.id, { $0.applying(change) }))
+    // The contactSnapshot first: who reacts to the entry sees the roster after it.
+    tell(.contactSnapshot(owner.id, { $0.applying(change) }))
     tell(.entry(entry, author: nil))
     try reviewSubscriptions(of: contact.address, with: owner, writer)
   }
@@ -279,8 +279,8 @@ extension Judge {
     try setBlockList(of: owner.id, patterns, writer)
     let entry = try insertOwn(.blocks(change), of: owner, at: nextPosition(), writer)
     tell(
-      .card(owner.id) {
-        Card(user: $0.user, contacts: $0.contacts, blocks: patterns, rosterVersion: $0.rosterVersion)
+      .contactSnapshot(owner.id) {
+        ContactSnapshot(user: $0.user, contacts: $0.contacts, blocks: patterns, rosterVersion: $0.rosterVersion)
       })
     tell(.entry(entry, author: nil))
   }
@@ -323,12 +323,12 @@ extension ContactChange {
   }
 }
 
-extension Card {
-  /// The card after one change of a roster item.
-  func applying(_ change: ContactChange) -> Card {
+extension ContactSnapshot {
+  /// The contactSnapshot after one change of a roster item.
+  func applying(_ change: ContactChange) -> ContactSnapshot {
     var contacts = contacts
     contacts[change.contact.address] = change.removed ? nil : change.contact
-    return Card(
+    return ContactSnapshot(
       user: user, contacts: contacts, blocks: blocks, rosterVersion: max(rosterVersion, change.contact.version))
   }
 }

@@ -9,7 +9,7 @@ import Synchronization
 /// durable has been committed before it comes here.
 public final class Hub: Sendable {
   struct Online: Sendable {
-    var card: Card
+    var contactSnapshot: ContactSnapshot
     var attendances: [Attendance]
     /// At most `Limits.lingeringMax`.
     var lingering: [Lingering] = []
@@ -55,7 +55,7 @@ public final class Hub: Sendable {
     guard party.realm.isRemote else { return attendances(of: party.id) }
     return link(to: party.address).map { [Attendance(session: $0, door: .remote, resource: "")] } ?? []
   }
-  public func card(of user: UserID) -> Card? { online(user)?.card }
+  public func contactSnapshot(of user: UserID) -> ContactSnapshot? { online(user)?.contactSnapshot }
   /// The number of an online user by address; nil: not online.
   public func user(at address: BareJID) -> UserID? { shard(address).addresses.withLock { $0[address] } }
   public func isOnline(_ user: UserID) -> Bool { !presences(of: user).isEmpty }
@@ -89,8 +89,8 @@ public final class Hub: Sendable {
   public func users(in realm: RealmID) -> [UserID] {
     shards.flatMap { shard in
       shard.users.withLock { users in
-        users.values.filter { $0.card.user.realm == realm && !$0.presences.isEmpty }
-          .map(\.card.user.id)
+        users.values.filter { $0.contactSnapshot.user.realm == realm && !$0.presences.isEmpty }
+          .map(\.contactSnapshot.user.id)
       }
     }
   }
@@ -122,7 +122,7 @@ public final class Hub: Sendable {
   // MARK: Coming and going
 
   /// Registers a session. Returns the session that held its resource, if any.
-  func arrive(_ attendance: Attendance, card: Card?) -> (any LiveSession)? {
+  func arrive(_ attendance: Attendance, contactSnapshot: ContactSnapshot?) -> (any LiveSession)? {
     let party = attendance.session.party
     let replaced: (any LiveSession)? = shard(party.id).users.withLock { users in
       if var online = users[party.id] {
@@ -144,8 +144,8 @@ public final class Hub: Sendable {
         users[party.id] = online
         return old
       }
-      guard let card else { return nil }
-      users[party.id] = Online(card: card, attendances: [attendance])
+      guard let contactSnapshot else { return nil }
+      users[party.id] = Online(contactSnapshot: contactSnapshot, attendances: [attendance])
       return nil
     }
     shard(party.address).addresses.withLock { $0[party.address] = party.id }
@@ -221,17 +221,17 @@ public final class Hub: Sendable {
       from: party, resource: gone.attendance.resource, availability: .offline, time: gone.time)
     var batch = LaneBatch()
     if wasAvailable { broadcast(unavailable, isNews: true, online: gone.online, into: &batch) }
-    directedEnd(unavailable, gone.attendance.directed, card: gone.online.card, into: &batch)
+    directedEnd(unavailable, gone.attendance.directed, contactSnapshot: gone.online.contactSnapshot, into: &batch)
     batch.send()
   }
 
   // MARK: Cards
 
-  /// Replaces the card of an online user.
-  func setCard(_ user: UserID, _ make: (Card) -> Card) {
-    guard let old = card(of: user) else { return }
+  /// Replaces the contactSnapshot of an online user.
+  func setCard(_ user: UserID, _ make: (ContactSnapshot) -> ContactSnapshot) {
+    guard let old = contactSnapshot(of: user) else { return }
     let new = make(old)
-    shard(user).users.withLock { $0[user]?.card = new }
+    shard(user).users.withLock { $0[user]?.contactSnapshot = new }
   }
 
   // MARK: Presence
@@ -263,7 +263,7 @@ public final class Hub: Sendable {
       if !presence.isAvailable { batch.add(.signal(.presence(presence), .direct), to: session) }
     }
     if !presence.isAvailable {
-      directedEnd(presence, change.before.directed, card: change.online.card, into: &batch)
+      directedEnd(presence, change.before.directed, contactSnapshot: change.online.contactSnapshot, into: &batch)
     } else if !change.before.isAvailable || change.before.isReturning {
       probe(for: session, online: change.online, into: &batch)
     }
@@ -272,15 +272,15 @@ public final class Hub: Sendable {
 
   /// What a session that has just become available must learn (RFC 6121 4.3).
   private func probe(for session: any LiveSession, online: Online, into batch: inout LaneBatch) {
-    for contact in online.card.subscriptions {
-      guard let other = self.online(contact), !areApart(online.card, other.card) else { continue }
+    for contact in online.contactSnapshot.subscriptions {
+      guard let other = self.online(contact), !areApart(online.contactSnapshot, other.contactSnapshot) else { continue }
       for presence in other.presences { batch.add(.signal(.presence(presence), .direct), to: session) }
     }
     let own = online.attendances.first { $0.session === session }?.presence
     for presence in online.presences where presence !== own {
       batch.add(.signal(.presence(presence), .direct), to: session)
     }
-    probe(online.card.remoteSubscriptions, for: session.party, card: online.card, into: &batch)
+    probe(online.contactSnapshot.remoteSubscriptions, for: session.party, contactSnapshot: online.contactSnapshot, into: &batch)
   }
 
   /// To everybody who may see it: subscribers' available sessions and the
@@ -288,9 +288,9 @@ public final class Hub: Sendable {
   ///
   /// - Parameter isNews: the session came or went.
   private func broadcast(_ presence: Presence, isNews: Bool, online: Online, into batch: inout LaneBatch) {
-    let card = online.card
-    for subscriber in card.subscribers {
-      guard let other = self.online(subscriber), !areApart(card, other.card) else { continue }
+    let contactSnapshot = online.contactSnapshot
+    for subscriber in contactSnapshot.subscribers {
+      guard let other = self.online(subscriber), !areApart(contactSnapshot, other.contactSnapshot) else { continue }
       for attendance in other.attendances where attendance.isAvailable {
         batch.add(.signal(.presence(presence), .direct), to: attendance.session)
       }
@@ -298,22 +298,22 @@ public final class Hub: Sendable {
     for attendance in online.attendances where attendance.isAvailable {
       batch.add(.signal(.presence(presence), .direct), to: attendance.session)
     }
-    show(presence, to: card.remoteSubscribers, card: card, into: &batch)
+    show(presence, to: contactSnapshot.remoteSubscribers, contactSnapshot: contactSnapshot, into: &batch)
     // XEP-0356 7: once, whoever of its users it would be for.
-    let isSeen = !card.subscribers.isEmpty
-    for link in links(of: card.user.realm, where: { $0.presence.covers(isNews: isNews, isSeen: isSeen) })
-    where !card.blocks(JID(link.party.address)) {
+    let isSeen = !contactSnapshot.subscribers.isEmpty
+    for link in links(of: contactSnapshot.user.realm, where: { $0.presence.covers(isNews: isNews, isSeen: isSeen) })
+    where !contactSnapshot.blocks(JID(link.party.address)) {
       batch.add(.signal(.shown(presence, to: link.party.address), .direct), to: link)
     }
   }
 
-  private func directedEnd(_ presence: Presence, _ targets: [BareJID], card: Card, into batch: inout LaneBatch) {
-    show(presence, to: targets.filter { card.contacts[$0]?.subscription.from != true }, card: card, into: &batch)
+  private func directedEnd(_ presence: Presence, _ targets: [BareJID], contactSnapshot: ContactSnapshot, into batch: inout LaneBatch) {
+    show(presence, to: targets.filter { contactSnapshot.contacts[$0]?.subscription.from != true }, contactSnapshot: contactSnapshot, into: &batch)
     for address in targets {
       guard let user = user(at: address), let other = online(user) else { continue }
       // Subscribers have been told by the broadcast.
-      if card.contacts[address]?.subscription.from == true { continue }
-      if shuns(other.card, JID(card.user.address)) { continue }
+      if contactSnapshot.contacts[address]?.subscription.from == true { continue }
+      if shuns(other.contactSnapshot, JID(contactSnapshot.user.address)) { continue }
       for attendance in other.attendances where attendance.isAvailable {
         batch.add(.signal(.presence(presence), .direct), to: attendance.session)
       }
@@ -336,7 +336,7 @@ public final class Hub: Sendable {
       batch.add(.signal(.shown(presence, to: address), .direct), to: link)
       return batch.send()
     }
-    guard let user = user(at: address), let other = online(user), !shuns(other.card, JID(session.party.address))
+    guard let user = user(at: address), let other = online(user), !shuns(other.contactSnapshot, JID(session.party.address))
     else { return }
     for attendance in other.attendances {
       if let resource {
@@ -358,7 +358,7 @@ public final class Hub: Sendable {
     let link = other == nil ? link(to: viewer) : nil
     guard other != nil || link != nil else { return }
     // Who blocks or is blocked sees the end, and no beginning.
-    if available, other.map({ areApart(online.card, $0.card) }) ?? shuns(online.card, JID(viewer)) { return }
+    if available, other.map({ areApart(online.contactSnapshot, $0.contactSnapshot) }) ?? shuns(online.contactSnapshot, JID(viewer)) { return }
     var batch = LaneBatch()
     for presence in online.presences {
       let shown =
@@ -373,9 +373,9 @@ public final class Hub: Sendable {
     batch.send()
   }
 
-  private func shuns(_ card: Card, _ jid: JID) -> Bool { !card.blocks.isEmpty && card.blocks(jid) }
+  private func shuns(_ contactSnapshot: ContactSnapshot, _ jid: JID) -> Bool { !contactSnapshot.blocks.isEmpty && contactSnapshot.blocks(jid) }
   /// One of them blocks the other.
-  private func areApart(_ one: Card, _ other: Card) -> Bool {
+  private func areApart(_ one: ContactSnapshot, _ other: ContactSnapshot) -> Bool {
     shuns(one, JID(other.user.address)) || shuns(other, JID(one.user.address))
   }
 
@@ -417,7 +417,7 @@ public final class Hub: Sendable {
         return true
       }
       let other = user(at: address).flatMap { online($0) }
-      if let other, shuns(other.card, JID(party.address)) { return false }
+      if let other, shuns(other.contactSnapshot, JID(party.address)) { return false }
       guard case .stanza(let stanza) = signal else {
         for attendance in other?.attendances ?? [] {
           // Of a call one device is told.
@@ -457,16 +457,16 @@ public final class Hub: Sendable {
 
   /// To everybody who may see the author's presence, and to the author's other sessions.
   ///
-  /// - Parameter card: the author's, where they are not online: what they say of themselves is not tied to being there.
+  /// - Parameter contactSnapshot: the author's, where they are not online: what they say of themselves is not tied to being there.
   /// - Returns: false: there is nobody.
   @discardableResult
   func tellSubscribers(
-    _ signal: Signal, from session: SessionID?, of party: Party, card: Card? = nil, into batch: inout LaneBatch
+    _ signal: Signal, from session: SessionID?, of party: Party, contactSnapshot: ContactSnapshot? = nil, into batch: inout LaneBatch
   ) -> Bool {
-    guard let card = self.card(of: party.id) ?? card else { return false }
+    guard let contactSnapshot = self.contactSnapshot(of: party.id) ?? contactSnapshot else { return false }
     var taken = false
-    for user in card.subscribers + [party.id] {
-      guard let other = online(user), user == party.id || !areApart(card, other.card) else { continue }
+    for user in contactSnapshot.subscribers + [party.id] {
+      guard let other = online(user), user == party.id || !areApart(contactSnapshot, other.contactSnapshot) else { continue }
       for attendance in other.attendances where attendance.session.id != session {
         batch.add(.signal(signal, .direct), to: attendance.session)
         taken = true

@@ -130,8 +130,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
         }
       case .entry(let entry, let author):
         announce(entry, except: author, into: &lanes)
-      case .arrived(let attendance, let card):
-        if let replaced = hub.arrive(attendance, card: card) {
+      case .arrived(let attendance, let contactSnapshot):
+        if let replaced = hub.arrive(attendance, contactSnapshot: contactSnapshot) {
           lanes.add(.signal(.closed(.replaced), .direct), to: replaced)
         }
       case .handedOver(let old, let new):
@@ -139,9 +139,9 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
         lanes.add(.handedOver, to: old)
       case .signal(let signal, let session, let party, let target):
         _ = hub.route(signal, from: session, party: party, to: target, into: &lanes)
-      case .profile(let party, let profile, let session, let card):
-        hub.tellSubscribers(.profile(party, profile), from: session, of: party, card: card, into: &lanes)
-      case .card(let user, let change):
+      case .profile(let party, let profile, let session, let contactSnapshot):
+        hub.tellSubscribers(.profile(party, profile), from: session, of: party, contactSnapshot: contactSnapshot, into: &lanes)
+      case .contactSnapshot(let user, let change):
         hub.setCard(user, change)
       case .presence(let user, let viewer, let available):
         // Presences go out behind the entries that caused them.
@@ -149,7 +149,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
         lanes = LaneBatch()
         hub.showPresence(of: user, to: viewer, available: available, time: judge.time)
       case .room(let effects): tell(effects, into: &lanes)
-      case .node(let event, let card): hub.route(event, card: card, into: &lanes)
+      case .node(let event, let contactSnapshot): hub.route(event, contactSnapshot: contactSnapshot, into: &lanes)
       case .followed(let room, let session, let seesAddresses):
         audiences.follow(room, by: session, seesAddresses: seesAddresses)
       case .vacated(let session): audiences.forget(session)
@@ -349,12 +349,12 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
 enum Effect {
   case settled(Post, Result<Receipt, Problem>)
   case entry(Entry, author: SessionID?)
-  case arrived(Attendance, Card?)
+  case arrived(Attendance, ContactSnapshot?)
   case handedOver(from: any LiveSession, to: any LiveSession)
   case signal(Signal, SessionID?, Party, SignalTarget)
-  /// A profile has changed. `card`: its owner's, where they were not online.
-  case profile(Party, Profile, by: SessionID?, Card?)
-  case card(UserID, @Sendable (Card) -> Card)
+  /// A profile has changed. `contactSnapshot`: its owner's, where they were not online.
+  case profile(Party, Profile, by: SessionID?, ContactSnapshot?)
+  case contactSnapshot(UserID, @Sendable (ContactSnapshot) -> ContactSnapshot)
   case presence(of: UserID, to: BareJID, available: Bool)
   case closed(UserID, CloseReason)
   /// What is left to do, behind what others have posted by now. It goes with the
@@ -370,8 +370,8 @@ enum Effect {
   /// There is a call that ends by itself some time.
   case calls
   case room(RoomEffect)
-  /// `card`: the owner's, where they were not online.
-  case node(NodeEvent, Card?)
+  /// `contactSnapshot`: the owner's, where they were not online.
+  case node(NodeEvent, ContactSnapshot?)
   /// An app session hears a room of which its user is a member.
   case followed(DialogID, any LiveSession, seesAddresses: Bool)
   /// A session has ended.

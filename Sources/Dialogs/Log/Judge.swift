@@ -426,8 +426,8 @@ struct Judge {
         "This user has \(Limits.sessionsPerUserMax) sessions already; close one first.")
     }
     if user.profile.displayName != nil || user.profile.avatarHash != nil { try show(user, post.author, writer) }
-    let card = try Card(of: user, writer)
-    tell(.arrived(attendance, card))
+    let contactSnapshot = try ContactSnapshot(of: user, writer)
+    tell(.arrived(attendance, contactSnapshot))
     arriving.append(attendance)
     if attendance.door == .app {
       for (room, _) in try writer.memberships(of: user.id) {
@@ -438,7 +438,7 @@ struct Judge {
       }
     }
     var receipt = Receipt(position: head)
-    receipt.card = card
+    receipt.contactSnapshot = contactSnapshot
     receipt.delivered = user.delivered
     settle(post, receipt)
   }

@@ -276,8 +276,8 @@ public struct Receipt: Sendable {
   public var room: Room?
   /// What was said stands in a room whose people the author may not know.
   public var isAnonymized = false
-  /// For `attend`: the user's card.
-  public var card: Card?
+  /// For `attend`: the user's contactSnapshot.
+  public var contactSnapshot: ContactSnapshot?
   /// For `attend`: inbound entries behind this were not confirmed by anybody.
   public var delivered: Position = .zero
   /// What the intent says it gives back: of `work` what its body returned.

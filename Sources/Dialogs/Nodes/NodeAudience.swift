@@ -6,22 +6,22 @@ extension Hub {
   /// node, where the client says that it is interested; and who has subscribed
   /// explicitly. Nobody twice.
   ///
-  /// - Parameter card: the owner's, where they are not online: publishing is not
+  /// - Parameter contactSnapshot: the owner's, where they are not online: publishing is not
   ///   tied to being there.
-  func route(_ event: NodeEvent, card: Card?, into batch: inout LaneBatch) {
-    let card = self.card(of: event.owner.id) ?? card
+  func route(_ event: NodeEvent, contactSnapshot: ContactSnapshot?, into batch: inout LaneBatch) {
+    let contactSnapshot = self.contactSnapshot(of: event.owner.id) ?? contactSnapshot
     if let recipient = event.recipient {
       var told: Set<SessionID> = []
-      return add(event, to: recipient, card, &told, into: &batch)
+      return add(event, to: recipient, contactSnapshot, &told, into: &batch)
     }
     let people = event.people
     var told: Set<SessionID> = []
     add(event, to: attendances(of: event.owner.id), &told, into: &batch)
-    if let card, event.configuration.access != .whitelist || !people.affiliations.isEmpty {
-      for contact in card.contacts.values where contact.subscription.from {
+    if let contactSnapshot, event.configuration.access != .whitelist || !people.affiliations.isEmpty {
+      for contact in contactSnapshot.contacts.values where contact.subscription.from {
         guard let peer = contact.peer, let other = online(peer),
           event.configuration.denial(to: people.standing(of: contact.address, contact)) == nil,
-          !isBlocked(other.card, card, event.owner)
+          !isBlocked(other.contactSnapshot, contactSnapshot, event.owner)
         else { continue }
         add(event, to: other.attendances, &told, into: &batch)
       }
@@ -31,15 +31,15 @@ extension Hub {
       if subscription.state == .pending, event.kind != .deleted { continue }
       let address = subscription.address.bare
       if address != event.owner.address, event.kind != .deleted || subscription.state == .subscribed {
-        guard let card else { continue }
-        let standing = people.standing(of: address, card.contacts[address])
+        guard let contactSnapshot else { continue }
+        let standing = people.standing(of: address, contactSnapshot.contacts[address])
         if event.configuration.denial(to: standing) != nil { continue }
       }
-      add(event, to: subscription.address, card, &told, into: &batch)
+      add(event, to: subscription.address, contactSnapshot, &told, into: &batch)
     }
   }
 
-  private func isBlocked(_ one: Card, _ other: Card, _ owner: Party) -> Bool {
+  private func isBlocked(_ one: ContactSnapshot, _ other: ContactSnapshot, _ owner: Party) -> Bool {
     other.blocks(JID(one.user.address)) || one.blocks(JID(owner.address))
   }
 
@@ -57,11 +57,11 @@ extension Hub {
   /// reaches them (RFC 6121 8.5.2.1.1), all that take messages. A user of whom one
   /// session has been told by its interest has been told (XEP-0163 4.3.2).
   private func add(
-    _ event: NodeEvent, to address: JID, _ card: Card?, _ told: inout Set<SessionID>, into batch: inout LaneBatch
+    _ event: NodeEvent, to address: JID, _ contactSnapshot: ContactSnapshot?, _ told: inout Set<SessionID>, into batch: inout LaneBatch
   ) {
     guard let user = user(at: address.bare), let other = online(user) else { return }
     if user != event.owner.id {
-      guard let card, !isBlocked(other.card, card, event.owner), !card.blocks(address) else { return }
+      guard let contactSnapshot, !isBlocked(other.contactSnapshot, contactSnapshot, event.owner), !contactSnapshot.blocks(address) else { return }
     }
     let sessions = other.attendances.filter { $0.door == .xmpp }
     if let resource = address.resource {

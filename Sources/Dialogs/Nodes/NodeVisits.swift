@@ -110,7 +110,7 @@ extension Judge {
     let event = NodeEvent(
       owner: owner, node: node.name, kind: kind, configuration: node.configuration, isLast: isLast,
       recipient: recipient)
-    tell(.node(event, try card(of: owner, writer)))
+    tell(.node(event, try contactSnapshot(of: owner, writer)))
   }
 
   // MARK: Publishing

@@ -125,7 +125,7 @@ extension Judge {
       guard node.name == Bookmark.node, bookmark.address.description == item.id else { throw Problem.payloadInvalid }
     case .displayed: guard node.name == Displayed.node else { throw Problem.payloadInvalid }
     case .bookmarks: throw Problem.payloadInvalid
-    case .nickname, .avatar, .avatarMetadata, .card: break
+    case .nickname, .avatar, .avatarMetadata, .contactSnapshot: break
     }
     try Self.check(item, in: node.name)
   }
@@ -313,17 +313,17 @@ extension Judge {
         owner: owner, node: node.name, kind: kind, configuration: node.configuration, people: people)
       // Nobody but the owner reads a white list on which nobody stands.
       let isAlone = node.configuration.access == .whitelist && people.isEmpty
-      tell(.node(event, isAlone ? nil : try card(of: owner, writer)))
+      tell(.node(event, isAlone ? nil : try contactSnapshot(of: owner, writer)))
     }
     try tellList(of: node, by: owner, writer)
   }
 
   /// Who is told of what somebody publishes while they are away: whom they know and
   /// whom they block. nil: they are not away, and the hub knows.
-  func card(of owner: Party, _ writer: any StoreWriter) throws -> Card? {
-    guard hub.card(of: owner.id) == nil, let user = try writer.user(owner.id) else { return nil }
+  func contactSnapshot(of owner: Party, _ writer: any StoreWriter) throws -> ContactSnapshot? {
+    guard hub.contactSnapshot(of: owner.id) == nil, let user = try writer.user(owner.id) else { return nil }
     let contacts = try writer.contacts(of: owner.id).map { ($0.address, $0) }
-    return Card(
+    return ContactSnapshot(
       user: user, contacts: Dictionary(contacts, uniquingKeysWith: { $1 }), blocks: try writer.blocks(of: owner.id),
       rosterVersion: .zero)
   }
