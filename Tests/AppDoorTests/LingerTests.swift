@@ -83,7 +83,7 @@ import Testing
       let romeo = try await Self.user("romeo", parley)
       try await parley.post(.link(romeo.address, name: nil, groups: [], mutual: true), by: juliet)
       watcher = Watcher(romeo)
-      try await parley.post(.attend(Attendance(session: watcher, door: .xmpp, resource: "orchard")), by: romeo)
+      try await parley.post(.goOnline(OnlineSession(session: watcher, door: .xmpp, resource: "orchard")), by: romeo)
       parley.hub.setPresence(
         Presence(from: romeo, resource: "orchard", availability: .online, time: clock.now), of: watcher)
     }
@@ -117,7 +117,7 @@ import Testing
         return NIOLoopBound(session, eventLoop: loop)
       }
       try await until { [parley, juliet] in
-        parley.hub.attendances(of: juliet.id).contains { $0.isAvailable && !$0.isReturning }
+        parley.hub.onlineSessions(of: juliet.id).contains { $0.isAvailable && !$0.isReturning }
       }
       // The hub shows it before it tells.
       await loop.run()

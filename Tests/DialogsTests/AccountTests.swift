@@ -123,24 +123,24 @@ import Testing
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     let login = try await stage.parley.logIn(user, device: "phone", client: nil)
     let other = try await stage.parley.logIn(user, device: "tablet", client: nil)
-    func attend(_ login: Parley.Login) async throws -> RecordingSession {
+    func goOnline(_ login: Parley.Login) async throws -> RecordingSession {
       let caller = try await stage.parley.caller(accessToken: login.accessToken)
       let session = RecordingSession(party)
-      var attendance = Attendance(session: session, door: .app, resource: "app-\(caller.device)")
-      attendance.access = caller.access(since: stage.clock.now)
-      try await stage.parley.post(.attend(attendance), by: party)
+      var onlineSession = OnlineSession(session: session, door: .app, resource: "app-\(caller.device)")
+      onlineSession.access = caller.access(since: stage.clock.now)
+      try await stage.parley.post(.goOnline(onlineSession), by: party)
       _ = session.taken()
       return session
     }
-    let (here, there) = (try await attend(login), try await attend(other))
+    let (here, there) = (try await goOnline(login), try await goOnline(other))
     let caller = try await stage.parley.caller(accessToken: login.accessToken)
     try await stage.parley.logOut(grant: login.grant.id, of: user.id)
     #expect(here.taken() == [.closed(.revoked)])
     #expect(there.taken() == [])
     // Nobody slips in behind, who was known before.
-    var late = Attendance(session: RecordingSession(party), door: .app, resource: "app-phone")
+    var late = OnlineSession(session: RecordingSession(party), door: .app, resource: "app-phone")
     late.access = caller.access(since: stage.clock.now)
-    let refusal = await #expect(throws: Problem.self) { try await stage.parley.post(.attend(late), by: party) }
+    let refusal = await #expect(throws: Problem.self) { try await stage.parley.post(.goOnline(late), by: party) }
     #expect(refusal?.kind == .unauthenticated)
     // Another login of the same device takes the place of the one before.
     _ = try await stage.parley.logIn(user, device: "tablet", client: nil)

@@ -303,7 +303,7 @@ import Testing
     try await say()
     #expect(tablet.taken() == [.signalled(offer)])
     #expect(phone.taken().isEmpty && client.taken().isEmpty)
-    cast.stage.parley.hub.depart(tablet, time: cast.stage.clock.now)
+    cast.stage.parley.hub.unregister(tablet, time: cast.stage.clock.now)
     do {
       try await say()
       Issue.record("it was said to nobody")

@@ -200,10 +200,10 @@ import Testing
     try await stage.parley.setPassword(of: user.id, "y")
     await #expect(throws: Problem.self) { try await Self.issue(stage, user.id, access) }
     let party = Party(id: user.id, realm: user.realm, address: user.address)
-    var attendance = Attendance(session: RecordingSession(party), door: .xmpp, resource: "r")
-    attendance.access = access
+    var onlineSession = OnlineSession(session: RecordingSession(party), door: .xmpp, resource: "r")
+    onlineSession.access = access
     do {
-      try await stage.parley.post(.attend(attendance), by: party)
+      try await stage.parley.post(.goOnline(onlineSession), by: party)
       Issue.record("a session by a password that is none any more")
     } catch {
       #expect(error.code == "access-revoked")
@@ -278,7 +278,7 @@ import Testing
     stage.parley.hub.update(session) { $0.access = Access(.appPassword(password.id), since: stage.clock.now) }
     let list = try await stage.parley.read { try stage.parley.accessors(of: user.id, $0) }
     let other = try #require(list.first { if case .client = $0.kind { true } else { false } })
-    if !isThere { stage.parley.hub.depart(session, time: stage.clock.now) }
+    if !isThere { stage.parley.hub.unregister(session, time: stage.clock.now) }
     let lane = Lane { $0() }
     let result = await withCheckedContinuation { continuation in
       stage.parley.revoke(other.id, by: session, on: lane) { continuation.resume(returning: $0) }

@@ -257,9 +257,9 @@ import Testing
     let (stage, box, realm) = try stage()
     let (user, caller) = try await juliet(stage)
     let session = RecordingSession(caller.user)
-    var attendance = Attendance(session: session, door: .xmpp, resource: "r")
-    attendance.access = Access(.password, since: stage.clock.now)
-    try await stage.parley.post(.attend(attendance), by: caller.user)
+    var onlineSession = OnlineSession(session: session, door: .xmpp, resource: "r")
+    onlineSession.access = Access(.password, since: stage.clock.now)
+    try await stage.parley.post(.goOnline(onlineSession), by: caller.user)
     _ = session.taken()
     func reset(_ token: String, _ password: String = "a new password") async -> String? {
       await refusal { try await stage.parley.resetPassword(token: token, to: password, from: "a") }

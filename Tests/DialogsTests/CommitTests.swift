@@ -25,7 +25,7 @@ import Testing
       func batchEnded() {}
     }
     let listener = Listener(juliet, lane)
-    try await stage.parley.post(.attend(Attendance(session: listener, door: .app, resource: "app-1")), by: juliet)
+    try await stage.parley.post(.goOnline(OnlineSession(session: listener, door: .app, resource: "app-1")), by: juliet)
     for number in 0..<50 { _ = try await stage.say("\(number)", from: romeo, to: juliet) }
     #expect(listener.heard.withLock { $0 } == 50)
     #expect(heardWhileWriting.withLock { $0 } == 0)

@@ -99,7 +99,7 @@ import Testing
     try await stage.say("Is anybody there?", in: room, by: session)
     wait(stage, 600)
     #expect(try await stage.parley.sweepGuests() == 0)
-    stage.parley.hub.depart(session, time: stage.clock.now)
+    stage.parley.hub.unregister(session, time: stage.clock.now)
     wait(stage, 59)
     #expect(try await stage.parley.sweepGuests() == 0)
     wait(stage, 1)

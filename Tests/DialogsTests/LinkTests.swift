@@ -91,7 +91,7 @@ import Testing
     #expect(
       link.taken() == [.relayed(.direct), .presence("romeo/orchard to bob@\(Self.domain)", .online)])
     _ = session.taken()
-    stage.parley.hub.depart(session, time: stage.clock.now)
+    stage.parley.hub.unregister(session, time: stage.clock.now)
     #expect(link.taken() == [.presence("romeo/orchard to bob@\(Self.domain)", .offline)])
     // Who comes back asks.
     let again = try await stage.session(romeo, "orchard")

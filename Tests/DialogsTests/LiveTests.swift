@@ -60,7 +60,7 @@ import Testing
         .contact("juliet@localhost", .to, act: .subscribed, push: true), .presence("juliet/phone", .online),
       ])
 
-    stage.parley.hub.depart(phone, time: stage.clock.now)
+    stage.parley.hub.unregister(phone, time: stage.clock.now)
     #expect(laptop.taken() == [.presence("juliet/phone", .offline)])
   }
 
@@ -87,30 +87,30 @@ import Testing
     let (stage, hub, romeo, juliet, laptop, phone) = try await seen()
     #expect(laptop.taken() == [.presence("juliet/app-1", .online)])
     #expect(hub.linger(phone, time: stage.clock.now))
-    #expect(laptop.taken() == [] && hub.isOnline(juliet.id) && hub.attendances(of: juliet.id).isEmpty)
+    #expect(laptop.taken() == [] && hub.isOnline(juliet.id) && hub.onlineSessions(of: juliet.id).isEmpty)
     // Nothing is said to it.
     _ = try await stage.say("hi", from: romeo, to: juliet)
     #expect(phone.taken() == [])
     // Who comes meanwhile sees her.
     let tablet = RecordingSession(romeo)
-    try await stage.parley.post(.attend(Attendance(session: tablet, door: .xmpp, resource: "tablet")), by: romeo)
+    try await stage.parley.post(.goOnline(OnlineSession(session: tablet, door: .xmpp, resource: "tablet")), by: romeo)
     let here = Presence(from: romeo, resource: "tablet", availability: .online, time: stage.clock.now)
     hub.setPresence(here, of: tablet)
     #expect(tablet.taken().contains(.presence("juliet/app-1", .online)))
-    hub.depart(tablet, time: stage.clock.now)
+    hub.unregister(tablet, time: stage.clock.now)
     _ = laptop.taken()
 
     let again = RecordingSession(juliet)
-    try await stage.parley.post(.attend(Attendance(session: again, door: .app, resource: "app-1")), by: juliet)
-    let back = try #require(hub.attendances(of: juliet.id).first)
+    try await stage.parley.post(.goOnline(OnlineSession(session: again, door: .app, resource: "app-1")), by: juliet)
+    let back = try #require(hub.onlineSessions(of: juliet.id).first)
     #expect(back.isReturning && back.presence?.availability == .online)
     let shown = Presence(from: juliet, resource: "app-1", availability: .online, time: stage.clock.now)
     hub.setPresence(shown, of: again)
-    #expect(laptop.taken() == [] && hub.attendances(of: juliet.id).first?.isReturning == false)
+    #expect(laptop.taken() == [] && hub.onlineSessions(of: juliet.id).first?.isReturning == false)
     // It has all to learn.
     #expect(again.taken().contains(.presence("romeo/laptop", .online)))
     // The moment of the other is over.
-    hub.depart(phone, time: stage.clock.now)
+    hub.unregister(phone, time: stage.clock.now)
     #expect(laptop.taken() == [] && hub.isOnline(juliet.id))
   }
 
@@ -119,7 +119,7 @@ import Testing
     #expect(hub.linger(phone, time: stage.clock.now))
     _ = laptop.taken()
     let again = RecordingSession(juliet)
-    try await stage.parley.post(.attend(Attendance(session: again, door: .app, resource: "app-1")), by: juliet)
+    try await stage.parley.post(.goOnline(OnlineSession(session: again, door: .app, resource: "app-1")), by: juliet)
     let busy = Presence(from: juliet, resource: "app-1", availability: .doNotDisturb, time: stage.clock.now)
     hub.setPresence(busy, of: again)
     #expect(laptop.taken() == [.presence("juliet/app-1", .doNotDisturb)])
@@ -127,7 +127,7 @@ import Testing
     #expect(hub.linger(again, time: stage.clock.now))
     _ = try await stage.session(juliet, "app-2", door: .app)
     #expect(laptop.taken() == [.presence("juliet/app-2", .online)])
-    hub.depart(again, time: stage.clock.now)
+    hub.unregister(again, time: stage.clock.now)
     #expect(laptop.taken() == [.presence("juliet/app-1", .offline)])
   }
 
@@ -137,7 +137,7 @@ import Testing
     let gone = stage.clock.now
     #expect(hub.linger(phone, time: gone))
     stage.clock.set(gone.milliseconds + 5_000)
-    hub.depart(phone, time: stage.clock.now)
+    hub.unregister(phone, time: stage.clock.now)
     let told = laptop.deliveries()
     guard told.count == 1, case .signal(.presence(let presence), _) = told[0] else {
       Issue.record("\(told)")
@@ -159,7 +159,7 @@ import Testing
     #expect(phone.taken() == [.closed(.revoked)])
     try await stage.parley.post(.block([BlockPattern(JID(romeo.address))]), by: juliet)
     #expect(laptop.taken() == [.presence("juliet/app-1", .offline)])
-    hub.depart(phone, time: stage.clock.now)
+    hub.unregister(phone, time: stage.clock.now)
     #expect(laptop.taken() == [])
   }
 
@@ -170,13 +170,13 @@ import Testing
     let phone = try await stage.session(juliet, "app-1", door: .app)
     hub.update(phone) { $0.activeDialog = DialogID(7) }
     #expect(hub.linger(phone, time: stage.clock.now))
-    #expect(!Pushes.isAttended(hub.attendances(of: juliet.id)))
-    #expect(!Pushes.isOnScreen(DialogID(7), hub.attendances(of: juliet.id)))
+    #expect(!Pushes.isAttended(hub.onlineSessions(of: juliet.id)))
+    #expect(!Pushes.isOnScreen(DialogID(7), hub.onlineSessions(of: juliet.id)))
     // Back, it catches up, and has named no dialog.
     let again = RecordingSession(juliet)
-    try await stage.parley.post(.attend(Attendance(session: again, door: .app, resource: "app-1")), by: juliet)
-    #expect(Pushes.isAttended(hub.attendances(of: juliet.id)))
-    #expect(!Pushes.isOnScreen(DialogID(7), hub.attendances(of: juliet.id)))
+    try await stage.parley.post(.goOnline(OnlineSession(session: again, door: .app, resource: "app-1")), by: juliet)
+    #expect(Pushes.isAttended(hub.onlineSessions(of: juliet.id)))
+    #expect(!Pushes.isOnScreen(DialogID(7), hub.onlineSessions(of: juliet.id)))
   }
 
   @Test func aProfileIsToldOfWithoutASession() async throws {
@@ -297,7 +297,7 @@ import Testing
     let old = try await stage.session(juliet, "phone")
     let new = try await stage.session(juliet, "phone")
     #expect(old.taken() == [.closed(.replaced)])
-    #expect(stage.parley.hub.attendances(of: juliet.id).map(\.session.id) == [new.id])
+    #expect(stage.parley.hub.onlineSessions(of: juliet.id).map(\.session.id) == [new.id])
   }
 
   /// The last session goes on one thread while another comes on the committer's: who is there is found by address.
@@ -308,17 +308,17 @@ import Testing
     let (hub, time) = (stage.parley.hub, stage.clock.now)
     let contactSnapshot = ContactSnapshot(user: user, contacts: [:], blocks: [], rosterVersion: .zero)
     var last = RecordingSession(juliet)
-    _ = hub.arrive(Attendance(session: last, door: .xmpp, resource: "0"), contactSnapshot: contactSnapshot)
+    _ = hub.register(OnlineSession(session: last, door: .xmpp, resource: "0"), contactSnapshot: contactSnapshot)
     for round in 1...20_000 {
       let (going, coming) = (last, RecordingSession(juliet))
       DispatchQueue.concurrentPerform(iterations: 2) { thread in
         if thread == 0 {
-          hub.depart(going, time: time)
+          hub.unregister(going, time: time)
         } else {
-          _ = hub.arrive(Attendance(session: coming, door: .xmpp, resource: "\(round)"), contactSnapshot: contactSnapshot)
+          _ = hub.register(OnlineSession(session: coming, door: .xmpp, resource: "\(round)"), contactSnapshot: contactSnapshot)
         }
       }
-      #expect(hub.attendances(of: juliet.id).map(\.session.id) == [coming.id])
+      #expect(hub.onlineSessions(of: juliet.id).map(\.session.id) == [coming.id])
       #expect(hub.user(at: juliet.address) == juliet.id)
       last = coming
     }

@@ -159,7 +159,7 @@ import Testing
     try await stage.parley.post(.block([BlockPattern(JID(BareJID(Self.domain)))]), by: romeo)
     show(.doNotDisturb, session)
     #expect(link.taken() == [])
-    stage.parley.hub.depart(session, time: stage.clock.now)
+    stage.parley.hub.unregister(session, time: stage.clock.now)
     #expect(link.taken() == [])
   }
 

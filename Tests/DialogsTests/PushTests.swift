@@ -60,24 +60,24 @@ extension PushRegistration {
     let stage = try Stage()
     let juliet = try await stage.user("juliet")
     let session = RecordingSession(juliet)
-    var attendance = Attendance(session: session, door: .xmpp, resource: "r")
-    #expect(!Pushes.isAttended([]) && !Pushes.isAttended([attendance]))
-    attendance.presence = Presence(
+    var onlineSession = OnlineSession(session: session, door: .xmpp, resource: "r")
+    #expect(!Pushes.isAttended([]) && !Pushes.isAttended([onlineSession]))
+    onlineSession.presence = Presence(
       from: juliet, resource: "r", availability: availability, priority: 0, time: stage.clock.now)
     let looks = availability != .away && availability != .extendedAway
-    #expect(Pushes.isAttended([attendance]) == looks)
-    var other = attendance
+    #expect(Pushes.isAttended([onlineSession]) == looks)
+    var other = onlineSession
     other.isConnected = false
     #expect(!Pushes.isAttended([other]))
-    other = attendance
+    other = onlineSession
     other.isInactive = true
     #expect(!Pushes.isAttended([other]))
-    #expect(Pushes.isAttended([other, attendance]) == looks)
-    other = attendance
+    #expect(Pushes.isAttended([other, onlineSession]) == looks)
+    other = onlineSession
     other.presence = Presence(
       from: juliet, resource: "r", availability: availability, priority: -1, time: stage.clock.now)
     #expect(!Pushes.isAttended([other]))
-    #expect(Pushes.isAttended([Attendance(session: session, door: .app, resource: "a")]))
+    #expect(Pushes.isAttended([OnlineSession(session: session, door: .app, resource: "a")]))
   }
 
   /// Of the dialog on the screen of an app nobody is alerted, be it away or not.
@@ -85,12 +85,12 @@ extension PushRegistration {
     let stage = try Stage()
     let juliet = try await stage.user("juliet")
     let session = RecordingSession(juliet)
-    var attendance = Attendance(session: session, door: .app, resource: "a")
-    attendance.presence = Presence(from: juliet, resource: "a", availability: .away, priority: 0, time: stage.clock.now)
-    #expect(!Pushes.isOnScreen(DialogID(7), []) && !Pushes.isOnScreen(DialogID(7), [attendance]))
-    attendance.activeDialog = DialogID(7)
-    #expect(Pushes.isOnScreen(DialogID(7), [attendance]) && !Pushes.isOnScreen(DialogID(8), [attendance]))
-    #expect(!Pushes.isAttended([attendance]))
+    var onlineSession = OnlineSession(session: session, door: .app, resource: "a")
+    onlineSession.presence = Presence(from: juliet, resource: "a", availability: .away, priority: 0, time: stage.clock.now)
+    #expect(!Pushes.isOnScreen(DialogID(7), []) && !Pushes.isOnScreen(DialogID(7), [onlineSession]))
+    onlineSession.activeDialog = DialogID(7)
+    #expect(Pushes.isOnScreen(DialogID(7), [onlineSession]) && !Pushes.isOnScreen(DialogID(8), [onlineSession]))
+    #expect(!Pushes.isAttended([onlineSession]))
   }
 
   // MARK: What a backend tells

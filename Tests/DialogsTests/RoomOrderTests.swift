@@ -80,7 +80,7 @@ import Testing
     let orchard = RecordingSession(romeo)
     let phone = RecordingSession(juliet)
     let attend = Post(
-      author: juliet, intent: .attend(Attendance(session: phone, door: .app, resource: "phone")), completion: .none)
+      author: juliet, intent: .goOnline(OnlineSession(session: phone, door: .app, resource: "phone")), completion: .none)
     let add = RoomIntent.members(.dialog(room.dialog), [MemberDraft(address: juliet.address, affiliation: .member)])
     try await stage.together(romeo) {
       if arrivesFirst { #expect(stage.parley.submit(attend)) }
@@ -95,7 +95,7 @@ import Testing
       localpart: "chapel", settings: .group, members: [MemberDraft(address: juliet.address, affiliation: .member)])
     try await stage.together(romeo) {
       let attend = Post(
-        author: juliet, intent: .attend(Attendance(session: tablet, door: .app, resource: "tablet")), completion: .none)
+        author: juliet, intent: .goOnline(OnlineSession(session: tablet, door: .app, resource: "tablet")), completion: .none)
       if arrivesFirst { #expect(stage.parley.submit(attend)) }
       stage.submit(.create(draft), by: orchard)
       if !arrivesFirst { #expect(stage.parley.submit(attend)) }

@@ -66,7 +66,7 @@ import Testing
     #expect(phone.effects() == [.said("ho", .feed)])
     #expect(balcony.effects() == [])
     // One app session ends, the other does not.
-    stage.parley.hub.depart(phone, time: stage.clock.now)
+    stage.parley.hub.unregister(phone, time: stage.clock.now)
     stage.parley.leave(juliet, session: phone.id)
     try await stage.say("he", in: room, by: romeo)
     #expect(phone.effects() == [])

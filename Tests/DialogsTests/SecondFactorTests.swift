@@ -201,18 +201,18 @@ import Testing
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     let login = try await stage.parley.logIn(user, device: "phone", client: nil)
     let caller = try await stage.parley.caller(accessToken: login.accessToken)
-    func attend(_ access: Access) async throws -> RecordingSession {
+    func goOnline(_ access: Access) async throws -> RecordingSession {
       let session = RecordingSession(party)
-      var attendance = Attendance(session: session, door: .xmpp, resource: "r\(session.id)")
-      attendance.access = access
-      try await stage.parley.post(.attend(attendance), by: party)
+      var onlineSession = OnlineSession(session: session, door: .xmpp, resource: "r\(session.id)")
+      onlineSession.access = access
+      try await stage.parley.post(.goOnline(onlineSession), by: party)
       _ = session.taken()
       return session
     }
     let (password, _) = try await stage.parley.makeAppPassword(for: user.id, name: "n")
-    let byPassword = try await attend(Access(.password, since: stage.clock.now))
-    let byAppPassword = try await attend(Access(.appPassword(password.id), since: stage.clock.now))
-    let byGrant = try await attend(caller.access(since: stage.clock.now))
+    let byPassword = try await goOnline(Access(.password, since: stage.clock.now))
+    let byAppPassword = try await goOnline(Access(.appPassword(password.id), since: stage.clock.now))
+    let byGrant = try await goOnline(caller.access(since: stage.clock.now))
     _ = try await stage.parley.enrol(caller, password: "wherefore", from: "a")
     #expect(byPassword.taken() == [])
     let stored = try #require(try await stage.parley.read { try $0.secondFactor(of: user.id) })
@@ -223,11 +223,11 @@ import Testing
     #expect(byPassword.taken() == [.closed(.revoked)])
     #expect(byAppPassword.taken() == [] && byGrant.taken() == [])
     // Who was on the way in, too.
-    let late = await refusal { _ = try await attend(Access(.password, since: stage.clock.now)) }
+    let late = await refusal { _ = try await goOnline(Access(.password, since: stage.clock.now)) }
     #expect(late != nil)
     #expect(try await stage.parley.removeSecondFactor(of: user.id))
     #expect(try await stage.parley.removeSecondFactor(of: user.id) == false)
-    _ = try await attend(Access(.password, since: stage.clock.now))
+    _ = try await goOnline(Access(.password, since: stage.clock.now))
   }
 
   // MARK: Codes that are sent

@@ -47,10 +47,10 @@ final class Stage: Sendable {
 
   /// A session that is registered with the hub; available unless said otherwise.
   func session(
-    _ party: Party, _ resource: String, door: Attendance.Door = .xmpp, priority: Int8? = 0
+    _ party: Party, _ resource: String, door: OnlineSession.Door = .xmpp, priority: Int8? = 0
   ) async throws -> RecordingSession {
     let session = RecordingSession(party)
-    try await parley.post(.attend(Attendance(session: session, door: door, resource: resource)), by: party)
+    try await parley.post(.goOnline(OnlineSession(session: session, door: door, resource: resource)), by: party)
     if let priority {
       parley.hub.setPresence(
         Presence(from: party, resource: resource, availability: .online, priority: priority, time: clock.now),

@@ -259,7 +259,7 @@ struct World<Choice: Chooser> {
     self.choice = choice
     self.defect = defect
     for _ in 0..<plan.offline { append(.message) }
-    attend()
+    goOnline()
     guard plan.isThere else { return }
     take(.tell)
     deliverAll()
@@ -381,7 +381,7 @@ struct World<Choice: Chooser> {
       resume()
     case .replace:
       plan.replacements -= 1
-      attend()
+      goOnline()
     case .enter:
       plan.visits -= 1
       wantsRoom = true
@@ -398,7 +398,7 @@ struct World<Choice: Chooser> {
 
   // MARK: The committer and the hub
 
-  private mutating func attend() {
+  private mutating func goOnline() {
     mail.append([])
     news.append(.attended(mail.count - 1, at: head))
     isMoving = true

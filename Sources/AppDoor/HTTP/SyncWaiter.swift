@@ -84,7 +84,7 @@ final class SyncWaiter: LiveSession {
   }
 
   func leave() {
-    door.parley.hub.depart(self, time: door.parley.clock.now)
+    door.parley.hub.unregister(self, time: door.parley.clock.now)
     door.parley.vacate(party, session: id)
   }
 }

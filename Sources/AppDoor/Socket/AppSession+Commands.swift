@@ -84,11 +84,11 @@ extension AppSession {
       let rendering = Rendering(parley: parley, realm: caller.user.realm)
       let handle = AppSessionHandle(
         id: door.nextSessionID(), party: caller.user, lane: door.lane(channel.eventLoop), session: self)
-      var attendance = Attendance(session: handle, door: .app, resource: OpenSession.resource(caller))
-      attendance.access = caller.access(since: parley.clock.now)
+      var onlineSession = OnlineSession(session: handle, door: .app, resource: OpenSession.resource(caller))
+      onlineSession.access = caller.access(since: parley.clock.now)
       // Only until the attend is answered: then the real one takes its place.
       arriving = Arriving(re: re, caller: caller, rendering: rendering, handle: handle, cursor: input.cursor)
-      let post = Post(author: caller.user, intent: .attend(attendance), completion: .session(handle, token: 0))
+      let post = Post(author: caller.user, intent: .goOnline(onlineSession), completion: .session(handle, token: 0))
       if !parley.submit(post) { attended(.failure(.overloaded)) }
     }
   }
@@ -107,7 +107,7 @@ extension AppSession {
     self.arriving = nil
     guard case .identifying = state else {
       // The client went while the attend was on its way.
-      return depart(arriving.handle)
+      return unregister(arriving.handle)
     }
     switch result {
     case .failure(let problem):
@@ -133,7 +133,7 @@ extension AppSession {
       cursor: isForeign ? headCursor : arriving.cursor ?? headCursor, attended: head,
       profile: receipt.contactSnapshot?.user.profile, now: parley.clock.now)
     // Whoever is back in a moment is shown as before, until they say otherwise.
-    let here = parley.hub.attendances(of: arriving.caller.user.id).first { $0.session === arriving.handle }
+    let here = parley.hub.onlineSessions(of: arriving.caller.user.id).first { $0.session === arriving.handle }
     if let presence = here?.presence {
       session.presence = presence
       if let profile = receipt.contactSnapshot?.user.profile { show(profile, session) }

@@ -127,7 +127,7 @@ final class AppSession {
     backlog = []
     guard let session = was.session else { return }
     session.end(self)
-    depart(session.handle)
+    unregister(session.handle)
     parley.leave(session.caller.user)
     // A client that says good-bye has read what it was told; who is gone without a word may have heard nothing for minutes.
     if !hasSaidGoodbye, parley.pushes.has(session.caller.user.id, resource: session.resource) {
@@ -137,7 +137,7 @@ final class AppSession {
   }
 
   /// The hub forgets the session, and its seats are free: at once, or when its client has stayed away for `lingerTime`.
-  func depart(_ handle: AppSessionHandle) {
+  func unregister(_ handle: AppSessionHandle) {
     guard !isForGood, parley.hub.linger(handle, time: parley.clock.now) else { return vanish(handle) }
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
     let end = channel.eventLoop.scheduleTask(in: AppLimits.lingerTime) { me.value.lingerNoMore() }
@@ -152,7 +152,7 @@ final class AppSession {
   }
 
   private func vanish(_ handle: AppSessionHandle) {
-    parley.hub.depart(handle, time: parley.clock.now)
+    parley.hub.unregister(handle, time: parley.clock.now)
     parley.vacate(handle.party, session: handle.id)
   }
 

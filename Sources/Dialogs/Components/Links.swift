@@ -38,8 +38,8 @@ extension Hub {
       for address in online.contactSnapshot.remoteSubscriptions where address.domain == domain {
         let gone = Presence(
           from: Party(remote: address, realm: link.party.realm), resource: "", availability: .offline, time: time)
-        for attendance in online.attendances where attendance.isAvailable {
-          batch.add(.signal(.presence(gone), .direct), to: attendance.session)
+        for onlineSession in online.onlineSessions where onlineSession.isAvailable {
+          batch.add(.signal(.presence(gone), .direct), to: onlineSession.session)
         }
       }
     }
@@ -76,14 +76,14 @@ extension Hub {
     if !online.contactSnapshot.blocks.isEmpty, online.contactSnapshot.blocks(full) { return }
     let isContact = online.contactSnapshot.contacts[from]?.subscription.to == true
     var batch = LaneBatch()
-    for attendance in online.attendances {
+    for onlineSession in online.onlineSessions {
       let isMeant =
-        switch attendance.door {
+        switch onlineSession.door {
         case .app: isContact && presence.toResource == nil
-        case .xmpp: presence.toResource.map { $0 == attendance.resource } ?? attendance.isAvailable
+        case .xmpp: presence.toResource.map { $0 == onlineSession.resource } ?? onlineSession.isAvailable
         case .remote: false
         }
-      if isMeant { batch.add(.signal(.presence(presence), .direct), to: attendance.session) }
+      if isMeant { batch.add(.signal(.presence(presence), .direct), to: onlineSession.session) }
     }
     if isContact, presence.toResource == nil {
       for link in links(of: online.contactSnapshot.user.realm, where: { $0.presence == .contacts })

@@ -10,19 +10,19 @@ import Synchronization
 public final class Hub: Sendable {
   struct Online: Sendable {
     var contactSnapshot: ContactSnapshot
-    var attendances: [Attendance]
+    var onlineSessions: [OnlineSession]
     /// At most `Limits.lingeringMax`.
     var lingering: [Lingering] = []
 
-    var isEmpty: Bool { attendances.isEmpty && lingering.isEmpty }
+    var isEmpty: Bool { onlineSessions.isEmpty && lingering.isEmpty }
     /// What is shown to whoever may see it.
-    var presences: [Presence] { attendances.compactMap(\.presence) + lingering.compactMap(\.attendance.presence) }
+    var presences: [Presence] { onlineSessions.compactMap(\.presence) + lingering.compactMap(\.onlineSession.presence) }
   }
 
   /// An app's session whose client is gone without a word. It is told nothing and keeps no device silent, but is shown still:
   /// until its client is back, or `depart` says that it stays away.
   struct Lingering: Sendable {
-    let attendance: Attendance
+    let onlineSession: OnlineSession
     let since: Timestamp
   }
 
@@ -49,11 +49,11 @@ public final class Hub: Sendable {
 
   // MARK: Reads
 
-  public func attendances(of user: UserID) -> [Attendance] { online(user)?.attendances ?? [] }
+  public func onlineSessions(of user: UserID) -> [OnlineSession] { online(user)?.onlineSessions ?? [] }
   /// Of a remote user: the link to their server, where there is one.
-  func attendances(of party: Party) -> [Attendance] {
-    guard party.realm.isRemote else { return attendances(of: party.id) }
-    return link(to: party.address).map { [Attendance(session: $0, door: .remote, resource: "")] } ?? []
+  func onlineSessions(of party: Party) -> [OnlineSession] {
+    guard party.realm.isRemote else { return onlineSessions(of: party.id) }
+    return link(to: party.address).map { [OnlineSession(session: $0, door: .remote, resource: "")] } ?? []
   }
   public func contactSnapshot(of user: UserID) -> ContactSnapshot? { online(user)?.contactSnapshot }
   /// The number of an online user by address; nil: not online.
@@ -74,15 +74,15 @@ public final class Hub: Sendable {
     var sessions = 0
     for shard in shards {
       shard.users.withLock {
-        users += $0.values.count { !$0.attendances.isEmpty }
-        for online in $0.values { sessions += online.attendances.count }
+        users += $0.values.count { !$0.onlineSessions.isEmpty }
+        for online in $0.values { sessions += online.onlineSessions.count }
       }
     }
     return (users, sessions)
   }
 
   public var sessions: [any LiveSession] {
-    shards.flatMap { shard in shard.users.withLock { $0.values.flatMap { $0.attendances.map(\.session) } } }
+    shards.flatMap { shard in shard.users.withLock { $0.values.flatMap { $0.onlineSessions.map(\.session) } } }
   }
 
   /// Who of a realm is there.
@@ -101,8 +101,8 @@ public final class Hub: Sendable {
     var batch = LaneBatch()
     var count = 0
     for user in users(in: realm) {
-      for attendance in attendances(of: user) where attendance.isAvailable {
-        batch.add(.signal(.announcement(announcement), .direct), to: attendance.session)
+      for onlineSession in onlineSessions(of: user) where onlineSession.isAvailable {
+        batch.add(.signal(.announcement(announcement), .direct), to: onlineSession.session)
         count += 1
       }
     }
@@ -122,30 +122,30 @@ public final class Hub: Sendable {
   // MARK: Coming and going
 
   /// Registers a session. Returns the session that held its resource, if any.
-  func arrive(_ attendance: Attendance, contactSnapshot: ContactSnapshot?) -> (any LiveSession)? {
-    let party = attendance.session.party
+  func register(_ onlineSession: OnlineSession, contactSnapshot: ContactSnapshot?) -> (any LiveSession)? {
+    let party = onlineSession.session.party
     let replaced: (any LiveSession)? = shard(party.id).users.withLock { users in
       if var online = users[party.id] {
-        var attendance = attendance
-        func isSame(_ other: Attendance) -> Bool {
-          other.door == attendance.door && other.resource == attendance.resource
+        var onlineSession = onlineSession
+        func isSame(_ other: OnlineSession) -> Bool {
+          other.door == onlineSession.door && other.resource == onlineSession.resource
         }
-        let index = online.attendances.firstIndex(where: isSame)
-        let old = index.map { online.attendances[$0].session }
-        if attendance.door == .app {
+        let index = online.onlineSessions.firstIndex(where: isSame)
+        let old = index.map { online.onlineSessions[$0].session }
+        if onlineSession.door == .app {
           // The same client again: it is shown as it was, until it says how it is.
-          attendance.presence =
-            index.flatMap { online.attendances[$0].presence }
-            ?? online.lingering.first { isSame($0.attendance) }?.attendance.presence
-          attendance.isReturning = attendance.isAvailable
-          online.lingering.removeAll { isSame($0.attendance) }
+          onlineSession.presence =
+            index.flatMap { online.onlineSessions[$0].presence }
+            ?? online.lingering.first { isSame($0.onlineSession) }?.onlineSession.presence
+          onlineSession.isReturning = onlineSession.isAvailable
+          online.lingering.removeAll { isSame($0.onlineSession) }
         }
-        if let index { online.attendances[index] = attendance } else { online.attendances.append(attendance) }
+        if let index { online.onlineSessions[index] = onlineSession } else { online.onlineSessions.append(onlineSession) }
         users[party.id] = online
         return old
       }
       guard let contactSnapshot else { return nil }
-      users[party.id] = Online(contactSnapshot: contactSnapshot, attendances: [attendance])
+      users[party.id] = Online(contactSnapshot: contactSnapshot, onlineSessions: [onlineSession])
       return nil
     }
     shard(party.address).addresses.withLock { $0[party.address] = party.id }
@@ -153,16 +153,16 @@ public final class Hub: Sendable {
   }
 
   /// Changes what the hub knows of a session; nothing if it has departed.
-  public func update(_ session: any LiveSession, _ change: (inout Attendance) -> Void) {
+  public func update(_ session: any LiveSession, _ change: (inout OnlineSession) -> Void) {
     shard(session.party.id).users.withLock { users in
-      guard let index = users[session.party.id]?.attendances.firstIndex(where: { $0.session === session }) else {
+      guard let index = users[session.party.id]?.onlineSessions.firstIndex(where: { $0.session === session }) else {
         return
       }
-      change(&users[session.party.id]!.attendances[index])  // found just above
+      change(&users[session.party.id]!.onlineSessions[index])  // found just above
     }
   }
 
-  /// Another session object takes over an attendance as it is: resumption (XEP-0198 5) broadcasts nothing. Its client is
+  /// Another session object takes over an onlineSession as it is: resumption (XEP-0198 5) broadcasts nothing. Its client is
   /// there, and somebody looks at it (XEP-0352 5.1). Nothing where there is nothing to take over.
   func replace(_ old: any LiveSession, with new: any LiveSession) {
     update(old) {
@@ -179,10 +179,10 @@ public final class Hub: Sendable {
   public func linger(_ session: any LiveSession, time: Timestamp) -> Bool {
     shard(session.party.id).users.withLock { users in
       guard var online = users[session.party.id], online.lingering.count < Limits.lingeringMax,
-        let index = online.attendances.firstIndex(where: { $0.session === session }),
-        online.attendances[index].isAvailable
+        let index = online.onlineSessions.firstIndex(where: { $0.session === session }),
+        online.onlineSessions[index].isAvailable
       else { return false }
-      online.lingering.append(Lingering(attendance: online.attendances.remove(at: index), since: time))
+      online.lingering.append(Lingering(onlineSession: online.onlineSessions.remove(at: index), since: time))
       users[session.party.id] = online
       return true
     }
@@ -190,23 +190,23 @@ public final class Hub: Sendable {
 
   /// Takes a session out and, if it was available, tells everybody who saw it. One that lingered went when that began. Nothing
   /// where it has departed, or its client is back.
-  public func depart(_ session: any LiveSession, time: Timestamp) {
+  public func unregister(_ session: any LiveSession, time: Timestamp) {
     let party = session.party
-    let gone: (attendance: Attendance, online: Online, last: Bool, time: Timestamp)? =
+    let gone: (onlineSession: OnlineSession, online: Online, last: Bool, time: Timestamp)? =
       shard(party.id).users.withLock { users in
         guard var online = users[party.id] else { return nil }
         var time = time
-        let attendance: Attendance
-        if let index = online.attendances.firstIndex(where: { $0.session === session }) {
-          attendance = online.attendances.remove(at: index)
-        } else if let index = online.lingering.firstIndex(where: { $0.attendance.session === session }) {
+        let onlineSession: OnlineSession
+        if let index = online.onlineSessions.firstIndex(where: { $0.session === session }) {
+          onlineSession = online.onlineSessions.remove(at: index)
+        } else if let index = online.lingering.firstIndex(where: { $0.onlineSession.session === session }) {
           let lingered = online.lingering.remove(at: index)
-          (attendance, time) = (lingered.attendance, lingered.since)
+          (onlineSession, time) = (lingered.onlineSession, lingered.since)
         } else {
           return nil
         }
         users[party.id] = online.isEmpty ? nil : online
-        return (attendance, online, online.isEmpty, time)
+        return (onlineSession, online, online.isEmpty, time)
       }
     guard let gone else { return }
     if gone.last {
@@ -215,13 +215,13 @@ public final class Hub: Sendable {
         if online(party.id) == nil { addresses[party.address] = nil }
       }
     }
-    let wasAvailable = gone.attendance.isAvailable
-    guard wasAvailable || !gone.attendance.directed.isEmpty else { return }
+    let wasAvailable = gone.onlineSession.isAvailable
+    guard wasAvailable || !gone.onlineSession.directed.isEmpty else { return }
     let unavailable = Presence(
-      from: party, resource: gone.attendance.resource, availability: .offline, time: gone.time)
+      from: party, resource: gone.onlineSession.resource, availability: .offline, time: gone.time)
     var batch = LaneBatch()
     if wasAvailable { broadcast(unavailable, isNews: true, online: gone.online, into: &batch) }
-    directedEnd(unavailable, gone.attendance.directed, contactSnapshot: gone.online.contactSnapshot, into: &batch)
+    directedEnd(unavailable, gone.onlineSession.directed, contactSnapshot: gone.online.contactSnapshot, into: &batch)
     batch.send()
   }
 
@@ -241,14 +241,14 @@ public final class Hub: Sendable {
   /// with what the contacts' and the user's other resources have announced.
   public func setPresence(_ presence: Presence, of session: any LiveSession) {
     let party = session.party
-    let change: (before: Attendance, online: Online)? = shard(party.id).users.withLock { users in
-      guard let index = users[party.id]?.attendances.firstIndex(where: { $0.session === session }) else {
+    let change: (before: OnlineSession, online: Online)? = shard(party.id).users.withLock { users in
+      guard let index = users[party.id]?.onlineSessions.firstIndex(where: { $0.session === session }) else {
         return nil
       }
-      let before = users[party.id]!.attendances[index]  // found just above
-      users[party.id]!.attendances[index].presence = presence.isAvailable ? presence : nil
-      users[party.id]!.attendances[index].isReturning = false
-      if !presence.isAvailable { users[party.id]!.attendances[index].directed = [] }
+      let before = users[party.id]!.onlineSessions[index]  // found just above
+      users[party.id]!.onlineSessions[index].presence = presence.isAvailable ? presence : nil
+      users[party.id]!.onlineSessions[index].isReturning = false
+      if !presence.isAvailable { users[party.id]!.onlineSessions[index].directed = [] }
       return (before, users[party.id]!)
     }
     guard let change else { return }
@@ -276,7 +276,7 @@ public final class Hub: Sendable {
       guard let other = self.online(contact), !areApart(online.contactSnapshot, other.contactSnapshot) else { continue }
       for presence in other.presences { batch.add(.signal(.presence(presence), .direct), to: session) }
     }
-    let own = online.attendances.first { $0.session === session }?.presence
+    let own = online.onlineSessions.first { $0.session === session }?.presence
     for presence in online.presences where presence !== own {
       batch.add(.signal(.presence(presence), .direct), to: session)
     }
@@ -291,12 +291,12 @@ public final class Hub: Sendable {
     let contactSnapshot = online.contactSnapshot
     for subscriber in contactSnapshot.subscribers {
       guard let other = self.online(subscriber), !areApart(contactSnapshot, other.contactSnapshot) else { continue }
-      for attendance in other.attendances where attendance.isAvailable {
-        batch.add(.signal(.presence(presence), .direct), to: attendance.session)
+      for onlineSession in other.onlineSessions where onlineSession.isAvailable {
+        batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
       }
     }
-    for attendance in online.attendances where attendance.isAvailable {
-      batch.add(.signal(.presence(presence), .direct), to: attendance.session)
+    for onlineSession in online.onlineSessions where onlineSession.isAvailable {
+      batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
     }
     show(presence, to: contactSnapshot.remoteSubscribers, contactSnapshot: contactSnapshot, into: &batch)
     // XEP-0356 7: once, whoever of its users it would be for.
@@ -314,8 +314,8 @@ public final class Hub: Sendable {
       // Subscribers have been told by the broadcast.
       if contactSnapshot.contacts[address]?.subscription.from == true { continue }
       if shuns(other.contactSnapshot, JID(contactSnapshot.user.address)) { continue }
-      for attendance in other.attendances where attendance.isAvailable {
-        batch.add(.signal(.presence(presence), .direct), to: attendance.session)
+      for onlineSession in other.onlineSessions where onlineSession.isAvailable {
+        batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
       }
     }
   }
@@ -324,11 +324,11 @@ public final class Hub: Sendable {
   public func direct(_ presence: Presence, of session: any LiveSession, to address: BareJID, resource: String?) {
     // Guests show themselves in rooms.
     guard guests.may(.messages, session.party.id) else { return }
-    update(session) { attendance in
-      attendance.directed.removeAll { $0 == address }
+    update(session) { onlineSession in
+      onlineSession.directed.removeAll { $0 == address }
       if presence.isAvailable {
-        if attendance.directed.count >= Limits.directedMax { attendance.directed.removeFirst() }
-        attendance.directed.append(address)
+        if onlineSession.directed.count >= Limits.directedMax { onlineSession.directed.removeFirst() }
+        onlineSession.directed.append(address)
       }
     }
     var batch = LaneBatch()
@@ -338,13 +338,13 @@ public final class Hub: Sendable {
     }
     guard let user = user(at: address), let other = online(user), !shuns(other.contactSnapshot, JID(session.party.address))
     else { return }
-    for attendance in other.attendances {
+    for onlineSession in other.onlineSessions {
       if let resource {
-        if attendance.resource == resource {
-          batch.add(.signal(.presence(presence), .direct), to: attendance.session)
+        if onlineSession.resource == resource {
+          batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
         }
-      } else if attendance.isAvailable {
-        batch.add(.signal(.presence(presence), .direct), to: attendance.session)
+      } else if onlineSession.isAvailable {
+        batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
       }
     }
     batch.send()
@@ -366,7 +366,7 @@ public final class Hub: Sendable {
         ? presence
         : Presence(from: presence.from, resource: presence.resource, availability: .offline, time: time)
       if let link { batch.add(.signal(.shown(shown, to: viewer), .direct), to: link) }
-      for target in other?.attendances ?? [] where target.isAvailable {
+      for target in other?.onlineSessions ?? [] where target.isAvailable {
         batch.add(.signal(.presence(shown), .direct), to: target.session)
       }
     }
@@ -419,10 +419,10 @@ public final class Hub: Sendable {
       let other = user(at: address).flatMap { online($0) }
       if let other, shuns(other.contactSnapshot, JID(party.address)) { return false }
       guard case .stanza(let stanza) = signal else {
-        for attendance in other?.attendances ?? [] {
+        for onlineSession in other?.onlineSessions ?? [] {
           // Of a call one device is told.
-          if case .call = signal, attendance.door != .app || attendance.resource != resource { continue }
-          batch.add(.signal(signal, .direct), to: attendance.session)
+          if case .call = signal, onlineSession.door != .app || onlineSession.resource != resource { continue }
+          batch.add(.signal(signal, .direct), to: onlineSession.session)
           taken = true
         }
         return taken
@@ -430,21 +430,21 @@ public final class Hub: Sendable {
       switch stanza.name {
       case .iq:
         guard let resource,
-          let attendance = other?.attendances.first(where: { $0.door == .xmpp && $0.resource == resource })
+          let onlineSession = other?.onlineSessions.first(where: { $0.door == .xmpp && $0.resource == resource })
         else { return false }
-        batch.add(.signal(signal, .direct), to: attendance.session)
+        batch.add(.signal(signal, .direct), to: onlineSession.session)
         taken = true
       case .presence:
-        for attendance in other?.attendances ?? [] where attendance.door == .xmpp {
-          guard resource.map({ $0 == attendance.resource }) ?? attendance.isAvailable else { continue }
-          batch.add(.signal(signal, .direct), to: attendance.session)
+        for onlineSession in other?.onlineSessions ?? [] where onlineSession.door == .xmpp {
+          guard resource.map({ $0 == onlineSession.resource }) ?? onlineSession.isAvailable else { continue }
+          batch.add(.signal(signal, .direct), to: onlineSession.session)
           taken = true
         }
       case .message(let type):
         let kind = Routing.Kind(type)
         let copies = !stanza.isPrivate && kind == .conversation
         Routing.recipients(
-          other?.attendances ?? [], resource: resource, kind: kind, copies: copies, except: session
+          other?.onlineSessions ?? [], resource: resource, kind: kind, copies: copies, except: session
         ) { receiver, form in
           batch.add(.signal(signal, form), to: receiver)
           taken = true
@@ -467,8 +467,8 @@ public final class Hub: Sendable {
     var taken = false
     for user in contactSnapshot.subscribers + [party.id] {
       guard let other = online(user), user == party.id || !areApart(contactSnapshot, other.contactSnapshot) else { continue }
-      for attendance in other.attendances where attendance.session.id != session {
-        batch.add(.signal(signal, .direct), to: attendance.session)
+      for onlineSession in other.onlineSessions where onlineSession.session.id != session {
+        batch.add(.signal(signal, .direct), to: onlineSession.session)
         taken = true
       }
     }
@@ -478,26 +478,26 @@ public final class Hub: Sendable {
   /// Of a message that is only passed on: for the author's other sessions.
   private func copy(_ stanza: RelayedStanza, _ session: SessionID?, into batch: inout LaneBatch) {
     guard case .message(let type) = stanza.name, !stanza.isPrivate, Routing.Kind(type) == .conversation else { return }
-    Routing.copies(attendances(of: stanza.from.id), copies: true, except: session) { receiver, form in
+    Routing.copies(onlineSessions(of: stanza.from.id), copies: true, except: session) { receiver, form in
       // An app session is not told what its own user is doing elsewhere.
       if form == .carbonSent { batch.add(.signal(.stanza(stanza), form), to: receiver) }
     }
   }
 
   /// Ends sessions of a user: all, or those a test picks. Who lingers by one of them lingers no more.
-  public func close(_ user: UserID, _ reason: CloseReason, where picks: (Attendance) -> Bool = { _ in true }) {
+  public func close(_ user: UserID, _ reason: CloseReason, where picks: (OnlineSession) -> Bool = { _ in true }) {
     var batch = LaneBatch()
     close(user, reason, where: picks, into: &batch)
     batch.send()
   }
 
   func close(
-    _ user: UserID, _ reason: CloseReason, where picks: (Attendance) -> Bool = { _ in true },
+    _ user: UserID, _ reason: CloseReason, where picks: (OnlineSession) -> Bool = { _ in true },
     into batch: inout LaneBatch
   ) {
     guard let online = online(user) else { return }
-    for attendance in online.attendances + online.lingering.map(\.attendance) where picks(attendance) {
-      batch.add(.signal(.closed(reason), .direct), to: attendance.session)
+    for onlineSession in online.onlineSessions + online.lingering.map(\.onlineSession) where picks(onlineSession) {
+      batch.add(.signal(.closed(reason), .direct), to: onlineSession.session)
     }
   }
 }

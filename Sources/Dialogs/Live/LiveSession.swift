@@ -43,7 +43,7 @@ public enum Form: UInt8, Sendable, Hashable {
 
 /// What the hub knows of a session: enough to decide who gets what without
 /// asking it. Changed only through `Hub.update`.
-public struct Attendance: Sendable {
+public struct OnlineSession: Sendable {
   /// `remote`: the link to another server, which takes everything for its users.
   public enum Door: UInt8, Sendable { case xmpp, app, remote }
   public internal(set) var session: any LiveSession

@@ -28,31 +28,31 @@ enum Routing {
   /// For the addressee's sessions. `direct` is false where only copies may be
   /// made (nobody was addressed).
   static func recipients(
-    _ attendances: [Attendance], resource: String?, kind: Kind, copies: Bool, except author: SessionID?,
+    _ onlineSessions: [OnlineSession], resource: String?, kind: Kind, copies: Bool, except author: SessionID?,
     _ take: (any LiveSession, Form) -> Void
   ) {
     var exact: SessionID?
     // Another server knows its resources itself.
-    if let link = attendances.first, link.door == .remote { return take(link.session, .direct) }
+    if let link = onlineSessions.first, link.door == .remote { return take(link.session, .direct) }
     if let resource {
-      exact = attendances.first { $0.door == .xmpp && $0.resource == resource }?.session.id
-      if exact == nil && kind != .conversation { return followers(attendances, kind, author, take) }
+      exact = onlineSessions.first { $0.door == .xmpp && $0.resource == resource }?.session.id
+      if exact == nil && kind != .conversation { return followers(onlineSessions, kind, author, take) }
     } else if kind == .error {
       return
     }
-    for attendance in attendances where attendance.session.id != author {
-      switch attendance.door {
+    for onlineSession in onlineSessions where onlineSession.session.id != author {
+      switch onlineSession.door {
       case .app:
-        if kind != .error { take(attendance.session, .feed) }
+        if kind != .error { take(onlineSession.session, .feed) }
       case .xmpp:
         let direct =
-          if let exact { attendance.session.id == exact } else {
-            attendance.isAvailable && attendance.priority >= 0
+          if let exact { onlineSession.session.id == exact } else {
+            onlineSession.isAvailable && onlineSession.priority >= 0
           }
         if direct {
-          take(attendance.session, .direct)
-        } else if copies, attendance.carbons, kind == .conversation {
-          take(attendance.session, .carbonReceived)
+          take(onlineSession.session, .direct)
+        } else if copies, onlineSession.carbons, kind == .conversation {
+          take(onlineSession.session, .carbonReceived)
         }
       case .remote: break
       }
@@ -60,24 +60,24 @@ enum Routing {
   }
 
   private static func followers(
-    _ attendances: [Attendance], _ kind: Kind, _ author: SessionID?, _ take: (any LiveSession, Form) -> Void
+    _ onlineSessions: [OnlineSession], _ kind: Kind, _ author: SessionID?, _ take: (any LiveSession, Form) -> Void
   ) {
     guard kind == .headline else { return }
-    for attendance in attendances where attendance.door == .app && attendance.session.id != author {
-      take(attendance.session, .feed)
+    for onlineSession in onlineSessions where onlineSession.door == .app && onlineSession.session.id != author {
+      take(onlineSession.session, .feed)
     }
   }
 
   /// For the author's other sessions.
   static func copies(
-    _ attendances: [Attendance], copies: Bool, except author: SessionID?,
+    _ onlineSessions: [OnlineSession], copies: Bool, except author: SessionID?,
     _ take: (any LiveSession, Form) -> Void
   ) {
-    for attendance in attendances {
-      switch attendance.door {
-      case .app: take(attendance.session, .feed)
+    for onlineSession in onlineSessions {
+      switch onlineSession.door {
+      case .app: take(onlineSession.session, .feed)
       case .xmpp:
-        if copies, attendance.carbons, attendance.session.id != author { take(attendance.session, .carbonSent) }
+        if copies, onlineSession.carbons, onlineSession.session.id != author { take(onlineSession.session, .carbonSent) }
       case .remote: break
       }
     }

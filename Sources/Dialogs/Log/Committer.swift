@@ -130,8 +130,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
         }
       case .entry(let entry, let author):
         announce(entry, except: author, into: &lanes)
-      case .arrived(let attendance, let contactSnapshot):
-        if let replaced = hub.arrive(attendance, contactSnapshot: contactSnapshot) {
+      case .arrived(let onlineSession, let contactSnapshot):
+        if let replaced = hub.register(onlineSession, contactSnapshot: contactSnapshot) {
           lanes.add(.signal(.closed(.replaced), .direct), to: replaced)
         }
       case .handedOver(let old, let new):
@@ -172,33 +172,33 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
       spread(entry, message, to: peer, kind: .conversation, except: author, into: &lanes)
     case .marker(let marker):
       guard let peer = entry.peer else { return mark(entry, marker, into: &lanes) }
-      let shown = marker.told ? hub.attendances(of: peer) : []
+      let shown = marker.told ? hub.onlineSessions(of: peer) : []
       if let stanza = marker.stanza, marker.told {
         spread(entry, stanza, to: peer, kind: .conversation, except: author, into: &lanes)
         return
       }
-      for attendance in shown where peer.id != entry.author.id {
-        switch attendance.door {
-        case .app: lanes.add(.entry(entry, .feed), to: attendance.session)
+      for onlineSession in shown where peer.id != entry.author.id {
+        switch onlineSession.door {
+        case .app: lanes.add(.entry(entry, .feed), to: onlineSession.session)
         case .xmpp:
-          if marker.asked, attendance.isAvailable { lanes.add(.entry(entry, .direct), to: attendance.session) }
+          if marker.asked, onlineSession.isAvailable { lanes.add(.entry(entry, .direct), to: onlineSession.session) }
         case .remote:
-          if marker.asked { lanes.add(.entry(entry, .direct), to: attendance.session) }
+          if marker.asked { lanes.add(.entry(entry, .direct), to: onlineSession.session) }
         }
       }
-      for attendance in hub.attendances(of: entry.author.id) {
-        switch attendance.door {
-        case .app: lanes.add(.entry(entry, .feed), to: attendance.session)
+      for onlineSession in hub.onlineSessions(of: entry.author.id) {
+        switch onlineSession.door {
+        case .app: lanes.add(.entry(entry, .feed), to: onlineSession.session)
         case .xmpp:
-          if marker.asked, attendance.carbons, attendance.session.id != author {
-            lanes.add(.entry(entry, .carbonSent), to: attendance.session)
+          if marker.asked, onlineSession.carbons, onlineSession.session.id != author {
+            lanes.add(.entry(entry, .carbonSent), to: onlineSession.session)
           }
         case .remote: break
         }
       }
     case .contact, .blocks, .profile:
-      for attendance in hub.attendances(of: entry.author.id) {
-        lanes.add(.entry(entry, attendance.door == .app ? .feed : .direct), to: attendance.session)
+      for onlineSession in hub.onlineSessions(of: entry.author.id) {
+        lanes.add(.entry(entry, onlineSession.door == .app ? .feed : .direct), to: onlineSession.session)
       }
       guard case .contact = entry.fact else { break }
       for link in hub.links(of: entry.author.realm, where: \.isToldOfRosters) {
@@ -206,18 +206,18 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
       }
     case .dialogOpened:
       for user in Set([entry.author.id, entry.peer?.id ?? entry.author.id]) {
-        for attendance in hub.attendances(of: user) where attendance.door == .app {
-          lanes.add(.entry(entry, .feed), to: attendance.session)
+        for onlineSession in hub.onlineSessions(of: user) where onlineSession.door == .app {
+          lanes.add(.entry(entry, .feed), to: onlineSession.session)
         }
       }
     case .room: echo(entry, into: &lanes)
     case .invitation(let invitation):
-      for attendance in hub.attendances(of: entry.author.id) {
-        switch attendance.door {
-        case .app: lanes.add(.entry(entry, entry.isSemiAnonymous ? .feedVeiled : .feed), to: attendance.session)
+      for onlineSession in hub.onlineSessions(of: entry.author.id) {
+        switch onlineSession.door {
+        case .app: lanes.add(.entry(entry, entry.isSemiAnonymous ? .feedVeiled : .feed), to: onlineSession.session)
         case .xmpp:
-          if attendance.isAvailable, invitation.isFor(attendance.interests) {
-            lanes.add(.entry(entry, .direct), to: attendance.session)
+          if onlineSession.isAvailable, invitation.isFor(onlineSession.interests) {
+            lanes.add(.entry(entry, .direct), to: onlineSession.session)
           }
         case .remote: break
         }
@@ -227,8 +227,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
       if let message = change.message {
         spread(entry, message, to: peer, kind: .conversation, except: author, into: &lanes)
       } else {
-        for attendance in hub.attendances(of: peer) + hub.attendances(of: entry.author) where attendance.door == .app {
-          lanes.add(.entry(entry, .feed), to: attendance.session)
+        for onlineSession in hub.onlineSessions(of: peer) + hub.onlineSessions(of: entry.author) where onlineSession.door == .app {
+          lanes.add(.entry(entry, .feed), to: onlineSession.session)
         }
       }
     // Whoever is interested gets an event (`Effect.node`).
@@ -236,8 +236,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
     // For devices alone.
     case .notification: break
     case .settings, .personal, .unsent:
-      for attendance in hub.attendances(of: entry.author.id) where attendance.door == .app {
-        lanes.add(.entry(entry, .feed), to: attendance.session)
+      for onlineSession in hub.onlineSessions(of: entry.author.id) where onlineSession.door == .app {
+        lanes.add(.entry(entry, .feed), to: onlineSession.session)
       }
     }
   }
@@ -257,8 +257,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
   /// reader's sessions and those of whoever wrote what was read (`marker.told`).
   private func mark(_ entry: Entry, _ marker: Marker, into lanes: inout LaneBatch) {
     if marker.told { return echo(entry, into: &lanes) }
-    for attendance in hub.attendances(of: entry.author.id) where attendance.door == .app {
-      lanes.add(.entry(entry, .feed), to: attendance.session)
+    for onlineSession in hub.onlineSessions(of: entry.author.id) where onlineSession.door == .app {
+      lanes.add(.entry(entry, .feed), to: onlineSession.session)
     }
   }
 
@@ -316,7 +316,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
     case .whispered(let entry, let sessions, let copies):
       for session in sessions { lanes.add(.entry(entry, .direct), to: session) }
       guard !copies.isEmpty else { return }
-      let carbons = Set(hub.attendances(of: entry.author.id).lazy.filter(\.carbons).map(\.session.id))
+      let carbons = Set(hub.onlineSessions(of: entry.author.id).lazy.filter(\.carbons).map(\.session.id))
       for session in copies where carbons.contains(session.id) { lanes.add(.entry(entry, .carbonSent), to: session) }
     }
   }
@@ -328,18 +328,18 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
     let copies = !message.traits.contains(.uncopied)
     let toSelf = entry.author.id == peer.id
     Routing.recipients(
-      hub.attendances(of: peer), resource: message.envelope.toResource, kind: kind,
+      hub.onlineSessions(of: peer), resource: message.envelope.toResource, kind: kind,
       copies: copies && !toSelf, except: author
     ) { session, form in lanes.add(.entry(entry, form), to: session) }
     if !toSelf {
-      Routing.copies(hub.attendances(of: entry.author.id), copies: copies, except: author) { session, form in
+      Routing.copies(hub.onlineSessions(of: entry.author.id), copies: copies, except: author) { session, form in
         lanes.add(.entry(entry, form), to: session)
       }
     } else if let author {
       // An app session sees its own message as an event, like all others.
-      for attendance in hub.attendances(of: entry.author.id)
-      where attendance.door == .app && attendance.session.id == author {
-        lanes.add(.entry(entry, .feed), to: attendance.session)
+      for onlineSession in hub.onlineSessions(of: entry.author.id)
+      where onlineSession.door == .app && onlineSession.session.id == author {
+        lanes.add(.entry(entry, .feed), to: onlineSession.session)
       }
     }
   }
@@ -349,7 +349,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
 enum Effect {
   case settled(Post, Result<Receipt, Problem>)
   case entry(Entry, author: SessionID?)
-  case arrived(Attendance, ContactSnapshot?)
+  case arrived(OnlineSession, ContactSnapshot?)
   case handedOver(from: any LiveSession, to: any LiveSession)
   case signal(Signal, SessionID?, Party, SignalTarget)
   /// A profile has changed. `contactSnapshot`: its owner's, where they were not online.

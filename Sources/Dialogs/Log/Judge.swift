@@ -35,7 +35,7 @@ struct Judge {
   private var written: Position
   var rooms = RoomCache()
   /// Sessions that came with this batch: the hub hears of them after it.
-  private var arriving: [Attendance] = []
+  private var arriving: [OnlineSession] = []
   /// Several bookmarks change at once: the list is told of when all have.
   var isGathering = false
 
@@ -186,7 +186,7 @@ struct Judge {
     case .keep(let drafts): try keep(post, drafts, writer)
     case .blob(let intent): try blob(post, intent, writer)
     case .push(let intent): try push(post, intent, writer)
-    case .attend(let attendance): try attend(post, attendance, writer)
+    case .goOnline(let onlineSession): try goOnline(post, onlineSession, writer)
     case .handOver(let old, let new):
       reseat(from: old.id, to: new, of: post.author.id)
       tell(.handedOver(from: old, to: new))
@@ -229,8 +229,8 @@ struct Judge {
   // MARK: What the rules share
 
   /// The user's app sessions, as all earlier posts left it.
-  func appSessions(of user: UserID) -> [Attendance] {
-    let here = hub.attendances(of: user).filter { $0.door == .app }
+  func appSessions(of user: UserID) -> [OnlineSession] {
+    let here = hub.onlineSessions(of: user).filter { $0.door == .app }
     return here + arriving.filter { $0.door == .app && $0.session.party.id == user }
   }
 
@@ -410,16 +410,16 @@ struct Judge {
     return entry
   }
 
-  private mutating func attend(_ post: Post, _ attendance: Attendance, _ writer: any StoreWriter) throws {
+  private mutating func goOnline(_ post: Post, _ onlineSession: OnlineSession, _ writer: any StoreWriter) throws {
     guard let user = try writer.user(post.author.id), user.state == .active else {
       throw Problem(.forbidden, "account-disabled", "This account is disabled.")
     }
     // What it came in by may have been revoked since: in order with the log, so that nobody slips in behind.
-    guard try attendance.access?.stands(for: user.id, writer) ?? true else {
+    guard try onlineSession.access?.stands(for: user.id, writer) ?? true else {
       throw Problem(.unauthenticated, "access-revoked", "The login was revoked meanwhile.")
     }
-    let present = hub.attendances(of: user.id)
-    let replaces = present.contains { $0.door == attendance.door && $0.resource == attendance.resource }
+    let present = hub.onlineSessions(of: user.id)
+    let replaces = present.contains { $0.door == onlineSession.door && $0.resource == onlineSession.resource }
     if present.count >= Limits.sessionsPerUserMax && !replaces {
       throw Problem(
         .overloaded, "too-many-sessions",
@@ -427,14 +427,14 @@ struct Judge {
     }
     if user.profile.displayName != nil || user.profile.avatarHash != nil { try show(user, post.author, writer) }
     let contactSnapshot = try ContactSnapshot(of: user, writer)
-    tell(.arrived(attendance, contactSnapshot))
-    arriving.append(attendance)
-    if attendance.door == .app {
+    tell(.arrived(onlineSession, contactSnapshot))
+    arriving.append(onlineSession)
+    if onlineSession.door == .app {
       for (room, _) in try writer.memberships(of: user.id) {
         // Who only waits is told nothing but that there is something.
-        let sees = try !attendance.isUnseen && isAdmin(user.id, of: room.dialog, post.author, writer)
-        tell(.followed(room.dialog, attendance.session, seesAddresses: sees))
-        try come(attendance, to: room.dialog, writer)
+        let sees = try !onlineSession.isUnseen && isAdmin(user.id, of: room.dialog, post.author, writer)
+        tell(.followed(room.dialog, onlineSession.session, seesAddresses: sees))
+        try come(onlineSession, to: room.dialog, writer)
       }
     }
     var receipt = Receipt(position: head)

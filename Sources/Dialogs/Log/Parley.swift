@@ -381,7 +381,7 @@ extension Parley {
 
   /// The same of a session that keeps its seats for a moment (`Hub.linger`).
   public func leave(_ party: Party) {
-    guard hub.attendances(of: party.id).isEmpty else { return }
+    guard hub.onlineSessions(of: party.id).isEmpty else { return }
     _ = submit(Post(author: party, intent: .leave, completion: .none))
   }
 

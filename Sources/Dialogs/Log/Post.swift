@@ -118,7 +118,7 @@ public enum Intent: Sendable {
   /// Anything about the author's push registrations.
   case push(PushIntent)
   /// A session arrives: it is registered with the hub at one exact position.
-  case attend(Attendance)
+  case goOnline(OnlineSession)
   /// A session goes over to another one, with its place in the hub and its seats in rooms, at one exact position: what is
   /// before it is delivered to the former one, then `Delivery.handedOver`, and what is behind it to the new one. Nobody is
   /// told (XEP-0198 5). Nothing where the former one has departed.

@@ -75,7 +75,7 @@ extension Judge {
   /// its author is told.
   private func checkResource(_ envelope: Envelope, of peer: Party) throws {
     guard envelope.type == .normal, let resource = envelope.toResource,
-      !hub.attendances(of: peer).contains(where: { $0.resource == resource || $0.door == .remote })
+      !hub.onlineSessions(of: peer).contains(where: { $0.resource == resource || $0.door == .remote })
     else { return }
     throw Problem.unreachable
   }

@@ -16,14 +16,14 @@ extension Hub {
     }
     let people = event.people
     var told: Set<SessionID> = []
-    add(event, to: attendances(of: event.owner.id), &told, into: &batch)
+    add(event, to: onlineSessions(of: event.owner.id), &told, into: &batch)
     if let contactSnapshot, event.configuration.access != .whitelist || !people.affiliations.isEmpty {
       for contact in contactSnapshot.contacts.values where contact.subscription.from {
         guard let peer = contact.peer, let other = online(peer),
           event.configuration.denial(to: people.standing(of: contact.address, contact)) == nil,
           !isBlocked(other.contactSnapshot, contactSnapshot, event.owner)
         else { continue }
-        add(event, to: other.attendances, &told, into: &batch)
+        add(event, to: other.onlineSessions, &told, into: &batch)
       }
     }
     for subscription in people.subscriptions where !subscription.isPaused {
@@ -44,12 +44,12 @@ extension Hub {
   }
 
   private func add(
-    _ event: NodeEvent, to attendances: [Attendance], _ told: inout Set<SessionID>, into batch: inout LaneBatch
+    _ event: NodeEvent, to onlineSessions: [OnlineSession], _ told: inout Set<SessionID>, into batch: inout LaneBatch
   ) {
-    for attendance in attendances
-    where attendance.door == .xmpp && attendance.isAvailable && attendance.interests.contains(event.node) {
-      told.insert(attendance.session.id)
-      batch.add(.signal(.node(event), .direct), to: attendance.session)
+    for onlineSession in onlineSessions
+    where onlineSession.door == .xmpp && onlineSession.isAvailable && onlineSession.interests.contains(event.node) {
+      told.insert(onlineSession.session.id)
+      batch.add(.signal(.node(event), .direct), to: onlineSession.session)
     }
   }
 
@@ -63,22 +63,22 @@ extension Hub {
     if user != event.owner.id {
       guard let contactSnapshot, !isBlocked(other.contactSnapshot, contactSnapshot, event.owner), !contactSnapshot.blocks(address) else { return }
     }
-    let sessions = other.attendances.filter { $0.door == .xmpp }
+    let sessions = other.onlineSessions.filter { $0.door == .xmpp }
     if let resource = address.resource {
-      for attendance in sessions where attendance.resource == resource && told.insert(attendance.session.id).inserted {
-        batch.add(.signal(.node(event), .direct), to: attendance.session)
+      for onlineSession in sessions where onlineSession.resource == resource && told.insert(onlineSession.session.id).inserted {
+        batch.add(.signal(.node(event), .direct), to: onlineSession.session)
       }
     } else if !sessions.contains(where: { told.contains($0.session.id) }) {
-      for attendance in sessions {
-        guard let presence = attendance.presence, presence.priority >= 0 else { continue }
-        told.insert(attendance.session.id)
-        batch.add(.signal(.node(event), .account), to: attendance.session)
+      for onlineSession in sessions {
+        guard let presence = onlineSession.presence, presence.priority >= 0 else { continue }
+        told.insert(onlineSession.session.id)
+        batch.add(.signal(.node(event), .account), to: onlineSession.session)
       }
     }
   }
 
   /// Whether any of the user's own sessions wants to be told of a node.
   func isAnyInterested(in node: String, of user: UserID) -> Bool {
-    attendances(of: user).contains { $0.isAvailable && $0.interests.contains(node) }
+    onlineSessions(of: user).contains { $0.isAvailable && $0.interests.contains(node) }
   }
 }

@@ -102,14 +102,14 @@ public actor Pusher {
     guard case .success(let found) = await read(user), let owed = found else { return }
     // They have gone with a login, and the book knows of it by this only.
     if owed.registrations.isEmpty { return await settle(.recount, owed.user) }
-    let attendances = parley.hub.attendances(of: user)
-    let isAttended = Pushes.isAttended(attendances)
+    let onlineSessions = parley.hub.onlineSessions(of: user)
+    let isAttended = Pushes.isAttended(onlineSessions)
     let wakes = Set(owed.registrations.filter { $0.target.device?.kind == .voip }.map(\.grant))
     var tasks: [(PushRegistration, PushSummary?)] = []
     for registration in owed.registrations where registration.pushed < owed.end {
       if resting[Target(registration)] != nil { continue }
       // Who has come back needs no waking, nor does a device that is connected.
-      let isHere = Pushes.isHere(registration, attendances)
+      let isHere = Pushes.isHere(registration, onlineSessions)
       let rows = owed.rows.filter {
         (!isHere || $0.isNotification) && $0.push.position > registration.pushed
           && ($0.isForApps || registration.target.device == nil)
@@ -118,7 +118,7 @@ public actor Pusher {
           && !($0.isDelivered && registration.failures > 0)
           && Pushes.isFor(
             registration, $0.push.kind, isCall: $0.isCall, wakes: wakes,
-            isAttended: isAttended || Pushes.isOnScreen($0.push.dialog, attendances))
+            isAttended: isAttended || Pushes.isOnScreen($0.push.dialog, onlineSessions))
       }
       tasks.append((registration, summary(of: rows, for: registration, owed)))
     }

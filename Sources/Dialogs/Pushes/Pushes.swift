@@ -55,24 +55,24 @@ enum Pushes {
   }
 
   /// Whether somebody looks at one of these sessions, as far as a server can tell.
-  static func isAttended(_ attendances: [Attendance]) -> Bool {
-    attendances.contains { attendance in
-      switch attendance.door {
+  static func isAttended(_ onlineSessions: [OnlineSession]) -> Bool {
+    onlineSessions.contains { onlineSession in
+      switch onlineSession.door {
       // One that has said nothing yet is catching up. In the background an app says that it is away: the system may stop it
       // at any moment, and its connection stands for minutes after that.
-      case .app: attendance.isReturning || attendance.presence.map(looks) ?? true
+      case .app: onlineSession.isReturning || onlineSession.presence.map(looks) ?? true
       case .remote: false
       case .xmpp:
-        attendance.isConnected && !attendance.isInactive && attendance.priority >= 0
-          && attendance.presence.map(looks) ?? false
+        onlineSession.isConnected && !onlineSession.isInactive && onlineSession.priority >= 0
+          && onlineSession.presence.map(looks) ?? false
       }
     }
   }
 
   /// Whether an app's session shows this dialog: whoever has it on the screen needs no alert of it, also while they are away
   /// from everything else.
-  static func isOnScreen(_ dialog: DialogID, _ attendances: [Attendance]) -> Bool {
-    attendances.contains { $0.door == .app && $0.activeDialog == dialog }
+  static func isOnScreen(_ dialog: DialogID, _ onlineSessions: [OnlineSession]) -> Bool {
+    onlineSessions.contains { $0.door == .app && $0.activeDialog == dialog }
   }
 
   private static func looks(_ presence: Presence) -> Bool {
@@ -84,8 +84,8 @@ enum Pushes {
 
   /// Whether the device of this registration needs no waking: its session is connected. One of an app that is in the
   /// background does not count.
-  static func isHere(_ registration: PushRegistration, _ attendances: [Attendance]) -> Bool {
-    let own = attendances.filter { $0.resource == registration.resource }
+  static func isHere(_ registration: PushRegistration, _ onlineSessions: [OnlineSession]) -> Bool {
+    let own = onlineSessions.filter { $0.resource == registration.resource }
     if registration.target.device != nil { return isAttended(own.filter { $0.door == .app }) }
     return own.contains { $0.door == .xmpp && $0.isConnected && $0.isAvailable }
   }
@@ -173,8 +173,8 @@ extension Judge {
     var reader = Pushes.Reader(alerts: .always)
     reader.isAuthor = entry.author.id == id
     reader.isMentioned = answered == id || entry.mentions.contains { $0.party.id == id }
-    let attendances = hub.attendances(of: id)
-    reader.isAttended = Pushes.isAttended(attendances) || Pushes.isOnScreen(entry.dialog, attendances)
+    let onlineSessions = hub.onlineSessions(of: id)
+    reader.isAttended = Pushes.isAttended(onlineSessions) || Pushes.isOnScreen(entry.dialog, onlineSessions)
     reader.wakes = asked.wakes
     reader.hearsSilently = asked.hearsSilently
     guard Pushes.isDue(message, reader), let user = try writer.party(id),

@@ -106,8 +106,8 @@ extension Judge {
         room: state.room.id, party: author, affiliation: .owner, nick: nick, since: created.position.previous,
         joinedAt: time, version: created.position),
       in: state, writer)
-    for attendance in appSessions(of: author.id) {
-      tell(.followed(state.room.id, attendance.session, seesAddresses: true))
+    for onlineSession in appSessions(of: author.id) {
+      tell(.followed(state.room.id, onlineSession.session, seesAddresses: true))
     }
     try comeAll(author, to: state.room.id, writer)
   }

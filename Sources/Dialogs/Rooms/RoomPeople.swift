@@ -223,8 +223,8 @@ extension Judge {
   mutating func comeAll(
     _ party: Party, to room: DialogID, _ writer: any StoreWriter, step: MemberListStep? = nil
   ) throws {
-    for attendance in appSessions(of: party.id) {
-      try come(attendance, to: room, writer, step: step)
+    for onlineSession in appSessions(of: party.id) {
+      try come(onlineSession, to: room, writer, step: step)
     }
   }
 
@@ -233,8 +233,8 @@ extension Judge {
     let comes = now.isMember && !was.isMember
     let goes = !now.isMember && was.isMember
     if comes {
-      for attendance in appSessions(of: party.id) {
-        tell(.followed(entry.dialog, attendance.session, seesAddresses: now.seesAddresses))
+      for onlineSession in appSessions(of: party.id) {
+        tell(.followed(entry.dialog, onlineSession.session, seesAddresses: now.seesAddresses))
       }
     } else if now.seesAddresses != was.seesAddresses {
       tell(.seesAddresses(now.seesAddresses, party.id, entry.dialog))

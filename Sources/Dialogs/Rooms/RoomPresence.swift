@@ -160,25 +160,25 @@ extension Judge {
   /// An app session of a member: there as long as it is connected, without
   /// having to enter. `step`: that it comes tells that it has become a member.
   mutating func come(
-    _ attendance: Attendance, to room: DialogID, _ writer: any StoreWriter, step: MemberListStep? = nil
+    _ onlineSession: OnlineSession, to room: DialogID, _ writer: any StoreWriter, step: MemberListStep? = nil
   ) throws {
-    guard !attendance.isUnseen,
-      let state = try lookUp(.dialog(room), for: attendance.session.party, writer), !state.room.isDestroyed,
-      let member = try member(attendance.session.party.id, in: state, writer), member.affiliation.isMember,
+    guard !onlineSession.isUnseen,
+      let state = try lookUp(.dialog(room), for: onlineSession.session.party, writer), !state.room.isDestroyed,
+      let member = try member(onlineSession.session.party.id, in: state, writer), member.affiliation.isMember,
       !member.isKicked
     else { return }
     let companion = rooms.occupants(of: room)?.occupant(of: member.party.id)
     let nick = try companion?.nick ?? reservedNick(of: member, in: state, writer)
     guard let key = try? Self.nick(nick).key else { return }
     let presence = Presence(
-      from: member.party, resource: attendance.resource, availability: .online, time: time)
+      from: member.party, resource: onlineSession.resource, availability: .online, time: time)
     let occupant = rooms.occupy(room) {
       $0.enter(
-        Occupants.Seat(session: attendance.session, presence: presence, isApp: true), party: member.party, nick: nick,
+        Occupants.Seat(session: onlineSession.session, presence: presence, isApp: true), party: member.party, nick: nick,
         key: key, affiliation: member.affiliation,
         role: member.affiliation.role(isModerated: state.room.settings.isModerated))
     }
-    rooms.seat(attendance.session.id, in: room, true)
+    rooms.seat(onlineSession.session.id, in: room, true)
     if companion == nil, occupant.isShown {
       tell(.occupant(occupantPresence(of: occupant, in: state.room, listStep: step), except: nil))
     }

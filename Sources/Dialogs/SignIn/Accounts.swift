@@ -374,7 +374,7 @@ extension Parley {
       return (try writer.grant(access: grant.access) ?? grant, gone)
     }
     accounts.forget(user: user.id)
-    hub.close(user.id, .revoked) { attendance in gone.contains { attendance.access?.source == .grant($0) } }
+    hub.close(user.id, .revoked) { onlineSession in gone.contains { onlineSession.access?.source == .grant($0) } }
     return Login(grant: stored, accessToken: access.text, refreshToken: refresh.text, user: user)
   }
 

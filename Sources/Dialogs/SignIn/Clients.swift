@@ -133,18 +133,18 @@ extension Parley {
     public let device: String?
     /// It was let in by the account's password, and may know that.
     public let knowsPassword: Bool
-    fileprivate let owns: @Sendable (Attendance) -> Bool
+    fileprivate let owns: @Sendable (OnlineSession) -> Bool
   }
 
   /// Everything that has access to an account now: what is stored, and who is here by the account's password alone. Nothing
   /// is kept for this list that is not needed to let somebody in.
   public func accessors(of user: UserID, _ reader: any StoreReader) throws -> [Accessor] {
-    let here = hub.attendances(of: user)
+    let here = hub.onlineSessions(of: user)
     let now = clock.now
     var list: [Accessor] = []
     func add(
       _ id: String, _ kind: Accessor.Kind, since: Timestamp, used: Timestamp, software: String?, device: String?,
-      knowsPassword: Bool, _ owns: @escaping @Sendable (Attendance) -> Bool
+      knowsPassword: Bool, _ owns: @escaping @Sendable (OnlineSession) -> Bool
     ) {
       let isConnected = here.contains(where: owns)
       list.append(
@@ -172,11 +172,11 @@ extension Parley {
       ) { $0.access?.source == .appPassword(password.id) }
     }
     let known = list.map(\.owns)
-    for attendance in here where attendance.door == .xmpp && !known.contains(where: { $0(attendance) }) {
-      let (session, since) = (attendance.session, attendance.access?.since ?? now)
+    for onlineSession in here where onlineSession.door == .xmpp && !known.contains(where: { $0(onlineSession) }) {
+      let (session, since) = (onlineSession.session, onlineSession.access?.since ?? now)
       add(
-        "session-\(attendance.resource)", .session(resource: attendance.resource), since: since, used: since,
-        software: attendance.access?.agent?.software, device: attendance.access?.agent?.device, knowsPassword: true
+        "session-\(onlineSession.resource)", .session(resource: onlineSession.resource), since: since, used: since,
+        software: onlineSession.access?.agent?.software, device: onlineSession.access?.agent?.device, knowsPassword: true
       ) { $0.session === session }
     }
     return list
@@ -202,7 +202,7 @@ extension Parley {
   /// (docs/decisions/0010-app-passwords.md).
   public func isLimited(_ session: any LiveSession) -> Bool {
     guard
-      case .appPassword? = hub.attendances(of: session.party.id).first(where: { $0.session === session })?
+      case .appPassword? = hub.onlineSessions(of: session.party.id).first(where: { $0.session === session })?
         .access?.source
     else { return false }
     return true
@@ -226,7 +226,7 @@ extension Parley {
     work(on: lane, leavingCaches: true) { [self] writer -> Accessor? in
       guard let accessor = try accessors(of: user, writer).first(where: { $0.id == id }) else { return nil }
       // Of a session that is gone nobody knows any more what it may do.
-      guard let own = hub.attendances(of: user).first(where: { $0.session === session }) else {
+      guard let own = hub.onlineSessions(of: user).first(where: { $0.session === session }) else {
         throw Problem(.unauthenticated, "access-revoked", "The login was revoked meanwhile.")
       }
       if case .appPassword? = own.access?.source, !accessor.owns(own) {

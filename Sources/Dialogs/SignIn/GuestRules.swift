@@ -5,7 +5,7 @@ extension Judge {
   mutating func checkGuest(_ post: Post, _ writer: any StoreWriter) throws {
     guard guests.contains(post.author.id) else { return }
     switch post.intent {
-    case .attend, .handOver, .confirm, .leave, .marker, .unblock, .blob, .signal(_, .subscribers), .work, .refused:
+    case .goOnline, .handOver, .confirm, .leave, .marker, .unblock, .blob, .signal(_, .subscribers), .work, .refused:
       return
     // Whoever has no account reports nobody.
     case .personal(_, .flag): break

@@ -178,7 +178,7 @@ extension Parley {
   /// Removes the guests whose time is up, and returns how many. What they wrote in rooms stays, under their nicks.
   @discardableResult
   public func sweepGuests() async throws(Problem) -> Int {
-    let gone = guests.overdue(now: clock.now) { !hub.attendances(of: $0).isEmpty }
+    let gone = guests.overdue(now: clock.now) { !hub.onlineSessions(of: $0).isEmpty }
     for user in gone { try await remove(guest: user) }
     return gone.count
   }

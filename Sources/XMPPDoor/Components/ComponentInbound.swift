@@ -215,7 +215,7 @@ enum ComponentInbound {
   /// An app's session speaks no XMPP: the server answers for it.
   private static func isApp(_ arrival: Arrival) -> Bool {
     guard let user = arrival.parley.hub.user(at: arrival.to.bare) else { return false }
-    return arrival.parley.hub.attendances(of: user).contains {
+    return arrival.parley.hub.onlineSessions(of: user).contains {
       $0.door == .app && $0.resource == arrival.to.resource
     }
   }

@@ -301,7 +301,7 @@ struct PEP: Feature {
 
   /// The client has sent a presence, or said what it is interested in.
   static func announced(by session: XMPPSession) {
-    guard session[waits], let interests = session.attendance?.interests, !interests.isEmpty else { return }
+    guard session[waits], let interests = session.onlineSession?.interests, !interests.isEmpty else { return }
     session[waits] = false
     let (viewer, jid) = (session.party, session.jid)
     session.fetch { reader -> [NodeEvent] in
@@ -325,7 +325,7 @@ struct PEP: Feature {
 
   /// A contact lets the user see their presence from now on: a new subscriber.
   static func subscribed(to contact: Contact, _ session: XMPPSession) {
-    guard session.isAvailable, let interests = session.attendance?.interests, !interests.isEmpty,
+    guard session.isAvailable, let interests = session.onlineSession?.interests, !interests.isEmpty,
       let card = session.card, let publisher = publisher(contact, card, session)
     else { return }
     tellLast(of: [publisher], interests, on: [.onSubscription, .onPresence], session)

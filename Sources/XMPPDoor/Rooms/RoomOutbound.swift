@@ -282,7 +282,7 @@ enum RoomOutbound {
         if session[held].count < DoorLimits.invitationsHeldMax { session[held].append(entry) }
         return
       }
-      guard invitation.isFor(session.attendance?.interests ?? []) else { return }
+      guard invitation.isFor(session.onlineSession?.interests ?? []) else { return }
     }
     session.send {
       RoomMessages.write(invitation, to: session.jid.description, id: entry.id.description, into: &$0)

@@ -59,7 +59,7 @@ enum SessionArchive {
     // What waits for an inactive client (XEP-0352) is among what it has missed.
     session.isInactive = false
     guard let state = session.state else { return nil }
-    let attendance = session.parley.hub.attendances(of: session.party.id).first { $0.session === session.handle }
+    let onlineSession = session.parley.hub.onlineSessions(of: session.party.id).first { $0.session === session.handle }
     let snapshot = state.management.snapshot
     let kept = Kept(
       jid: state.jid.description, id: snapshot.id, resumptionSeconds: snapshot.resumptionSeconds,
@@ -69,14 +69,14 @@ enum SessionArchive {
         position: state.cursor.log.position.number, replay: state.cursor.replay.rawValue,
         replayed: state.cursor.replayed.number, early: state.cursor.early.map(\.number)),
       toldUpTo: state.confirmation.told.number, confirmedUpTo: state.confirmation.confirmed.number,
-      carbons: attendance?.carbons ?? false, wantsRoster: attendance?.wantsRoster ?? false,
-      wantsBlocks: attendance?.wantsBlocks ?? false, interests: Array(attendance?.interests ?? []),
+      carbons: onlineSession?.carbons ?? false, wantsRoster: onlineSession?.wantsRoster ?? false,
+      wantsBlocks: onlineSession?.wantsBlocks ?? false, interests: Array(onlineSession?.interests ?? []),
       presence: state.presence.map {
         Kept.KeptPresence(
           availability: $0.availability.rawValue, status: $0.status, priority: $0.priority, extras: Data($0.extras),
           time: $0.time.milliseconds)
       }, occupants: state.rooms.seats.map { Outbound.address($0.key, $0.value.nick) },
-      access: attendance?.access.map(Self.kept))
+      access: onlineSession?.access.map(Self.kept))
     guard let data = try? JSONEncoder().encode(kept) else { return nil }
     return SuspendedSession(
       user: session.party.id, stream: state.nonce,
@@ -154,17 +154,17 @@ enum SessionArchive {
         snapshot: snapshot, handled: UInt32(truncatingIfNeeded: kept.handled)))
     let handle = SessionHandle(party: party, wheel: wheel)
     let session = XMPPSession(door: door, wheel: wheel, handle: handle, resuming: state)
-    var attendance = Attendance(session: handle, door: .xmpp, resource: jid.resource)
-    attendance.presence = presence
-    attendance.isConnected = false
-    attendance.carbons = kept.carbons
-    attendance.wantsRoster = kept.wantsRoster
-    attendance.wantsBlocks = kept.wantsBlocks
-    attendance.interests = Set(kept.interests)
-    attendance.access = kept.access.map(Self.access)
+    var onlineSession = OnlineSession(session: handle, door: .xmpp, resource: jid.resource)
+    onlineSession.presence = presence
+    onlineSession.isConnected = false
+    onlineSession.carbons = kept.carbons
+    onlineSession.wantsRoster = kept.wantsRoster
+    onlineSession.wantsBlocks = kept.wantsBlocks
+    onlineSession.interests = Set(kept.interests)
+    onlineSession.access = kept.access.map(Self.access)
     session.suspend()
     handle.stands(session)
-    session.attend(as: attendance)
+    session.goOnline(as: onlineSession)
     // Rooms are empty after a restart: the client learns that it is in none, and enters again.
     for occupant in kept.occupants { RoomOutbound.shutDown(occupant, session) }
   }

@@ -103,7 +103,7 @@ extension XMPPSession {
       guard let stanza = change.message else { return nil }
       message = stanza
     case .contact, .blocks, .profile: return .direct
-    case .invitation(let invitation): return invitation.isFor(attendance?.interests ?? []) ? .direct : nil
+    case .invitation(let invitation): return invitation.isFor(onlineSession?.interests ?? []) ? .direct : nil
     case .dialogOpened, .room, .node, .settings, .personal, .unsent, .notification: return nil
     }
     let copies = carbons && !message.traits.contains(.uncopied)
@@ -126,7 +126,7 @@ extension XMPPSession {
   }
 
   private var carbons: Bool {
-    parley.hub.attendances(of: party.id).first { $0.session === handle }?.carbons ?? false
+    parley.hub.onlineSessions(of: party.id).first { $0.session === handle }?.carbons ?? false
   }
 
   // MARK: Confirmation

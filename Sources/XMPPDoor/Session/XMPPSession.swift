@@ -140,7 +140,7 @@ final class XMPPSession {
   ///
   /// - Parameter holding: nothing is told before `resumeReading`, and what came while nobody was there is left to the archive
   ///   (XEP-0386 3.2).
-  func attend(holding: Bool = false, by access: Access?, _ then: @escaping (Problem?) -> Void) {
+  func goOnline(holding: Bool = false, by access: Access?, _ then: @escaping (Problem?) -> Void) {
     attending = { [self] result in
       switch result {
       case .success(let receipt):
@@ -155,9 +155,9 @@ final class XMPPSession {
       case .failure(let problem): then(problem)
       }
     }
-    var attendance = Attendance(session: handle, door: .xmpp, resource: jid.resource)
-    attendance.access = access
-    let post = Post(author: party, intent: .attend(attendance), completion: .session(handle, token: 0))
+    var onlineSession = OnlineSession(session: handle, door: .xmpp, resource: jid.resource)
+    onlineSession.access = access
+    let post = Post(author: party, intent: .goOnline(onlineSession), completion: .session(handle, token: 0))
     if !parley.submit(post) {
       attending = nil
       then(.overloaded)
@@ -165,15 +165,15 @@ final class XMPPSession {
   }
 
   /// A session of before a restart is back; an expired account ends it.
-  func attend(as attendance: Attendance) {
+  func goOnline(as onlineSession: OnlineSession) {
     attending = { [self] result in if case .failure = result { end() } }
-    let post = Post(author: party, intent: .attend(attendance), completion: .session(handle, token: 0))
+    let post = Post(author: party, intent: .goOnline(onlineSession), completion: .session(handle, token: 0))
     if !parley.submit(post) { end() }
   }
 
   /// Ends what the same installation has left behind under another tag (XEP-0386 3.2); under the same one it is replaced.
   func replaceOthers(named resource: String) {
-    for other in parley.hub.attendances(of: party.id)
+    for other in parley.hub.onlineSessions(of: party.id)
     where other.session !== handle && other.door == .xmpp && other.resource != jid.resource
       && (other.resource == resource || other.resource.hasSuffix("/" + resource))
     {
@@ -582,7 +582,7 @@ final class XMPPSession {
     postConfirmation()
     if let nonce { door.suspended.remove(nonce, handle) }
     wheel.remove(suspended: self)
-    parley.hub.depart(handle, time: parley.clock.now)
+    parley.hub.unregister(handle, time: parley.clock.now)
     oweMissed()
     parley.leave(party, session: handle.id)
     presence = nil

@@ -29,29 +29,29 @@ extension XMPPConnection {
   ) {
     guard let user = machine.user else { return closeConnection() }
     let id = door.parley.hub.user(at: user)
-    let connected = (id.map { door.parley.hub.attendances(of: $0) } ?? []).filter { $0.door == .xmpp }.map(\.resource)
+    let connected = (id.map { door.parley.hub.onlineSessions(of: $0) } ?? []).filter { $0.door == .xmpp }.map(\.resource)
     switch binder.requested(resource, user: user, connected: connected, generated: DoorContext.randomID()) {
     case .bind(let jid, replacing: _):
-      if let known, known.address == user { return attend(known, jid, holding: holding, then) }
+      if let known, known.address == user { return goOnline(known, jid, holding: holding, then) }
       answerLater({ try $0.user(user) }) { connection, result in
         guard case .success(let found?) = result else {
           return connection.fail(StreamError(.internalServerError))
         }
         let party = Party(id: found.id, realm: found.realm, address: found.address)
-        connection.attend(party, jid, holding: holding, then)
+        connection.goOnline(party, jid, holding: holding, then)
       }
     case .refuse(let error): then(self, .failure(error))
     case .close(let error): fail(error)
     }
   }
 
-  private func attend(
+  private func goOnline(
     _ party: Party, _ jid: FullJID, holding: Bool,
     _ then: @escaping (XMPPConnection, Result<XMPPSession, StanzaError>) -> Void
   ) {
     let session = XMPPSession(door: door, wheel: wheel, party: party, jid: jid)
     pause(.machine)
-    session.attend(holding: holding, by: access) { [self] problem in
+    session.goOnline(holding: holding, by: access) { [self] problem in
       guard !isOver else { return session.end() }
       if let problem {
         then(self, .failure(StanzaError(problem)))
@@ -173,7 +173,7 @@ extension XMPPConnection {
     case nil:
       // It may have ended when the handle had its place already.
       handle.ended()
-      door.parley.hub.depart(handle, time: door.parley.clock.now)
+      door.parley.hub.unregister(handle, time: door.parley.clock.now)
       door.parley.leave(handle.party, session: handle.id)
       if !isOver { refuse(ResumptionMachine<Sent>.refuse(.unknown), answer) }
     }

@@ -227,8 +227,8 @@ enum Inbound {
       guard let to = turn.to, let card = session.card, card.contacts[to.bare]?.subscription.to == true,
         let user = session.parley.hub.user(at: to.bare)
       else { return }
-      for attendance in session.parley.hub.attendances(of: user) {
-        if let presence = attendance.presence { Outbound.presence(presence, to: session) }
+      for onlineSession in session.parley.hub.onlineSessions(of: user) {
+        if let presence = onlineSession.presence { Outbound.presence(presence, to: session) }
       }
     case .error: break
     }
@@ -342,7 +342,7 @@ enum Inbound {
     }
     // An app's session speaks no XMPP: the server answers for it.
     if type.isRequest, let user = session.parley.hub.user(at: to.bare),
-      session.parley.hub.attendances(of: user).contains(where: { $0.door == .app && $0.resource == to.resource }),
+      session.parley.hub.onlineSessions(of: user).contains(where: { $0.door == .app && $0.resource == to.resource }),
       let payload = stanza.payload,
       let handler = session.door.table.iqHandler(payload, isSet: type == .set, target: .session)
     {

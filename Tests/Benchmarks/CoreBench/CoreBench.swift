@@ -137,7 +137,7 @@ final class Bench {
     for party in parties {
       let session = Session(party, lane: lane) { [current] result in current.window.withLock { $0 }?.leave(result) }
       sessions.append(session)
-      try await parley.post(.attend(Attendance(session: session, door: .xmpp, resource: "bench")), by: party)
+      try await parley.post(.goOnline(OnlineSession(session: session, door: .xmpp, resource: "bench")), by: party)
       parley.hub.setPresence(presence(of: party), of: session)
     }
   }
@@ -196,7 +196,7 @@ final class Bench {
     }
     var found = 0
     try measure("hub, who is here", times: 1_000_000, deliveries: 0) {
-      found += parley.hub.attendances(of: parties[found % parties.count].id).count
+      found += parley.hub.onlineSessions(of: parties[found % parties.count].id).count
     }
     guard found == 1_000_000 else { throw Wrong(text: "\(found) sessions were found") }
   }

@@ -82,7 +82,7 @@ extension Bench {
     for number in 0..<times {
       let phone = Session(parties[1], lane: lane) { _ in }
       try await parley.post(
-        .attend(Attendance(session: phone, door: .app, resource: "phone\(number)")), by: parties[1])
+        .goOnline(OnlineSession(session: phone, door: .app, resource: "phone\(number)")), by: parties[1])
       try await parley.post(.room(.vacate(phone.id)), by: parties[1])
     }
     print("an app's login with \(count) rooms: \(micro(cpuSeconds() - start, times)) us, its end included")

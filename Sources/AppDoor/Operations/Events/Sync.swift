@@ -33,10 +33,10 @@ enum Sync: ServedOperation {
       let waiter = SyncWaiter(party: caller.user, door: call.door)
       // From here on nothing is missed: what was committed before is in the
       // next page, what comes behind wakes the waiter.
-      var attendance = Attendance(session: waiter, door: .app, resource: waiter.resource)
-      attendance.isUnseen = true
-      attendance.access = caller.access(since: call.parley.clock.now)
-      try await call.parley.post(.attend(attendance), by: caller.user)
+      var onlineSession = OnlineSession(session: waiter, door: .app, resource: waiter.resource)
+      onlineSession.isUnseen = true
+      onlineSession.access = caller.access(since: call.parley.clock.now)
+      try await call.parley.post(.goOnline(onlineSession), by: caller.user)
       do throws(Problem) {
         page = try await events(of: caller.user, after: after, cursor: cursor, limit: limit, call)
         if page.events.isEmpty {

@@ -57,10 +57,10 @@ package enum ShowUser: AdminOperation {
         try reader.grants(of: user.id), try Account(of: user.id, reader)
       )
     }
-    let sessions = context.parley.hub.attendances(of: user.id).map { attendance in
+    let sessions = context.parley.hub.onlineSessions(of: user.id).map { onlineSession in
       Session(
-        door: attendance.door == .xmpp ? "xmpp" : "app", resource: attendance.resource,
-        available: attendance.isAvailable, priority: Int(attendance.priority), status: attendance.presence?.status)
+        door: onlineSession.door == .xmpp ? "xmpp" : "app", resource: onlineSession.resource,
+        available: onlineSession.isAvailable, priority: Int(onlineSession.priority), status: onlineSession.presence?.status)
     }
     let terms = try await context.parley.userSettings(of: user.id).terms
     return Output(

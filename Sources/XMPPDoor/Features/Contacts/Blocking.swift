@@ -67,7 +67,7 @@ struct Blocking: Feature {
 
   /// Tells the session of a change, if it has asked for the list (3.3, 3.4).
   static func push(_ change: BlockChange, to session: XMPPSession) {
-    guard session.attendance?.wantsBlocks == true else { return }
+    guard session.onlineSession?.wantsBlocks == true else { return }
     // Nothing is left of several: that is "unblock all" (3.5).
     let isAll = change.act == .unblock && change.patterns.count > 1 && session.card?.blocks.isEmpty == true
     session.send {

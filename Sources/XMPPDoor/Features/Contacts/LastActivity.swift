@@ -37,7 +37,7 @@ struct LastActivity: Feature {
         guard sight.isShown else { throw StanzaError(.forbidden) }
         // "At least one connected or available resource" (3). Who lets everybody know when they were here does not let everybody
         // know that they are.
-        if case .granted(let user) = sight.access, !turn.parley.hub.attendances(of: user.id).isEmpty {
+        if case .granted(let user) = sight.access, !turn.parley.hub.onlineSessions(of: user.id).isEmpty {
           return turn.reply { write(milliseconds: 0, into: &$0) }
         }
         guard let seen = sight.lastSeen else {

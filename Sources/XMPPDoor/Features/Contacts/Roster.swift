@@ -188,7 +188,7 @@ struct Roster: Feature {
   /// Tells the session of a change, if it has asked for its roster (2.2).
   static func push(_ change: ContactChange, to session: XMPPSession) {
     // What an answer has told already may still have been on its way here.
-    guard session.attendance?.wantsRoster == true, change.contact.version > session[told] else { return }
+    guard session.onlineSession?.wantsRoster == true, change.contact.version > session[told] else { return }
     sendPush(change, to: session)
   }
 

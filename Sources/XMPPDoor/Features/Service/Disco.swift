@@ -152,7 +152,7 @@ struct Disco: Feature {
   }
 
   private static func resources(of party: Party, _ hub: Hub) -> [String] {
-    hub.attendances(of: party.id).filter(\.isAvailable).map { Outbound.address(party, $0.resource) }
+    hub.onlineSessions(of: party.id).filter(\.isAvailable).map { Outbound.address(party, $0.resource) }
   }
 
   private static func writeItems(

@@ -26,5 +26,5 @@ extension Turn {
 extension XMPPSession {
   /// What the hub knows of this session: whether it wants carbons, roster and
   /// block list pushes. Kept there, so that it survives a resumption.
-  var attendance: Attendance? { parley.hub.attendances(of: party.id).first { $0.session === handle } }
+  var onlineSession: OnlineSession? { parley.hub.onlineSessions(of: party.id).first { $0.session === handle } }
 }
