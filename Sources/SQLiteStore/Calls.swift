@@ -32,13 +32,13 @@ extension Reader {
       let state = Call.State(rawValue: UInt8(clamping: row.int(4)))
     else { throw StoreFailure.corrupt("call \(row.int(0)) is of an unknown kind") }
     func time(_ column: Int32) -> Timestamp? { row.intOrNil(column).map { Timestamp(milliseconds: $0) } }
-    func leg(_ column: Int32) throws -> Call.Leg {
-      Call.Leg(
+    func callParty(_ column: Int32) throws -> Call.CallParty {
+      Call.CallParty(
         try known(UserID(row.int(column))), resource: row.textOrNil(column + 1), isApp: row.int(column + 2) == 1)
     }
     var call = Call(
-      id: Position(row.int(0)), dialog: DialogID(row.int(1)), name: row.text(2), kind: kind, caller: try leg(6),
-      callee: try leg(9), rangAt: Timestamp(milliseconds: row.int(12)), due: time(16))
+      id: Position(row.int(0)), dialog: DialogID(row.int(1)), name: row.text(2), kind: kind, caller: try callParty(6),
+      callee: try callParty(9), rangAt: Timestamp(milliseconds: row.int(12)), due: time(16))
     call.state = state
     call.reason = row.intOrNil(5).flatMap { Call.Reason(rawValue: UInt8(clamping: $0)) }
     call.heardAt = time(13)
@@ -53,8 +53,8 @@ extension Writer {
     let put = try connection(.putCall)
     try put.bind(1, call.id.number).bind(2, call.dialog.number).bind(3, call.name).bind(4, Int64(call.kind.rawValue))
       .bind(5, Int64(call.state.rawValue)).bind(6, call.reason.map { Int64($0.rawValue) })
-    for (index, leg) in [(7 as Int32, call.caller), (10, call.callee)] {
-      try put.bind(index, leg.party.id.number).bind(index + 1, leg.resource).bind(index + 2, leg.isApp ? 1 : 0)
+    for (index, callParty) in [(7 as Int32, call.caller), (10, call.callee)] {
+      try put.bind(index, callParty.party.id.number).bind(index + 1, callParty.resource).bind(index + 2, callParty.isApp ? 1 : 0)
     }
     try put.bind(13, call.rangAt.milliseconds).bind(14, call.heardAt?.milliseconds)
       .bind(15, call.acceptedAt?.milliseconds).bind(16, call.endedAt?.milliseconds)
@@ -73,10 +73,10 @@ extension FactCoding {
     out.write(Int64(call.kind.rawValue))
     out.write(Int64(call.state.rawValue))
     out.write(call.reason) { $0.write(Int64($1.rawValue)) }
-    for leg in [call.caller, call.callee] {
-      out.write(leg.party.id.number)
-      out.write(leg.resource) { $0.write($1) }
-      out.write(leg.isApp)
+    for callParty in [call.caller, call.callee] {
+      out.write(callParty.party.id.number)
+      out.write(callParty.resource) { $0.write($1) }
+      out.write(callParty.isApp)
     }
     out.write(call.rangAt.milliseconds)
     for time in [call.heardAt, call.acceptedAt, call.endedAt, call.due] {
@@ -98,14 +98,14 @@ extension FactCoding {
     let reason = try from.optional { from throws(StoreFailure) in
       Call.Reason(rawValue: UInt8(clamping: try from.int()))
     }
-    func leg() throws -> Call.Leg {
+    func callParty() throws -> Call.CallParty {
       let user = try party(UserID(try from.int()))
-      return Call.Leg(user, resource: try from.optional(text), isApp: try from.flag())
+      return Call.CallParty(user, resource: try from.optional(text), isApp: try from.flag())
     }
     func time() throws(StoreFailure) -> Timestamp? {
       try from.optional { from throws(StoreFailure) in Timestamp(milliseconds: try from.int()) }
     }
-    let (caller, callee) = (try leg(), try leg())
+    let (caller, callee) = (try callParty(), try callParty())
     var call = Call(
       id: id, dialog: dialog, name: name, kind: kind, caller: caller, callee: callee,
       rangAt: Timestamp(milliseconds: try from.int()), due: nil)

@@ -17,8 +17,8 @@ import Testing
   ) -> Call {
     var call = Call(
       id: Position(7), dialog: DialogID(4), name: name, kind: .audio,
-      caller: Call.Leg(caller, resource: "app-phone", isApp: isApp),
-      callee: Call.Leg(callee, resource: nil, isApp: false), rangAt: at(0), due: at(60))
+      caller: Call.CallParty(caller, resource: "app-phone", isApp: isApp),
+      callee: Call.CallParty(callee, resource: nil, isApp: false), rangAt: at(0), due: at(60))
     change(&call)
     return call
   }
@@ -26,7 +26,7 @@ import Testing
   private static func accepted(_ call: inout Call) {
     call.state = .accepted
     call.acceptedAt = at(5)
-    call.callee = Call.Leg(call.callee.party, resource: "app-tablet", isApp: true)
+    call.callee = Call.CallParty(call.callee.party, resource: "app-tablet", isApp: true)
     call.due = at(5) + Limits.callMax
   }
 

@@ -8,8 +8,8 @@ extension StoreConformance {
   ) -> Call {
     Call(
       id: Position(id), dialog: dialog, name: name, kind: .video,
-      caller: Call.Leg(caller, resource: "app-1", isApp: true),
-      callee: Call.Leg(callee, resource: nil, isApp: false), rangAt: Timestamp(milliseconds: id * 10),
+      caller: Call.CallParty(caller, resource: "app-1", isApp: true),
+      callee: Call.CallParty(callee, resource: nil, isApp: false), rangAt: Timestamp(milliseconds: id * 10),
       due: due.map { Timestamp(milliseconds: $0) })
   }
 
@@ -22,7 +22,7 @@ extension StoreConformance {
         try writer.put(first)
         first.state = .ended
         first.reason = .incompatible
-        first.callee = Call.Leg(scene.juliet, resource: "orchard", isApp: false)
+        first.callee = Call.CallParty(scene.juliet, resource: "orchard", isApp: false)
         first.heardAt = Timestamp(milliseconds: 11)
         first.acceptedAt = Timestamp(milliseconds: 12)
         first.endedAt = Timestamp(milliseconds: 13)

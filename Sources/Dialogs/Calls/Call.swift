@@ -41,7 +41,7 @@ public struct Call: Hashable, Sendable {
   }
 
   /// One end.
-  public struct Leg: Hashable, Sendable {
+  public struct CallParty: Hashable, Sendable {
     public let party: Party
     /// The device; nil: it has none yet, or none that anybody knows.
     public var resource: String?
@@ -60,9 +60,9 @@ public struct Call: Hashable, Sendable {
   /// What XMPP calls it (XEP-0353 `id`): unique in its dialog, at most `Limits.callNameBytesMax`.
   public let name: String
   public let kind: Kind
-  public var caller: Leg
+  public var caller: CallParty
   /// Its device is there from when it answers.
-  public var callee: Leg
+  public var callee: CallParty
   public var state = State.ringing
   /// When it ends by itself; nil: it has ended.
   public var due: Timestamp?
@@ -75,7 +75,7 @@ public struct Call: Hashable, Sendable {
   public var endedAt: Timestamp?
 
   public init(
-    id: Position, dialog: DialogID, name: String, kind: Kind, caller: Leg, callee: Leg, rangAt: Timestamp,
+    id: Position, dialog: DialogID, name: String, kind: Kind, caller: CallParty, callee: CallParty, rangAt: Timestamp,
     due: Timestamp?
   ) {
     self.id = id
@@ -104,8 +104,8 @@ public struct Call: Hashable, Sendable {
   }
 
   public func has(_ user: UserID) -> Bool { caller.party.id == user || callee.party.id == user }
-  public func leg(of user: UserID) -> Leg { caller.party.id == user ? caller : callee }
-  public func peer(of user: UserID) -> Leg { caller.party.id == user ? callee : caller }
+  public func callParty(of user: UserID) -> CallParty { caller.party.id == user ? caller : callee }
+  public func peer(of user: UserID) -> CallParty { caller.party.id == user ? callee : caller }
   public var hasApp: Bool { caller.isApp || callee.isApp }
 
   /// nil: nobody has talked, or nobody knows how long.

@@ -122,7 +122,7 @@ enum CallOpening: Hashable, Sendable {
   ///   - calls: those of the callee that have not ended.
   ///   - isThere: whether the device at this end of a call is connected.
   static func of(
-    name: String?, isApp: Bool, caller: UserID, callee: UserID, among calls: [Call], isThere: (Call.Leg) -> Bool
+    name: String?, isApp: Bool, caller: UserID, callee: UserID, among calls: [Call], isThere: (Call.CallParty) -> Bool
   ) -> CallOpening {
     var instead: CallOpening?
     var ringing = 0
@@ -146,8 +146,8 @@ enum CallOpening: Hashable, Sendable {
         instead = .instead(call, .replaced)
       case .accepted:
         // XMPP clients say themselves that they are busy.
-        let leg = call.leg(of: callee)
-        if leg.isApp, isThere(leg) { return .ends(.busy) }
+        let callParty = call.callParty(of: callee)
+        if callParty.isApp, isThere(callParty) { return .ends(.busy) }
       }
     }
     if let instead { return instead }

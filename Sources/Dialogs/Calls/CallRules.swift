@@ -36,9 +36,9 @@ extension Judge {
       receipt.value = call
       return settle(post, receipt)
     }
-    let leg = Call.Leg(author, resource: draft.resource, isApp: true)
+    let callParty = Call.CallParty(author, resource: draft.resource, isApp: true)
     let call = try ring(
-      post, leg, peer, name: nil, draft.kind,
+      post, callParty, peer, name: nil, draft.kind,
       Message(
         sequence: 0, content: Content(kind: .none),
         envelope: Envelope(type: .chat, fromResource: draft.resource, id: draft.key.id),
@@ -54,25 +54,25 @@ extension Judge {
   /// - Parameters:
   ///   - name: XMPP's; nil: an app calls, and the call is named by its id.
   private mutating func ring(
-    _ post: Post, _ leg: Call.Leg, _ peer: Party, name: String?, _ kind: Call.Kind, _ message: Message,
+    _ post: Post, _ callParty: Call.CallParty, _ peer: Party, name: String?, _ kind: Call.Kind, _ message: Message,
     key: RepeatKey?, _ writer: any StoreWriter
   ) throws -> Call {
-    try checkMayCall(leg.party, peer, writer)
-    try checkPace(of: leg.party, writer)
+    try checkMayCall(callParty.party, peer, writer)
+    try checkPace(of: callParty.party, writer)
     let open = try writer.openCalls(of: peer.id, limit: Limits.callsOpenMax)
     let opening = CallOpening.of(
-      name: name, isApp: leg.isApp, caller: leg.party.id, callee: peer.id, among: open
+      name: name, isApp: callParty.isApp, caller: callParty.party.id, callee: peer.id, among: open
     ) { isConnected($0) }
     if case .answersOther = opening {
       throw Problem(.conflict, "call-crossed", "They are calling you: answer that call.")
     }
     // From here on it is accepted: they get numbers and a dialog where they had none.
-    var leg = leg
-    if leg.party.id.number < 0 {
-      leg = Call.Leg(try known(leg.party, writer), resource: leg.resource, isApp: leg.isApp)
+    var callParty = callParty
+    if callParty.party.id.number < 0 {
+      callParty = Call.CallParty(try known(callParty.party, writer), resource: callParty.resource, isApp: callParty.isApp)
     }
-    let callee = Call.Leg(try known(peer, writer), resource: nil, isApp: false)
-    let (state, _) = try dialog(of: leg.party, and: callee.party, writer)
+    let callee = Call.CallParty(try known(peer, writer), resource: nil, isApp: false)
+    let (state, _) = try dialog(of: callParty.party, and: callee.party, writer)
     if case .instead(let old, let reason) = opening {
       // Who is called has two calls now, and lets the first go: where both called, the one of their own.
       let by = reason == .crossed ? old.caller.party.id : callee.party.id
@@ -83,24 +83,24 @@ extension Judge {
     let position = nextPosition()
     let call = Call(
       id: position, dialog: state.dialog.id,
-      name: name ?? realms.entryID(position, in: leg.party.realm).description, kind: kind, caller: leg, callee: callee,
+      name: name ?? realms.entryID(position, in: callParty.party.realm).description, kind: kind, caller: callParty, callee: callee,
       rangAt: time, due: time + callRinging)
     guard case .ends(let reason) = opening,
       let next = try call.after(.end(reason), by: callee.party.id, resource: nil, isApp: true, at: time)
     else {
       try insert(
-        CallChange(act: .ring, call: call, message: message), at: position, by: leg.party, to: callee.party, key: key,
+        CallChange(act: .ring, call: call, message: message), at: position, by: callParty.party, to: callee.party, key: key,
         post, writer)
       return call
     }
     // Nothing wakes; an XMPP client that calls is answered.
     try insert(
-      CallChange(act: .ring, call: next.call, message: leg.isApp ? nil : message), at: position, by: leg.party,
+      CallChange(act: .ring, call: next.call, message: callParty.isApp ? nil : message), at: position, by: callParty.party,
       to: callee.party, key: key, post, writer)
-    if !leg.isApp {
+    if !callParty.isApp {
       try insert(
         CallChange(act: next.act, call: next.call, message: answer(next.act, from: call, by: callee.party.id, nil)),
-        at: nextPosition(), by: callee.party, to: leg.party, key: nil, post, writer)
+        at: nextPosition(), by: callee.party, to: callParty.party, key: nil, post, writer)
     }
     try log(next.call, writer)
     return next.call
@@ -137,8 +137,8 @@ extension Judge {
   }
 
   /// Whether the app's device at this end can be told something.
-  private func isConnected(_ leg: Call.Leg) -> Bool {
-    appSessions(of: leg.party.id).contains { $0.resource == leg.resource && !$0.isUnseen }
+  private func isConnected(_ callParty: Call.CallParty) -> Bool {
+    appSessions(of: callParty.party.id).contains { $0.resource == callParty.resource && !$0.isUnseen }
   }
 
   // MARK: What apps do
@@ -173,7 +173,7 @@ extension Judge {
     _ post: Post, _ id: Position, _ body: CallSignal.Body, _ resource: String, _ writer: any StoreWriter
   ) throws {
     let call = try own(id, post.author, writer)
-    let (leg, peer) = (call.leg(of: post.author.id), call.peer(of: post.author.id))
+    let (callParty, peer) = (call.callParty(of: post.author.id), call.peer(of: post.author.id))
     switch call.state {
     case .ended: throw Problem.callEnded
     case .ringing:
@@ -184,7 +184,7 @@ extension Judge {
       throw Problem(
         .conflict, "call-is-jingle", "The other side is an XMPP client: what is said in this call is Jingle's.")
     }
-    guard leg.resource == resource else { throw Problem.callAnswered }
+    guard callParty.resource == resource else { throw Problem.callAnswered }
     guard isConnected(peer) else {
       throw Problem(
         .conflict, "peer-not-connected", "The other device has no connection to be told by now. Try again shortly.")
@@ -222,8 +222,8 @@ extension Judge {
       if call != nil {
         throw Problem(.conflict, "call-name-used", "There was a call of this id: make another.")
       }
-      let leg = Call.Leg(author, resource: draft.envelope.fromResource, isApp: false)
-      _ = try ring(post, leg, peer, name: stanza.name, stanza.kind, said, key: draft.key, writer)
+      let callParty = Call.CallParty(author, resource: draft.envelope.fromResource, isApp: false)
+      _ = try ring(post, callParty, peer, name: stanza.name, stanza.kind, said, key: draft.key, writer)
       return settle(post)
     }
     // Of a call that nobody knows it is passed on for what it is.
@@ -272,7 +272,7 @@ extension Judge {
     Message(
       sequence: 0, content: Content(kind: .none),
       envelope: Envelope(
-        type: .chat, fromResource: resource ?? before.leg(of: user).resource,
+        type: .chat, fromResource: resource ?? before.callParty(of: user).resource,
         toResource: act == .retract ? nil : before.peer(of: user).resource),
       traits: [.archived, .fromApp])
   }
@@ -282,7 +282,7 @@ extension Judge {
     successor: String? = nil, _ post: Post, _ writer: any StoreWriter
   ) throws {
     let call = next.call
-    let (author, peer) = (call.leg(of: user).party, call.peer(of: user).party)
+    let (author, peer) = (call.callParty(of: user).party, call.peer(of: user).party)
     let position = nextPosition()
     try insert(
       CallChange(act: next.act, call: call, message: said, successor: successor), at: position, by: author, to: peer,
