@@ -149,8 +149,8 @@ public enum Limits {
   public static let subscriptionsPerUserMax = 4_096
   /// Elements of private data that one user keeps, and bytes of each; beyond it
   /// `policy-violation`. Clients have two or three of a kilobyte.
-  public static let keepsakesMax = 100
-  public static let keepsakeBytesMax = 65_536
+  public static let privateXMLMax = 100
+  public static let privateXMLBytesMax = 65_536
 
   // Files. What an operator decides (bytes of one, of one user, of one user's day) is in `BlobPolicy`.
   /// Octets of a file's name: as many as file systems take; a longer one is cut, its ending kept.

@@ -302,28 +302,28 @@ import Testing
     #expect(try await bookmarks(stage, nurse) == [])
   }
 
-  // MARK: Keepsakes
+  // MARK: Private XML
 
-  @Test func keepsakesAreReplacedAndBounded() async throws {
+  @Test func privateXMLIsReplacedAndBounded() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")
     func kept(_ name: String) async throws -> [UInt8]? {
-      try await stage.parley.read { try $0.vault(romeo.id, node: Vault.keepsakes, item: name) }
+      try await stage.parley.read { try $0.vault(romeo.id, node: Vault.privateXML, item: name) }
     }
     try await stage.parley.post(
-      .keep([KeepsakeDraft(name: "a", bytes: [1]), KeepsakeDraft(name: "b", bytes: [2])]), by: romeo)
-    try await stage.parley.post(.keep([KeepsakeDraft(name: "a", bytes: [3])]), by: romeo)
+      .setPrivateXML([PrivateXMLDraft(name: "a", bytes: [1]), PrivateXMLDraft(name: "b", bytes: [2])]), by: romeo)
+    try await stage.parley.post(.setPrivateXML([PrivateXMLDraft(name: "a", bytes: [3])]), by: romeo)
     #expect(try await kept("a") == [3])
     #expect(try await kept("b") == [2])
-    let more = (0..<Limits.keepsakesMax - 1).map { KeepsakeDraft(name: "\($0)", bytes: [0]) }
+    let more = (0..<Limits.privateXMLMax - 1).map { PrivateXMLDraft(name: "\($0)", bytes: [0]) }
     await #expect(throws: Problem.self) { try await stage.parley.post(.keep(more), by: romeo) }
     #expect(try await kept("0") == nil)
-    try await stage.parley.post(.keep([KeepsakeDraft(name: "b", bytes: nil)] + more), by: romeo)
+    try await stage.parley.post(.setPrivateXML([PrivateXMLDraft(name: "b", bytes: nil)] + more), by: romeo)
     #expect(try await kept("b") == nil)
     #expect(try await kept("0") == [0])
     await #expect(throws: Problem.self) {
       try await stage.parley.post(
-        .keep([KeepsakeDraft(name: "a", bytes: [UInt8](repeating: 0, count: Limits.keepsakeBytesMax + 1))]), by: romeo)
+        .setPrivateXML([PrivateXMLDraft(name: "a", bytes: [UInt8](repeating: 0, count: Limits.privateXMLBytesMax + 1))]), by: romeo)
     }
   }
 }

@@ -308,7 +308,7 @@ public enum Vault {
   /// That the profile stands in its nodes.
   public static let shown = "shown"
   /// What clients keep for themselves (XEP-0049), by name.
-  public static let keepsakes = "private"
+  public static let privateXML = "private"
   /// What a list of bookmarks holds beside rooms, under `bytes`.
   public static let bookmarks = "bookmarks"
   /// `ArchivePreferences`, under `bytes`.

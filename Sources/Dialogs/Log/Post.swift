@@ -112,7 +112,7 @@ public enum Intent: Sendable {
   /// What the author wants to find in their archive (XEP-0441).
   case archivePreferences(ArchivePreferences)
   /// What the author's clients keep for themselves, all or none of it.
-  case keep([KeepsakeDraft])
+  case setPrivateXML([PrivateXMLDraft])
   /// Anything about the files the author keeps here.
   case blob(BlobIntent)
   /// Anything about the author's push registrations.

@@ -292,7 +292,7 @@ public struct NodePublication: Sendable {
 }
 
 /// Bytes that a user's clients keep for themselves (XEP-0049).
-public struct KeepsakeDraft: Sendable {
+public struct PrivateXMLDraft: Sendable {
   public var name: String
   /// nil: nothing any more.
   public var bytes: [UInt8]?

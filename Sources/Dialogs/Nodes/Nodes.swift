@@ -335,27 +335,27 @@ extension Judge {
     try tellBookmarks(of: owner, writer)
   }
 
-  // MARK: Keepsakes
+  // MARK: Private XML
 
-  mutating func keep(_ post: Post, _ drafts: [KeepsakeDraft], _ writer: any StoreWriter) throws {
+  mutating func setPrivateXML(_ post: Post, _ drafts: [PrivateXMLDraft], _ writer: any StoreWriter) throws {
     let owner = post.author.id
-    var count = try writer.vaultCount(owner, node: Vault.keepsakes)
+    var count = try writer.vaultCount(owner, node: Vault.privateXML)
     var named: Set<String> = []
     for draft in drafts where named.insert(draft.name).inserted {
       guard draft.name.utf8.count <= Limits.nodeNameBytesMax else {
         throw Problem(.malformed, "name-too-long", "A name has at most \(Limits.nodeNameBytesMax) bytes.")
       }
-      guard draft.bytes?.count ?? 0 <= Limits.keepsakeBytesMax else {
-        throw Problem(.tooLarge, "private-data-too-large", "This has at most \(Limits.keepsakeBytesMax) bytes.")
+      guard draft.bytes?.count ?? 0 <= Limits.privateXMLBytesMax else {
+        throw Problem(.tooLarge, "private-data-too-large", "This has at most \(Limits.privateXMLBytesMax) bytes.")
       }
-      let isThere = try writer.vault(owner, node: Vault.keepsakes, item: draft.name) != nil
+      let isThere = try writer.vault(owner, node: Vault.privateXML, item: draft.name) != nil
       if draft.bytes != nil, !isThere { count += 1 }
       if draft.bytes == nil, isThere { count -= 1 }
     }
-    guard count <= Limits.keepsakesMax else {
-      throw Problem(.tooLarge, "too-much-private-data", "At most \(Limits.keepsakesMax) elements are kept.")
+    guard count <= Limits.privateXMLMax else {
+      throw Problem(.tooLarge, "too-much-private-data", "At most \(Limits.privateXMLMax) elements are kept.")
     }
-    for draft in drafts { try writer.setVault(owner, node: Vault.keepsakes, item: draft.name, draft.bytes) }
+    for draft in drafts { try writer.setVault(owner, node: Vault.privateXML, item: draft.name, draft.bytes) }
     settle(post)
   }
 }

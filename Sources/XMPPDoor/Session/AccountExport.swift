@@ -13,7 +13,7 @@ public struct AccountExport: ExportForm {
   private static let host = Name("host", "urn:xmpp:pie:0")
   private static let user = Name("user", "urn:xmpp:pie:0")
   private static let roster = Name("query", NS.roster)
-  private static let keepsakes = Name("query", NS.privateStorage)
+  private static let privateXML = Name("query", NS.privateStorage)
   private static let blocks = Name("blocklist", NS.blocking)
   private static let presence = Name("presence", NS.client)
 
@@ -24,7 +24,7 @@ public struct AccountExport: ExportForm {
         vCard: try reader.vault(user.id, node: Vault.vCard, item: Vault.bytes), avatar: try reader.avatar(of: user))
       return Self.document(
         user, stored, try reader.contacts(of: user.id), try reader.blocks(of: user.id),
-        try reader.vaultItems(of: user.id, node: Vault.keepsakes))
+        try reader.vaultItems(of: user.id, node: Vault.privateXML))
     }
     try await archive.add("account.xml", bytes)
   }
@@ -42,7 +42,7 @@ public struct AccountExport: ExportForm {
     for contact in contacts where contact.subscription.isInRoster { Roster.write(contact, into: &writer) }
     writer.close()
     if !kept.isEmpty {
-      writer.open(keepsakes)
+      writer.open(privateXML)
       for element in kept { writer.raw(element) }
       writer.close()
     }

@@ -36,7 +36,7 @@ struct PrivateStorage: Feature {
       }
     }
     turn.fetch {
-      try $0.vault(owner, node: Vault.keepsakes, item: name)
+      try $0.vault(owner, node: Vault.privateXML, item: name)
     } reply: { kept in
       // What was never stored comes back as it was asked for: empty.
       reply(turn) { writer in
@@ -54,15 +54,15 @@ struct PrivateStorage: Feature {
   }
 
   private static func set(_ turn: Turn, _ query: Element) throws(StanzaError) {
-    var drafts: [KeepsakeDraft] = []
+    var drafts: [PrivateXMLDraft] = []
     var bookmarks: BookmarksDraft?
     for child in query.children {
       if child.is(BookmarkElement.storage) {
         bookmarks = try BookmarkElement.list(child)
       } else {
-        drafts.append(KeepsakeDraft(name: try name(of: child), bytes: child.serialised(defaultNamespace: "")))
+        drafts.append(PrivateXMLDraft(name: try name(of: child), bytes: child.serialised(defaultNamespace: "")))
       }
-      if drafts.count > Dialogs.Limits.keepsakesMax {
+      if drafts.count > Dialogs.Limits.privateXMLMax {
         throw StanzaError(.policyViolation, "these are too many elements")
       }
     }
