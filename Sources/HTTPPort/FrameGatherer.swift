@@ -56,7 +56,7 @@ public final class FrameGatherer {
     if gathered.readableBytes >= Self.gatheredMax { write() }
   }
 
-  /// Nothing where nothing was added.
+  /// Empty where nothing was added.
   public func flush() {
     guard isUnflushed else { return }
     isUnflushed = false

@@ -20,7 +20,7 @@ struct Health: AsyncParsableCommand {
     guard let server = await Administration.server(settings) else {
       throw Refusal("no server answers at \(settings.adminSocket)")
     }
-    let status = try await server.call(ServerStatus.self, Nothing())
+    let status = try await server.call(ServerStatus.self, Empty())
     var table = TextTable("Parley \(status.version)", status.accepting ? "healthy" : "overloaded")
     table.add(["domains", status.domains.joined(separator: ", ")])
     table.add(["running for", "\(status.uptimeSeconds) s"])

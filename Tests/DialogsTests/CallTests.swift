@@ -234,7 +234,7 @@ import Testing
     #expect(await refusal { try await cast.ring("t", from: tybalt) } == "not-a-contact")
     #expect(
       await refusal { try await cast.say(.ring, "t", from: tybalt, "street", to: cast.juliet) } == "not-a-contact")
-    // Nothing of it is there: no dialog, no call.
+    // Empty of it is there: no dialog, no call.
     let juliet = cast.juliet.id
     let dialog = try await cast.stage.parley.read {
       try $0.dialog(between: min(juliet, tybalt.id), and: max(juliet, tybalt.id))

@@ -88,7 +88,7 @@ import Testing
     #expect(laptop.taken() == [.presence("juliet/app-1", .online)])
     #expect(hub.linger(phone, time: stage.clock.now))
     #expect(laptop.taken() == [] && hub.isOnline(juliet.id) && hub.onlineSessions(of: juliet.id).isEmpty)
-    // Nothing is said to it.
+    // Empty is said to it.
     _ = try await stage.say("hi", from: romeo, to: juliet)
     #expect(phone.taken() == [])
     // Who comes meanwhile sees her.

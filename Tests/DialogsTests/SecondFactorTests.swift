@@ -291,7 +291,7 @@ import Testing
     let recovery = try await parley.confirm(caller, code: first, from: "a")
     #expect(recovery.count == Limits.recoveryCodes)
 
-    // Nothing is sent before it is asked for; a wrong code counts, and too many void the right one.
+    // Empty is sent before it is asked for; a wrong code counts, and too many void the right one.
     let waiting = try await challenge()
     #expect(box.taken().isEmpty && first.count == 6)
     #expect(await refusal { try await answer(waiting, first) } == "wrong-code")

@@ -48,7 +48,7 @@ import Yams
 
   private static func isSilent(_ operation: any AdminOperation.Type) -> Bool {
     func output<Operation: AdminOperation>(_ operation: Operation.Type) -> Bool {
-      Operation.Output.self == Nothing.self
+      Operation.Output.self == Empty.self
     }
     return output(operation)
   }

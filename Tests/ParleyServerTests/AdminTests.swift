@@ -286,7 +286,7 @@ import Testing
       }
       #expect(again.kind == .conflict)
       #expect(again.code == "name-taken")
-      let status = try await administration.call(ServerStatus.self, Nothing())
+      let status = try await administration.call(ServerStatus.self, Empty())
       #expect(status.users == 1)
       #expect(status.domains == ["localhost"])
       #expect(status.accepting)

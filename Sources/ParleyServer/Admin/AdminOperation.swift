@@ -149,6 +149,6 @@ package enum AdminJSON {
 }
 
 /// No input, or nothing to say.
-package struct Nothing: Codable, Sendable {
+package struct Empty: Codable, Sendable {
   package init() {}
 }

@@ -147,7 +147,7 @@ struct AdminSite: Sendable {
       throw Problem(.malformed, "input-malformed", text, field: error.path.isEmpty ? nil : error.path)
     }
     let output = try await operation.perform(input, in: admin)
-    return output is Nothing ? nil : try AdminJSON.encode(output)
+    return output is Empty ? nil : try AdminJSON.encode(output)
   }
 
   private func response(_ bytes: [UInt8]?, _ status: Int) -> Response {

@@ -57,7 +57,7 @@ package final class Administration: Sendable {
   /// False only when nobody listens: a server that is there and sick is still the one to ask.
   private static func isServing(_ client: AdminClient) async -> Bool {
     do {
-      _ = try await client.call(ServerStatus.self, Nothing())
+      _ = try await client.call(ServerStatus.self, Empty())
       return true
     } catch AdminClient.Failure.absent {
       return false

@@ -12,7 +12,7 @@ struct ServerFolder: Sendable {
     path = folder.path
     address = Address(xmpp: FreePorts.take(), xmppTLS: FreePorts.take(), http: FreePorts.take())
     // An empty file, so that none of the machine's own is read.
-    try Data("# Nothing.\n".utf8).write(to: folder.appending(path: "parley.yaml"))
+    try Data("# Empty.\n".utf8).write(to: folder.appending(path: "parley.yaml"))
     var settings = [
       ("domain", "localhost"), ("data", path + "/data"), ("xmpp.host", "127.0.0.1"), ("xmpp.port", "\(address.xmpp)"),
       ("xmpp.tls_port", "\(address.xmppTLS)"), ("xmpp.plaintext", "true"), ("http.port", "\(address.http)"),

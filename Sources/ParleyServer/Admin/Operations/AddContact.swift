@@ -21,9 +21,9 @@ package enum AddContact: AdminOperation {
     }
   }
 
-  package typealias Output = Nothing
+  package typealias Output = Empty
 
-  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Empty {
     let user = try await context.user(input.jid)
     let address = try AdminContext.contact(input.contact)
     if input.mutual || context.parley.realm(domain: address.domain) != nil {
@@ -31,6 +31,6 @@ package enum AddContact: AdminOperation {
     }
     try await context.parley.post(
       .link(address, name: input.name, groups: input.groups, mutual: input.mutual), by: user.party)
-    return Nothing()
+    return Empty()
   }
 }

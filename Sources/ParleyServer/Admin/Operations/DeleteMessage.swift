@@ -13,9 +13,9 @@ package enum DeleteMessage: AdminOperation {
     let reason: String?
   }
 
-  package typealias Output = Nothing
+  package typealias Output = Empty
 
-  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Empty {
     let room = try await context.dialog(input.dialog)
     let parley = context.parley
     let unknown = Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: "message")
@@ -25,7 +25,7 @@ package enum DeleteMessage: AdminOperation {
     guard let entry = try await parley.read({ try $0.entry(position, in: room.id) }),
       case .message(let message) = entry.fact, message.sequence > 0
     else { throw unknown }
-    if entry.state?.retraction != nil { return Nothing() }
+    if entry.state?.retraction != nil { return Empty() }
     guard AdminContext.isText(input.reason ?? "") else {
       throw Problem(.malformed, "reason-malformed", "reason has no control characters.", field: "reason")
     }
@@ -40,6 +40,6 @@ package enum DeleteMessage: AdminOperation {
     } catch  where error.code == "message-deleted" {
       // Somebody was faster.
     }
-    return Nothing()
+    return Empty()
   }
 }

@@ -13,11 +13,11 @@ package enum DismissReport: AdminOperation {
     package init(id: Int64) { self.id = id }
   }
 
-  package typealias Output = Nothing
+  package typealias Output = Empty
 
-  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Empty {
     _ = try await context.report(input.id)
     try await context.parley.dismissReport(input.id)
-    return Nothing()
+    return Empty()
   }
 }

@@ -7,10 +7,10 @@ package enum ListTasks: AdminOperation {
   package static let name = "tasks.list"
   package static let routes = [AdminRoute(.get, "/tasks", .usersRead)]
 
-  package typealias Input = Nothing
+  package typealias Input = Empty
   package typealias Output = AdminPage<TaskRow>
 
-  package static func perform(_ input: Nothing, in context: AdminContext) async throws(Problem) -> Output {
+  package static func perform(_ input: Empty, in context: AdminContext) async throws(Problem) -> Output {
     let (realm, parley) = (context.realm?.id, context.parley)
     let rows = try await parley.read { reader in
       var rows: [TaskRow] = []

@@ -16,19 +16,19 @@ package enum RemoveContact: AdminOperation {
     }
   }
 
-  package typealias Output = Nothing
+  package typealias Output = Empty
 
-  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Empty {
     let user = try await context.user(input.jid)
     let address = try AdminContext.contact(input.contact)
     let peer = input.mutual ? try await context.user(input.contact) : nil
     try await context.parley.post(.removeContact(address), by: user.party)
-    guard let peer else { return Nothing() }
+    guard let peer else { return Empty() }
     do throws(Problem) {
       try await context.parley.post(.removeContact(user.address), by: peer.party)
     } catch  where error.kind == .missing {
       // The other roster had no such item: it is as asked for.
     }
-    return Nothing()
+    return Empty()
   }
 }

@@ -21,15 +21,15 @@ package enum RemoveDialogMember: AdminOperation {
     }
   }
 
-  package typealias Output = Nothing
+  package typealias Output = Empty
 
-  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Empty {
     let room = try await context.dialog(input.dialog)
     let user = try await context.user(input.jid)
     guard try await context.member(user, of: room) != nil else {
       throw Problem(.missing, "member-unknown", "\(user.address) is not in \(room.address).", field: "jid")
     }
     _ = try await context.change(user, of: room, to: .none, reason: input.reason)
-    return Nothing()
+    return Empty()
   }
 }

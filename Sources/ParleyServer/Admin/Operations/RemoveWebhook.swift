@@ -7,10 +7,10 @@ package enum RemoveWebhook: AdminOperation {
   package static let routes = [AdminRoute(.delete, "/webhooks/{id}", .webhooks)]
 
   package typealias Input = WebhookInput
-  package typealias Output = Nothing
+  package typealias Output = Empty
 
-  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Empty {
     try await context.parley.removeHook(input.id, in: context.realm(input.domain).id)
-    return Nothing()
+    return Empty()
   }
 }

@@ -9,10 +9,10 @@ package enum RevokeInvite: AdminOperation {
     package init(id: Int64) { self.id = id }
   }
 
-  package typealias Output = Nothing
+  package typealias Output = Empty
 
-  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Empty {
     try await context.parley.revokeInvite(input.id)
-    return Nothing()
+    return Empty()
   }
 }

@@ -14,10 +14,10 @@ package enum RevokeKey: AdminOperation {
     }
   }
 
-  package typealias Output = Nothing
+  package typealias Output = Empty
 
-  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Nothing {
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Empty {
     try await context.parley.removeAppKey(input.id, in: context.realm(input.domain).id)
-    return Nothing()
+    return Empty()
   }
 }

@@ -4,7 +4,7 @@ package import Dialogs
 package enum ServerStatus: AdminOperation {
   package static let name = "server.status"
 
-  package typealias Input = Nothing
+  package typealias Input = Empty
 
   package struct Output: Codable, Hashable, Sendable {
     package let version: String
@@ -24,7 +24,7 @@ package enum ServerStatus: AdminOperation {
     package let webhookBehind: Int64
   }
 
-  package static func perform(_ input: Nothing, in context: AdminContext) async throws(Problem) -> Output {
+  package static func perform(_ input: Empty, in context: AdminContext) async throws(Problem) -> Output {
     let parley = context.parley
     let realms = parley.realms
     let (users, position) = try await parley.read { reader in
