@@ -18,7 +18,7 @@ struct Core: Sendable {
   static func open(
     _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy = .none, beforeSend: BeforeSendGate? = nil,
     logger: Logger
-  ) throws(Refusal) -> Core {
+  ) throws(StartupError) -> Core {
     let secret = try folder.tokenSecret()
     let webPushKey = try folder.webPushKey()
     let accountSecret = try folder.accountSecret()
@@ -49,15 +49,15 @@ struct Core: Sendable {
       parley.grant(settings.privileges)
       parley.exportForms.set([AppExport(), AccountExport()])
       return Core(folder: folder, store: store, parley: parley, webPushKey: webPushKey, bucket: bucket)
-    } catch let refusal as Refusal {
+    } catch let refusal as StartupError {
       throw refusal
     } catch let problem as Problem {
-      throw Refusal(problem.text)
+      throw StartupError(problem.text)
     } catch let failure as StoreFailure {
       // One line made for an operator: too new, full, locked, unwritable, damaged.
-      throw Refusal(failure.description)
+      throw StartupError(failure.description)
     } catch {
-      throw Refusal("the database \(folder.database) cannot be opened: \(error)")
+      throw StartupError("the database \(folder.database) cannot be opened: \(error)")
     }
   }
 

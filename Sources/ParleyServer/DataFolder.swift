@@ -56,33 +56,33 @@ public final class DataFolder: Sendable {
 
   /// Creates the folder (mode 0700) if need be, and takes its lock without waiting. The lock goes with the
   /// process, however that ends: a crash leaves none behind (flock(2)).
-  public static func open(_ path: String, for use: Use) throws(Refusal) -> Opening {
+  public static func open(_ path: String, for use: Use) throws(StartupError) -> Opening {
     do {
       try Files.makeFolder(path, mode: 0o700)
     } catch {
-      throw Refusal("the data folder \(path) cannot be created: \(error.reason)")
+      throw StartupError("the data folder \(path) cannot be created: \(error.reason)")
     }
     let file = Glibc.open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard file >= 0 else {
-      throw Refusal("the data folder \(path) cannot be written to: \(Files.reason(errno))")
+      throw StartupError("the data folder \(path) cannot be written to: \(Files.reason(errno))")
     }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
       let code = errno
       let holder = holder(in: file)
       close(file)
       if code == EWOULDBLOCK { return .held(by: holder) }
-      throw Refusal("the data folder \(path) cannot be locked: \(Files.reason(code))")
+      throw StartupError("the data folder \(path) cannot be locked: \(Files.reason(code))")
     }
     let folder = DataFolder(path: path, isNew: !Files.exists(path + "/parley.db"), lock: file)
     // For people only; the lock is what counts.
     guard ftruncate(file, 0) == 0, Files.writeAll(Array("\(getpid()) \(use.rawValue)\n".utf8), to: file) else {
-      throw Refusal("the data folder \(path) cannot be written to: \(Files.reason(errno))")
+      throw StartupError("the data folder \(path) cannot be written to: \(Files.reason(errno))")
     }
     return .opened(folder)
   }
 
   /// As `open`, waiting a while for a command that is under way; a server that is there is an error at once.
-  public static func hold(_ path: String, for use: Use) async throws(Refusal) -> DataFolder {
+  public static func hold(_ path: String, for use: Use) async throws(StartupError) -> DataFolder {
     let end = ContinuousClock.now + ServerLimits.lockWait
     while true {
       switch try open(path, for: use) {
@@ -95,19 +95,19 @@ public final class DataFolder: Sendable {
   }
 
   /// What tokens of XMPP clients are made with.
-  func tokenSecret() throws(Refusal) -> TokenSecret {
+  func tokenSecret() throws(StartupError) -> TokenSecret {
     try secret(tokenKey, without: "XMPP clients log in by their passwords once more")
   }
 
   /// What codes and second factors are kept with.
-  func accountSecret() throws(Refusal) -> TokenSecret {
+  func accountSecret() throws(StartupError) -> TokenSecret {
     try secret(accountKey, without: "second factors must be turned off (parley user second-factor off)")
   }
 
   /// The key in a file; at first it is made, for the server's own user alone.
   ///
   /// - Parameter without: what follows where another is made.
-  private func secret(_ file: String, without loss: String) throws(Refusal) -> TokenSecret {
+  private func secret(_ file: String, without loss: String) throws(StartupError) -> TokenSecret {
     let bytes: [UInt8]
     do throws(Files.Failure) {
       if Files.exists(file) {
@@ -118,17 +118,17 @@ public final class DataFolder: Sendable {
         try Files.write(bytes, to: file, mode: 0o600)
       }
     } catch {
-      throw Refusal("\(file) cannot be used: \(error.reason)")
+      throw StartupError("\(file) cannot be used: \(error.reason)")
     }
     guard bytes.count >= TokenSecret.byteCount else {
-      throw Refusal("\(file) is damaged; remove it, and \(loss)")
+      throw StartupError("\(file) is damaged; remove it, and \(loss)")
     }
     return TokenSecret(bytes)
   }
 
   /// What browsers' push services know this server by; at first it is made. Subscriptions are bound to it, so it is part of
   /// a backup.
-  func webPushKey() throws(Refusal) -> WebPush.Key {
+  func webPushKey() throws(StartupError) -> WebPush.Key {
     let path = path + "/webpush.key"
     do throws(Files.Failure) {
       guard Files.exists(path) else {
@@ -138,13 +138,13 @@ public final class DataFolder: Sendable {
       }
       if let key = WebPush.Key(raw: try Files.read(path, bytesMax: ServerLimits.keyBytesMax)) { return key }
     } catch {
-      throw Refusal("\(path) cannot be used: \(error.reason)")
+      throw StartupError("\(path) cannot be used: \(error.reason)")
     }
-    throw Refusal("\(path) is damaged; remove it, and browsers subscribe to pushes anew")
+    throw StartupError("\(path) is damaged; remove it, and browsers subscribe to pushes anew")
   }
 
-  private static func locked(_ path: String, _ holder: Holder?) -> Refusal {
-    Refusal(
+  private static func locked(_ path: String, _ holder: Holder?) -> StartupError {
+    StartupError(
       "the data folder \(path) is in use by another process" + (holder.map { " (\($0.process))" } ?? "")
         + "; stop it, or set data to another folder")
   }

@@ -18,13 +18,13 @@ package enum FirstStart {
   /// Prepares the data folder without serving (`parley init`).
   ///
   /// - Returns: what to tell the operator.
-  package static func prepare(_ settings: Settings, demo: Bool?) async throws(Refusal) -> String {
+  package static func prepare(_ settings: Settings, demo: Bool?) async throws(StartupError) -> String {
     let folder = try await DataFolder.hold(settings.data, for: .command)
     let logger = ServerLog(level: .warning).logger("parley")
     _ = try Certificates(settings, folder: folder, logger: logger)
     let core = try Core.open(settings, folder, logger: logger)
     let users: [DemoUser]?
-    do throws(Refusal) {
+    do throws(StartupError) {
       users = try await run(core, settings, demo: demo)
     } catch {
       await core.close(logger)
@@ -42,7 +42,7 @@ package enum FirstStart {
   ///
   /// - Parameter demo: nil: where the first domain is localhost; a server for others begins empty.
   /// - Returns: those made; nil: this is not the first start.
-  static func run(_ core: Core, _ settings: Settings, demo: Bool?) async throws(Refusal) -> [DemoUser]? {
+  static func run(_ core: Core, _ settings: Settings, demo: Bool?) async throws(StartupError) -> [DemoUser]? {
     if Files.exists(marker(core.folder)) { return nil }
     let parley = core.parley
     do throws(Problem) {
@@ -52,7 +52,7 @@ package enum FirstStart {
       try finish(core.folder)
       return users
     } catch {
-      throw Refusal("the first start failed: \(error.text)")
+      throw StartupError("the first start failed: \(error.text)")
     }
   }
 

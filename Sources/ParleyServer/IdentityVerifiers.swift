@@ -8,7 +8,7 @@ enum IdentityVerifiers {
   /// - Throws: where a key cannot be read.
   static func policy(
     _ settings: Settings.Identity, _ outgoing: Outgoing, logger: Logger
-  ) throws(Refusal) -> SignInPolicy {
+  ) throws(StartupError) -> SignInPolicy {
     let pictures = WebPictures(client: outgoing.given)
     if settings.backends.isEmpty, settings.providers.isEmpty, settings.codes.isEmpty {
       return SignInPolicy(pictures: pictures)
@@ -20,7 +20,7 @@ enum IdentityVerifiers {
         do {
           let bytes = try Files.read(file, bytesMax: ServerLimits.certificateFileBytesMax)
           tokens.publicKeys.append(String(decoding: bytes, as: UTF8.self))
-        } catch { throw Refusal("identity.backends.keys: \(file) cannot be read: \(error.reason)") }
+        } catch { throw StartupError("identity.backends.keys: \(file) cannot be read: \(error.reason)") }
       }
       backends.append(tokens)
     }
@@ -30,7 +30,7 @@ enum IdentityVerifiers {
         documents: WebDocuments(client: outgoing.named, logger: logger), codes: settings.codes,
         exchange: WebExchange(client: outgoing.named, logger: logger), clock: SystemClock())
       return SignInPolicy(verifier: verifier, pictures: pictures)
-    } catch { throw Refusal("identity.backends: \(error)") }
+    } catch { throw StartupError("identity.backends: \(error)") }
   }
 }
 

@@ -11,9 +11,9 @@ struct Outgoing: Service {
   let given: WebClient
 
   /// Throws where the file of authorities cannot be read.
-  init(_ settings: Settings.Outgoing, logger: Logger) throws(Refusal) {
+  init(_ settings: Settings.Outgoing, logger: Logger) throws(StartupError) {
     if let path = settings.authorities, access(path, R_OK) != 0 {
-      throw Refusal("outgoing.authorities: \(path) cannot be read: \(Files.reason(errno))")
+      throw StartupError("outgoing.authorities: \(path) cannot be read: \(Files.reason(errno))")
     }
     named = WebClient(.anywhere, authorities: settings.authorities, logger: logger)
     given = WebClient(

@@ -158,8 +158,8 @@ enum HTTPPorts {
     return services
   }
 
-  static func refusal(_ error: any Error, _ endpoint: Settings.Endpoint, _ key: Key) -> Refusal {
-    Refusal("port \(endpoint.port) of \(endpoint.host) (\(key.name)) cannot be opened: \(Listening.reason(error))")
+  static func refusal(_ error: any Error, _ endpoint: Settings.Endpoint, _ key: Key) -> StartupError {
+    StartupError("port \(endpoint.port) of \(endpoint.host) (\(key.name)) cannot be opened: \(Listening.reason(error))")
   }
 
   /// Makes what binding throws a line for the operator.

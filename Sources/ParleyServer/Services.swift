@@ -157,7 +157,7 @@ struct ReloadService: Service {
       }
       for key in changed { logger.warning("a changed key needs a restart", metadata: ["key": "\(key)"]) }
       logger.notice("reloaded", metadata: ["log.level": "\(now.logLevel)"])
-    } catch let refusal as Refusal {
+    } catch let refusal as StartupError {
       for line in refusal.lines { logger.error("not reloaded: \(line)") }
     } catch {
       logger.error("not reloaded: \(error)")

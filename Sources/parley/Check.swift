@@ -29,7 +29,7 @@ struct Check: AsyncParsableCommand {
     let settings = try options.settings()
     if compliance { return try await compare(settings) }
     let wrong = Certificates.check(settings) + PushKeys.check(settings)
-    guard wrong.isEmpty else { throw Refusal(lines: wrong, .usage) }
+    guard wrong.isEmpty else { throw StartupError(lines: wrong, .usage) }
     if prints {
       var table = TextTable("Key", "Value", "From")
       for entry in settings.effective { table.add([entry.key, entry.value, entry.origin]) }

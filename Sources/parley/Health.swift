@@ -18,7 +18,7 @@ struct Health: AsyncParsableCommand {
   func run() async throws {
     let settings = try options.settings()
     guard let server = await Administration.server(settings) else {
-      throw Refusal("no server answers at \(settings.adminSocket)")
+      throw StartupError("no server answers at \(settings.adminSocket)")
     }
     let status = try await server.call(ServerStatus.self, Empty())
     var table = TextTable("Parley \(status.version)", status.accepting ? "healthy" : "overloaded")

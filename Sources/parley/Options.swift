@@ -75,18 +75,18 @@ struct PasswordOptions: ParsableArguments {
     if generate { return (Passwords.make(), true) }
     if fromInput {
       guard let line = Terminal.readLine(), !line.isEmpty else {
-        throw Refusal("there is no password on standard input", .usage)
+        throw StartupError("there is no password on standard input", .usage)
       }
       return (line, false)
     }
     guard Terminal.inputIsTerminal else {
-      throw Refusal("--password-stdin or --generate is needed where nobody can be asked", .usage)
+      throw StartupError("--password-stdin or --generate is needed where nobody can be asked", .usage)
     }
     guard let first = Terminal.readSecret("Password for \(user) (empty: make one): ") else {
-      throw Refusal("no password was given")
+      throw StartupError("no password was given")
     }
     if first.isEmpty { return (Passwords.make(), true) }
-    guard Terminal.readSecret("Again: ") == first else { throw Refusal("the two passwords differ") }
+    guard Terminal.readSecret("Again: ") == first else { throw StartupError("the two passwords differ") }
     return (first, false)
   }
 }

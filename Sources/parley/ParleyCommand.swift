@@ -47,7 +47,7 @@ struct ParleyCommand: AsyncParsableCommand {
   /// Tells why, and gives the exit status.
   private static func finish(_ error: any Error) -> Int32 {
     switch error {
-    case let refusal as Refusal:
+    case let refusal as StartupError:
       for line in refusal.lines { Terminal.note("parley: \(Line.safe(line))") }
       return refusal.status.rawValue
     case let problem as Problem:

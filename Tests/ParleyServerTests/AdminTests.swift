@@ -20,7 +20,7 @@ import Testing
     } catch let problem as Problem {
       return problem
     }
-    throw Refusal("no problem")
+    throw StartupError("no problem")
   }
 
   @Test func usersAreAddedListedShownAndChanged() async throws {
@@ -316,7 +316,7 @@ import Testing
   @Test func aCommandWithoutADataFolderSaysSo() async throws {
     try await withScratchFolder { folder in
       let settings = try testSettings(folder)
-      let refusal = await #expect(throws: Refusal.self) { _ = try await Administration.open(settings) }
+      let refusal = await #expect(throws: StartupError.self) { _ = try await Administration.open(settings) }
       #expect(refusal?.lines[0].hasPrefix("there is no data folder \(folder)/data") == true)
       #expect(!FileManager.default.fileExists(atPath: folder + "/data"))
     }

@@ -180,7 +180,7 @@ struct BlobStoreTests {
         server.answer(with: [403])
         #expect(throws: BlobFailure.self) { _ = try store.open(name) }
         server.answer(with: [404])
-        #expect(throws: Refusal.self) { try store.check() }
+        #expect(throws: StartupError.self) { try store.check() }
       }
     }
     #expect(server.mistakes == [])

@@ -153,7 +153,7 @@ import X509
         #expect(folder.isNew)
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
         #expect(mode as? Int == 0o700)
-        let refusal = await #expect(throws: Refusal.self) { _ = try await DataFolder.hold(path, for: .serving) }
+        let refusal = await #expect(throws: StartupError.self) { _ = try await DataFolder.hold(path, for: .serving) }
         #expect(refusal?.status == .failure)
         #expect(
           refusal?.lines == [
@@ -176,11 +176,11 @@ import X509
   }
 
   @Test func aPlaceThatCannotBeWrittenIsTold() throws {
-    let refusal = try #require(throws: Refusal.self) { _ = try openFolder("/proc/parley") }
+    let refusal = try #require(throws: StartupError.self) { _ = try openFolder("/proc/parley") }
     #expect(refusal.lines[0].hasPrefix("the data folder /proc/parley cannot be created: "))
     try withScratchFolder { folder in
       try Files.write([], to: folder + "/file", mode: 0o600)
-      let refusal = try #require(throws: Refusal.self) { _ = try openFolder(folder + "/file/data") }
+      let refusal = try #require(throws: StartupError.self) { _ = try openFolder(folder + "/file/data") }
       #expect(
         refusal.lines == ["the data folder \(folder)/file/data cannot be created: a part of the path is not a folder"])
     }

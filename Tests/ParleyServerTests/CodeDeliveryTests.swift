@@ -84,9 +84,9 @@ import Testing
       let text = try MailTemplates(folder: folder).text(for: outgoing(.code("1")), resetURL: nil, now: Self.time)
       #expect(text.subject == "Dein Code" && text.body == "1 {other} {domain")
       try "{code}\n\nnothing".write(toFile: folder + "/code.txt", atomically: true, encoding: .utf8)
-      #expect(throws: Refusal.self) { try MailTemplates(folder: folder) }
+      #expect(throws: StartupError.self) { try MailTemplates(folder: folder) }
       try Data([0xff]).write(to: URL(fileURLWithPath: folder + "/code.txt"))
-      #expect(throws: Refusal.self) { try MailTemplates(folder: folder) }
+      #expect(throws: StartupError.self) { try MailTemplates(folder: folder) }
     }
   }
 
@@ -118,10 +118,10 @@ import Testing
     ] {
       var bad = good
       bad[key] = value
-      #expect(throws: Refusal.self, "\(key) \(value)") { try settings(bad) }
+      #expect(throws: StartupError.self, "\(key) \(value)") { try settings(bad) }
     }
-    #expect(throws: Refusal.self) { try settings(["signup.email": "true"]) }
-    #expect(throws: Refusal.self) {
+    #expect(throws: StartupError.self) { try settings(["signup.email": "true"]) }
+    #expect(throws: StartupError.self) {
       try settings(["signup.phone": "true", "mail.server": "smtp://m.example", "mail.from": "a@b.example"])
     }
     #expect(try settings([:]).delivery == Settings.Delivery())

@@ -17,7 +17,7 @@ let quiet = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
 
 /// The folder, which nobody else may hold.
 func openFolder(_ path: String, for use: DataFolder.Use = .serving) throws -> DataFolder {
-  guard case .opened(let folder) = try DataFolder.open(path, for: use) else { throw Refusal("\(path) is held") }
+  guard case .opened(let folder) = try DataFolder.open(path, for: use) else { throw StartupError("\(path) is held") }
   return folder
 }
 

@@ -47,7 +47,7 @@ import Testing
       let errors = errors
       return try await NIOThreadPool.singleton.runIfActive {
         let piece = errors.availableData
-        if piece.isEmpty { throw Refusal("the server has ended") }
+        if piece.isEmpty { throw StartupError("the server has ended") }
         return String(decoding: piece, as: UTF8.self)
       }
     }

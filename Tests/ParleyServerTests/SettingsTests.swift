@@ -31,7 +31,7 @@ import XMPPDoor
     _ yaml: String? = nil, environment: [String: String] = [:],
     options: [(key: String, value: String, option: String)] = []
   ) throws -> [String] {
-    let refusal = try #require(throws: Refusal.self) {
+    let refusal = try #require(throws: StartupError.self) {
       _ = try load(yaml, environment: environment, options: options)
     }
     #expect(refusal.status == .usage)
@@ -360,7 +360,7 @@ import XMPPDoor
   }
 
   @Test func aNamedFileMustBeThere() throws {
-    let refusal = try #require(throws: Refusal.self) {
+    let refusal = try #require(throws: StartupError.self) {
       _ = try Settings.load(
         SettingsArguments(file: "/nonexistent/parley.yaml"), environment: [:], standardFiles: [])
     }

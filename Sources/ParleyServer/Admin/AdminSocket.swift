@@ -14,7 +14,7 @@ final class AdminSocket: Sendable {
   /// Listens. A socket file left by a crash is replaced: whoever holds the data folder's lock owns it.
   static func listen(
     at path: String, group: any EventLoopGroup, context: AdminContext, logger: Logger
-  ) async throws(Refusal) -> AdminSocket {
+  ) async throws(StartupError) -> AdminSocket {
     do {
       // The file never exists with a wider mode: it is made with the process's umask of 077, and narrowed to 0600.
       let channel = try await ServerBootstrap(group: group)
@@ -24,13 +24,13 @@ final class AdminSocket: Sendable {
       guard chmod(path, 0o600) == 0 else {
         let reason = Files.reason(errno)
         try? await channel.close()
-        throw Refusal("the admin socket \(path) cannot be protected: \(reason)")
+        throw StartupError("the admin socket \(path) cannot be protected: \(reason)")
       }
       return AdminSocket(channel)
-    } catch let refusal as Refusal {
+    } catch let refusal as StartupError {
       throw refusal
     } catch {
-      throw Refusal("the admin socket \(path) cannot be opened: \(Listening.reason(error))")
+      throw StartupError("the admin socket \(path) cannot be opened: \(Listening.reason(error))")
     }
   }
 

@@ -21,9 +21,9 @@ package final class Administration: Sendable {
   /// Waits a while for a folder that another command holds, or a server that is just starting.
   ///
   /// - Parameter creating: whether a data folder that does not exist is made; else that is an error.
-  package static func open(_ settings: Settings, creating: Bool = false) async throws(Refusal) -> Administration {
+  package static func open(_ settings: Settings, creating: Bool = false) async throws(StartupError) -> Administration {
     if !creating, !Files.exists(settings.data) {
-      throw Refusal(
+      throw StartupError(
         "there is no data folder \(settings.data); parley serve or parley init makes it, "
           + "or set data to the one that is meant")
     }
@@ -39,7 +39,7 @@ package final class Administration: Sendable {
       case .held(let holder):
         if await isServing(client) { return Administration(.server(client), folder: settings.data) }
         guard ContinuousClock.now < end else {
-          throw Refusal(
+          throw StartupError(
             "the data folder \(settings.data) is in use by another process"
               + (holder.map { " (\($0.process))" } ?? "") + ", which does not answer at \(settings.adminSocket)")
         }
@@ -66,7 +66,7 @@ package final class Administration: Sendable {
     }
   }
 
-  /// - Throws: a `Problem` when the operation was refused, a `Refusal` when it could not be asked for.
+  /// - Throws: a `Problem` when the operation was refused, a `StartupError` when it could not be asked for.
   package func call<Operation: AdminOperation>(
     _ operation: Operation.Type, _ input: Operation.Input
   ) async throws -> Operation.Output {
@@ -76,9 +76,9 @@ package final class Administration: Sendable {
       do {
         return try await client.call(operation, input)
       } catch AdminClient.Failure.absent {
-        throw Refusal("the server of \(folder) is gone")
+        throw StartupError("the server of \(folder) is gone")
       } catch AdminClient.Failure.broken(let reason) {
-        throw Refusal("the server of \(folder) does not answer as expected: \(reason)")
+        throw StartupError("the server of \(folder) does not answer as expected: \(reason)")
       }
     }
   }

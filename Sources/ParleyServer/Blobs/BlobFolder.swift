@@ -12,16 +12,16 @@ final class BlobFolder: BlobStore {
   private let spool: Spool
   let isRemote = false
 
-  init(_ path: String) throws(Refusal) {
+  init(_ path: String) throws(StartupError) {
     self.path = path
     spool = try Spool(path)
     do throws(Files.Failure) {
       for shard in 0..<256 { try Files.makeFolder(path + "/" + Self.hex(shard), mode: 0o700) }
     } catch {
-      throw Refusal("the folder of files \(path) cannot be made: \(error.reason)")
+      throw StartupError("the folder of files \(path) cannot be made: \(error.reason)")
     }
     guard Spool.sync(folder: path) else {
-      throw Refusal("the folder of files \(path) cannot be written to: \(Files.reason(errno))")
+      throw StartupError("the folder of files \(path) cannot be written to: \(Files.reason(errno))")
     }
   }
 

@@ -18,7 +18,7 @@ final class BucketStore: BlobStore {
   private let logger: Logger
   let isRemote = true
 
-  init(_ settings: Settings.Bucket, spool path: String, authorities: String?, logger: Logger) throws(Refusal) {
+  init(_ settings: Settings.Bucket, spool path: String, authorities: String?, logger: Logger) throws(StartupError) {
     self.settings = settings
     spool = try Spool(path)
     client = WebClient(.anywhere, authorities: authorities, logger: logger)
@@ -28,7 +28,7 @@ final class BucketStore: BlobStore {
   deinit { client.stop() }
 
   /// Throws what an operator must mend. A service that does not answer may be back soon: it is only logged.
-  func check() throws(Refusal) {
+  func check() throws(StartupError) {
     let reason: String
     do throws(BlobFailure) {
       let answer = try ask(.head, settings.base, answerBytesMax: 0)
@@ -41,7 +41,7 @@ final class BucketStore: BlobStore {
     } catch {
       return logger.error("\(error)", metadata: ["bucket": "\(settings.bucket)", "endpoint": "\(settings.endpoint)"])
     }
-    throw Refusal("the bucket \(settings.bucket) at \(settings.endpoint) cannot be used: \(reason)")
+    throw StartupError("the bucket \(settings.bucket) at \(settings.endpoint) cannot be used: \(reason)")
   }
 
   func begin(_ name: BlobName, size: Int64) throws(BlobFailure) -> any BlobWriter {

@@ -9,17 +9,17 @@ final class Spool: Sendable {
   private var new: String { path + "/new" }
   private var parts: String { path + "/parts" }
 
-  init(_ path: String) throws(Refusal) {
+  init(_ path: String) throws(StartupError) {
     self.path = path
     do throws(Files.Failure) {
       try Files.makeFolder(path, mode: 0o700)
       try Files.makeFolder(path + "/new", mode: 0o700)
       try Files.makeFolder(path + "/parts", mode: 0o700)
     } catch {
-      throw Refusal("the folder of files \(path) cannot be made: \(error.reason)")
+      throw StartupError("the folder of files \(path) cannot be made: \(error.reason)")
     }
     guard Self.sync(folder: path) else {
-      throw Refusal("the folder of files \(path) cannot be written to: \(Files.reason(errno))")
+      throw StartupError("the folder of files \(path) cannot be written to: \(Files.reason(errno))")
     }
     for name in Self.names(new) { unlink(new + "/" + name) }
   }

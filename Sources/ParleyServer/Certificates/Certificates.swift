@@ -51,14 +51,14 @@ public final class Certificates: Sendable {
   ///
   /// - Throws: with status 2, what is wrong with a configured file; with status 1, that the self-signed one cannot
   ///   be made.
-  public init(_ settings: Settings, folder: DataFolder, logger: Logger) throws(Refusal) {
+  public init(_ settings: Settings, folder: DataFolder, logger: Logger) throws(StartupError) {
     self.folder = folder
     self.logger = logger
     self.state = Mutex(try Self.load(settings, folder, generation: 0, logger))
   }
 
   /// As the settings say now, which may name other files than before. When that fails, what was there stays in use.
-  public func reload(_ settings: Settings) throws(Refusal) {
+  public func reload(_ settings: Settings) throws(StartupError) {
     let generation = state.withLock { $0.generation + 1 }
     let loaded = try Self.load(settings, folder, generation: generation, logger)
     state.withLock { $0 = loaded }
@@ -66,7 +66,7 @@ public final class Certificates: Sendable {
 
   private static func load(
     _ settings: Settings, _ folder: DataFolder, generation: Int, _ logger: Logger
-  ) throws(Refusal) -> State {
+  ) throws(StartupError) -> State {
     let selfSigned = Settings.CertificateFiles(
       chain: SelfSigned.chainPath(folder.certificates), key: SelfSigned.keyPath(folder.certificates))
     var sources: [Source] = []
@@ -98,7 +98,7 @@ public final class Certificates: Sendable {
       }
     }
     guard wrong.isEmpty, let first = sources.first.flatMap({ read[$0.files] }) else {
-      throw Refusal(lines: wrong, .usage)
+      throw StartupError(lines: wrong, .usage)
     }
     return State(sources: sources, pairs: pairs, stamps: stamps, fallback: first, generation: generation)
   }
@@ -121,11 +121,11 @@ public final class Certificates: Sendable {
   /// As `context`, for who must know which certificate a connection was shown: a context for each of them. So a session
   /// that is resumed (RFC 8446 2.2) began with the same certificate too, and not with the one of before a renewal.
   /// `keyLog` gets the secrets of the connections.
-  public func identities(protocols: [String], keyLog: @escaping NIOSSLKeyLogCallback) throws(Refusal) -> TLSProvider {
+  public func identities(protocols: [String], keyLog: @escaping NIOSSLKeyLogCallback) throws(StartupError) -> TLSProvider {
     let identities = Identities(protocols: protocols, keyLog: keyLog)
     _ = try identities.identity(of: pair(for: nil))
     return { [self] host in
-      do throws(Refusal) { return try identities.identity(of: pair(for: host)) } catch {
+      do throws(StartupError) { return try identities.identity(of: pair(for: host)) } catch {
         for line in error.lines { logger.error("\(line)") }
         return nil
       }
@@ -143,14 +143,14 @@ public final class Certificates: Sendable {
       self.keyLog = keyLog
     }
 
-    func identity(of pair: Pair) throws(Refusal) -> TLSIdentity {
+    func identity(of pair: Pair) throws(StartupError) -> TLSIdentity {
       if let known = made.withLock({ $0[pair.files] }), known.generation == pair.generation { return known.identity }
       var configuration = Certificates.configuration(pair)
       configuration.applicationProtocols = protocols
       configuration.keyLogCallback = keyLog
       let context: NIOSSLContext
       do { context = try NIOSSLContext(configuration: configuration) } catch {
-        throw Refusal("TLS cannot be set up: \(error)")
+        throw StartupError("TLS cannot be set up: \(error)")
       }
       let endPoint = (try? pair.chain.first?.toDERBytes()).flatMap(EndPoint.binding)
       let identity = TLSIdentity(context: context, endPoint: endPoint)
@@ -161,7 +161,7 @@ public final class Certificates: Sendable {
   }
 
   /// The server's side of TLS for one listener; `protocols` are its ALPN names. TLS 1.2 and 1.3.
-  public func context(protocols: [String]) throws(Refusal) -> NIOSSLContext {
+  public func context(protocols: [String]) throws(StartupError) -> NIOSSLContext {
     let first = state.withLock { $0.fallback }
     var configuration = Self.configuration(first)
     configuration.applicationProtocols = protocols
@@ -176,7 +176,7 @@ public final class Certificates: Sendable {
     do {
       return try NIOSSLContext(configuration: configuration)
     } catch {
-      throw Refusal("TLS cannot be set up: \(error)")
+      throw StartupError("TLS cannot be set up: \(error)")
     }
   }
 

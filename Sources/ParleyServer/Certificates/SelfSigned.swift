@@ -14,13 +14,13 @@ enum SelfSigned {
   ///
   /// - Returns: whether they were made now.
   @discardableResult
-  static func prepare(in folder: String, names: [String]) throws(Refusal) -> Bool {
+  static func prepare(in folder: String, names: [String]) throws(StartupError) -> Bool {
     if isGood(chainPath(folder), keyPath(folder), names: names) { return false }
     let made: (chain: String, key: String)
     do {
       made = try make(names: names, now: Date())
     } catch {
-      throw Refusal("the self-signed certificate cannot be made: \(error)")
+      throw StartupError("the self-signed certificate cannot be made: \(error)")
     }
     do {
       try Files.makeFolder(folder, mode: 0o700)
@@ -28,7 +28,7 @@ enum SelfSigned {
       try Files.write(Array(made.key.utf8), to: keyPath(folder), mode: 0o600)
       try Files.write(Array(made.chain.utf8), to: chainPath(folder), mode: 0o644)
     } catch {
-      throw Refusal("the self-signed certificate cannot be written to \(error.path): \(error.reason)")
+      throw StartupError("the self-signed certificate cannot be written to \(error.path): \(error.reason)")
     }
     return true
   }

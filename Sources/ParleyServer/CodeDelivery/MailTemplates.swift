@@ -51,20 +51,20 @@ struct MailTemplates: Hashable, Sendable {
   init() { texts = Dictionary(uniqueKeysWithValues: Name.allCases.map { ($0, $0.standard) }) }
 
   /// - Throws: what is wrong with a file; those that are not there are as ours.
-  init(folder: String) throws(Refusal) {
+  init(folder: String) throws(StartupError) {
     self.init()
     for name in Name.allCases {
       let path = "\(folder)/\(name.rawValue)"
       guard Files.exists(path) else { continue }
       let bytes: [UInt8]
       do throws(Files.Failure) { bytes = try Files.read(path, bytesMax: ServerLimits.mailTemplateBytesMax) } catch {
-        throw Refusal("mail.templates: \(path) cannot be read: \(error.reason)")
+        throw StartupError("mail.templates: \(path) cannot be read: \(error.reason)")
       }
       guard let text = String(validating: bytes, as: UTF8.self) else {
-        throw Refusal("mail.templates: \(path) is not in UTF-8")
+        throw StartupError("mail.templates: \(path) is not in UTF-8")
       }
       guard Self.parts(text).body.contains(name.needed) else {
-        throw Refusal("mail.templates: \(path) does not say \(name.needed) behind its subject")
+        throw StartupError("mail.templates: \(path) does not say \(name.needed) behind its subject")
       }
       texts[name] = text
     }

@@ -6,10 +6,10 @@ import NIOPosix
 package enum Compliance {
   /// Makes an account for the time it takes, and deletes it.
   ///
-  /// - Throws: a `Refusal` where no server runs, or nobody can log in to it.
+  /// - Throws: a `StartupError` where no server runs, or nobody can log in to it.
   package static func rows(_ settings: Settings) async throws -> [ComplianceRow] {
     guard let server = await Administration.server(settings) else {
-      throw Refusal("no server answers at \(settings.adminSocket); the suites are asked of a running one")
+      throw StartupError("no server answers at \(settings.adminSocket); the suites are asked of a running one")
     }
     let name = "parley-check-\(UInt64.random(in: .min ... .max))"
     let jid = "\(name)@\(settings.domains[0].name)"
@@ -26,7 +26,7 @@ package enum Compliance {
     _ = try await server.call(SetUserState.self, SetUserState.Input(jid: jid, state: .deleted))
     switch facts {
     case .success(let facts): return ComplianceSuites.rows(facts)
-    case .failure(let error): throw Refusal("the server runs, and did not answer a client as expected: \(error)")
+    case .failure(let error): throw StartupError("the server runs, and did not answer a client as expected: \(error)")
     }
   }
 }

@@ -23,7 +23,7 @@ package struct ImportRun {
     self.tell = tell
   }
 
-  /// - Throws: what `batch` throws, and a `Refusal` where the file cannot be read on; what was done stays done.
+  /// - Throws: what `batch` throws, and a `StartupError` where the file cannot be read on; what was done stays done.
   package mutating func run(
     required: [String], optional: [String],
     batch: ([CSVTable.Record]) async throws -> [RowOutcome]
@@ -46,9 +46,9 @@ package struct ImportRun {
       try await finish(&rows, batch)
       draw(bar.update(done: done + skipped, fraction: 1))
     } catch let flaw as CSVReader.Flaw {
-      throw Refusal("\(path), line \(flaw.line): \(flaw.text)\(soFar)")
+      throw StartupError("\(path), line \(flaw.line): \(flaw.text)\(soFar)")
     } catch let failure as Files.Failure {
-      throw Refusal("\(path) cannot be read: \(failure.reason)\(soFar)")
+      throw StartupError("\(path) cannot be read: \(failure.reason)\(soFar)")
     }
   }
 

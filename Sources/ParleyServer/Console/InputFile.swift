@@ -7,7 +7,7 @@ package final class InputFile {
   /// Bytes of the whole; nil where that cannot be known.
   package let size: Int64?
 
-  package init(_ path: String) throws(Refusal) {
+  package init(_ path: String) throws(StartupError) {
     self.path = path
     if path == "-" {
       file = STDIN_FILENO
@@ -15,7 +15,7 @@ package final class InputFile {
       return
     }
     file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw Refusal("\(path) cannot be read: \(Files.reason(errno))") }
+    guard file >= 0 else { throw StartupError("\(path) cannot be read: \(Files.reason(errno))") }
     let end = lseek(file, 0, SEEK_END)
     size = end > 0 ? Int64(end) : nil
     lseek(file, 0, SEEK_SET)

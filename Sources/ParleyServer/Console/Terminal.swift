@@ -62,9 +62,9 @@ package enum Terminal {
   /// Asks before something is lost for good.
   ///
   /// - Throws: when the answer is no, and where nobody can be asked.
-  package static func confirm(_ question: String) throws(Refusal) {
-    guard inputIsTerminal else { throw Refusal("\(question) --yes is needed where nobody can be asked", .usage) }
+  package static func confirm(_ question: String) throws(StartupError) {
+    guard inputIsTerminal else { throw StartupError("\(question) --yes is needed where nobody can be asked", .usage) }
     note("\(question) Type yes to go on.")
-    guard readLine() == "yes" else { throw Refusal("nothing was deleted") }
+    guard readLine() == "yes" else { throw StartupError("nothing was deleted") }
   }
 }

@@ -9,7 +9,7 @@ public struct PushKeys: Sendable {
   let webhook: Gateway.Secret?
 
   /// Throws where one cannot be read or used: one line each.
-  init(_ settings: Settings.Pushes) throws(Refusal) {
+  init(_ settings: Settings.Pushes) throws(StartupError) {
     var wrong: [String] = []
     func read<Value>(
       _ key: Key, _ path: String, _ make: ([UInt8]) throws(PushKeyProblem) -> Value
@@ -31,12 +31,12 @@ public struct PushKeys: Sendable {
       read(.pushFCMAccount, fcm.path) { bytes throws(PushKeyProblem) in try FCM.Account(json: bytes) }
     }
     webhook = settings.webhook.flatMap { try? Gateway.Secret($0.secret) }
-    guard wrong.isEmpty else { throw Refusal(lines: wrong, .usage) }
+    guard wrong.isEmpty else { throw StartupError(lines: wrong, .usage) }
   }
 
   /// What of the keys cannot be used; for `parley check`.
   public static func check(_ settings: Settings) -> [String] {
-    do throws(Refusal) {
+    do throws(StartupError) {
       _ = try PushKeys(settings.pushes)
       return []
     } catch { return error.lines }

@@ -9,7 +9,7 @@ extension SettingsReader {
       entries.first?.origin ?? .standard)
     if entries.count > ServerLimits.componentsMax {
       mistakes.append(
-        Mistake(
+        ConfigurationError(
           key: Key.components.name, value: "\(entries.count) components", origin: entries[0].origin,
           "at most \(ServerLimits.componentsMax) are served"))
       return []
@@ -28,7 +28,7 @@ extension SettingsReader {
 /// One element of `components`.
 private struct ComponentReader {
   private let entry: RawSettings.DomainEntry
-  private(set) var mistakes: [Mistake] = []
+  private(set) var mistakes: [ConfigurationError] = []
 
   init(_ entry: RawSettings.DomainEntry) { self.entry = entry }
 
@@ -53,7 +53,7 @@ private struct ComponentReader {
 
   private mutating func mistake(_ field: String, _ text: String) {
     mistakes.append(
-      Mistake(
+      ConfigurationError(
         key: "\(Key.components.name).\(field)", value: field == "secret" ? nil : entry.fields[field]?.text,
         origin: entry.fields[field]?.origin ?? entry.origin, text))
   }

@@ -89,7 +89,7 @@ extension CodeDelivery {
   /// - Throws: what is wrong with the templates.
   static func make(
     _ settings: Settings, _ outgoing: Outgoing, clock: any Clock, logger: Logger
-  ) throws(Refusal) -> CodeDelivery? {
+  ) throws(StartupError) -> CodeDelivery? {
     var carriers: [any CodeTransport] = []
     if let mail = settings.delivery.mail {
       var templates = MailTemplates()

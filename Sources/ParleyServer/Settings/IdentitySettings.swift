@@ -45,7 +45,7 @@ extension SettingsReader {
     note(names: entries.map { $0.fields["name"]?.text ?? "" }, of: key, entries.first?.origin ?? .standard)
     guard entries.count <= ServerLimits.vouchersMax else {
       mistakes.append(
-        Mistake(
+        ConfigurationError(
           key: key.name, value: "\(entries.count) of them", origin: entries[0].origin,
           "at most \(ServerLimits.vouchersMax) are taken"))
       return []
@@ -59,7 +59,7 @@ private struct VoucherReader {
   private let entry: RawSettings.DomainEntry
   private let key: Key
   private let domains: [Settings.Domain]
-  private(set) var mistakes: [Mistake] = []
+  private(set) var mistakes: [ConfigurationError] = []
 
   init(_ entry: RawSettings.DomainEntry, _ key: Key, _ domains: [Settings.Domain]) {
     self.entry = entry
@@ -146,7 +146,7 @@ private struct VoucherReader {
 
   private mutating func mistake(_ field: String, _ text: String) {
     mistakes.append(
-      Mistake(
+      ConfigurationError(
         key: "\(key.name).\(field)",
         value: ["secrets", "client_secret"].contains(field) ? nil : entry.fields[field]?.text,
         origin: entry.fields[field]?.origin ?? entry.origin, text))

@@ -18,7 +18,7 @@ struct RawSettings {
   var entries: [String: [DomainEntry]] = [:]
   var domains: [DomainEntry] { entries[Key.domains.name] ?? [] }
   var components: [DomainEntry] { entries[Key.components.name] ?? [] }
-  var mistakes: [Mistake] = []
+  var mistakes: [ConfigurationError] = []
 
   /// Empty text unsets: `PARLEY_TLS_KEY=` is how a container's settings say "none".
   mutating func set(_ name: String, _ text: String, _ origin: Origin) {
@@ -49,7 +49,7 @@ struct RawSettings {
       } else {
         let near = Nearest.name(to: variable, among: Key.all.map(\.environmentName) + [Self.fileVariable])
         mistakes.append(
-          Mistake(key: variable, origin: .environment(variable), "no key has this name\(Self.suggestion(near))"))
+          ConfigurationError(key: variable, origin: .environment(variable), "no key has this name\(Self.suggestion(near))"))
       }
     }
   }
@@ -63,13 +63,13 @@ struct RawSettings {
     variable.hasPrefix("PARLEY_SERVICE_") || variable == "PARLEY_PORT" || variable.hasPrefix("PARLEY_PORT_")
   }
 
-  static func unknown(_ name: String, _ origin: Origin) -> Mistake {
+  static func unknown(_ name: String, _ origin: Origin) -> ConfigurationError {
     let group = Key.all.map(\.name).filter { $0.hasPrefix(name + ".") }
     if !group.isEmpty {
-      return Mistake(key: name, origin: origin, "it is a group of keys: \(group.joined(separator: ", "))")
+      return ConfigurationError(key: name, origin: origin, "it is a group of keys: \(group.joined(separator: ", "))")
     }
     let near = Nearest.name(to: name, among: Key.all.map(\.name))
-    return Mistake(key: name, origin: origin, "there is no such key\(suggestion(near))")
+    return ConfigurationError(key: name, origin: origin, "there is no such key\(suggestion(near))")
   }
 
   static func suggestion(_ name: String?) -> String { name.map { "; did you mean \($0)?" } ?? "" }

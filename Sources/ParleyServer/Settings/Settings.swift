@@ -158,16 +158,16 @@ public struct SettingsArguments: Sendable {
 extension Settings {
   /// Reads file, environment and command line, in rising priority.
   ///
-  /// - Throws: every mistake at once, as a `Refusal` with status 2.
+  /// - Throws: every mistake at once, as a `StartupError` with status 2.
   public static func load(
     _ arguments: SettingsArguments, environment: [String: String]
-  ) throws(Refusal) -> Settings {
+  ) throws(StartupError) -> Settings {
     try load(arguments, environment: environment, standardFiles: SettingsFile.standardPaths)
   }
 
   static func load(
     _ arguments: SettingsArguments, environment: [String: String], standardFiles: [String]
-  ) throws(Refusal) -> Settings {
+  ) throws(StartupError) -> Settings {
     var raw = RawSettings()
     let named = arguments.file ?? environment[RawSettings.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
     let file = named ?? standardFiles.first(where: Files.exists)
@@ -177,7 +177,7 @@ extension Settings {
 
     var reader = SettingsReader(raw)
     let settings = reader.settings(file: file)
-    guard reader.mistakes.isEmpty else { throw Refusal(reader.mistakes) }
+    guard reader.mistakes.isEmpty else { throw StartupError(reader.mistakes) }
     return settings
   }
 }
@@ -185,7 +185,7 @@ extension Settings {
 /// Turns what was written into what is meant; gathers what cannot be.
 struct SettingsReader {
   let raw: RawSettings
-  var mistakes: [Mistake]
+  var mistakes: [ConfigurationError]
   private var effective: [String: Settings.Effective] = [:]
 
   init(_ raw: RawSettings) {
@@ -274,7 +274,7 @@ struct SettingsReader {
   mutating func mistake(_ key: Key, _ text: String) {
     let value = raw.values[key.name]
     mistakes.append(
-      Mistake(
+      ConfigurationError(
         key: key.name, value: Self.shown(key, value?.text ?? key.fallback ?? ""), origin: value?.origin ?? .standard,
         text))
   }
@@ -371,7 +371,7 @@ struct SettingsReader {
     }
     if path.utf8.count > ServerLimits.socketPathBytesMax {
       mistakes.append(
-        Mistake(
+        ConfigurationError(
           key: Key.adminSocket.name, value: path,
           origin: raw.values[Key.adminSocket.name]?.origin ?? raw.values[Key.data.name]?.origin ?? .derived,
           "a socket's path has at most \(ServerLimits.socketPathBytesMax) bytes, this one has \(path.utf8.count); "
@@ -457,7 +457,7 @@ struct SettingsReader {
     }
     if entries.count >= ServerLimits.domainsMax {
       mistakes.append(
-        Mistake(
+        ConfigurationError(
           key: Key.domains.name, value: "\(entries.count) domains", origin: entries[0].origin,
           "at most \(ServerLimits.domainsMax) are served"))
       return []
@@ -471,7 +471,7 @@ struct SettingsReader {
       let keyName = index == 0 && own == nil ? Key.domain.name : Key.domains.name + ".name"
       guard let written = entry.fields["name"], let name = Host.domain(written.text) else {
         mistakes.append(
-          Mistake(
+          ConfigurationError(
             key: keyName, value: entry.fields["name"]?.text, origin: entry.fields["name"]?.origin ?? entry.origin,
             "a domain name is expected"))
         continue
@@ -483,7 +483,7 @@ struct SettingsReader {
       let taken = domains.flatMap { [$0.name, $0.rooms, $0.uploads] }
       if !taken.contains(name), taken.contains(domain.uploads) || [name, domain.rooms].contains(domain.uploads) {
         mistakes.append(
-          Mistake(
+          ConfigurationError(
             key: Key.uploadsDomain.name, value: domain.uploads,
             origin: entry.fields["uploads"]?.origin ?? raw.values[Key.uploadsDomain.name]?.origin ?? .standard,
             "the domain is already in use here"))
@@ -491,7 +491,7 @@ struct SettingsReader {
       if taken.contains(name) || taken.contains(domain.rooms) || domain.rooms == name {
         let isName = taken.contains(name)
         mistakes.append(
-          Mistake(
+          ConfigurationError(
             key: isName ? keyName : Key.roomsDomain.name, value: isName ? name : domain.rooms,
             origin: isName
               ? written.origin : entry.fields["rooms"]?.origin ?? raw.values[Key.roomsDomain.name]?.origin ?? .standard,
@@ -511,7 +511,7 @@ struct SettingsReader {
     let text = written?.text ?? template.replacing("{domain}", with: name)
     if let domain = Host.domain(text) { return domain }
     mistakes.append(
-      Mistake(
+      ConfigurationError(
         key: written == nil ? key.name : "domains.\(field)", value: written?.text ?? template,
         origin: written?.origin ?? raw.values[key.name]?.origin ?? .standard,
         "a domain name is expected; {domain} stands for the domain"))
@@ -525,7 +525,7 @@ struct SettingsReader {
       return Settings.CertificateFiles(chain: Files.absolute(chain.text), key: Files.absolute(key.text))
     case (.some(let one), nil), (nil, .some(let one)):
       mistakes.append(
-        Mistake(
+        ConfigurationError(
           key: "domains." + (entry.fields["certificate"] == nil ? "key" : "certificate"), value: one.text,
           origin: one.origin, "certificate and key are needed together"))
       return nil

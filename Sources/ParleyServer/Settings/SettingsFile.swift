@@ -10,13 +10,13 @@ enum SettingsFile {
     do {
       let bytes = try Files.read(path, bytesMax: ServerLimits.settingsFileBytesMax)
       guard let text = String(validating: bytes, as: UTF8.self) else {
-        settings.mistakes.append(Mistake(key: nil, origin: .file(path, line: nil), "it is not UTF-8 text"))
+        settings.mistakes.append(ConfigurationError(key: nil, origin: .file(path, line: nil), "it is not UTF-8 text"))
         return
       }
       read(text: text, path: path, into: &settings)
     } catch {
       settings.mistakes.append(
-        Mistake(key: nil, origin: .file(path, line: nil), "the configuration cannot be read: \(error.reason)"))
+        ConfigurationError(key: nil, origin: .file(path, line: nil), "the configuration cannot be read: \(error.reason)"))
     }
   }
 
@@ -32,7 +32,7 @@ enum SettingsFile {
     guard let root, !isNull(root) else { return }
     guard let mapping = root.mapping else {
       settings.mistakes.append(
-        Mistake(key: nil, origin: .file(path, line: root.mark?.line), "keys and values are expected here"))
+        ConfigurationError(key: nil, origin: .file(path, line: root.mark?.line), "keys and values are expected here"))
       return
     }
     walk(mapping, prefix: "", path: path, into: &settings)
@@ -44,7 +44,7 @@ enum SettingsFile {
     for (keyNode, value) in mapping {
       let origin = Origin.file(path, line: keyNode.mark?.line)
       guard let part = keyNode.scalar?.string else {
-        settings.mistakes.append(Mistake(key: nil, origin: origin, "a key must be plain text"))
+        settings.mistakes.append(ConfigurationError(key: nil, origin: origin, "a key must be plain text"))
         continue
       }
       let name = prefix + part
@@ -55,11 +55,11 @@ enum SettingsFile {
         if texts.count == list.count {
           settings.set(name, texts.joined(separator: ", "), origin)
         } else {
-          settings.mistakes.append(Mistake(key: name, origin: origin, "a list of plain texts is expected here"))
+          settings.mistakes.append(ConfigurationError(key: name, origin: origin, "a list of plain texts is expected here"))
         }
       } else if let inner = value.mapping {
         if Key.named(name) != nil {
-          settings.mistakes.append(Mistake(key: name, origin: origin, "one value is expected here, not a map"))
+          settings.mistakes.append(ConfigurationError(key: name, origin: origin, "one value is expected here, not a map"))
         } else {
           walk(inner, prefix: name + ".", path: path, into: &settings)
         }
@@ -68,7 +68,7 @@ enum SettingsFile {
       } else if Key.named(name) == nil {
         settings.mistakes.append(RawSettings.unknown(name, origin))
       } else {
-        settings.mistakes.append(Mistake(key: name, origin: origin, "one value is expected here, not a list"))
+        settings.mistakes.append(ConfigurationError(key: name, origin: origin, "one value is expected here, not a list"))
       }
     }
   }
@@ -89,7 +89,7 @@ enum SettingsFile {
           if !fields.contains(name) {
             let near = Nearest.name(to: name, among: fields)
             settings.mistakes.append(
-              Mistake(
+              ConfigurationError(
                 key: "\(key).\(name)", origin: origin, "there is no such key\(RawSettings.suggestion(near))"))
           } else if let scalar = value.scalar {
             if !isNull(value), !scalar.string.isEmpty {
@@ -104,12 +104,12 @@ enum SettingsFile {
           } else {
             let expected = Key.listFields.contains(name) ? "a list of plain texts is" : "one value is"
             settings.mistakes.append(
-              Mistake(key: "\(key).\(name)", origin: origin, "\(expected) expected here"))
+              ConfigurationError(key: "\(key).\(name)", origin: origin, "\(expected) expected here"))
           }
         }
       } else {
         settings.mistakes.append(
-          Mistake(key: key, origin: origin, "a name or a map of \(fields.joined(separator: ", "))"))
+          ConfigurationError(key: key, origin: origin, "a name or a map of \(fields.joined(separator: ", "))"))
         continue
       }
       entries.append(entry)
@@ -123,9 +123,9 @@ enum SettingsFile {
   }
 
   /// The library's error on one line.
-  private static func mistake(_ error: any Error, _ path: String) -> Mistake {
+  private static func mistake(_ error: any Error, _ path: String) -> ConfigurationError {
     guard let error = error as? YamlError else {
-      return Mistake(key: nil, origin: .file(path, line: nil), "it is no YAML: \(error)")
+      return ConfigurationError(key: nil, origin: .file(path, line: nil), "it is no YAML: \(error)")
     }
     let place: Int?
     let text: String
@@ -141,6 +141,6 @@ enum SettingsFile {
       place = nil
       text = "it is no YAML: " + Line.safe("\(error)")
     }
-    return Mistake(key: nil, origin: .file(path, line: place), text)
+    return ConfigurationError(key: nil, origin: .file(path, line: place), text)
   }
 }

@@ -21,7 +21,7 @@ public enum Origin: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// One thing that is wrong with the configuration.
-public struct Mistake: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
   /// nil: the place as a whole, a file that cannot be read for one.
   public let key: String?
   /// nil where there is none to show; secrets never are.

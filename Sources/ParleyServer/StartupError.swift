@@ -1,5 +1,5 @@
 /// Why a command cannot go on: what to tell the operator, and the exit status.
-public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
+public struct StartupError: Error, Hashable, Sendable, CustomStringConvertible {
   /// 0 is success.
   public enum Status: Int32, Sendable {
     /// The command was right and did not work out.
@@ -23,7 +23,7 @@ public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Everything that is wrong with the configuration.
-  public init(_ mistakes: [Mistake]) {
+  public init(_ mistakes: [ConfigurationError]) {
     self.lines = mistakes.map(\.description)
     self.status = .usage
   }
