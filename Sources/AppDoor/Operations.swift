@@ -131,7 +131,7 @@ struct OperationEntry: Sendable {
   let takesBytes: Bool
   /// It answers for as long as the client listens.
   let streams: Bool
-  let perform: @Sendable (Received, Call) async throws -> Answer
+  let perform: @Sendable (Received, RequestContext) async throws -> Answer
 
   enum Answer: Sendable {
     case done
@@ -165,7 +165,7 @@ struct OperationEntry: Sendable {
 
   private init<Op: Operation>(
     _ operation: Op.Type, takesBytes: Bool = false, streams: Bool = false, bytesMax: Int = AppLimits.bodyBytesMax,
-    _ perform: @escaping @Sendable (Op.Input, [UInt8], Call) async throws -> Answer
+    _ perform: @escaping @Sendable (Op.Input, [UInt8], RequestContext) async throws -> Answer
   ) {
     name = Op.name
     method = Op.method

@@ -7,7 +7,7 @@ import Dialogs
 enum MemberReference {
   /// Who may change nobody else learns nothing of who there is.
   static func address(
-    _ id: String, in room: RoomName, by caller: Party, _ call: Call
+    _ id: String, in room: RoomName, by caller: Party, _ call: RequestContext
   ) async throws(Problem) -> BareJID {
     let own = ParticipantNaming.prefix + call.parley.occupantID(of: caller.id, in: room)
     if id == "me" || id == own { return caller.address }

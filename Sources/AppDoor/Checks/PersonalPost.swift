@@ -5,9 +5,9 @@ import Dialogs
 struct PersonalPost: Sendable {
   let place: DialogPlace
   let caller: Party
-  private let call: Call
+  private let call: RequestContext
 
-  init(_ dialogID: String, _ call: Call) async throws(Problem) {
+  init(_ dialogID: String, _ call: RequestContext) async throws(Problem) {
     self.call = call
     caller = try call.user().user
     place = try await call.door.dialogs.place(dialogID, for: caller)

@@ -38,7 +38,7 @@ extension Checks {
   }
 }
 
-extension Call {
+extension RequestContext {
   /// The caller as they see themself, read anew.
   func me() async throws(Problem) -> MeBody {
     let id = try user().user.id

@@ -93,7 +93,7 @@ extension AppDoor {
       if let last = request.headers[values: .lastEventID].last { received.parameters["cursor"] = last }
       if request.method == .head { return Response(status: .ok, headers: eventStreamHeaders) }
     }
-    let call = Call(
+    let call = RequestContext(
       door: door, caller: caller,
       realm: caller.map { door.realm($0.user.realm) } ?? door.realm(host: request.head.authority), address: address,
       host: request.head.authority, isSecure: peer.isSecure)

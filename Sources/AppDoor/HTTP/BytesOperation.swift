@@ -7,12 +7,12 @@ protocol UploadOperation: Operation {
   /// More is refused with 413, and not read.
   static var bytesMax: Int { get }
   /// May throw an `HTTPRefusal` where the bytes are not of a kind it takes (415).
-  static func perform(_ input: Input, _ bytes: [UInt8], _ call: Call) async throws -> Outcome<Output>
+  static func perform(_ input: Input, _ bytes: [UInt8], _ call: RequestContext) async throws -> Outcome<Output>
 }
 
 /// An operation that answers with bytes, no JSON; 304 to who has them.
 protocol DownloadOperation: Operation where Output == EmptyBody {
-  static func perform(_ input: Input, _ call: Call) async throws(Problem) -> Download
+  static func perform(_ input: Input, _ call: RequestContext) async throws(Problem) -> Download
 }
 
 extension DownloadOperation {
@@ -21,7 +21,7 @@ extension DownloadOperation {
 
 /// An operation that answers with server-sent events, for as long as the client listens.
 protocol StreamOperation: Operation where Output == EmptyBody {
-  static func perform(_ input: Input, _ call: Call) async throws(Problem) -> StreamChannel.Body
+  static func perform(_ input: Input, _ call: RequestContext) async throws(Problem) -> StreamChannel.Body
 }
 
 extension StreamOperation {

@@ -3,7 +3,7 @@ import Dialogs
 import Logging
 
 /// Who asks, and where: what an operation has besides its input.
-struct Call: Sendable {
+struct RequestContext: Sendable {
   let door: AppDoor
   /// nil: no bearer token came; only operations without `needsCaller` see that.
   let caller: Parley.Caller?
@@ -42,7 +42,7 @@ extension Outcome where Output == EmptyBody {
 /// An operation that this server carries out. One file each under `Operations`,
 /// one line each in `Operations.swift`.
 protocol ServedOperation: Operation {
-  static func perform(_ input: Input, _ call: Call) async throws(Problem) -> Outcome<Output>
+  static func perform(_ input: Input, _ call: RequestContext) async throws(Problem) -> Outcome<Output>
   /// Of a conditional one: what its tag is made of, which is what a client would show.
   static func tagged(_ output: Output) -> Output
 }
@@ -76,7 +76,7 @@ extension PostingOperation {
     _ input: Input, by author: Party, in place: DialogPlace, _ parley: Parley
   ) -> (@Sendable (any StoreReader) throws -> Input)? { nil }
 
-  static func perform(_ input: Input, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: Input, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user()
     let place = try await call.door.dialogs.place(dialogID(input), for: caller.user)
     var receipt = Receipt(position: .zero)

@@ -8,13 +8,13 @@ struct MessageChange: Sendable {
   let target: Entry
   let caller: Party
   let naming: ParticipantNaming
-  private let call: Call
+  private let call: RequestContext
 
   static let unknown = Problem(
     .missing, "message-unknown", "There is no such message in this dialog.", field: "messageId")
 
   /// Throws where there is no such message, or it is not the caller's to read.
-  init(_ messageID: String, in dialogID: String, _ call: Call) async throws(Problem) {
+  init(_ messageID: String, in dialogID: String, _ call: RequestContext) async throws(Problem) {
     self.call = call
     caller = try call.user().user
     place = try await call.door.dialogs.place(dialogID, for: caller)
@@ -23,7 +23,7 @@ struct MessageChange: Sendable {
   }
 
   private static func read(
-    _ id: PublicID?, _ place: DialogPlace, _ caller: Party, _ call: Call
+    _ id: PublicID?, _ place: DialogPlace, _ caller: Party, _ call: RequestContext
   ) async throws(Problem) -> (Entry, ParticipantNaming) {
     let position = id.flatMap { call.parley.position(of: $0, in: caller.realm) }
     let (found, naming) = try await call.parley.read { reader -> (Entry?, ParticipantNaming) in

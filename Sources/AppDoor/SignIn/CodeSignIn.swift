@@ -6,7 +6,7 @@ import Dialogs
 enum CodeSignIn: SignIn {
   static let grant = "code"
 
-  static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login {
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
     let identity = try Checks.reachable(email: input.email, phone: input.phone)
     let code = try required(input.code, "code")
     let client = try client(input)

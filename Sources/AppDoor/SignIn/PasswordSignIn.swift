@@ -6,7 +6,7 @@ import Dialogs
 enum PasswordSignIn: SignIn {
   static let grant = "password"
 
-  static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login {
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
     let password = try required(input.password, "password")
     let client = try client(input)
     let address = try await address(input, call)
@@ -15,7 +15,7 @@ enum PasswordSignIn: SignIn {
     return try await call.parley.logIn(attempt, password: password, device: input.deviceId, client: client)
   }
 
-  private static func address(_ input: LogInInput, _ call: Call) async throws(Problem) -> BareJID {
+  private static func address(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> BareJID {
     if let identity = try Checks.reachableIfAny(email: input.email, phone: input.phone) {
       return try await call.parley.address(for: identity, in: call.realm.id)
     }

@@ -5,7 +5,7 @@ import Dialogs
 enum RefreshSignIn: SignIn {
   static let grant = "refresh"
 
-  static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login {
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
     let token = try required(input.refreshToken, "refreshToken")
     do throws(Problem) {
       let login = try await call.parley.refresh(token)

@@ -5,7 +5,7 @@ import Dialogs
 enum SecondFactorSignIn: SignIn {
   static let grant = "second-factor"
 
-  static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login {
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
     let challenge = try required(input.challenge, "challenge")
     let proof = try Checks.secondProof(code: input.code, recoveryCode: input.recoveryCode)
     return try await call.parley.logIn(

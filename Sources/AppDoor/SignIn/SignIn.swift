@@ -6,8 +6,8 @@ import Dialogs
 protocol SignIn: Sendable {
   static var grant: String { get }
   /// Whether it is there for users of this realm.
-  static func isOffered(_ call: Call) -> Bool
-  static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login
+  static func isOffered(_ call: RequestContext) -> Bool
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login
 }
 
 /// THE list.
@@ -32,7 +32,7 @@ enum SignIns {
 }
 
 extension SignIn {
-  static func isOffered(_ call: Call) -> Bool { true }
+  static func isOffered(_ call: RequestContext) -> Bool { true }
 
   /// What a way to sign in cannot do without.
   static func required<Value>(_ value: Value?, _ field: String) throws(Problem) -> Value {

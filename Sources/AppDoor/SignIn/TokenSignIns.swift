@@ -5,9 +5,9 @@ import Dialogs
 enum BackendSignIn: SignIn {
   static let grant = "jwt"
 
-  static func isOffered(_ call: Call) -> Bool { call.parley.signIn.verifier?.hasBackend(call.realm.domain) ?? false }
+  static func isOffered(_ call: RequestContext) -> Bool { call.parley.signIn.verifier?.hasBackend(call.realm.domain) ?? false }
 
-  static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login {
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
     try await logIn(try .backend(required(input.identityToken, "identityToken")), input, call)
   }
 }
@@ -16,11 +16,11 @@ enum BackendSignIn: SignIn {
 enum ProviderSignIn: SignIn {
   static let grant = "provider"
 
-  static func isOffered(_ call: Call) -> Bool {
+  static func isOffered(_ call: RequestContext) -> Bool {
     call.parley.signIn.verifier?.providers(of: call.realm.domain).isEmpty == false
   }
 
-  static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login {
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
     let given = ProviderToken(
       idToken: input.idToken, code: input.code, verifier: input.codeVerifier, redirectURI: input.redirectUri)
     return try await logIn(try given.token(of: required(input.provider, "provider")), input, call)
@@ -31,9 +31,9 @@ enum ProviderSignIn: SignIn {
 enum GuestSignIn: SignIn {
   static let grant = "guest"
 
-  static func isOffered(_ call: Call) -> Bool { call.parley.takesGuests(domain: call.realm.domain) }
+  static func isOffered(_ call: RequestContext) -> Bool { call.parley.takesGuests(domain: call.realm.domain) }
 
-  static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Parley.Login {
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
     try await call.parley.logInAsGuest(
       in: call.realm.domain, from: call.address, device: input.deviceId, client: try client(input))
   }
@@ -42,7 +42,7 @@ enum GuestSignIn: SignIn {
 extension SignIn {
   /// Nobody guesses tokens: what is counted is the asking.
   fileprivate static func logIn(
-    _ token: IdentityToken, _ input: LogInInput, _ call: Call
+    _ token: IdentityToken, _ input: LogInInput, _ call: RequestContext
   ) async throws(Problem) -> Parley.Login {
     let client = try client(input)
     do throws(Problem) {

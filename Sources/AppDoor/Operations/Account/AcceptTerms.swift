@@ -9,7 +9,7 @@ enum AcceptTerms: ServedOperation {
   static let method = Method.put
   static let path = "/v1/users/me/terms"
 
-  static func perform(_ input: TermsInput, _ call: Call) async throws(Problem) -> Outcome<MeBody> {
+  static func perform(_ input: TermsInput, _ call: RequestContext) async throws(Problem) -> Outcome<MeBody> {
     try Checks.text(input.version, field: "version")
     try await call.parley.accept(terms: input.version, by: try call.user().user)
     return .ok(try await call.me())

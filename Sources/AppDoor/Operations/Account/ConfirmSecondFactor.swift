@@ -10,7 +10,7 @@ enum ConfirmSecondFactor: ServedOperation {
   static let path = "/v1/users/me/second-factor"
 
   static func perform(
-    _ input: ConfirmSecondFactorInput, _ call: Call
+    _ input: ConfirmSecondFactorInput, _ call: RequestContext
   ) async throws(Problem) -> Outcome<RecoveryCodesBody> {
     let codes = try await call.parley.confirm(try call.user(), code: input.code, from: call.address)
     return .ok(RecoveryCodesBody(recoveryCodes: codes))

@@ -10,13 +10,13 @@ enum CreateExport: ServedOperation {
   static let path = "/v1/users/me/exports"
   static let successes = [202]
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<ExportBody> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<ExportBody> {
     let task = try await call.parley.beginExport(of: try call.user().user)
     call.parley.finishInBackground(task)
     return Outcome(status: 202, output: try await body(task, call))
   }
 
-  static func body(_ task: AccountTask, _ call: Call) async throws(Problem) -> ExportBody {
+  static func body(_ task: AccountTask, _ call: RequestContext) async throws(Problem) -> ExportBody {
     let place = try await call.parley.exportURL(task)
     let status =
       switch task.state {

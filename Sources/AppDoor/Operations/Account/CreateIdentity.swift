@@ -10,7 +10,7 @@ enum CreateIdentity: ServedOperation {
   static let path = "/v1/users/me/identities"
   static let successes = [200, 201]
 
-  static func perform(_ input: IdentityInput, _ call: Call) async throws(Problem) -> Outcome<IdentityBody> {
+  static func perform(_ input: IdentityInput, _ call: RequestContext) async throws(Problem) -> Outcome<IdentityBody> {
     let caller = try call.user()
     let token: IdentityToken
     let given = ProviderToken(

@@ -11,7 +11,7 @@ enum CreateNonce: ServedOperation {
   static let successes = [201]
   static let needsCaller = false
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<NonceBody> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<NonceBody> {
     let (text, expires) = try call.parley.makeNonce(in: call.realm.id)
     return .created(NonceBody(nonce: text, expiresAt: WireTime(expires)))
   }

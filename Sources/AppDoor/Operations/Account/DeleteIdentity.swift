@@ -9,7 +9,7 @@ enum DeleteIdentity: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/users/me/identities/{identityId}"
 
-  static func perform(_ input: IdentityReference, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: IdentityReference, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user()
     try await call.parley.unlink(input.identityId, from: caller.user)
     return .done

@@ -10,7 +10,7 @@ enum DeleteMe: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/users/me"
 
-  static func perform(_ input: DeleteMeInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: DeleteMeInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user()
     // A token that was found or stolen must not be enough, and not every account has a password: whoever it is shows anew, in
     // whatever way they sign in, that it is them.

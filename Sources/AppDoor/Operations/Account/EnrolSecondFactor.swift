@@ -10,7 +10,7 @@ enum EnrolSecondFactor: ServedOperation {
   static let path = "/v1/users/me/second-factor"
   static let successes = [201]
 
-  static func perform(_ input: EnrolInput, _ call: Call) async throws(Problem) -> Outcome<EnrolmentBody> {
+  static func perform(_ input: EnrolInput, _ call: RequestContext) async throws(Problem) -> Outcome<EnrolmentBody> {
     let method = try input.method.map { (text) throws(Problem) in try Checks.secondFactorMethod(text) } ?? .totp
     let made = try await call.parley.enrol(
       try call.user(), by: method, password: input.password, from: call.address)

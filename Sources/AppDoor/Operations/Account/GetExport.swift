@@ -9,7 +9,7 @@ enum GetExport: ServedOperation {
   static let method = Method.get
   static let path = "/v1/users/me/exports/{exportId}"
 
-  static func perform(_ input: ExportInput, _ call: Call) async throws(Problem) -> Outcome<ExportBody> {
+  static func perform(_ input: ExportInput, _ call: RequestContext) async throws(Problem) -> Outcome<ExportBody> {
     let exports = try await call.parley.exports(of: try call.user().user.id)
     guard let task = exports.first(where: { String($0.id) == input.exportId }) else {
       throw Problem(.missing, "export-unknown", "There is no such export.", field: "exportId")

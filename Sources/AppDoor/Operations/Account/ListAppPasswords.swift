@@ -9,7 +9,7 @@ enum ListAppPasswords: ServedOperation {
   static let method = Method.get
   static let path = "/v1/app-passwords"
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user()
     let passwords = try await call.parley.appPasswords(of: caller.user.id)
     return .ok(

@@ -9,7 +9,7 @@ enum ListExports: ServedOperation {
   static let method = Method.get
   static let path = "/v1/users/me/exports"
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     var items: [ExportBody] = []
     for task in try await call.parley.exports(of: try call.user().user.id) {
       items.append(try await CreateExport.body(task, call))

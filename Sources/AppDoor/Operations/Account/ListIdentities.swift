@@ -9,7 +9,7 @@ enum ListIdentities: ServedOperation {
   static let method = Method.get
   static let path = "/v1/users/me/identities"
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user()
     return .ok(PageBody(items: try await call.parley.identities(of: caller.user.id).map { IdentityBody($0) }))
   }

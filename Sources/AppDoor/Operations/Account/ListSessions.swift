@@ -9,7 +9,7 @@ enum ListSessions: ServedOperation {
   static let method = Method.get
   static let path = "/v1/sessions"
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user()
     let grants = try await call.parley.grants(of: caller.user.id)
     return .ok(

@@ -11,7 +11,7 @@ enum LogIn: ServedOperation {
   static let successes = [201]
   static let needsCaller = false
 
-  static func perform(_ input: LogInInput, _ call: Call) async throws(Problem) -> Outcome<SessionBody> {
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Outcome<SessionBody> {
     let login = try await SignIns.named(input.grant).perform(input, call)
     let settings = try await call.parley.userSettings(of: login.user.id)
     return .created(

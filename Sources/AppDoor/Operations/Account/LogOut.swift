@@ -9,7 +9,7 @@ enum LogOut: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/sessions/{sessionId}"
 
-  static func perform(_ input: SessionInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: SessionInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user()
     if input.sessionId == "current" {
       try await call.parley.logOut(grant: caller.grant, of: caller.user.id)

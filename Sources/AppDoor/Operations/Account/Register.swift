@@ -12,7 +12,7 @@ enum Register: ServedOperation {
   static let successes = [201]
   static let needsCaller = false
 
-  static func perform(_ input: RegisterInput, _ call: Call) async throws(Problem) -> Outcome<UserBody> {
+  static func perform(_ input: RegisterInput, _ call: RequestContext) async throws(Problem) -> Outcome<UserBody> {
     guard call.door.settings.registration else {
       throw Problem(.forbidden, "registration-off", "This server's operator makes the accounts.")
     }
@@ -41,7 +41,7 @@ enum Register: ServedOperation {
     return .created(call.rendering.user(user))
   }
 
-  private static func address(_ input: RegisterInput, _ call: Call) throws(Problem) -> BareJID? {
+  private static func address(_ input: RegisterInput, _ call: RequestContext) throws(Problem) -> BareJID? {
     guard let name = input.username else { return nil }
     do { return try BareJID(local: name, domain: call.realm.domain) } catch {
       throw Problem(.malformed, "username-malformed", "username cannot be used: \(error).", field: "username")

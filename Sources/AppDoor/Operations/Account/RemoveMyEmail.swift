@@ -9,7 +9,7 @@ enum RemoveMyEmail: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/users/me/email"
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     try await call.parley.unbind(.email, from: try call.user().user)
     return .done
   }

@@ -9,7 +9,7 @@ enum RemoveMyPhone: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/users/me/phone"
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     try await call.parley.unbind(.phone, from: try call.user().user)
     return .done
   }

@@ -9,7 +9,7 @@ enum RemoveSecondFactor: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/users/me/second-factor"
 
-  static func perform(_ input: SecondFactorInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: SecondFactorInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let proof = try Checks.secondProof(code: input.code, recoveryCode: input.recoveryCode)
     try await call.parley.removeSecondFactor(try call.user(), proof, from: call.address)
     return .done

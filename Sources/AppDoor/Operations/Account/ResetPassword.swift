@@ -10,7 +10,7 @@ enum ResetPassword: ServedOperation {
   static let path = "/v1/password-resets/{token}"
   static let needsCaller = false
 
-  static func perform(_ input: ResetPasswordInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: ResetPasswordInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     try await call.parley.resetPassword(token: input.token, to: input.password, from: call.address)
     return .done
   }

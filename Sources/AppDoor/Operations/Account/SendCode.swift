@@ -11,7 +11,7 @@ enum SendCode: ServedOperation {
   static let successes = [202]
   static let needsCaller = false
 
-  static func perform(_ input: SendCodeInput, _ call: Call) async throws(Problem) -> Outcome<SentBody> {
+  static func perform(_ input: SendCodeInput, _ call: RequestContext) async throws(Problem) -> Outcome<SentBody> {
     let identity = try Checks.reachableIfAny(email: input.email, phone: input.phone)
     switch (identity, input.challenge) {
     case (let identity?, nil): try await call.parley.sendCode(to: identity, in: call.realm.id, from: call.address)

@@ -10,7 +10,7 @@ enum SendMyCode: ServedOperation {
   static let path = "/v1/users/me/codes"
   static let successes = [202]
 
-  static func perform(_ input: SendMyCodeInput, _ call: Call) async throws(Problem) -> Outcome<SentBody> {
+  static func perform(_ input: SendMyCodeInput, _ call: RequestContext) async throws(Problem) -> Outcome<SentBody> {
     let caller = try call.user()
     let identity = try Checks.reachableIfAny(email: input.email, phone: input.phone)
     switch (identity, input.secondFactor == true) {

@@ -11,7 +11,7 @@ enum SendPasswordReset: ServedOperation {
   static let successes = [202]
   static let needsCaller = false
 
-  static func perform(_ input: ReachableInput, _ call: Call) async throws(Problem) -> Outcome<SentBody> {
+  static func perform(_ input: ReachableInput, _ call: RequestContext) async throws(Problem) -> Outcome<SentBody> {
     let identity = try Checks.reachable(email: input.email, phone: input.phone)
     try await call.parley.sendPasswordReset(to: identity, in: call.realm.id, from: call.address)
     return Outcome(status: 202, output: call.sent(Limits.passwordResetLifetime))

@@ -9,7 +9,7 @@ enum SetMyEmail: ServedOperation {
   static let method = Method.put
   static let path = "/v1/users/me/email"
 
-  static func perform(_ input: SetEmailInput, _ call: Call) async throws(Problem) -> Outcome<MeBody> {
+  static func perform(_ input: SetEmailInput, _ call: RequestContext) async throws(Problem) -> Outcome<MeBody> {
     let caller = try call.user()
     try await call.parley.bind(
       .email(input.email), code: input.code, password: input.password, to: caller.user, from: call.address)

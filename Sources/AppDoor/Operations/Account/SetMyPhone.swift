@@ -9,7 +9,7 @@ enum SetMyPhone: ServedOperation {
   static let method = Method.put
   static let path = "/v1/users/me/phone"
 
-  static func perform(_ input: SetPhoneInput, _ call: Call) async throws(Problem) -> Outcome<MeBody> {
+  static func perform(_ input: SetPhoneInput, _ call: RequestContext) async throws(Problem) -> Outcome<MeBody> {
     let caller = try call.user()
     try await call.parley.bind(
       .phone(input.phone), code: input.code, password: input.password, to: caller.user, from: call.address)

@@ -9,7 +9,7 @@ enum EndCall: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/calls/{callId}"
 
-  static func perform(_ input: EndCallInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: EndCallInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user()
     let signal = CallSignalInput(callId: input.callId, action: .end, reason: input.reason)
     try await call.parley.post(SignalCall.intent(signal, by: caller, call.parley), by: caller.user)

@@ -9,7 +9,7 @@ enum GetCall: ServedOperation {
   static let method = Method.get
   static let path = "/v1/calls/{callId}"
 
-  static func perform(_ input: CallReference, _ call: Call) async throws(Problem) -> Outcome<CallBody> {
+  static func perform(_ input: CallReference, _ call: RequestContext) async throws(Problem) -> Outcome<CallBody> {
     let user = try call.user().user
     guard let id = PublicID(input.callId), let found = try await call.parley.call(id, of: user) else {
       throw Problem.callUnknown

@@ -9,7 +9,7 @@ enum ListIceServers: ServedOperation {
   static let method = Method.get
   static let path = "/v1/ice-servers"
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let user = try call.user().user
     let services = call.parley.services
     let now = call.parley.clock.now

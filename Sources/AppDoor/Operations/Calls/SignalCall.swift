@@ -10,7 +10,7 @@ enum SignalCall: ServedOperation {
   static let method = Method.post
   static let path = "/v1/calls/{callId}/signals"
 
-  static func perform(_ input: CallSignalInput, _ call: Call) async throws(Problem) -> Outcome<CallBody> {
+  static func perform(_ input: CallSignalInput, _ call: RequestContext) async throws(Problem) -> Outcome<CallBody> {
     let caller = try call.user()
     try call.door.limiters.signals.take(caller.user.id, now: call.parley.clock.now)
     let receipt = try await call.parley.post(intent(input, by: caller, call.parley), by: caller.user)

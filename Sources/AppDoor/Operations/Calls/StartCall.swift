@@ -11,7 +11,7 @@ enum StartCall: ServedOperation {
   static let path = "/v1/calls"
   static let successes = [200, 201]
 
-  static func perform(_ input: StartCallInput, _ call: Call) async throws(Problem) -> Outcome<CallBody> {
+  static func perform(_ input: StartCallInput, _ call: RequestContext) async throws(Problem) -> Outcome<CallBody> {
     let caller = try call.user()
     try Checks.clientID(input.clientId)
     guard let kind = Dialogs.Call.Kind.allCases.first(where: { $0.word == input.kind }) else {
@@ -29,7 +29,7 @@ enum StartCall: ServedOperation {
     return receipt.isRepeat ? .ok(body) : .created(body)
   }
 
-  private static func address(_ input: StartCallInput, _ caller: Party, _ call: Call) async throws(Problem) -> BareJID {
+  private static func address(_ input: StartCallInput, _ caller: Party, _ call: RequestContext) async throws(Problem) -> BareJID {
     switch (input.userId, input.dialogId) {
     case (let user?, nil): return try Checks.address(user, domain: call.realm.domain)
     case (nil, let dialog?):

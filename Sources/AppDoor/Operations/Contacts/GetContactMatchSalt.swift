@@ -9,7 +9,7 @@ enum GetContactMatchSalt: ServedOperation {
   static let method = Method.get
   static let path = "/v1/contact-matches"
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<ContactMatchSaltBody> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<ContactMatchSaltBody> {
     let salt = try await call.parley.matchSalt(for: try call.user().user)
     return .ok(ContactMatchSaltBody(salt: salt, algorithm: "sha-256", hashesMax: Limits.matchKeysMax))
   }

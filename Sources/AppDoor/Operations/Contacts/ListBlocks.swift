@@ -9,7 +9,7 @@ enum ListBlocks: ServedOperation {
   static let method = Method.get
   static let path = "/v1/blocks"
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user()
     let blocks = try await call.parley.read { try $0.blocks(of: caller.user.id) }
     return .ok(PageBody(items: blocks.map { call.rendering.block($0, domain: call.realm.domain) }))

@@ -12,7 +12,7 @@ enum ListContacts: ServedOperation {
   static let path = "/v1/contacts"
   static let isConditional = true
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user()
     let contacts = try await call.parley.read { try $0.contacts(of: caller.user.id) }
     return .ok(

@@ -9,7 +9,7 @@ enum MatchContacts: ServedOperation {
   static let method = Method.post
   static let path = "/v1/contact-matches"
 
-  static func perform(_ input: ContactMatchInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: ContactMatchInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user().user
     var keys: [[UInt8]] = []
     for (index, hash) in input.hashes.enumerated() {

@@ -10,7 +10,7 @@ enum PutBlock: ServedOperation {
   static let method = Method.put
   static let path = "/v1/blocks/{userId}"
 
-  static func perform(_ input: UserInput, _ call: Call) async throws(Problem) -> Outcome<BlockBody> {
+  static func perform(_ input: UserInput, _ call: RequestContext) async throws(Problem) -> Outcome<BlockBody> {
     let caller = try call.user()
     let address = try Checks.address(input.userId, domain: call.realm.domain)
     if address == caller.user.address {

@@ -9,7 +9,7 @@ enum PutContact: ServedOperation {
   static let method = Method.put
   static let path = "/v1/contacts/{userId}"
 
-  static func perform(_ input: PutContactInput, _ call: Call) async throws(Problem) -> Outcome<ContactBody> {
+  static func perform(_ input: PutContactInput, _ call: RequestContext) async throws(Problem) -> Outcome<ContactBody> {
     let caller = try call.user()
     let address = try Checks.address(input.userId, domain: call.realm.domain)
     if let name = input.name { try Checks.text(name, field: "name") }

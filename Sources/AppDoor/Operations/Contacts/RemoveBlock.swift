@@ -10,7 +10,7 @@ enum RemoveBlock: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/blocks/{userId}"
 
-  static func perform(_ input: UserInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: UserInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user()
     let address = try Checks.address(input.userId, domain: call.realm.domain)
     try await call.parley.post(.unblock([BlockPattern(JID(address))]), by: caller.user)

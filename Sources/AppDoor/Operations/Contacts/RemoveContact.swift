@@ -9,7 +9,7 @@ enum RemoveContact: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/contacts/{userId}"
 
-  static func perform(_ input: UserInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: UserInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user()
     let address = try Checks.address(input.userId, domain: call.realm.domain)
     guard let contact = try await call.parley.read({ try $0.contact(of: caller.user.id, address) }) else {

@@ -9,7 +9,7 @@ enum DeleteDevice: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/devices/{deviceId}"
 
-  static func perform(_ input: DeviceReference, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: DeviceReference, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user()
     try await call.parley.unregister(device: input.deviceId, of: caller.user)
     return .done

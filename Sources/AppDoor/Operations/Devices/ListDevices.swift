@@ -9,7 +9,7 @@ enum ListDevices: ServedOperation {
   static let method = Method.get
   static let path = "/v1/devices"
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user()
     let devices = try await call.parley.devices(of: caller.user.id)
     return .ok(

@@ -10,7 +10,7 @@ enum PutDevice: ServedOperation {
   static let path = "/v1/devices/{deviceId}"
   static let successes = [200, 201]
 
-  static func perform(_ input: PutDeviceInput, _ call: Call) async throws(Problem) -> Outcome<DeviceBody> {
+  static func perform(_ input: PutDeviceInput, _ call: RequestContext) async throws(Problem) -> Outcome<DeviceBody> {
     let caller = try call.user()
     let (device, isNew) = try await call.parley.register(try device(input), by: caller)
     let body = call.rendering.device(device, isCurrent: true)

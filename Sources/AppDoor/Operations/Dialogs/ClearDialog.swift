@@ -9,7 +9,7 @@ enum ClearDialog: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/dialogs/{dialogId}/messages"
 
-  static func perform(_ input: ClearDialogInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: ClearDialogInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let personal = try await PersonalPost(input.dialogId, call)
     guard input.whom == Audience.me.rawValue else {
       throw Problem(.malformed, "for-unknown", "for must be \"me\".", field: "for")

@@ -11,7 +11,7 @@ enum DeleteDialog: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/dialogs/{dialogId}"
 
-  static func perform(_ input: DeleteDialogInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: DeleteDialogInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user().user
     if input.whom == Audience.me.rawValue {
       try await PersonalPost(input.dialogId, call).post(.clear(leaves: true))

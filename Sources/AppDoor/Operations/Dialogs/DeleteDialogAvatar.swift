@@ -9,7 +9,7 @@ enum DeleteDialogAvatar: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/dialogs/{dialogId}/avatar"
 
-  static func perform(_ input: DialogInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: DialogInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
     try await call.parley.post(

@@ -9,7 +9,7 @@ enum DeleteDraft: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/dialogs/{dialogId}/draft"
 
-  static func perform(_ input: DraftInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: DraftInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user().user
     let place = try await call.door.dialogs.place(input.dialogId, for: caller)
     _ = try await PutDraft.set("", nil, in: place, by: caller, call)

@@ -10,14 +10,14 @@ enum GetDialog: ServedOperation {
   static let method = Method.get
   static let path = "/v1/dialogs/{dialogId}"
 
-  static func perform(_ input: DialogInput, _ call: Call) async throws(Problem) -> Outcome<DialogBody> {
+  static func perform(_ input: DialogInput, _ call: RequestContext) async throws(Problem) -> Outcome<DialogBody> {
     let caller = try call.user()
     let place = try await call.door.dialogs.place(input.dialogId, for: caller.user)
     return .ok(try await body(place.id, call))
   }
 
   /// Read at one moment, so that message, mark and count agree.
-  static func body(_ id: DialogID, _ call: Call) async throws(Problem) -> DialogBody {
+  static func body(_ id: DialogID, _ call: RequestContext) async throws(Problem) -> DialogBody {
     let caller = try call.user().user
     let rendering = call.rendering
     let body = try await call.parley.read { reader -> DialogBody? in

@@ -9,7 +9,7 @@ enum GetDialogAvatar: DownloadOperation {
   static let method = Method.get
   static let path = "/v1/dialogs/{dialogId}/avatar"
 
-  static func perform(_ input: DialogInput, _ call: Call) async throws(Problem) -> Download {
+  static func perform(_ input: DialogInput, _ call: RequestContext) async throws(Problem) -> Download {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
     let avatar = try await call.parley.read { reader -> Avatar? in

@@ -9,7 +9,7 @@ enum GetDraft: ServedOperation {
   static let method = Method.get
   static let path = "/v1/dialogs/{dialogId}/draft"
 
-  static func perform(_ input: DraftInput, _ call: Call) async throws(Problem) -> Outcome<DraftBody> {
+  static func perform(_ input: DraftInput, _ call: RequestContext) async throws(Problem) -> Outcome<DraftBody> {
     let caller = try call.user().user
     let place = try await call.door.dialogs.place(input.dialogId, for: caller)
     let draft = try await call.parley.read { reader in

@@ -20,7 +20,7 @@ enum ListDialogs: ServedOperation {
     return page
   }
 
-  static func perform(_ input: ListDialogsInput, _ call: Call) async throws(Problem) -> Outcome<DialogPageBody> {
+  static func perform(_ input: ListDialogsInput, _ call: RequestContext) async throws(Problem) -> Outcome<DialogPageBody> {
     let limit = try Checks.limit(input.limit)
     let filter = try filter(input)
     switch input.scope ?? "mine" {
@@ -58,7 +58,7 @@ enum ListDialogs: ServedOperation {
   // MARK: One's own
 
   private static func mine(
-    _ filter: DialogFilter, _ cursor: String?, _ limit: Int, _ call: Call
+    _ filter: DialogFilter, _ cursor: String?, _ limit: Int, _ call: RequestContext
   ) async throws(Problem) -> DialogPageBody {
     let caller = try call.user().user
     var before = Position.end
@@ -95,7 +95,7 @@ enum ListDialogs: ServedOperation {
 
   /// By address; the name before the @ is what the next page begins behind.
   private static func directory(
-    _ query: String?, _ cursor: String?, _ limit: Int, _ call: Call
+    _ query: String?, _ cursor: String?, _ limit: Int, _ call: RequestContext
   ) async throws(Problem) -> DialogPageBody {
     let caller = try call.user().user
     let realm = call.realm.id

@@ -13,7 +13,7 @@ enum OpenDialog: ServedOperation {
   static let path = "/v1/dialogs"
   static let successes = [200, 201]
 
-  static func perform(_ input: OpenDialogInput, _ call: Call) async throws(Problem) -> Outcome<DialogBody> {
+  static func perform(_ input: OpenDialogInput, _ call: RequestContext) async throws(Problem) -> Outcome<DialogBody> {
     guard let kind = DialogBody.Kind(rawValue: input.type) else {
       throw Problem(
         .malformed, "dialog-type-unknown", "type is \"private\", \"group\" or \"public\".", field: "type")
@@ -24,7 +24,7 @@ enum OpenDialog: ServedOperation {
     }
   }
 
-  private static func open(_ input: OpenDialogInput, _ call: Call) async throws(Problem) -> Outcome<DialogBody> {
+  private static func open(_ input: OpenDialogInput, _ call: RequestContext) async throws(Problem) -> Outcome<DialogBody> {
     let caller = try call.user()
     guard let user = input.userId else {
       throw Problem(.malformed, "input-malformed", "userId is missing.", field: "userId")
@@ -38,7 +38,7 @@ enum OpenDialog: ServedOperation {
   }
 
   private static func create(
-    _ kind: DialogBody.Kind, _ input: OpenDialogInput, _ call: Call
+    _ kind: DialogBody.Kind, _ input: OpenDialogInput, _ call: RequestContext
   ) async throws(Problem) -> Outcome<DialogBody> {
     let caller = try call.user()
     if input.userId != nil {

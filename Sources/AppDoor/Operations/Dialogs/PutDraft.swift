@@ -9,7 +9,7 @@ enum PutDraft: ServedOperation {
   static let method = Method.put
   static let path = "/v1/dialogs/{dialogId}/draft"
 
-  static func perform(_ input: PutDraftInput, _ call: Call) async throws(Problem) -> Outcome<DraftBody> {
+  static func perform(_ input: PutDraftInput, _ call: RequestContext) async throws(Problem) -> Outcome<DraftBody> {
     if input.text.isEmpty && input.replyTo == nil {
       throw Problem(.malformed, "draft-empty", "An empty draft is none: DELETE it.", field: "text")
     }
@@ -26,7 +26,7 @@ enum PutDraft: ServedOperation {
 
   /// An empty one: none.
   static func set(
-    _ text: String, _ replyTo: PublicID?, in place: DialogPlace, by caller: Party, _ call: Call
+    _ text: String, _ replyTo: PublicID?, in place: DialogPlace, by caller: Party, _ call: RequestContext
   ) async throws(Problem) -> DialogDraft? {
     do throws(Problem) {
       let intent = UnsentIntent.draft(place.id, text: text, replyTo: replyTo)

@@ -11,7 +11,7 @@ enum UpdateDialog: ServedOperation {
   static let method = Method.patch
   static let path = "/v1/dialogs/{dialogId}"
 
-  static func perform(_ input: UpdateDialogInput, _ call: Call) async throws(Problem) -> Outcome<DialogBody> {
+  static func perform(_ input: UpdateDialogInput, _ call: RequestContext) async throws(Problem) -> Outcome<DialogBody> {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
     let intents: [RoomIntent]

@@ -10,7 +10,7 @@ enum SendCustomEvent: ServedOperation {
   static let method = Method.post
   static let path = "/v1/dialogs/{dialogId}/events"
 
-  static func perform(_ input: CustomEventInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: CustomEventInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user().user
     try call.door.limiters.customs.take(caller.id, now: call.parley.clock.now, telling: RateLog.current)
     let event = try Checks.custom(input)

@@ -11,7 +11,7 @@ enum SetTyping: ServedOperation {
   static let method = Method.post
   static let path = "/v1/dialogs/{dialogId}/typing"
 
-  static func perform(_ input: TypingInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: TypingInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user()
     let place = try await call.door.dialogs.place(input.dialogId, for: caller.user)
     let intent = intent(input.on, from: caller.user, resource: nil, in: place)

@@ -10,7 +10,7 @@ enum StreamEvents: StreamOperation {
   static let method = Method.get
   static let path = "/v1/events"
 
-  static func perform(_ input: EventsInput, _ call: Call) async throws(Problem) -> StreamChannel.Body {
+  static func perform(_ input: EventsInput, _ call: RequestContext) async throws(Problem) -> StreamChannel.Body {
     try await StreamChannel.open(try call.user(), cursor: input.cursor, address: call.address, door: call.door)
   }
 }

@@ -12,7 +12,7 @@ enum Sync: ServedOperation {
   static let method = Method.get
   static let path = "/v1/sync"
 
-  static func perform(_ input: SyncInput, _ call: Call) async throws(Problem) -> Outcome<SyncBody> {
+  static func perform(_ input: SyncInput, _ call: RequestContext) async throws(Problem) -> Outcome<SyncBody> {
     let caller = try call.user()
     let limit = try Checks.limit(input.limit, default: Limits.pageMax, max: Limits.feedPageMax)
     let wait = input.wait ?? 0
@@ -53,7 +53,7 @@ enum Sync: ServedOperation {
   }
 
   private static func events(
-    of user: Party, after: Position, cursor: String, limit: Int, _ call: Call
+    of user: Party, after: Position, cursor: String, limit: Int, _ call: RequestContext
   ) async throws(Problem) -> SyncBody {
     let rendering = call.rendering
     return try await call.parley.read { reader in
@@ -78,7 +78,7 @@ enum Sync: ServedOperation {
     }
   }
 
-  private static func resync(_ call: Call) async throws(Problem) -> SyncBody {
+  private static func resync(_ call: RequestContext) async throws(Problem) -> SyncBody {
     let head = try await call.parley.read { try $0.head() }
     let cursor = call.rendering.cursor(head.position)
     var writer = JSONWriter()

@@ -9,7 +9,7 @@ enum GetStorage: ServedOperation {
   static let method = Method.get
   static let path = "/v1/users/me/storage"
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<StorageBody> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<StorageBody> {
     let caller = try call.user().user
     guard let (use, policy) = try await call.parley.blobUse(of: caller.id) else {
       throw CreateAttachment.unsupported

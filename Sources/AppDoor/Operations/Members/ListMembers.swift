@@ -10,7 +10,7 @@ enum ListMembers: ServedOperation {
   static let method = Method.get
   static let path = "/v1/dialogs/{dialogId}/members"
 
-  static func perform(_ input: ListMembersInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: ListMembersInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
     let rendering = call.rendering

@@ -12,7 +12,7 @@ enum PutMember: ServedOperation {
   static let method = Method.put
   static let path = "/v1/dialogs/{dialogId}/members/{userId}"
 
-  static func perform(_ input: PutMemberInput, _ call: Call) async throws(Problem) -> Outcome<MemberBody> {
+  static func perform(_ input: PutMemberInput, _ call: RequestContext) async throws(Problem) -> Outcome<MemberBody> {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
     let address: BareJID
@@ -28,7 +28,7 @@ enum PutMember: ServedOperation {
   }
 
   private static func intent(
-    _ input: PutMemberInput, about address: BareJID, _ room: RoomName, by caller: Party, _ call: Call
+    _ input: PutMemberInput, about address: BareJID, _ room: RoomName, by caller: Party, _ call: RequestContext
   ) async throws(Problem) -> RoomIntent {
     let nick = try Checks.line(input.nick, field: "nick")
     let reason = try Checks.line(input.reason, field: "reason")
@@ -53,7 +53,7 @@ enum PutMember: ServedOperation {
   }
 
   private static func body(
-    _ address: BareJID, in room: RoomName, _ caller: Party, _ call: Call
+    _ address: BareJID, in room: RoomName, _ caller: Party, _ call: RequestContext
   ) async throws(Problem) -> MemberBody {
     let rendering = call.rendering
     let body = try await call.parley.read { reader -> MemberBody? in

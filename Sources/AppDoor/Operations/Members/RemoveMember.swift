@@ -11,7 +11,7 @@ enum RemoveMember: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/dialogs/{dialogId}/members/{userId}"
 
-  static func perform(_ input: RemoveMemberInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: RemoveMemberInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
     let intent: RoomIntent
@@ -23,7 +23,7 @@ enum RemoveMember: ServedOperation {
   }
 
   private static func intent(
-    _ input: RemoveMemberInput, _ room: RoomName, by caller: Party, _ call: Call
+    _ input: RemoveMemberInput, _ room: RoomName, by caller: Party, _ call: RequestContext
   ) async throws(Problem) -> RoomIntent {
     let reason = try Checks.line(input.reason, field: "reason")
     let address = try await MemberReference.address(input.userId, in: room, by: caller, call)

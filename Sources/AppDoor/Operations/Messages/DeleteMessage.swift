@@ -11,7 +11,7 @@ enum DeleteMessage: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/dialogs/{dialogId}/messages/{messageId}"
 
-  static func perform(_ input: DeleteMessageInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: DeleteMessageInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     if input.whom == Audience.me.rawValue {
       try await PersonalPost(input.dialogId, call).post(.hide(try Checks.message(input.messageId, field: "messageId")))
       return .done

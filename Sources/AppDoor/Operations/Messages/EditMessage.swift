@@ -12,7 +12,7 @@ enum EditMessage: ServedOperation {
   static let method = Method.patch
   static let path = "/v1/dialogs/{dialogId}/messages/{messageId}"
 
-  static func perform(_ input: EditMessageInput, _ call: Call) async throws(Problem) -> Outcome<MessageBody> {
+  static func perform(_ input: EditMessageInput, _ call: RequestContext) async throws(Problem) -> Outcome<MessageBody> {
     let change = try await MessageChange(input.messageId, in: input.dialogId, call)
     var content = try Self.content(input)
     let mentions = try await Self.mentions(input, change, call)
@@ -46,7 +46,7 @@ enum EditMessage: ServedOperation {
   }
 
   private static func mentions(
-    _ input: EditMessageInput, _ change: MessageChange, _ call: Call
+    _ input: EditMessageInput, _ change: MessageChange, _ call: RequestContext
   ) async throws(Problem) -> [MentionDraft] {
     guard var mentions = input.mentions, !mentions.isEmpty else { return [] }
     if case .room(let room) = change.place {

@@ -10,7 +10,7 @@ enum FlagMessage: ServedOperation {
   static let method = Method.post
   static let path = "/v1/dialogs/{dialogId}/messages/{messageId}/flags"
 
-  static func perform(_ input: FlagMessageInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: FlagMessageInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let personal = try await PersonalPost(input.dialogId, call)
     guard ["spam", "abuse"].contains(input.reason) else {
       throw Problem(.malformed, "reason-unknown", "reason is \"spam\" or \"abuse\".", field: "reason")

@@ -10,7 +10,7 @@ enum ListEdits: ServedOperation {
   static let method = Method.get
   static let path = "/v1/dialogs/{dialogId}/messages/{messageId}/edits"
 
-  static func perform(_ input: MessagePartsInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: MessagePartsInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let change = try await MessageChange(input.messageId, in: input.dialogId, call)
     let limit = try Checks.limit(input.limit)
     var after = Position.zero

@@ -10,7 +10,7 @@ enum ListMessages: ServedOperation {
   static let method = Method.get
   static let path = "/v1/dialogs/{dialogId}/messages"
 
-  static func perform(_ input: HistoryInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: HistoryInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user().user
     let place = try await call.door.dialogs.place(input.dialogId, for: caller)
     let range: Range
@@ -51,7 +51,7 @@ enum ListMessages: ServedOperation {
     let named: [(Position, String)]
     var ascending: Bool { after != nil }
 
-    init(_ input: HistoryInput, _ call: Call) throws(Problem) {
+    init(_ input: HistoryInput, _ call: RequestContext) throws(Problem) {
       limit = try Checks.limit(input.limit)
       if input.before != nil && input.after != nil {
         throw Problem(.malformed, "before-and-after", "Give before or after, not both.", field: "after")
@@ -64,7 +64,7 @@ enum ListMessages: ServedOperation {
 
     /// A message's id or a cursor: each opens only as what it is.
     private static func position(
-      _ text: String?, _ field: String, _ call: Call, _ named: inout [(Position, String)]
+      _ text: String?, _ field: String, _ call: RequestContext, _ named: inout [(Position, String)]
     ) throws(Problem) -> Position? {
       guard let text else { return nil }
       if let position = call.parley.position(ofCursor: text, in: call.realm.id) { return position }

@@ -9,7 +9,7 @@ enum ListPins: ServedOperation {
   static let method = Method.get
   static let path = "/v1/dialogs/{dialogId}/pins"
 
-  static func perform(_ input: DialogInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: DialogInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user().user
     let place = try await call.door.dialogs.place(input.dialogId, for: caller)
     let rendering = call.rendering

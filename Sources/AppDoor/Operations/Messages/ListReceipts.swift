@@ -9,7 +9,7 @@ enum ListReceipts: ServedOperation {
   static let method = Method.get
   static let path = "/v1/dialogs/{dialogId}/messages/{messageId}/receipts"
 
-  static func perform(_ input: MessagePartsInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: MessagePartsInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let change = try await MessageChange(input.messageId, in: input.dialogId, call)
     let limit = try Checks.limit(input.limit)
     let (target, caller, naming, parley) = (change.target, change.caller, change.naming, call.parley)

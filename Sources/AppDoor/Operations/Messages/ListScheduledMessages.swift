@@ -9,7 +9,7 @@ enum ListScheduledMessages: ServedOperation {
   static let method = Method.get
   static let path = "/v1/scheduled-messages"
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user().user
     let scheduled = try await call.parley.read { try $0.scheduled(of: caller.id) }
     return .ok(PageBody(items: scheduled.map { call.rendering.scheduled($0) }))

@@ -9,7 +9,7 @@ enum ListStars: ServedOperation {
   static let method = Method.get
   static let path = "/v1/stars"
 
-  static func perform(_ input: ListStarsInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: ListStarsInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user().user
     let limit = try Checks.limit(input.limit)
     var before = Position.end

@@ -10,12 +10,12 @@ enum PinMessage: ServedOperation {
   static let method = Method.put
   static let path = "/v1/dialogs/{dialogId}/messages/{messageId}/pin"
 
-  static func perform(_ input: MessageInput, _ call: Call) async throws(Problem) -> Outcome<MessageBody> {
+  static func perform(_ input: MessageInput, _ call: RequestContext) async throws(Problem) -> Outcome<MessageBody> {
     .ok(try await pin(true, input, call))
   }
 
   /// What is so already is answered with how it stands, and nobody is told.
-  static func pin(_ isPinned: Bool, _ input: MessageInput, _ call: Call) async throws(Problem) -> MessageBody {
+  static func pin(_ isPinned: Bool, _ input: MessageInput, _ call: RequestContext) async throws(Problem) -> MessageBody {
     let change = try await MessageChange(input.messageId, in: input.dialogId, call)
     if change.message != nil, change.state?.retraction == nil, isPinned == (change.state?.pin != nil) {
       return try change.shown()

@@ -12,7 +12,7 @@ enum ScheduleMessage: ServedOperation {
   static let successes = [200, 201]
 
   static func perform(
-    _ input: ScheduleMessageInput, _ call: Call
+    _ input: ScheduleMessageInput, _ call: RequestContext
   ) async throws(Problem) -> Outcome<ScheduledMessageBody> {
     let caller = try call.user()
     let place = try await call.door.dialogs.place(input.dialogId, for: caller.user)

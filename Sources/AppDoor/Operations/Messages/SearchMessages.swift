@@ -11,7 +11,7 @@ enum SearchMessages: ServedOperation {
   static let method = Method.get
   static let path = "/v1/messages"
 
-  static func perform(_ input: SearchMessagesInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: SearchMessagesInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user().user
     var query = MessageQuery(limit: try Checks.limit(input.limit))
     query.text = try text(input.query)
@@ -74,7 +74,7 @@ enum SearchMessages: ServedOperation {
     return kind
   }
 
-  private static func address(_ from: String, _ call: Call) throws(Problem) -> BareJID {
+  private static func address(_ from: String, _ call: RequestContext) throws(Problem) -> BareJID {
     from == "me" ? try call.user().user.address : try Checks.address(from, domain: call.realm.domain, field: "from")
   }
 }

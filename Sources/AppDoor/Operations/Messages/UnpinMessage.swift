@@ -9,7 +9,7 @@ enum UnpinMessage: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/dialogs/{dialogId}/messages/{messageId}/pin"
 
-  static func perform(_ input: MessageInput, _ call: Call) async throws(Problem) -> Outcome<MessageBody> {
+  static func perform(_ input: MessageInput, _ call: RequestContext) async throws(Problem) -> Outcome<MessageBody> {
     .ok(try await PinMessage.pin(false, input, call))
   }
 }

@@ -10,7 +10,7 @@ enum UpdateScheduledMessage: ServedOperation {
   static let path = "/v1/scheduled-messages/{scheduledMessageId}"
 
   static func perform(
-    _ input: UpdateScheduledMessageInput, _ call: Call
+    _ input: UpdateScheduledMessageInput, _ call: RequestContext
   ) async throws(Problem) -> Outcome<ScheduledMessageBody> {
     let caller = try call.user().user
     let id = try Rendering.scheduled(input.scheduledMessageId)

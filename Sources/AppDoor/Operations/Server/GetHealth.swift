@@ -11,7 +11,7 @@ enum GetHealth: ServedOperation {
   static let path = "/healthz"
   static let needsCaller = false
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<HealthBody> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<HealthBody> {
     if call.parley.isFull { throw Problem.overloaded }
     do throws(Problem) {
       _ = try await call.parley.read { try $0.head() }

@@ -10,7 +10,7 @@ enum GetInfo: ServedOperation {
   static let path = "/v1/info"
   static let needsCaller = false
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<InfoBody> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<InfoBody> {
     let settings = call.door.settings
     let base = settings.publicURL ?? "\(call.isSecure ? "https" : "http")://\(call.host ?? call.realm.domain)"
     // http becomes ws, https becomes wss.

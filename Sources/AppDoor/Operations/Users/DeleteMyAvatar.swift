@@ -9,7 +9,7 @@ enum DeleteMyAvatar: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/users/me/avatar"
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user().user
     try await call.parley.post(.profile(ProfileDraft(avatar: .some(nil))), by: caller)
     return .done

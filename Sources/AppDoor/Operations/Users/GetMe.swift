@@ -10,7 +10,7 @@ enum GetMe: ServedOperation {
   static let path = "/v1/users/me"
   static let isConditional = true
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Outcome<MeBody> {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<MeBody> {
     .ok(try await call.me())
   }
 

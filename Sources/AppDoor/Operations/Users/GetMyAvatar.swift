@@ -9,7 +9,7 @@ enum GetMyAvatar: DownloadOperation {
   static let method = Method.get
   static let path = "/v1/users/me/avatar"
 
-  static func perform(_ input: NoInput, _ call: Call) async throws(Problem) -> Download {
+  static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Download {
     let caller = try call.user().user
     let user = try await GetMe.read(caller.id, call.parley)
     guard let avatar = try await call.parley.read({ try $0.avatar(of: user) }) else {

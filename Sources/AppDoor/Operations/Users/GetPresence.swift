@@ -11,7 +11,7 @@ enum GetPresence: ServedOperation {
   static let method = Method.get
   static let path = "/v1/users/{userId}/presence"
 
-  static func perform(_ input: UserInput, _ call: Call) async throws(Problem) -> Outcome<PresenceBody> {
+  static func perform(_ input: UserInput, _ call: RequestContext) async throws(Problem) -> Outcome<PresenceBody> {
     let caller = try call.user()
     let user = try await GetUser.find(input.userId, call)
     if user.id != caller.user.id {

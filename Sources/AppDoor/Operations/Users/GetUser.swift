@@ -12,13 +12,13 @@ enum GetUser: ServedOperation {
 
   static let unknown = Problem(.missing, "user-unknown", "There is no such user.", field: "userId")
 
-  static func perform(_ input: UserInput, _ call: Call) async throws(Problem) -> Outcome<UserBody> {
+  static func perform(_ input: UserInput, _ call: RequestContext) async throws(Problem) -> Outcome<UserBody> {
     let caller = try call.user().user
     let user = try await find(input.userId, call)
     return .ok(call.rendering.user(try await call.parley.read { try $0.view(of: user, for: caller) }))
   }
 
-  static func find(_ id: String, _ call: Call) async throws(Problem) -> User {
+  static func find(_ id: String, _ call: RequestContext) async throws(Problem) -> User {
     let address = try Checks.address(id, domain: call.realm.domain)
     guard let user = try await call.parley.read({ try $0.user(address) }), user.realm == call.realm.id else {
       throw unknown

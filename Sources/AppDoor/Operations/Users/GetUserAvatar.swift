@@ -9,7 +9,7 @@ enum GetUserAvatar: DownloadOperation {
   static let method = Method.get
   static let path = "/v1/users/{userId}/avatar"
 
-  static func perform(_ input: UserInput, _ call: Call) async throws(Problem) -> Download {
+  static func perform(_ input: UserInput, _ call: RequestContext) async throws(Problem) -> Download {
     let caller = try call.user().user
     let user = try await GetUser.find(input.userId, call)
     guard let avatar = try await call.parley.read({ try $0.avatar(of: user, for: caller) }) else {

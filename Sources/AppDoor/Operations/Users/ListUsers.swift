@@ -9,7 +9,7 @@ enum ListUsers: ServedOperation {
   static let method = Method.get
   static let path = "/v1/users"
 
-  static func perform(_ input: ListUsersInput, _ call: Call) async throws(Problem) -> Outcome<Output> {
+  static func perform(_ input: ListUsersInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let limit = try Checks.limit(input.limit)
     let ways = [input.query, input.ids, input.externalId, input.near].filter { $0 != nil }
     if ways.count > 1 {
@@ -24,7 +24,7 @@ enum ListUsers: ServedOperation {
   // MARK: By what they are called
 
   private static func found(
-    _ query: String?, _ input: ListUsersInput, _ limit: Int, _ call: Call
+    _ query: String?, _ input: ListUsersInput, _ limit: Int, _ call: RequestContext
   ) async throws(Problem) -> Output {
     let caller = try call.user().user
     var fields: DirectoryQuery.Fields = [.name, .id]
@@ -62,7 +62,7 @@ enum ListUsers: ServedOperation {
   // MARK: By name
 
   /// In the order asked for, each once; those that are nobody's are left out.
-  private static func named(_ text: String, _ call: Call) async throws(Problem) -> Output {
+  private static func named(_ text: String, _ call: RequestContext) async throws(Problem) -> Output {
     let caller = try call.user().user
     let ids = text.split(separator: ",", omittingEmptySubsequences: true)
     guard ids.count <= Limits.usersAtOnceMax else {
@@ -83,7 +83,7 @@ enum ListUsers: ServedOperation {
   }
 
   /// What the app's own backend calls them is no secret of theirs.
-  private static func known(as identity: Identity, _ call: Call) async throws(Problem) -> Output {
+  private static func known(as identity: Identity, _ call: RequestContext) async throws(Problem) -> Output {
     let caller = try call.user().user
     let realm = call.realm.id
     let user = try await call.parley.read { reader -> UserView? in
@@ -96,7 +96,7 @@ enum ListUsers: ServedOperation {
   // MARK: By place
 
   private static func nearby(
-    _ text: String, _ radius: Int?, _ limit: Int, _ call: Call
+    _ text: String, _ radius: Int?, _ limit: Int, _ call: RequestContext
   ) async throws(Problem) -> Output {
     let caller = try call.user().user
     let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }

@@ -11,7 +11,7 @@ enum PutMyAvatar: UploadOperation {
   static let path = "/v1/users/me/avatar"
   static let bytesMax = Limits.avatarSourceBytesMax
 
-  static func perform(_ input: NoInput, _ bytes: [UInt8], _ call: Call) async throws -> Outcome<UserBody> {
+  static func perform(_ input: NoInput, _ bytes: [UInt8], _ call: RequestContext) async throws -> Outcome<UserBody> {
     let caller = try call.user().user
     let avatar = try await Checks.avatar(shrinking: bytes, call.parley)
     try await call.parley.post(.profile(ProfileDraft(avatar: avatar)), by: caller)

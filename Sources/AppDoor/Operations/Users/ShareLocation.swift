@@ -9,7 +9,7 @@ enum ShareLocation: ServedOperation {
   static let method = Method.put
   static let path = "/v1/users/me/location"
 
-  static func perform(_ input: LocationInput, _ call: Call) async throws(Problem) -> Outcome<LocationBody> {
+  static func perform(_ input: LocationInput, _ call: RequestContext) async throws(Problem) -> Outcome<LocationBody> {
     // More than any bound: so that no number is too large for what counts it.
     let lifetime = input.ttl.map { Duration.seconds(max(0, min($0, Int(Int32.max)))) } ?? Limits.locationLifetime
     let shared = try await call.parley.share(

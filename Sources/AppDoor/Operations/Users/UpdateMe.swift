@@ -9,7 +9,7 @@ enum UpdateMe: ServedOperation {
   static let method = Method.patch
   static let path = "/v1/users/me"
 
-  static func perform(_ input: UpdateMeInput, _ call: Call) async throws(Problem) -> Outcome<MeBody> {
+  static func perform(_ input: UpdateMeInput, _ call: RequestContext) async throws(Problem) -> Outcome<MeBody> {
     let caller = try call.user()
     if case .set(let name) = input.name { try Checks.text(name, field: "name") }
     if case .set(let status) = input.status { try Checks.text(status, field: "status") }
