@@ -7,10 +7,10 @@ public final class Blobs: Sendable {
   public let policy: BlobPolicy
   let store: any BlobStore
   private let key: SymmetricKey
-  private let workers: Workers
-  private let inspectors: Workers
+  private let workers: ThreadPool
+  private let inspectors: ThreadPool
   /// What brings whole files to where they stay, which takes long over a network: nobody who reads waits behind it.
-  private let finishers: Workers
+  private let finishers: ThreadPool
   private let busy = Mutex(Busy())
 
   /// Blobs that are being written or removed: whoever comes second is refused, unless it takes over.
@@ -24,10 +24,10 @@ public final class Blobs: Sendable {
     self.store = store
     key = HKDF<SHA256>.deriveKey(
       inputKeyMaterial: SymmetricKey(data: secret), info: Array("parley upload".utf8), outputByteCount: 32)
-    workers = Workers(
+    workers = ThreadPool(
       label: "parley.blobs", count: store.isRemote ? Limits.remoteBlobThreads : max(2, threads))
-    inspectors = Workers(label: "parley.inspection", count: Limits.inspectionsMax)
-    finishers = store.isRemote ? Workers(label: "parley.finishing", count: Limits.remoteBlobThreads) : workers
+    inspectors = ThreadPool(label: "parley.inspection", count: Limits.inspectionsMax)
+    finishers = store.isRemote ? ThreadPool(label: "parley.finishing", count: Limits.remoteBlobThreads) : workers
   }
 
   // MARK: Slots
@@ -110,7 +110,7 @@ public final class Blobs: Sendable {
   }
 
   private func run<Value: Sendable, Failure: Error>(
-    on threads: Workers, _ body: @escaping @Sendable () throws(Failure) -> Value
+    on threads: ThreadPool, _ body: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
       threads.run {

@@ -45,8 +45,8 @@ public final class Parley: Sendable {
   private let committer: Committer
   /// nil: nobody is asked before a message is committed.
   private let beforeSend: BeforeSendQueue?
-  private let readers: Workers
-  private let derivers: Workers
+  private let readers: ThreadPool
+  private let derivers: ThreadPool
 
   /// Opens the log and creates realms that are new. `domains`: the first is the
   /// default; at least one. `rooms`: where the rooms of a domain live. `remotes`: domains of others that are reached by a
@@ -110,8 +110,8 @@ public final class Parley: Sendable {
     self.tokenSecret = tokenSecret
     self.accountSecret = accountSecret
     self.invitations = invitations
-    readers = Workers(label: "parley.reader", count: min(max(2, threads), Limits.readersMax))
-    derivers = Workers(label: "parley.deriver", count: max(1, threads))
+    readers = ThreadPool(label: "parley.reader", count: min(max(2, threads), Limits.readersMax))
+    derivers = ThreadPool(label: "parley.deriver", count: max(1, threads))
     self.blobs = blobs.map { policy, files in
       Blobs(
         policy: policy, store: files, secret: realmTable.all.first?.key ?? [],
@@ -351,7 +351,7 @@ public final class Parley: Sendable {
 
 /// A few threads for work that blocks. Jobs are spread round-robin and keep
 /// their order only per thread.
-final class Workers: Sendable {
+final class ThreadPool: Sendable {
   private let queues: [DispatchQueue]
   private let next = Counter()
 
