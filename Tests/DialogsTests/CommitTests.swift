@@ -70,7 +70,7 @@ import Testing
           key: nil))
     }
     submit(draft("before"))
-    submit(.work(Work { _ in throw Problem(.conflict, "no", "It does not work.") }))
+    submit(.work(WriteTransaction { _ in throw Problem(.conflict, "no", "It does not work.") }))
     submit(draft("after"))
     gate.open()
     try await held.value

@@ -250,7 +250,7 @@ import Testing
     let token: UInt64 = 1_000_000
     try await stage.together(romeo) {
       stage.submit(.say(.address(room.address), stage.draft("hi")), by: all[0])
-      let work = Work { writer in (try writer.room(room.dialog)?.ordinal ?? -1, try writer.unread(of: juliet.id)) }
+      let work = WriteTransaction { writer in (try writer.room(room.dialog)?.ordinal ?? -1, try writer.unread(of: juliet.id)) }
       #expect(stage.parley.submit(Post(author: romeo, intent: .work(work), completion: .session(all[0], token: token))))
     }
     let seen = try all[0].outcome(of: token)?.get().value as? (Int64, Int64)

@@ -97,7 +97,7 @@ extension Stage {
 
   /// In a batch: fails the whole of it, which is then tried again without this.
   func submitPoison(_ session: RecordingSession) {
-    let work = Work { _ in throw Problem(.conflict, "poison", "It does not work.") }
+    let work = WriteTransaction { _ in throw Problem(.conflict, "poison", "It does not work.") }
     #expect(
       parley.submit(
         Post(

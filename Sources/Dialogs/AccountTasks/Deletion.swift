@@ -148,7 +148,7 @@ extension Parley {
       }
       task.reached = reached
       let done = task
-      let stands: Bool = try await work(leavingCaches: true) { writer in
+      let stands: Bool = try await work(keepingCaches: true) { writer in
         guard try writer.accountTask(done.id)?.state == .pending else { return false }
         try writer.update(done)
         return true
@@ -178,7 +178,7 @@ extension Parley {
       }
     }
     let now = clock.now
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       guard let entry = try writer.entry(position, in: dialog), entry.state?.retraction == nil else { return }
       try writer.releaseBlobs(of: position, by: author.id, ending: now)
       try writer.put(
@@ -201,7 +201,7 @@ extension Parley {
         if error.kind == .overloaded || error.kind == .internal { throw error }
       }
     }
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       guard let entry = try writer.entry(target, in: dialog), var state = entry.state else { return }
       state.reactions.removeAll { $0.user == author }
       state.revision += 1

@@ -118,7 +118,7 @@ extension Parley {
     if let pending = try await exports(of: user.id).first(where: { $0.state == .pending }) { return pending }
     if isPaced { try pace(.export(user.id)) }
     let now = clock.now
-    return try await work(leavingCaches: true) { writer in
+    return try await work(keepingCaches: true) { writer in
       let before = try writer.accountTasks(of: user.id).filter { $0.kind == .export }
       if let pending = before.first(where: { $0.state == .pending }) { return pending }
       for old in before.dropFirst(Limits.exportsPerUserMax - 1) {
@@ -157,7 +157,7 @@ extension Parley {
         throw error
       }
       let ends = clock.now
-      try await work(leavingCaches: true) { writer in
+      try await work(keepingCaches: true) { writer in
         guard var done = try writer.accountTask(task.id), done.state == .pending else { return }
         done.state = .done
         done.finishedAt = ends
@@ -174,7 +174,7 @@ extension Parley {
       // The server's own trouble may be over with the next start; anything else would come again.
       if error.kind == .overloaded { throw error }
       let ends = clock.now
-      try await work(leavingCaches: true) { writer in
+      try await work(keepingCaches: true) { writer in
         guard var failed = try writer.accountTask(task.id) else { return }
         failed.state = .failed
         failed.finishedAt = ends

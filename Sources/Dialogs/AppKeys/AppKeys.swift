@@ -21,7 +21,7 @@ extension Parley {
       // Ids are shown: they tell nothing of how many there are.
       id: .random(in: 1 << 32..<1 << 53), realm: realm, name: name, prefix: String(secret.prefix(12)),
       hash: Token.hash(secret), scopes: scopes, createdAt: clock.now)
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       let others = try writer.appKeys(in: realm)
       guard !others.contains(where: { $0.name == name }) else {
         throw Problem(.conflict, "name-taken", "There is a key of this name.", field: "name")
@@ -43,7 +43,7 @@ extension Parley {
 
   /// From now on it opens nothing.
   public func removeAppKey(_ id: Int64, in realm: RealmID) async throws(Problem) {
-    guard try await work(leavingCaches: true, { try $0.removeAppKey(id, in: realm) }) else {
+    guard try await work(keepingCaches: true, { try $0.removeAppKey(id, in: realm) }) else {
       throw Problem(.missing, "key-unknown", "There is no such key.", field: "id")
     }
   }
@@ -59,7 +59,7 @@ extension Parley {
     let now = clock.now
     if key.usedAt.map({ $0 + Limits.appKeyUseGrain <= now }) ?? true {
       // For the list: nobody waits for it.
-      let work = Work(leavesCaches: true) { writer in
+      let work = WriteTransaction(keepsCaches: true) { writer in
         try writer.setUsed(now, appKey: key.id)
         return true
       }
@@ -74,7 +74,7 @@ extension Parley {
     let record = AuditRecord(
       realm: key.realm, key: key.id, keyName: key.name, time: clock.now, operation: operation, target: target,
       status: status)
-    try await work(leavingCaches: true) { try $0.insert(record, keeping: Limits.auditRecordsMax) }
+    try await work(keepingCaches: true) { try $0.insert(record, keeping: Limits.auditRecordsMax) }
   }
 
   /// The newest first.

@@ -54,7 +54,7 @@ extension Parley {
   public func matchSalt(for user: Party) async throws(Problem) -> String {
     if isGuest(user.id) { throw Problem.guestLimited }
     if let salt = try await read({ try $0.matchSalt(of: user.realm) }) { return salt }
-    return try await work(leavingCaches: true) { try ContactMatch.salt(of: user.realm, $0) }
+    return try await work(keepingCaches: true) { try ContactMatch.salt(of: user.realm, $0) }
   }
 
   /// Who of these is here and lets themselves be found; not the asking user, nor who blocks them or is blocked.

@@ -49,7 +49,7 @@ extension Parley {
     let invite = Invite(
       realm: realm.id, kind: draft.kind, token: Token.hash(token), inviter: draft.inviter?.id, name: address?.local,
       createdAt: now, expires: now + Limits.inviteLifetime)
-    let result: Result<Invite, Problem> = try await work(leavingCaches: true) { writer in
+    let result: Result<Invite, Problem> = try await work(keepingCaches: true) { writer in
       try writer.removeInvites(before: Self.outlived(now))
       let most = invite.inviter == nil ? Limits.invitesOfOperatorsMax : Limits.invitesPerUserMax
       guard try writer.inviteCount(by: invite.inviter, in: realm.id) < most else {
@@ -101,7 +101,7 @@ extension Parley {
   ///
   /// - Throws: `.missing`.
   public func revokeInvite(_ id: Int64) async throws(Problem) {
-    guard try await work(leavingCaches: true, { try $0.removeInvite(id) }) else {
+    guard try await work(keepingCaches: true, { try $0.removeInvite(id) }) else {
       throw Problem(.missing, "invitation-unknown", "There is no invitation \(id).")
     }
   }

@@ -17,7 +17,7 @@ extension Parley {
   ///
   /// - Throws: `.missing`.
   public func dismissReport(_ id: Int64) async throws(Problem) {
-    guard try await work(leavingCaches: true, { try $0.removeReport(id) }) else { throw Self.unknownReport(id) }
+    guard try await work(keepingCaches: true, { try $0.removeReport(id) }) else { throw Self.unknownReport(id) }
   }
 
   private static func unknownReport(_ id: Int64) -> Problem {

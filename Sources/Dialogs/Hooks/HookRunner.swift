@@ -151,7 +151,7 @@ actor HookFollower {
 
   private func note(_ progress: Hook.Progress, _ failure: HookFailure?, in realm: RealmID) async -> Bool {
     do throws(Problem) {
-      return try await parley.work(leavingCaches: true) { [id] writer in
+      return try await parley.work(keepingCaches: true) { [id] writer in
         try writer.setProgress(progress, of: id)
         if let failure { try writer.insert(failure, keeping: Limits.hookFailuresMax) }
         let all = try writer.hooks().filter { $0.realm == realm }.map(\.progress.occurrence)
@@ -210,7 +210,7 @@ actor HookFollower {
         }
       }
       if Task.isCancelled { return }
-      _ = try? await parley.work(leavingCaches: true) { [id, failure, isDone] writer in
+      _ = try? await parley.work(keepingCaches: true) { [id, failure, isDone] writer in
         if isDone { return try writer.removeHookFailures([failure.id], of: id) }
         try writer.update(failure)
         return 0

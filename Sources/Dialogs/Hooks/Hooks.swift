@@ -137,7 +137,7 @@ extension Parley {
   private func changeHooks<Value: Sendable>(
     _ body: @escaping @Sendable (any StoreWriter) throws -> Value
   ) async throws(Problem) -> Value {
-    let (value, all) = try await work(leavingCaches: true) { writer in (try body(writer), try writer.hooks()) }
+    let (value, all) = try await work(keepingCaches: true) { writer in (try body(writer), try writer.hooks()) }
     hooks.set(all)
     return value
   }

@@ -45,7 +45,7 @@ extension Parley {
     let online = isNew ? hub.users(in: realm.id) : []
     let standing = standing
     do throws(Problem) {
-      try await work(leavingCaches: true) { writer in
+      try await work(keepingCaches: true) { writer in
         try writer.setVault(realm.id, item: StandingMessages.item, message.map(StandingMessages.encode))
         for user in online { try StandingMessages.setSeen(time, by: user, writer) }
         // Here, so that two changes at once end alike in memory and in the store.

@@ -44,7 +44,7 @@ final class CommitterThread: Sendable {
     signals.signal()
   }
 
-  /// Work there is now is still done; then the thread ends.
+  /// WriteTransaction there is now is still done; then the thread ends.
   func end() {
     state.withLock { $0.isEnding = true }
     signals.signal()

@@ -5,7 +5,7 @@ import Addresses
 /// A post is judged against the state that all earlier posts left, inside the
 /// transaction that will hold its entries. A refusal is a thrown `Problem`, and
 /// is thrown before anything of the post is written, so that refusing one post
-/// costs its batch nothing. `Work` may fail after it has written: that aborts
+/// costs its batch nothing. `WriteTransaction` may fail after it has written: that aborts
 /// the transaction (`WorkFailed`), and the committer tries its neighbours
 /// without it.
 ///
@@ -204,7 +204,7 @@ struct Judge {
     case .refused(let problem): throw problem
     case .work(let work):
       var receipt = Receipt(position: head)
-      // Work finds what is stored as the posts before it left it.
+      // WriteTransaction finds what is stored as the posts before it left it.
       try rooms.finish(writer)
       let posts: [Post]
       do {
@@ -214,7 +214,7 @@ struct Judge {
       } catch is StoreConflict {
         throw WorkFailed(problem: Problem(.conflict, "name-taken", "This name is or was taken."))
       }
-      if !work.leavesCaches {
+      if !work.keepsCaches {
         users = [:]
         blocks = [:]
         preferences = [:]
@@ -469,7 +469,7 @@ struct Judge {
   }
 }
 
-/// `Work` failed; whatever it wrote goes with the transaction.
+/// `WriteTransaction` failed; whatever it wrote goes with the transaction.
 struct WorkFailed: Error {
   let problem: Problem
 }

@@ -239,11 +239,11 @@ public final class Parley: Sendable {
     return try result.get()
   }
 
-  /// Writes in order with the log, on the committer's thread. `leavingCaches`: as `Work.leavesCaches`.
+  /// Writes in order with the log, on the committer's thread. `keepingCaches`: as `WriteTransaction.keepsCaches`.
   public func work<Value: Sendable>(
-    leavingCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> Value
+    keepingCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> Value
   ) async throws(Problem) -> Value {
-    let work = Work(leavesCaches: leavingCaches) { try body($0) }
+    let work = WriteTransaction(keepsCaches: keepingCaches) { try body($0) }
     guard let value = try await post(.work(work), by: Self.nobody).value as? Value else {
       throw Problem.storage
     }
@@ -252,11 +252,11 @@ public final class Parley: Sendable {
 
   /// The same from a lane; the outcome comes back to it.
   public func work<Value: Sendable>(
-    on lane: Lane, leavingCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> Value,
+    on lane: Lane, keepingCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> Value,
     then: @escaping @Sendable (Result<Value, Problem>) -> Void
   ) {
     let post = Post(
-      author: Self.nobody, intent: .work(Work(leavesCaches: leavingCaches) { try body($0) }),
+      author: Self.nobody, intent: .work(WriteTransaction(keepsCaches: keepingCaches) { try body($0) }),
       completion: .callback { result in
         let outcome = result.flatMap { receipt -> Result<Value, Problem> in
           (receipt.value as? Value).map { .success($0) } ?? .failure(.storage)

@@ -132,7 +132,7 @@ public enum Intent: Sendable {
   /// Something that was refused before it came here: its outcome comes in its turn.
   case refused(Problem)
   /// Anything else that must write in order with the log (accounts, grants).
-  case work(Work)
+  case work(WriteTransaction)
 }
 
 /// A message to be said.
@@ -245,21 +245,21 @@ public struct ProfileDraft: Sendable {
 }
 
 /// Writes on the committer's thread, in the batch's transaction.
-public struct Work: Sendable {
+public struct WriteTransaction: Sendable {
   /// It changes nothing that the judge keeps in memory: users, blocks, archive preferences, rooms and their people. Logins
   /// are such work, and come often: messages should not have to look all of that up again after each.
-  let leavesCaches: Bool
+  let keepsCaches: Bool
   /// What the work gives back, and the posts that follow from it: they are judged at once, in the same transaction, so that
   /// no crash parts them from it. One that is refused is told so alone; the work stands.
   let body: @Sendable (any StoreWriter) throws -> (value: any Sendable, posts: [Post])
 
-  public init(leavesCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable) {
-    self.leavesCaches = leavesCaches
+  public init(keepsCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable) {
+    self.keepsCaches = keepsCaches
     self.body = { (try body($0), []) }
   }
 
   init(following body: @escaping @Sendable (any StoreWriter) throws -> (value: any Sendable, posts: [Post])) {
-    leavesCaches = false
+    keepsCaches = false
     self.body = body
   }
 }

@@ -202,7 +202,7 @@ struct RoomCache {
     forget()
   }
 
-  /// Work may have changed anything that is stored.
+  /// WriteTransaction may have changed anything that is stored.
   mutating func forget() {
     states = [:]
     numbers = [:]

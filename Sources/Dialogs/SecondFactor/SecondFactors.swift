@@ -36,7 +36,7 @@ extension Parley {
     _ = try await proveOwn(password, of: user, from: network, field: "password")
     let totp = TOTP.random()
     let (secret, now) = (accountSecret, clock.now)
-    let phone: Identity? = try await work(leavingCaches: true) { writer in
+    let phone: Identity? = try await work(keepingCaches: true) { writer in
       if try writer.secondFactor(of: user.id)?.isOn == true { throw Problem.secondFactorOn }
       let phone = try Self.phone(of: user.id, writer)
       if method == .sms, phone == nil { throw Problem.phoneMissing }
@@ -66,7 +66,7 @@ extension Parley {
     let codes = (0..<Limits.recoveryCodes).map { _ in Self.makeRecoveryCode() }
     let (secret, now) = (accountSecret, clock.now)
     let hashes = codes.map { Self.hash(ofRecoveryCode: $0, of: user.id, secret) }
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       guard let factor = try writer.secondFactor(of: user.id), !factor.isOn else {
         throw Problem(.conflict, "second-factor-missing", "There is no second factor that waits to be confirmed.")
       }
@@ -88,7 +88,7 @@ extension Parley {
     try pace(attempt)
     let isRedeemed = try await redeemSent(proof, of: caller.user, refusing: .forbidden, from: network)
     let (secret, now) = (accountSecret, clock.now)
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       guard let factor = try writer.secondFactor(of: user), factor.isOn else {
         throw Problem(.missing, "second-factor-missing", "There is no second factor.")
       }
@@ -100,7 +100,7 @@ extension Parley {
 
   /// The same by an operator. Returns whether there was one.
   public func removeSecondFactor(of user: UserID) async throws(Problem) -> Bool {
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       guard try writer.secondFactor(of: user) != nil else { return false }
       try writer.removeSecondFactor(of: user)
       return true

@@ -56,7 +56,7 @@ extension Parley {
     do throws(Problem) {
       let realms = realmTable
       let now = clock.now
-      let work = Work(following: { [self] writer in
+      let work = WriteTransaction(following: { [self] writer in
         var results: [Result<User, Problem>] = []
         var posts: [Post] = []
         for (row, keys) in zip(rows, derived) {
@@ -134,7 +134,7 @@ extension Parley {
   ) async throws(Problem) {
     if session != nil, isGuest(user) { throw Problem.guestLimited }
     let keys = try await keys(for: password)
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       guard let row = try writer.user(user) else { throw Problem.unreachable }
       try Self.upgrade(row, writer)
       try Self.replacePassword(by: keys, of: user, writer)
@@ -270,7 +270,7 @@ extension Parley {
   /// - Parameter proved: the keys by which the password was proved.
   /// - Returns: false when the user's password is no longer that.
   public func add(_ keys: SCRAMKeys, to user: UserID, proved: SCRAMKeys) async throws(Problem) -> Bool {
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       let present = try writer.credentials(of: user)
       guard present.contains(proved), keys.isComplete else { return false }
       if !present.contains(where: { $0.hash == keys.hash }) { try writer.setCredentials(present + [keys], for: user) }
@@ -355,7 +355,7 @@ extension Parley {
       id: 0, user: user.id, device: device, access: access.hash, accessExpires: now + Limits.accessLifetime,
       refresh: refresh.hash, previousRefresh: nil, createdAt: now, usedAt: now, client: client)
     let secret = accountSecret
-    let (stored, gone): (Grant, Set<Int64>) = try await work(leavingCaches: true) { writer in
+    let (stored, gone): (Grant, Set<Int64>) = try await work(keepingCaches: true) { writer in
       // In order with the log: whoever changes a password or locks a user out has nobody slip in behind.
       guard let user = try writer.user(user.id) else { throw Problem.unreachable }
       try Self.checkActive(user)
@@ -396,7 +396,7 @@ extension Parley {
     let access = Token.make()
     let refresh = Token.make()
     let now = clock.now
-    let outcome: (login: Login?, stolen: Grant?) = try await work(leavingCaches: true) { writer in
+    let outcome: (login: Login?, stolen: Grant?) = try await work(keepingCaches: true) { writer in
       guard var grant = try writer.grant(refresh: hash), let user = try writer.user(grant.user) else {
         return (nil, nil)
       }
@@ -462,7 +462,7 @@ extension Parley {
   }
 
   public func logOut(grant: Int64, of user: UserID) async throws(Problem) {
-    let isKnown = try await work(leavingCaches: true) { writer in
+    let isKnown = try await work(keepingCaches: true) { writer in
       let isKnown = try writer.grants(of: user).contains { $0.id == grant }
       try Self.remove(grant: grant, of: user, writer)
       return isKnown

@@ -23,7 +23,7 @@ extension Parley {
       }
     }
     let now = clock.now
-    let password: AppPassword = try await work(leavingCaches: true) { writer in
+    let password: AppPassword = try await work(keepingCaches: true) { writer in
       // Another password has other salts, and these keys fit it no more.
       guard try writer.credentials(of: user) == before, keys.count == own.count,
         try writer.user(user)?.state == .active
@@ -54,7 +54,7 @@ extension Parley {
 
   /// Takes one away, with the tokens that were got by it, and ends the sessions of both.
   public func removeAppPassword(_ id: Int64, of user: UserID) async throws(Problem) {
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       guard try writer.appPasswords(of: user).contains(where: { $0.id == id }) else {
         throw Problem(.missing, "app-password-unknown", "There is no such app password.", field: "appPasswordId")
       }
@@ -77,7 +77,7 @@ extension Parley {
   /// For the list: nobody waits for it.
   public func noteUse(ofAppPassword id: Int64, of address: BareJID) {
     let now = clock.now
-    let work = Work(leavesCaches: true) { writer in
+    let work = WriteTransaction(keepsCaches: true) { writer in
       if let user = try writer.user(address) { try writer.setUsed(now, appPassword: id, of: user.id) }
       return true
     }

@@ -33,7 +33,7 @@ extension Parley {
       guard case .success((.accepted(let user, _, _, _), true)) = result, user.state == .active else {
         return then(result.map(\.redemption))
       }
-      work(on: lane, leavingCaches: true) { writer in
+      work(on: lane, keepingCaches: true) { writer in
         let (redemption, client) = try Self.judge(address, agent, use, secret, clock.now, writer)
         guard case .accepted(let user, _, _, _) = redemption, user.state == .active, let client else {
           return redemption
@@ -77,7 +77,7 @@ extension Parley {
     then: @escaping @Sendable (Result<(IssuedToken, Access), Problem>) -> Void
   ) {
     let (secret, clock) = (tokenSecret, clock)
-    work(on: lane, leavingCaches: true) { writer in
+    work(on: lane, keepingCaches: true) { writer in
       guard let agent = access.agent, let id = agent.id, try access.stands(for: user, writer) else {
         throw Problem(.unauthenticated, "access-revoked", "The login was revoked meanwhile.")
       }
@@ -223,7 +223,7 @@ extension Parley {
     then: @escaping @Sendable (Result<Revocation, Problem>) -> Void
   ) {
     let user = session.party.id
-    work(on: lane, leavingCaches: true) { [self] writer -> Accessor? in
+    work(on: lane, keepingCaches: true) { [self] writer -> Accessor? in
       guard let accessor = try accessors(of: user, writer).first(where: { $0.id == id }) else { return nil }
       // Of a session that is gone nobody knows any more what it may do.
       guard let own = hub.onlineSessions(of: user).first(where: { $0.session === session }) else {

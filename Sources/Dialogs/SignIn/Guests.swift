@@ -151,7 +151,7 @@ extension Parley {
       try pace(.guest(network: network))
       let now = clock.now
       // A name that nobody can have asked for: no cache knows of it.
-      let user = try await work(leavingCaches: true) { writer in
+      let user = try await work(keepingCaches: true) { writer in
         try writer.insertGuest(try BareJID(local: Self.guestName(), domain: realm.domain), in: realm.id, createdAt: now)
       }
       guests.add(user.id, from: network, now: now)

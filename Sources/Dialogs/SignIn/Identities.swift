@@ -85,7 +85,7 @@ extension Parley {
   /// - Throws: `.conflict` `identity-taken` where it is another user's.
   public func bind(_ identity: Identity, to user: Party) async throws(Problem) {
     let now = clock.now
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       try Self.bind(identity, to: user, now: now, writer)
     }
   }

@@ -55,7 +55,7 @@ extension Parley {
   ) async throws(Problem) {
     guard let domain = realmTable.realm(user.realm)?.domain else { throw Problem.unreachable }
     let (policy, reached) = (signIn, reaches)
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       let all = try writer.identities(of: user.id).map(\.identity)
       let gone = all.filter(isGone)
       guard !gone.isEmpty else { throw Problem(.missing, "identity-unknown", none, field: field) }

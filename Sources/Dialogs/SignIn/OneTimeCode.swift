@@ -67,7 +67,7 @@ extension Parley {
     let code = OneTimeCode(
       identity: identity, user: owner?.id, hash: Self.hash(text, identity, owner?.id, purpose, secret),
       expires: now + Limits.codeLifetime, attemptsLeft: Limits.codeAttemptsMax)
-    let known: User? = try await work(leavingCaches: true) { writer in
+    let known: User? = try await work(keepingCaches: true) { writer in
       try writer.removeCodes(endedBy: now)
       try writer.put(code, in: realm)
       return try writer.user(try writer.user(of: identity, in: realm) ?? UserID(0))
@@ -89,7 +89,7 @@ extension Parley {
     in realm: RealmID, refusing kind: Problem.Kind? = nil, from network: String
   ) async throws(Problem) {
     let (hash, now) = (Self.hash(text, identity, owner, purpose, accountSecret), clock.now)
-    let isRight: Bool = try await work(leavingCaches: true) { writer in
+    let isRight: Bool = try await work(keepingCaches: true) { writer in
       guard var code = try writer.code(for: identity, of: owner, in: realm) else { return false }
       let isRight = Secrets.equal(code.hash, hash) && code.expires > now
       code.attemptsLeft -= 1
@@ -132,7 +132,7 @@ extension Parley {
     _ = try await proveOwn(password, of: user, from: network, field: "password")
     try await redeem(code: code, for: identity, of: user.id, in: user.realm, from: network)
     let now = clock.now
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       try Self.checkNotSent(to: identity.issuer, of: user.id, writer)
       try Self.replace(identity, of: user, now: now, writer)
     }
@@ -149,7 +149,7 @@ extension Parley {
   /// The same by an operator, who vouches for it; one that is another's stays with them.
   public func bindUnproved(_ identity: Identity, to user: Party) async throws(Problem) {
     let now = clock.now
-    try await work(leavingCaches: true) { writer in try Self.replace(identity, of: user, now: now, writer) }
+    try await work(keepingCaches: true) { writer in try Self.replace(identity, of: user, now: now, writer) }
   }
 
   private static func makeCode() -> String {

@@ -36,7 +36,7 @@ extension Parley {
     let token = Token.make()
     let now = clock.now
     let expires = now + Limits.passwordResetLifetime
-    let user: User? = try await work(leavingCaches: true) { writer in
+    let user: User? = try await work(keepingCaches: true) { writer in
       try writer.removePasswordResets(endedBy: now)
       let user = try writer.user(try writer.user(of: identity, in: realm) ?? UserID(0))
       try writer.insert(PasswordReset(hash: token.hash, user: user?.id, expires: expires))
@@ -59,7 +59,7 @@ extension Parley {
       throw wrongToken(unknown, from: network)
     }
     let keys = try await keys(for: password)
-    let user: UserID = try await work(leavingCaches: true) { writer in
+    let user: UserID = try await work(keepingCaches: true) { writer in
       guard let reset = try writer.passwordReset(token: hash), reset.expires > start, let id = reset.user,
         try writer.user(id)?.state == .active
       else { throw unknown }
@@ -93,7 +93,7 @@ extension Parley {
     try pace(.passwordChange(user.id))
     let proved = try await proveOwn(current, of: user, from: network, field: "current")
     let keys = try await keys(for: password)
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       let present = try writer.credentials(of: user.id)
       guard proved.map({ present.contains($0) }) ?? present.allSatisfy(\.isLocked) else {
         throw Problem(.conflict, "password-changed", "The password was changed meanwhile.")
@@ -141,7 +141,7 @@ extension Parley {
   /// Ends everything but the caller's login: other logins, XMPP clients' tokens, sessions. App passwords stay.
   public func logOutOthers(_ caller: Caller) async throws(Problem) {
     let user = caller.user.id
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       try Self.removeLogins(of: user, except: caller.grant, writer)
     }
     accounts.forget(user: user)

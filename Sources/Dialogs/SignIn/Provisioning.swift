@@ -70,7 +70,7 @@ extension Parley {
     _ issuer: Identity.Issuer, _ subject: String?, of user: Party
   ) async throws(Problem) {
     let now = clock.now
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       for old in try writer.identities(of: user.id) where old.identity.issuer == issuer {
         try writer.remove(old.identity, of: user.id)
       }

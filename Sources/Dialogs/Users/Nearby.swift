@@ -49,7 +49,7 @@ extension Parley {
     try pace(.location(user.id))
     let now = clock.now
     let location = SharedLocation(user: user.id, cell: cell, expires: now + lifetime)
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       try writer.removeLocations(before: now)
       try writer.put(location, in: user.realm)
     }
@@ -57,7 +57,7 @@ extension Parley {
   }
 
   public func stopSharing(_ user: Party) async throws(Problem) {
-    try await work(leavingCaches: true) { try $0.removeLocation(of: user.id) }
+    try await work(keepingCaches: true) { try $0.removeLocation(of: user.id) }
   }
 
   /// Who shares their place within so many kilometres, the nearest first.

@@ -169,7 +169,7 @@ extension Parley {
         .tooLarge, "version-too-long", "version has at most \(Limits.termsVersionBytesMax) bytes.", field: "version")
     }
     let now = clock.now
-    try await work(leavingCaches: true) { writer in
+    try await work(keepingCaches: true) { writer in
       var settings = try writer.userSettings(of: user.id)
       if settings.terms?.version == version { return }
       settings.terms = TermsAcceptance(version: version, time: now)

@@ -10,7 +10,7 @@ struct RosterAdd: AsyncParsableCommand {
 
       Examples:
         parley roster add alice@localhost bob@localhost --mutual
-        parley roster add alice@localhost bob@localhost --group Friends --group Work
+        parley roster add alice@localhost bob@localhost --group Friends --group WriteTransaction
       """)
 
   @Argument(help: "The user's address.") var jid: String

@@ -30,7 +30,7 @@ struct Announcements: Feature {
   static func greet(_ session: XMPPSession) {
     guard let message = session.parley.messageOfTheDay(in: session.party.realm) else { return }
     let user = session.party.id
-    let claim = Work(leavesCaches: true) { try Parley.claim(message, for: user, $0) }
+    let claim = WriteTransaction(keepsCaches: true) { try Parley.claim(message, for: user, $0) }
     session.post(.work(claim)) { [weak session] result in
       guard let session, case .success(let receipt) = result, receipt.value as? Bool == true else { return }
       tell(message, to: session)
