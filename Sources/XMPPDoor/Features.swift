@@ -57,7 +57,7 @@ enum Features {
     ChatStates.self,
     Hints.self,
     JSONContainers.self,
-    KeptMessages.self,
+    OfflineMessages.self,
     JingleMessages.self,
     Corrections.self,
     Reactions.self,

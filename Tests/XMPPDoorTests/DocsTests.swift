@@ -52,7 +52,7 @@ struct DocsTests {
     Between clients only: the server stores and delivers these messages also where they have no body, and does
     nothing else about them.
 
-    \(table(KeptMessages.passedOn, "Notes"))
+    \(table(OfflineMessages.passedOn, "Notes"))
 
     ## Not yet
 
@@ -61,7 +61,7 @@ struct DocsTests {
     """
   }
 
-  @Test(arguments: (Features.all.map { $0.xep } + Features.elsewhere + KeptMessages.passedOn).filter { $0.number > 0 })
+  @Test(arguments: (Features.all.map { $0.xep } + Features.elsewhere + OfflineMessages.passedOn).filter { $0.number > 0 })
   func hasATest(_ xep: XEP) {
     #expect(Self.naming[xep.number] != nil, "no test names XEP-\(xep.number)")
   }

@@ -10,7 +10,7 @@ struct TableTests {
   let table = Features.table()
 
   @Test func noNumberIsThereTwice() {
-    let shown = Features.all.map { $0.xep } + KeptMessages.passedOn + Features.elsewhere
+    let shown = Features.all.map { $0.xep } + OfflineMessages.passedOn + Features.elsewhere
     let numbers = shown.map(\.number).filter { $0 != 0 }
     #expect(Set(numbers).count == numbers.count)
     for pending in Features.pending where pending.number != 0 && pending.number != 45 {

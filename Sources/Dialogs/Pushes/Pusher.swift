@@ -78,7 +78,7 @@ public actor Pusher {
     }
   }
 
-  private struct Owed: Sendable {
+  private struct PendingPush: Sendable {
     let user: Party
     let registrations: [PushRegistration]
     /// Ascending; what was read or taken back meanwhile is not among them.
@@ -137,7 +137,7 @@ public actor Pusher {
   }
 
   /// nil: there is nothing to tell.
-  private func summary(of rows: [Row], for registration: PushRegistration, _ owed: Owed) -> PushSummary? {
+  private func summary(of rows: [Row], for registration: PushRegistration, _ owed: PendingPush) -> PushSummary? {
     guard registration.target.device != nil else {
       guard let last = rows.last else { return nil }
       return PushSummary(count: rows.count, requests: owed.requests, last: last.entry)
@@ -161,7 +161,7 @@ public actor Pusher {
     return PushSummary(count: told.count, requests: owed.requests, last: last.entry, notices: notices.reversed())
   }
 
-  private func notice(of row: Row, count: Int, _ owed: Owed) -> PushNotice {
+  private func notice(of row: Row, count: Int, _ owed: PendingPush) -> PushNotice {
     let entry = row.entry
     var kind = PushNotice.Kind.message
     switch row.push.kind {
@@ -215,7 +215,7 @@ public actor Pusher {
     }
   }
 
-  private func read(_ user: UserID) async -> Result<Owed?, Problem> {
+  private func read(_ user: UserID) async -> Result<PendingPush?, Problem> {
     do throws(Problem) {
       return .success(try await parley.read { try Self.owed(to: user, $0) })
     } catch {
@@ -230,7 +230,7 @@ public actor Pusher {
     min(Limits.pushRetry * (1 << min(max(failures - 1, 0), 30)), Limits.pushRetryMax)
   }
 
-  private static func owed(to user: UserID, _ reader: any StoreReader) throws -> Owed? {
+  private static func owed(to user: UserID, _ reader: any StoreReader) throws -> PendingPush? {
     let pushes = try reader.pushesOwed(to: user, limit: Limits.pushesOwedMax)
     guard let end = pushes.last?.position, let found = try reader.user(user) else { return nil }
     let rows = try pushes.compactMap { push -> Row? in
@@ -245,7 +245,7 @@ public actor Pusher {
     }
     let registrations = found.state == .active ? try reader.pushRegistrations(of: user) : []
     let hasDevices = registrations.contains { $0.target.device != nil }
-    return Owed(
+    return PendingPush(
       user: Party(id: found.id, realm: found.realm, address: found.address), registrations: registrations, rows: rows,
       end: end, requests: rows.isEmpty ? 0 : try reader.contacts(of: user).count { $0.subscription.pendingIn },
       unread: rows.isEmpty || !hasDevices ? 0 : try reader.unread(of: user),

@@ -6,7 +6,7 @@ import XMPP
 /// something that must not be lost: XEP-0313 6.1.1 allows it, and the XEPs below
 /// want it. Each child is passed on and archived as it came; this server acts on
 /// none of them.
-struct KeptMessages: Feature {
+struct OfflineMessages: Feature {
   static let xep = XEP(
     160, "1.0.1", "Best Practices for Handling Offline Messages",
     note: "offline messages are read from the log; bodiless messages that count are kept too")
