@@ -46,8 +46,8 @@ extension Parley {
     let standing = standing
     do throws(Problem) {
       try await work(keepingCaches: true) { writer in
-        try writer.setVault(realm.id, item: StandingMessages.item, message.map(StandingMessages.encode))
-        for user in online { try StandingMessages.setSeen(time, by: user, writer) }
+        try writer.setVault(realm.id, item: AnnouncementCache.item, message.map(AnnouncementCache.encode))
+        for user in online { try AnnouncementCache.setSeen(time, by: user, writer) }
         // Here, so that two changes at once end alike in memory and in the store.
         standing.messages.withLock { $0[realm.id] = message }
       }
@@ -60,8 +60,8 @@ extension Parley {
 
   /// Whether a user has yet to be told the message of the day; each is told once, however many sessions ask at once.
   public static func claim(_ message: Announcement, for user: UserID, _ writer: any StoreWriter) throws -> Bool {
-    guard try StandingMessages.seen(by: user, writer) < message.time.milliseconds else { return false }
-    try StandingMessages.setSeen(message.time, by: user, writer)
+    guard try AnnouncementCache.seen(by: user, writer) < message.time.milliseconds else { return false }
+    try AnnouncementCache.setSeen(message.time, by: user, writer)
     return true
   }
 
@@ -80,7 +80,7 @@ extension Parley {
 
 /// The messages of the day in memory, since each login asks, and how they are stored: with the realm the message behind
 /// its time, with a user the time of the one they were told last.
-final class StandingMessages: Sendable {
+final class AnnouncementCache: Sendable {
   static let item = "message-of-the-day"
   private static let node = "announcements"
   private static let seen = "seen"

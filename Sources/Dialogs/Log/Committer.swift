@@ -362,9 +362,9 @@ enum Effect {
   /// depends on it.
   case later(Post)
   /// What the user's push registrations ask for now.
-  case pushing(UserID, PushRegistry.Asked, rooms: [DialogID: PushRegistry.Standing])
+  case pushing(UserID, PushRegistry.Asked, rooms: [DialogID: PushRegistry.PushPreference])
   /// What the user is to a room, or wants of it, has changed.
-  case alerts(UserID, DialogID, PushRegistry.Standing)
+  case alerts(UserID, DialogID, PushRegistry.PushPreference)
   /// The user's push services are to be told something.
   case owed(UserID)
   /// There is a call that ends by itself some time.

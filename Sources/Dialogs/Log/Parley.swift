@@ -15,7 +15,7 @@ public final class Parley: Sendable {
   public let blobs: Blobs?
   let logger: Logger
   let accounts: AccountCache
-  let standing: StandingMessages
+  let standing: AnnouncementCache
   /// Who has push registrations.
   public let pushes: PushRegistry
   /// Which push providers this server reaches.
@@ -105,7 +105,7 @@ public final class Parley: Sendable {
     hub = Hub(guests: self.guests)
     inbox = Inbox()
     accounts = AccountCache()
-    standing = try StandingMessages(served, store)
+    standing = try AnnouncementCache(served, store)
     self.admins = admins
     self.tokenSecret = tokenSecret
     self.accountSecret = accountSecret
