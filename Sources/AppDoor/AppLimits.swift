@@ -22,7 +22,7 @@ enum AppLimits {
   /// A client that is gone without a word is shown so long as if it were there: a change of networks, or a page that is loaded
   /// anew, takes less, and would tell all contacts twice. Then they are told.
   static let lingerTime: TimeAmount = .seconds(5)
-  /// Empty received for so long: the connection is dead and is closed.
+  /// Nothing received for so long: the connection is dead and is closed.
   static let silenceMax: TimeAmount = .seconds(95)
   /// Posts of one session that are not committed yet; at the bound its socket is not read.
   static let inFlightMax = 64

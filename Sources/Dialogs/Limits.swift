@@ -57,7 +57,7 @@ public enum Limits {
   public static let waveformMax = 256
   /// What the largest of them is: a byte's.
   public static let waveformValueMax = 255
-  /// Octets of one member of a contact's contactSnapshot, a place's name, a sticker's id; and lines of one kind (telephones, addresses).
+  /// Octets of one member of a contact's card, a place's name, a sticker's id; and lines of one kind (telephones, addresses).
   public static let contentFieldBytesMax = 256
   public static let contactLinesMax = 10
   /// Mentions in one message, each a row and a look at a block list: further ones of
@@ -253,7 +253,7 @@ public enum Limits {
   public static let notificationArgumentsMax = 10
   /// Users of one call: each is a row in the log. More are `too-large`.
   public static let notificationUsersMax = 100
-  /// Bytes of a provider's token. Apple's have 64 or 160 digits, Google's some 160 outgoingCodes; both say that they may grow.
+  /// Bytes of a provider's token. Apple's have 64 or 160 digits, Google's some 160 letters; both say that they may grow.
   public static let pushTokenBytesMax = 4_096
   /// Bytes of the URL of a subscription; those of browsers have some 200 to 800.
   public static let pushEndpointBytesMax = 2_048
@@ -279,7 +279,7 @@ public enum Limits {
   public static let scheduleRetry: Duration = .seconds(5)
 
   // Calls.
-  /// How long it wakes when nobody answers: as long as telephones do. Then the call ends with `timeout`.
+  /// How long it rings when nobody answers: as long as telephones do. Then the call ends with `timeout`.
   public static let callRinging: Duration = .seconds(60)
   /// How long an answered call stands when nobody says that it is over (XEP-0353, "Business Rules"). Then it ends with `failed`.
   public static let callMax: Duration = .seconds(86_400)

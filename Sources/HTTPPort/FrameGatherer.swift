@@ -56,7 +56,7 @@ public final class FrameGatherer {
     if gathered.readableBytes >= Self.gatheredMax { write() }
   }
 
-  /// Empty where nothing was added.
+  /// Nothing where nothing was added.
   public func flush() {
     guard isUnflushed else { return }
     isUnflushed = false

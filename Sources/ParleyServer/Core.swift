@@ -44,7 +44,9 @@ struct Core: Sendable {
         invitations: settings.allowsInvitations, guests: settings.guests, signIn: signIn, blobs: blobs,
         threads: settings.threads, tokenSecret: secret, accountSecret: accountSecret,
         services: settings.services, callRinging: settings.callRinging, pushPolicy: settings.pushes.policy(webPushKey),
-        beforeSend: beforeSend.map { BeforeSendOptions(policy: $0.policy, beforeSend: $0, rewriting: BeforeSendRewriting()) }, logger: logger)
+        beforeSend: beforeSend.map {
+          BeforeSendOptions(policy: $0.policy, beforeSend: $0, rewriting: BeforeSendRewriting())
+        }, logger: logger)
       beforeSend?.serve(parley)
       parley.grant(settings.privileges)
       parley.exportForms.set([AppExport(), AccountExport()])

@@ -5,7 +5,7 @@ import PushServices
 /// The data folder, held by one process at a time: whoever holds the lock may open the database.
 public final class DataFolder: Sendable {
   public let path: String
-  /// Empty was here before: the server starts for the first time.
+  /// Nothing was here before: the server starts for the first time.
   public let isNew: Bool
   private let lock: Int32
 

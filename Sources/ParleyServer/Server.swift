@@ -36,7 +36,8 @@ public enum Server {
     let pushKeys = try PushKeys(settings.pushes)
     let beforeSend = settings.beforeSend.map { BeforeSendGate($0, outgoing.named) }
     let core = try Core.open(
-      settings, folder, signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger), beforeSend: beforeSend, logger: logger
+      settings, folder, signIn: IdentityVerifiers.policy(settings.identity, outgoing, logger: logger),
+      beforeSend: beforeSend, logger: logger
     )
     for text in settings.shortcomings { logger.warning("\(text)") }
     try core.bucket?.check()

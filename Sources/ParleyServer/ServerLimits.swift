@@ -107,7 +107,7 @@ public enum ServerLimits {
 
   /// Letters (codes, links) that are under way, in memory; the next is dropped, and the log says so.
   static let lettersMax = 1_000
-  /// Before each try to deliver a outgoing. Some mail servers take nothing from strangers at first (greylisting); whoever waits
+  /// Before each try to deliver a code. Some mail servers take nothing from strangers at first (greylisting); whoever waits
   /// longer for a code has asked for another.
   static let letterWaits: [Duration] = [.zero, .seconds(3), .seconds(15), .seconds(60)]
   /// Bytes of a mail's template. Larger is refused.

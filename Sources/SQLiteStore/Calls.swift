@@ -54,7 +54,8 @@ extension Writer {
     try put.bind(1, call.id.number).bind(2, call.dialog.number).bind(3, call.name).bind(4, Int64(call.kind.rawValue))
       .bind(5, Int64(call.state.rawValue)).bind(6, call.reason.map { Int64($0.rawValue) })
     for (index, callParty) in [(7 as Int32, call.caller), (10, call.callee)] {
-      try put.bind(index, callParty.party.id.number).bind(index + 1, callParty.resource).bind(index + 2, callParty.isApp ? 1 : 0)
+      try put.bind(index, callParty.party.id.number).bind(index + 1, callParty.resource).bind(
+        index + 2, callParty.isApp ? 1 : 0)
     }
     try put.bind(13, call.rangAt.milliseconds).bind(14, call.heardAt?.milliseconds)
       .bind(15, call.acceptedAt?.milliseconds).bind(16, call.endedAt?.milliseconds)

@@ -84,7 +84,7 @@ struct Dice {
     var told = 0
     for position in 1...head where follower.deliver(entry(position), .feed, lags: true) { told += 1 }
     #expect(told == 0)
-    // Empty is kept but that something is missed.
+    // Nothing is kept but that something is missed.
     #expect(follower.log.state == .behind && follower.told == before.told)
     let behind = follower.read()
     #expect(behind == .zero)

@@ -179,7 +179,7 @@ import Testing
   ])
   func whatIsNoTimeIsRefused(text: String) { #expect(WireTime(text) == nil) }
 
-  /// RFC 4648 5: one text for the same bytes, and Foundation's where it is other outgoingCodes and padding.
+  /// RFC 4648 5: one text for the same bytes, and Foundation's where it is other letters and padding.
   @Test func base64URLHasOneForm() {
     #expect(Base64URL.decode("".utf8) == [])
     #expect(Base64URL.decode("-_8".utf8) == [0xfb, 0xff])

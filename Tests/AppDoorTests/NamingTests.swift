@@ -233,7 +233,9 @@ import Testing
     anonymized.userId = ParticipantNaming.prefix + rendering.parley.occupantID(of: Self.author.id, in: Self.room)
     anonymized.jid = nil
     anonymized.name = "Rose"
-    for affiliation in [Affiliation.watcher, .member] { #expect(shown(to: member(Self.viewer, affiliation)) == anonymized) }
+    for affiliation in [Affiliation.watcher, .member] {
+      #expect(shown(to: member(Self.viewer, affiliation)) == anonymized)
+    }
     #expect(shown(to: nil) == anonymized)
     for affiliation in [Affiliation.admin, .owner] { #expect(shown(to: member(Self.viewer, affiliation)) == known) }
     #expect(shown(to: member(Self.author, .member)) == known)

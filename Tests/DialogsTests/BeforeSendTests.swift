@@ -5,7 +5,7 @@ import Testing
 @testable import Dialogs
 
 /// Messages that the backend is asked for: who waits for whom, and what becomes of what was said.
-@Suite struct GateTests {
+@Suite struct BeforeSendTests {
   @Test func postsLeaveInTheirOrderWheneverTheirAnswersCome() {
     var line = AuthorQueue<String>()
     line.wait(1)

@@ -133,7 +133,8 @@ import Testing
     let left = MemberChange(party: juliet, was: .member, now: .none, nick: "juliet", reason: nil)
     #expect(phone.taken().contains(.noted(.member(left))))
     #expect(
-      seat.effects().contains(.occupant("juliet", .participant, codes: [], .roomOwn)), "who is there may stay as a guest")
+      seat.effects().contains(.occupant("juliet", .participant, codes: [], .roomOwn)),
+      "who is there may stay as a guest")
     try await retract(closed, stage, by: juliet)
     #expect(try await stage.member(juliet, of: closed)?.affiliation == .member, "nobody could come back by themselves")
     try await stage.affiliate(juliet, .watcher, in: closed, by: romeo)

@@ -149,21 +149,21 @@ import Testing
     #expect(Self.opening([hers], name: "m", isApp: false) == .ends(.crossed))
     // Two XMPP clients settle it between themselves.
     let theirs = Self.call(from: Self.juliet, to: Self.romeo, name: "m", isApp: false)
-    #expect(Self.opening([theirs], name: "a", isApp: false) == .wakes)
+    #expect(Self.opening([theirs], name: "a", isApp: false) == .rings)
     #expect(Self.opening([theirs]) == .answersOther)
   }
 
   @Test func whoTalksIsBusyAsLongAsTheirDeviceIsThere() {
     let other = Self.call(Self.accepted, from: Self.nurse)
     #expect(Self.opening([other]) == .ends(.busy))
-    #expect(Self.opening([other], isThere: false) == .wakes)
+    #expect(Self.opening([other], isThere: false) == .rings)
     // Of an XMPP client nobody knows.
     let jingle = Self.call(
       {
         Self.accepted(&$0)
         $0.callee.isApp = false
       }, from: Self.nurse)
-    #expect(Self.opening([jingle]) == .wakes)
+    #expect(Self.opening([jingle]) == .rings)
     // Who calls whom they talk to has lost them.
     let own = Self.call(Self.accepted)
     #expect(Self.opening([own]) == .instead(own, .replaced))
@@ -172,7 +172,7 @@ import Testing
 
   @Test func onlySoManyRing() {
     let ringing = (0..<Limits.callsRingingMax).map { Self.call(from: Self.nurse, name: "\($0)") }
-    #expect(Self.opening(ringing.dropLast()) == .wakes)
+    #expect(Self.opening(ringing.dropLast()) == .rings)
     #expect(Self.opening(ringing) == .ends(.busy))
   }
 

@@ -157,7 +157,7 @@ import Testing
     for number in 0..<Limits.callsRingingMax { try await cast.ring("r\(number)") }
     do {
       try await cast.ring("more")
-      Issue.record("a fifth call wakes")
+      Issue.record("a fifth call rings")
     } catch let problem as Problem { #expect(problem.code == "too-many-calls") }
     for call in try await cast.stage.parley.openCalls(of: cast.romeo) {
       try await cast.move(call, .end(nil), by: cast.romeo)
@@ -234,7 +234,7 @@ import Testing
     #expect(await refusal { try await cast.ring("t", from: tybalt) } == "not-a-contact")
     #expect(
       await refusal { try await cast.say(.ring, "t", from: tybalt, "street", to: cast.juliet) } == "not-a-contact")
-    // Empty of it is there: no dialog, no call.
+    // Nothing of it is there: no dialog, no call.
     let juliet = cast.juliet.id
     let dialog = try await cast.stage.parley.read {
       try $0.dialog(between: min(juliet, tybalt.id), and: max(juliet, tybalt.id))

@@ -102,7 +102,7 @@ import Testing
     #expect(Set([await one, await other]) == [nil, "wrong-code"])
   }
 
-  /// Who is not known gets no outgoing, and whoever asks cannot tell: the same writes, the same answer, the same bounds.
+  /// Who is not known gets no code, and whoever asks cannot tell: the same writes, the same answer, the same bounds.
   @Test func whetherAnAddressIsKnownIsNotTold() async throws {
     let (stage, box, realm) = try stage()
     _ = try await juliet(stage)

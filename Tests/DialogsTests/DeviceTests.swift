@@ -185,13 +185,13 @@ import Testing
 
   /// What each of these is told of, and how.
   private func told(
-    _ kind: OwedPush.Kind, isCall: Bool = false, _ device: PushDevice?, wakes: Set<Int64?> = [],
+    _ kind: OwedPush.Kind, isCall: Bool = false, _ device: PushDevice?, rings: Set<Int64?> = [],
     isAttended: Bool = false
   ) throws -> Bool {
     let target = try device.map { PushTarget.device($0) } ?? .service(JID("push.localhost"), node: "", options: nil)
     let registration = PushRegistration(
       user: UserID(1), target: target, resource: "r", grant: 1, pushed: .zero, enabled: .zero)
-    return Pushes.isFor(registration, kind, isCall: isCall, wakes: wakes, isAttended: isAttended)
+    return Pushes.isFor(registration, kind, isCall: isCall, rings: rings, isAttended: isAttended)
   }
 
   @Test func whichDeviceIsToldOfWhat() throws {
@@ -202,13 +202,13 @@ import Testing
     #expect(try told(.alert, nil) && told(.alert, alert) && !told(.alert, voip))
     #expect(try !told(.alert, nil, isAttended: true) && !told(.alert, alert, isAttended: true))
     #expect(try !told(.silent, nil) && !told(.silent, alert) && told(.silent, silent) && !told(.silent, voip))
-    // Calls: an address for them is enough for its login, and wakes whoever looks elsewhere.
+    // Calls: an address for them is enough for its login, and rings whoever looks elsewhere.
     #expect(try told(.alert, isCall: true, nil) && told(.alert, isCall: true, alert))
     #expect(try told(.alert, isCall: true, voip) && told(.alert, isCall: true, voip, isAttended: true))
-    #expect(try !told(.alert, isCall: true, alert, wakes: [1]) && told(.alert, isCall: true, alert, wakes: [2]))
+    #expect(try !told(.alert, isCall: true, alert, rings: [1]) && told(.alert, isCall: true, alert, rings: [2]))
     #expect(try !told(.alert, isCall: true, alert, isAttended: true))
     #expect(try told(.callEnd, isCall: true, voip, isAttended: true) && !told(.callEnd, isCall: true, nil))
-    #expect(try !told(.callEnd, isCall: true, alert, wakes: [1]))
+    #expect(try !told(.callEnd, isCall: true, alert, rings: [1]))
   }
 
   @Test func anAppInTheBackgroundIsNotThere() async throws {
@@ -285,7 +285,7 @@ import Testing
         .message(
           MessageDraft(
             to: juliet.address, content: Content(kind: .none), envelope: Envelope(type: .chat),
-            traits: [.archived, .wakes], key: nil)), by: romeo)
+            traits: [.archived, .rings], key: nil)), by: romeo)
     }
     func end(_ ring: Receipt) async throws {
       let position = try await stage.say("that was short", from: juliet, to: romeo).position

@@ -196,7 +196,7 @@ import Testing
       .contact(address: romeo.address, name: nil, groups: []), .removeContact(romeo.address),
       .subscription(.subscribe, to: romeo.address, stanza: nil), .befriend(romeo.address, name: nil),
       .link(romeo.address, name: nil, groups: nil, mutual: true), .redeem(token: [1], from: romeo.address, stanza: nil),
-      .profile(ProfileDraft(displayName: "Romeo")), .keep([]),
+      .profile(ProfileDraft(displayName: "Romeo")), .setPrivateXML([]),
       .block(
         [BlockPattern(JID(romeo.address))],
         reports: [

@@ -88,7 +88,7 @@ import Testing
     #expect(laptop.taken() == [.presence("juliet/app-1", .online)])
     #expect(hub.linger(phone, time: stage.clock.now))
     #expect(laptop.taken() == [] && hub.isOnline(juliet.id) && hub.onlineSessions(of: juliet.id).isEmpty)
-    // Empty is said to it.
+    // Nothing is said to it.
     _ = try await stage.say("hi", from: romeo, to: juliet)
     #expect(phone.taken() == [])
     // Who comes meanwhile sees her.
@@ -315,7 +315,8 @@ import Testing
         if thread == 0 {
           hub.unregister(going, time: time)
         } else {
-          _ = hub.register(OnlineSession(session: coming, door: .xmpp, resource: "\(round)"), contactSnapshot: contactSnapshot)
+          _ = hub.register(
+            OnlineSession(session: coming, door: .xmpp, resource: "\(round)"), contactSnapshot: contactSnapshot)
         }
       }
       #expect(hub.onlineSessions(of: juliet.id).map(\.session.id) == [coming.id])

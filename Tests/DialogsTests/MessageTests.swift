@@ -214,7 +214,8 @@ import Testing
     #expect(try await author(anonymized, into: group) == nil)
     // Once lost it does not come back.
     let again = try await say(
-      Content(kind: .none), in: group, by: juliet, forward: ForwardDraft(dialog: anonymized.dialog, message: anonymized.id))
+      Content(kind: .none), in: group, by: juliet,
+      forward: ForwardDraft(dialog: anonymized.dialog, message: anonymized.id))
     #expect(try await author(again, into: group) == nil)
   }
 

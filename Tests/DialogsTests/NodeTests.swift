@@ -166,7 +166,9 @@ import Testing
     try await stage.parley.post(.node(.publish(NodePublication(node: "wakeSignal", item: nil))), by: romeo)
     #expect(events(own) == ["romeo wakeSignal +a", "romeo wakeSignal +"])
     #expect(try await items(stage, romeo, "wakeSignal") == [])
-    await #expect(throws: Problem.nodeTransient) { try await stage.parley.post(.node(.purge(node: "wakeSignal")), by: romeo) }
+    await #expect(throws: Problem.nodeTransient) {
+      try await stage.parley.post(.node(.purge(node: "wakeSignal")), by: romeo)
+    }
     await #expect(throws: Problem.itemRequired) {
       try await stage.parley.post(.node(.publish(NodePublication(node: "tune", item: nil))), by: romeo)
     }
@@ -316,14 +318,15 @@ import Testing
     #expect(try await kept("a") == [3])
     #expect(try await kept("b") == [2])
     let more = (0..<Limits.privateXMLMax - 1).map { PrivateXMLDraft(name: "\($0)", bytes: [0]) }
-    await #expect(throws: Problem.self) { try await stage.parley.post(.keep(more), by: romeo) }
+    await #expect(throws: Problem.self) { try await stage.parley.post(.setPrivateXML(more), by: romeo) }
     #expect(try await kept("0") == nil)
     try await stage.parley.post(.setPrivateXML([PrivateXMLDraft(name: "b", bytes: nil)] + more), by: romeo)
     #expect(try await kept("b") == nil)
     #expect(try await kept("0") == [0])
     await #expect(throws: Problem.self) {
       try await stage.parley.post(
-        .setPrivateXML([PrivateXMLDraft(name: "a", bytes: [UInt8](repeating: 0, count: Limits.privateXMLBytesMax + 1))]), by: romeo)
+        .setPrivateXML([PrivateXMLDraft(name: "a", bytes: [UInt8](repeating: 0, count: Limits.privateXMLBytesMax + 1))]
+        ), by: romeo)
     }
   }
 }

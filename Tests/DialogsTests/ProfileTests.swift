@@ -62,7 +62,7 @@ import Testing
     #expect(try await item(stage, romeo, .nickname) == nil)
     let session = try await listener(stage, romeo)
     #expect(try await item(stage, romeo, .nickname) == .nickname("romeo"))
-    #expect(try await item(stage, romeo, .vCard4) == .contactSnapshot(Card4(fullName: nil, displayName: "romeo")))
+    #expect(try await item(stage, romeo, .vCard4) == .card(Card4(fullName: nil, displayName: "romeo")))
     #expect(events(session) == [], "nothing has changed")
     #expect(try await stage.parley.read { try $0.feed(of: romeo.id, after: .zero, limit: 9) }.isEmpty)
     // Taken away, it does not come back by itself.
@@ -220,25 +220,25 @@ import Testing
     try await stage.parley.post(publish(.nickname("Monty"), "a", in: .nickname), by: romeo)
     #expect(events(session) == ["nick +", "vcard4 +"])
     #expect(try await profile(stage, romeo).displayName == "Monty")
-    #expect(try await item(stage, romeo, .vCard4) == .contactSnapshot(Card4(fullName: nil, displayName: "Monty")))
+    #expect(try await item(stage, romeo, .vCard4) == .card(Card4(fullName: nil, displayName: "Monty")))
 
-    let contactSnapshot = Card4(fullName: "Romeo Montague", displayName: "Romeo", bytes: [7])
-    try await stage.parley.post(publish(.contactSnapshot(contactSnapshot), "mine", in: .vCard4), by: romeo)
+    let card = Card4(fullName: "Romeo Montague", displayName: "Romeo", bytes: [7])
+    try await stage.parley.post(publish(.card(card), "mine", in: .vCard4), by: romeo)
     #expect(events(session) == ["vcard4 +", "nick +"])
     #expect(try await profile(stage, romeo).displayName == "Romeo")
     #expect(try await item(stage, romeo, .nickname) == .nickname("Romeo"))
     #expect(try await stage.parley.read { try $0.fullName(of: romeo.id) } == "Romeo Montague")
 
-    // The app's name is both; what else the contactSnapshot says stays.
+    // The app's name is both; what else the card says stays.
     try await stage.parley.post(.profile(ProfileDraft(displayName: "R", fullName: .some(nil))), by: romeo)
     #expect(events(session) == ["nick +", "vcard4 +"])
-    #expect(try await item(stage, romeo, .vCard4) == .contactSnapshot(Card4(fullName: nil, displayName: "R", bytes: [7])))
+    #expect(try await item(stage, romeo, .vCard4) == .card(Card4(fullName: nil, displayName: "R", bytes: [7])))
     #expect(
       try await stage.parley.read {
         try $0.items(in: ProfileNode.nickname.rawValue, of: romeo.id, newest: true, limit: 9).map(\.id)
       } == ["a"], "under the id that the client gave")
 
-    try await stage.parley.post(publish(.contactSnapshot(contactSnapshot), "mine", in: .vCard4), by: romeo)
+    try await stage.parley.post(publish(.card(card), "mine", in: .vCard4), by: romeo)
     try await stage.parley.post(.node(.purge(node: ProfileNode.nickname.rawValue)), by: romeo)
     #expect(try await profile(stage, romeo).displayName == "Romeo Montague", "the full name is left")
     try await stage.parley.post(.profile(ProfileDraft(displayName: .some(nil), fullName: .some(nil))), by: romeo)
@@ -250,12 +250,12 @@ import Testing
     let stage = try Stage()
     let romeo = try await stage.user("romeo")
     let session = try await listener(stage, romeo)
-    let contactSnapshot = Card4(fullName: nil, displayName: "romeo", photo: rose)
-    try await stage.parley.post(publish(.contactSnapshot(contactSnapshot), "mine", in: .vCard4), by: romeo)
+    let card = Card4(fullName: nil, displayName: "romeo", photo: rose)
+    try await stage.parley.post(publish(.card(card), "mine", in: .vCard4), by: romeo)
     #expect(events(session) == ["vcard4 +", "data +", "metadata +"])
     #expect(try await stored(stage, romeo) == rose)
     try await stage.parley.post(
-      publish(.contactSnapshot(Card4(fullName: nil, displayName: "romeo")), "mine", in: .vCard4), by: romeo)
+      publish(.card(Card4(fullName: nil, displayName: "romeo")), "mine", in: .vCard4), by: romeo)
     #expect(try await stored(stage, romeo) == rose, "another way to set it is not a word against it")
   }
 
@@ -282,8 +282,8 @@ import Testing
     for intent in [
       publish(.avatar(rose), lark.hash, in: .avatarData), publish(.avatar(large), large.hash, in: .avatarData),
       publish(.nickname(long), "a", in: .nickname),
-      publish(.contactSnapshot(Card4(fullName: long, displayName: nil)), "a", in: .vCard4),
-      publish(.contactSnapshot(Card4(fullName: nil, displayName: nil, photo: large)), "a", in: .vCard4),
+      publish(.card(Card4(fullName: long, displayName: nil)), "a", in: .vCard4),
+      publish(.card(Card4(fullName: nil, displayName: nil, photo: large)), "a", in: .vCard4),
     ] { await #expect(throws: Problem.self) { try await stage.parley.post(intent, by: romeo) } }
     let nodes = try await stage.parley.read { try $0.nodes(of: romeo.id).map(\.name) }
     #expect(nodes == [])

@@ -31,13 +31,13 @@ extension PushRegistration {
   }
 
   @Test(arguments: [
-    Row("a message", true), Row("a call", true, traits: [.archived, .wakes]),
+    Row("a message", true), Row("a call", true, traits: [.archived, .rings]),
     Row("a receipt, a marker, a chat state, a reaction", false, traits: [.archived]),
     Row("nothing at all", false, traits: []),
     Row("what one wrote oneself", false) { $0.isAuthor = true },
     Row("of whom one has blocked", false) { $0.isShunned = true },
     Row("somebody looks", false) { $0.isAttended = true },
-    Row("a call, somebody looks", false, traits: [.wakes]) { $0.isAttended = true },
+    Row("a call, somebody looks", false, traits: [.rings]) { $0.isAttended = true },
     Row("a room, nobody mentioned", false) { $0.alerts = .onMention },
     Row("a room, a mention", true) {
       $0.alerts = .onMention
@@ -86,7 +86,8 @@ extension PushRegistration {
     let juliet = try await stage.user("juliet")
     let session = RecordingSession(juliet)
     var onlineSession = OnlineSession(session: session, door: .app, resource: "a")
-    onlineSession.presence = Presence(from: juliet, resource: "a", availability: .away, priority: 0, time: stage.clock.now)
+    onlineSession.presence = Presence(
+      from: juliet, resource: "a", availability: .away, priority: 0, time: stage.clock.now)
     #expect(!Pushes.isOnScreen(DialogID(7), []) && !Pushes.isOnScreen(DialogID(7), [onlineSession]))
     onlineSession.activeDialog = DialogID(7)
     #expect(Pushes.isOnScreen(DialogID(7), [onlineSession]) && !Pushes.isOnScreen(DialogID(8), [onlineSession]))

@@ -247,7 +247,7 @@ import Testing
     #expect(entrance.others.count == Limits.shownOccupantsMax)
     #expect(entrance.own.nick == "juliet")
     #expect(orchard.effects() == [])
-    // Neither her second session, nor that she is away, nor her nick is the others' effects.
+    // Neither her second session, nor that she is away, nor her nick is the others' news.
     try await stage.enter(room, chamber)
     try await stage.act(.show(.address(room.address), stage.presence(balcony, .away)), by: balcony)
     #expect(balcony.effects().last == .occupant("juliet", .participant, codes: [], .roomOwn))
@@ -276,7 +276,7 @@ import Testing
     try await stage.role("tybalt", .none, in: room, by: orchard)
     #expect(tybalt.effects() == [.occupant("tybalt", .none, codes: [307], .roomOwn)])
     #expect(orchard.effects() == [])
-    // Another reserved nick of somebody unseen is nobody's effects either.
+    // Another reserved nick of somebody unseen is nobody's news either.
     try await stage.affiliate(tybalt.party, .member, in: room, by: romeo)
     try await stage.enter(room, tybalt)
     _ = orchard.taken()

@@ -56,7 +56,7 @@ import Testing
       try await stage.act(.create(RoomDraft(localpart: "verona", settings: .group, members: twice)), by: romeo)
     }
     #expect(refused?.kind == .malformed)
-    // Empty of it was written.
+    // Nothing of it was written.
     let room = try await stage.room(by: romeo)
     for drafts in [twice, twice.map { MemberDraft(address: $0.address, affiliation: .admin) }] {
       #expect(

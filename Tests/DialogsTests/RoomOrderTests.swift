@@ -80,7 +80,8 @@ import Testing
     let orchard = RecordingSession(romeo)
     let phone = RecordingSession(juliet)
     let attend = Post(
-      author: juliet, intent: .goOnline(OnlineSession(session: phone, door: .app, resource: "phone")), completion: .none)
+      author: juliet, intent: .goOnline(OnlineSession(session: phone, door: .app, resource: "phone")), completion: .none
+    )
     let add = RoomIntent.members(.dialog(room.dialog), [MemberDraft(address: juliet.address, affiliation: .member)])
     try await stage.together(romeo) {
       if arrivesFirst { #expect(stage.parley.submit(attend)) }
@@ -95,7 +96,8 @@ import Testing
       localpart: "chapel", settings: .group, members: [MemberDraft(address: juliet.address, affiliation: .member)])
     try await stage.together(romeo) {
       let attend = Post(
-        author: juliet, intent: .goOnline(OnlineSession(session: tablet, door: .app, resource: "tablet")), completion: .none)
+        author: juliet, intent: .goOnline(OnlineSession(session: tablet, door: .app, resource: "tablet")),
+        completion: .none)
       if arrivesFirst { #expect(stage.parley.submit(attend)) }
       stage.submit(.create(draft), by: orchard)
       if !arrivesFirst { #expect(stage.parley.submit(attend)) }
@@ -250,7 +252,9 @@ import Testing
     let token: UInt64 = 1_000_000
     try await stage.together(romeo) {
       stage.submit(.say(.address(room.address), stage.draft("hi")), by: all[0])
-      let work = WriteTransaction { writer in (try writer.room(room.dialog)?.ordinal ?? -1, try writer.unread(of: juliet.id)) }
+      let work = WriteTransaction { writer in
+        (try writer.room(room.dialog)?.ordinal ?? -1, try writer.unread(of: juliet.id))
+      }
       #expect(stage.parley.submit(Post(author: romeo, intent: .work(work), completion: .session(all[0], token: token))))
     }
     let seen = try all[0].outcome(of: token)?.get().value as? (Int64, Int64)

@@ -456,7 +456,7 @@ import Testing
     #expect(told.contains(.occupant("paris", .none, codes: [322], .roomOpen)))
     #expect(told.last == .notice(.settings(codes: [104, 172])))
     #expect(try await stage.nicks(room, for: romeo) == ["romeo", "juliet"])
-    // Empty changes: nobody is told.
+    // Nothing changes: nobody is told.
     #expect(try await stage.act(.configure(.dialog(room.dialog), .change { _ in }), by: romeo).isRepeat)
     #expect(all[1].effects() == [])
   }

@@ -121,7 +121,7 @@ import Testing
     #expect(heir.effects() == [.said("still here", .room)])
     #expect(all[1].effects() == [.handedOver])
     #expect(try await problem { try await stage.say("ghost", in: room, by: all[1]) } == .notOccupant)
-    // The former self ends: that is not effects.
+    // The former self ends: that is not news.
     try await stage.act(.vacate(all[1].id), by: juliet)
     _ = all[0].taken()
     #expect(try await stage.nicks(room, for: romeo) == ["romeo", "juliet"])
@@ -143,7 +143,7 @@ import Testing
       orchard.effects() == [
         .occupant("juliet", .participant, codes: [], .roomOpen), .occupant("paris", .visitor, codes: [], .roomOpen),
       ])
-    // Presences are not its effects, nor private messages.
+    // Presences are not its news, nor private messages.
     for session in [phone, tablet, street] { _ = session.taken() }
     let nurse = RecordingSession(try await stage.user("nurse"))
     try await stage.enter(room, nurse)

@@ -86,11 +86,11 @@ extension Stage {
 
   /// What `body` submits becomes one batch.
   func together(_ party: Party, _ body: () -> Void) async throws {
-    let beforeSend = BeforeSendQueue()
-    let held = Task { try await parley.work { _ in beforeSend.wait() } }
-    await beforeSend.entered()
+    let gate = Gate()
+    let held = Task { try await parley.work { _ in gate.wait() } }
+    await gate.entered()
     body()
-    beforeSend.open()
+    gate.open()
     try await held.value
     try await settle(party)
   }

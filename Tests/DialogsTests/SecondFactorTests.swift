@@ -291,7 +291,7 @@ import Testing
     let recovery = try await parley.confirm(caller, code: first, from: "a")
     #expect(recovery.count == Limits.recoveryCodes)
 
-    // Empty is sent before it is asked for; a wrong code counts, and too many void the right one.
+    // Nothing is sent before it is asked for; a wrong code counts, and too many void the right one.
     let waiting = try await challenge()
     #expect(box.taken().isEmpty && first.count == 6)
     #expect(await refusal { try await answer(waiting, first) } == "wrong-code")
@@ -316,7 +316,7 @@ import Testing
       await refusal { try await parley.bind(other, code: proof, password: "wherefore", to: juliet, from: "a") }
         == "second-factor-on")
 
-    // As many outgoingCodes as to any address, and no more.
+    // As many letters as to any address, and no more.
     stage.clock.set(stage.clock.now.milliseconds + 3_600_000)
     try await parley.sendSecondFactorCode(to: caller, from: "a")
     let last = try #require(box.code())

@@ -1,7 +1,7 @@
 import Dialogs
 import Synchronization
 
-/// A codeSender that keeps what it is given.
+/// A sender that keeps what it is given.
 final class SentCodes: CodeSender {
   private let outgoingCodes = Mutex<[OutgoingCode]>([])
   let reaches: Set<Identity.Issuer>
@@ -17,7 +17,7 @@ final class SentCodes: CodeSender {
     }
   }
 
-  /// The code of the only outgoing since the last look.
+  /// The code of the only code since the last look.
   func code() -> String? {
     let all = taken()
     guard all.count == 1, case .code(let code) = all[0].content else { return nil }

@@ -25,7 +25,8 @@ final class Stage: Sendable {
     store = TracingStore(try SQLiteStore(path: "\(folder)/parley.db"))
     parley = try Parley(
       store: store, clock: clock, domains: domains, remotes: remotes.map { ($0, "localhost") }, admins: admins,
-      invitations: invitations, guests: guests, signIn: signIn, blobs: blobs, pushPolicy: pushes, beforeSend: beforeSend,
+      invitations: invitations, guests: guests, signIn: signIn, blobs: blobs, pushPolicy: pushes,
+      beforeSend: beforeSend,
       logger: Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() })
   }
 

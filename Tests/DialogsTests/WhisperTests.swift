@@ -63,7 +63,7 @@ import Testing
       #expect(try await archive(party, with: scene.room.dialog, stage).map(\.position) == [entry.position])
     }
     #expect(try await archive(scene.paris, stage).isEmpty)
-    // Empty of it in the room, and nothing where the two are known by address.
+    // Nothing of it in the room, and nothing where the two are known by address.
     #expect(try await stage.stored(scene.room) == before)
     let direct = try await stage.parley.post(.openDialog(scene.juliet.address), by: scene.romeo)
     #expect(!direct.isRepeat)

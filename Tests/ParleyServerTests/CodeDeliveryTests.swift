@@ -4,7 +4,7 @@ import Testing
 
 @testable import ParleyServer
 
-/// What outgoingCodes look like, and what the configuration says of them. That they arrive: `Tests/Clients/accounts_mail.py`.
+/// What codes look like, and what the configuration says of them. That they arrive: `Tests/Clients/accounts_mail.py`.
 @Suite struct CodeDeliveryTests {
   private static let time = Timestamp(milliseconds: 1_709_164_800_000)
 
@@ -40,7 +40,7 @@ import Testing
       String(decoding: reset, as: UTF8.self)
         == #"{"type":"password-reset.requested","timestamp":"2024-02-29T00:00:00.000Z","data":{"domain":"localhost","#
         + #""phone":"+390458000000","token":"t","expiresAt":"2024-02-29T00:10:00.000Z"}}"#)
-    // The id is the same when it is tried again, another for another outgoing, and tells nothing.
+    // The id is the same when it is tried again, another for another code, and tells nothing.
     #expect(outgoing(.code("1")).id == outgoing(.code("1")).id && outgoing(.code("1")).id != outgoing(.code("2")).id)
   }
 
@@ -75,7 +75,8 @@ import Testing
     let own = MailTemplates().text(for: outgoing(.code("012345")), resetURL: nil, now: Self.time)
     #expect(own.subject == "012345 is your code for localhost" && own.body.contains("within the next 10 minutes"))
     let reset = MailTemplates().text(
-      for: outgoing(.passwordReset(token: "T"), user: "{token}"), resetURL: "https://a.example/?t={token}", now: Self.time
+      for: outgoing(.passwordReset(token: "T"), user: "{token}"), resetURL: "https://a.example/?t={token}",
+      now: Self.time
     )
     #expect(reset.body.contains("https://a.example/?t=T\n") && reset.body.contains("account {token} at"))
     try withScratchFolder { folder in

@@ -152,7 +152,7 @@ struct ArchiveStub: StoreReader {
     throw NotAsked()
   }
   func entry(_ position: Position, in dialog: DialogID) throws -> Entry? { throw NotAsked() }
-  /// Empty has gone: what is not in this archive is in another.
+  /// Nothing has gone: what is not in this archive is in another.
   func hasEntry(at position: Position) throws -> Bool { true }
   func feed(of user: UserID, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }
   func replay(of user: UserID, after: Position, limit: Int) throws -> [Entry] { throw NotAsked() }

@@ -61,7 +61,8 @@ struct DocsTests {
     """
   }
 
-  @Test(arguments: (Features.all.map { $0.xep } + Features.elsewhere + OfflineMessages.passedOn).filter { $0.number > 0 })
+  @Test(
+    arguments: (Features.all.map { $0.xep } + Features.elsewhere + OfflineMessages.passedOn).filter { $0.number > 0 })
   func hasATest(_ xep: XEP) {
     #expect(Self.naming[xep.number] != nil, "no test names XEP-\(xep.number)")
   }

@@ -68,11 +68,11 @@ struct RosterTests {
     let user = User(
       id: UserID(1), realm: RealmID(1), address: try bare("juliet@example.com"), state: .active, createdAt: someTime,
       profile: Profile(), lastSeenAt: nil, delivered: .zero)
-    let card = Card(
+    let contactSnapshot = ContactSnapshot(
       user: user, contacts: Dictionary(uniqueKeysWithValues: contacts.map { ($0.address, $0) }), blocks: [],
       rosterVersion: Position(7))
     #expect(
-      String(buffer: Roster.encoded(card, version: "ver11")) == """
+      String(buffer: Roster.encoded(contactSnapshot, version: "ver11")) == """
         <query xmlns='jabber:iq:roster' ver='ver11'>\
         <item jid='mercutio@example.com' name='Mercutio &amp; Co' subscription='from'/>\
         <item jid='nurse@example.com' subscription='none' ask='subscribe'/>\

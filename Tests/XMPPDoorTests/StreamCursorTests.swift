@@ -71,7 +71,7 @@ import Testing
     _ = cursor.next()
     cursor.replayed(through: at(1_000))
     #expect(cursor.replay == .waiting && !cursor.isCaughtUp)
-    // Empty is held meanwhile.
+    // Nothing is held meanwhile.
     let live = cursor.arrived(try entry(2_001), .direct, lags: false)
     #expect(!live && cursor.log.state == .behind)
     let confirmed = (cursor.confirmed(at(999)), cursor.confirmed(at(1_000)), cursor.confirmed(at(1_000)))

@@ -55,7 +55,7 @@ import Testing
     exporters.announce(value)
     if !line.isEmpty { Self.log(line, to: exporters) }
     #expect(exporters.take(value) == nil)
-    // Empty was kept for whoever comes next.
+    // Nothing was kept for whoever comes next.
     exporters.announce(value)
     #expect(exporters.take(value) == nil)
   }

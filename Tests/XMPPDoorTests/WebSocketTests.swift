@@ -24,7 +24,7 @@ import XMPP
     ("<close xmlns='urn:ietf:params:xml:ns:xmpp-framing'/>", "closed"),
     ("<close xmlns='urn:other'/>", "element urn:other close"),
     ("<iq xmlns='jabber:client'/>", "element jabber:client iq"),
-    // Empty is in scope that the message does not declare itself.
+    // Nothing is in scope that the message does not declare itself.
     ("<iq/>", "element  iq"), ("<stream:features/>", "violation"),
     ("", "violation"), (" <iq xmlns='jabber:client'/>", "violation"), ("<iq xmlns='jabber:client'>", "violation"),
     ("<a xmlns='n'/><b xmlns='n'/>", "violation"), ("<!DOCTYPE a><a xmlns='n'/>", "violation"),

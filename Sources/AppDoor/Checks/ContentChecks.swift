@@ -4,7 +4,7 @@ import Dialogs
 /// What the members of each type of content must satisfy. What a type does not know is kept where the app may need it, and
 /// bounded by the message's size.
 extension Checks {
-  /// A line of a contactSnapshot: a name, a number, an id.
+  /// A line of a card: a name, a number, an id.
   private static func line(_ name: String, _ value: JSONValue) throws(Problem) -> String? {
     guard let found = value[name] else { return nil }
     guard case .string(let line) = found, line.utf8.count <= Limits.contentFieldBytesMax else {

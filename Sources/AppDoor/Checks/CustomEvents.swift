@@ -64,7 +64,9 @@ extension AppSession {
       return then(self, session)
     }
     let realm = session.rendering.realm
-    guard let id = PublicID(dialogID).flatMap({ parley.dialog(of: $0, in: realm) }) else { throw DialogResolver.unknown }
+    guard let id = PublicID(dialogID).flatMap({ parley.dialog(of: $0, in: realm) }) else {
+      throw DialogResolver.unknown
+    }
     let user = session.caller.user.id
     session.isResolving = true
     let bound = NIOLoopBound((self, then), eventLoop: channel.eventLoop)

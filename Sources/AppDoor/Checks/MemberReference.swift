@@ -33,7 +33,8 @@ enum MemberReference {
       let member = sight.member
     else { return mentions }
     let isOpen = sight.room.showsPeople(to: member.affiliation)
-    let found = try find(Set(mentions.map(\.userId).filter { $0.hasPrefix(ParticipantNaming.prefix) }), in: room, parley, reader)
+    let found = try find(
+      Set(mentions.map(\.userId).filter { $0.hasPrefix(ParticipantNaming.prefix) }), in: room, parley, reader)
     return try mentions.map { mention in
       if let member = found[mention.userId] {
         // The core lets who may not know them name people by their nicks there, as XMPP does.

@@ -35,7 +35,7 @@ struct Download: Sendable {
   let bytes: [UInt8]
   /// Changes when the bytes do: quoted, it is the ETag (RFC 9110 8.8.3).
   let tag: String
-  /// What it is called where it is saved: outgoingCodes, digits, a dot. nil: whoever opens it
+  /// What it is called where it is saved: letters, digits, a dot. nil: whoever opens it
   /// has to save it first, because it is of no known kind.
   let fileName: String?
 }

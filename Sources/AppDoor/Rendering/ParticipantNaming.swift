@@ -67,7 +67,8 @@ final class Anonymizer: Sendable {
 
 extension RoomAccess {
   func naming(_ parley: Parley) -> ParticipantNaming {
-    room.showsPeople(to: member?.affiliation) ? .open : ParticipantNaming(Anonymizer(room.name, parley), viewer: member?.party.id)
+    room.showsPeople(to: member?.affiliation)
+      ? .open : ParticipantNaming(Anonymizer(room.name, parley), viewer: member?.party.id)
   }
 }
 

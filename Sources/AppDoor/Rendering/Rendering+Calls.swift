@@ -28,7 +28,9 @@ extension Rendering {
       info: signal.body.info.map { RawObject(trusted: $0) })
   }
 
-  private func participant(_ callParty: Dialogs.Call.CallParty, _ role: CallBody.Participant.Role) -> CallBody.Participant {
+  private func participant(
+    _ callParty: Dialogs.Call.CallParty, _ role: CallBody.Participant.Role
+  ) -> CallBody.Participant {
     CallBody.Participant(
       userId: callParty.party.name, role: role,
       deviceId: callParty.isApp ? callParty.resource.map { OpenSession.device(ofResource: $0) } : nil)

@@ -5,7 +5,9 @@ import Dialogs
 enum BackendSignIn: SignIn {
   static let grant = "jwt"
 
-  static func isOffered(_ call: RequestContext) -> Bool { call.parley.signIn.verifier?.hasBackend(call.realm.domain) ?? false }
+  static func isOffered(_ call: RequestContext) -> Bool {
+    call.parley.signIn.verifier?.hasBackend(call.realm.domain) ?? false
+  }
 
   static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
     try await logIn(try .backend(required(input.identityToken, "identityToken")), input, call)

@@ -17,7 +17,7 @@ import NIOCore
 /// - `open`: the session stands: `ready` was said, the feed is followed, commands
 ///   are carried out. Posts are answered when they are committed.
 /// - `closed`: a close frame was sent or received, or the connection is gone.
-///   Empty is sent any more; the hub has forgotten the session.
+///   Nothing is sent any more; the hub has forgotten the session.
 ///
 /// `AppSession+Commands` is what the client asks, `AppSession+Events` what it is
 /// told.
@@ -96,7 +96,7 @@ final class AppSession {
 
   // MARK: Ending
 
-  /// Says why and closes. Empty more is sent after it.
+  /// Says why and closes. Nothing more is sent after it.
   func close(_ code: CloseCode, _ problem: Problem) {
     close(code, reason: ProblemBody.typePrefix + problem.code, problem)
   }

@@ -16,7 +16,7 @@ protocol SessionChannel: AnyObject {
   func flush()
   /// Whether to read what the client says.
   func setReading(_ isReading: Bool)
-  /// Says why, and ends. Empty is written after it.
+  /// Says why, and ends. Nothing is written after it.
   func close(_ code: CloseCode, reason: String, _ problem: Problem?)
   /// Ends at once.
   func cut()

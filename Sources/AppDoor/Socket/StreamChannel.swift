@@ -139,7 +139,7 @@ final class StreamChannel: SessionChannel {
     }
   }
 
-  /// Empty is said but by requests of their own.
+  /// Nothing is said but by requests of their own.
   func setReading(_ isReading: Bool) {}
 
   func close(_ code: CloseCode, reason: String, _ problem: Problem?) {

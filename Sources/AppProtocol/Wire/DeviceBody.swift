@@ -1,4 +1,4 @@
-/// Where one installation of an app is woken. Empty that wakes it comes back: neither token nor keys.
+/// Where one installation of an app is woken. Empty that rings it comes back: neither token nor keys.
 public struct DeviceBody: Codable, Hashable, Sendable, JSONWritable {
   public struct Push: Codable, Hashable, Sendable, JSONWritable {
     /// `apns`, `fcm`, `webpush`, `unifiedpush`, `webhook`.

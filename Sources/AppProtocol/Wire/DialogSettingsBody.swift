@@ -7,7 +7,7 @@ public struct DialogSettingsBody: Codable, Hashable, Sendable, JSONWritable {
   public var dialogId: String
   /// A `Notify`; absent: what is usual (`docs/app-protocol.md`).
   public var notify: String?
-  /// Empty until then, whatever `notify` says; absent: not muted.
+  /// Nothing until then, whatever `notify` says; absent: not muted.
   public var mutedUntil: WireTime?
   public var pinned: Bool
   public var archived: Bool

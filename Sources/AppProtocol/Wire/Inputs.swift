@@ -3,7 +3,7 @@
 /// and the command `message.send` with `{dialogId, clientId, content}` are the
 /// same input. Members that are not listed are ignored.
 
-/// Empty.
+/// Nothing.
 public struct NoInput: Codable, Hashable, Sendable {
   public init() {}
 }

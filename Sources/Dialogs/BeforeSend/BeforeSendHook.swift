@@ -53,7 +53,7 @@ public protocol ContentRewriting: Sendable {
   func extras(_ extras: [UInt8], saying text: String) -> [UInt8]
 }
 
-/// The beforeSend in front of the log, if there is one.
+/// The before-send hook in front of the log, if there is one.
 public struct BeforeSendOptions: Sendable {
   public var policy: BeforeSendPolicy
   public var beforeSend: any BeforeSendHook

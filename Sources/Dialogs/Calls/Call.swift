@@ -1,7 +1,7 @@
 /// A call between two users: who calls whom, how it stands, on which devices. Its row is kept like what was said; the log tells
 /// each change of it (`CallChange`).
 ///
-/// What is said *in* a call does not come by here: the server wakes, and knows when it ends. Two apps pass each other what they
+/// What is said *in* a call does not come by here: the server rings, and knows when it ends. Two apps pass each other what they
 /// need to connect (`CallSignal`).
 public struct Call: Hashable, Sendable {
   /// What the caller wants to send. Stored: never renumber.
@@ -69,7 +69,7 @@ public struct Call: Hashable, Sendable {
   /// There from when it has ended.
   public var reason: Reason?
   public let rangAt: Timestamp
-  /// When the first device of the callee said that it wakes.
+  /// When the first device of the callee said that it rings.
   public var heardAt: Timestamp?
   public var acceptedAt: Timestamp?
   public var endedAt: Timestamp?

@@ -18,5 +18,5 @@ public struct CallChange: Sendable {
   }
 
   /// Somebody is called who may have to be woken for it.
-  public var wakes: Bool { act == .ring && call.state == .ringing }
+  public var rings: Bool { act == .ring && call.state == .ringing }
 }

@@ -4,7 +4,7 @@
 public enum CallAct: UInt8, Sendable, CaseIterable {
   /// XEP-0353 `<propose/>`.
   case ring = 1
-  /// A device of the callee's wakes: `<ringing/>`.
+  /// A device of the callee's rings: `<ringing/>`.
   case heard = 2
   /// `<proceed/>`.
   case accept = 3
@@ -108,10 +108,10 @@ extension Call {
 
 /// What a new call is to those that there are.
 enum CallOpening: Hashable, Sendable {
-  case wakes
+  case rings
   /// It ends at once, for this reason.
   case ends(Call.Reason)
-  /// It wakes, and takes the place of this one.
+  /// It rings, and takes the place of this one.
   case instead(Call, Call.Reason)
   /// The other has called already: they may answer that.
   case answersOther
@@ -151,7 +151,7 @@ enum CallOpening: Hashable, Sendable {
       }
     }
     if let instead { return instead }
-    return ringing >= Limits.callsRingingMax ? .ends(.busy) : .wakes
+    return ringing >= Limits.callsRingingMax ? .ends(.busy) : .rings
   }
 }
 

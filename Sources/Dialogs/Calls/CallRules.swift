@@ -42,7 +42,7 @@ extension Judge {
       Message(
         sequence: 0, content: Content(kind: .none),
         envelope: Envelope(type: .chat, fromResource: draft.resource, id: draft.key.id),
-        traits: [.archived, .wakes, .fromApp]),
+        traits: [.archived, .rings, .fromApp]),
       key: draft.key, writer)
     var receipt = Receipt(position: head)
     receipt.value = call
@@ -69,7 +69,8 @@ extension Judge {
     // From here on it is accepted: they get numbers and a dialog where they had none.
     var callParty = callParty
     if callParty.party.id.number < 0 {
-      callParty = Call.CallParty(try known(callParty.party, writer), resource: callParty.resource, isApp: callParty.isApp)
+      callParty = Call.CallParty(
+        try known(callParty.party, writer), resource: callParty.resource, isApp: callParty.isApp)
     }
     let callee = Call.CallParty(try known(peer, writer), resource: nil, isApp: false)
     let (state, _) = try dialog(of: callParty.party, and: callee.party, writer)
@@ -83,19 +84,22 @@ extension Judge {
     let position = nextPosition()
     let call = Call(
       id: position, dialog: state.dialog.id,
-      name: name ?? realms.entryID(position, in: callParty.party.realm).description, kind: kind, caller: callParty, callee: callee,
+      name: name ?? realms.entryID(position, in: callParty.party.realm).description, kind: kind, caller: callParty,
+      callee: callee,
       rangAt: time, due: time + callRinging)
     guard case .ends(let reason) = opening,
       let next = try call.after(.end(reason), by: callee.party.id, resource: nil, isApp: true, at: time)
     else {
       try insert(
-        CallChange(act: .ring, call: call, message: message), at: position, by: callParty.party, to: callee.party, key: key,
+        CallChange(act: .ring, call: call, message: message), at: position, by: callParty.party, to: callee.party,
+        key: key,
         post, writer)
       return call
     }
-    // Nothing wakes; an XMPP client that calls is answered.
+    // Nothing rings; an XMPP client that calls is answered.
     try insert(
-      CallChange(act: .ring, call: next.call, message: callParty.isApp ? nil : message), at: position, by: callParty.party,
+      CallChange(act: .ring, call: next.call, message: callParty.isApp ? nil : message), at: position,
+      by: callParty.party,
       to: callee.party, key: key, post, writer)
     if !callParty.isApp {
       try insert(
@@ -324,7 +328,7 @@ extension Judge {
     }
     try writer.insert(entry, feeds: feeds, key: key)
     try writer.put(change.call)
-    if change.wakes { try owe(entry, writer) }
+    if change.rings { try owe(entry, writer) }
     // Who calls hears what is said in the other's name.
     tell(.entry(entry, author: author.id == post.author.id ? session(of: post) : nil))
     if change.call.due != nil { tell(.calls) }

@@ -29,10 +29,10 @@ public struct OutgoingCode: Sendable {
 /// Brings outgoingCodes: by mail, by a hook of the app's backend. Letters are short-lived, so they are not stored: what is under way
 /// when the process ends is lost, and whoever waits asks again.
 public protocol CodeSender: Sendable {
-  /// What it can bring outgoingCodes to.
+  /// What it can bring codes to.
   var reaches: Set<Identity.Issuer> { get }
-  /// Takes a outgoing and returns at once. Where it has too many it drops the outgoing and says so in its log: whoever asked must
-  /// not learn from the answer whether there was a outgoing.
+  /// Takes a code and returns at once. Where it has too many it drops the code and says so in its log: whoever asked must
+  /// not learn from the answer whether there was a code.
   func take(_ outgoing: OutgoingCode)
 }
 
@@ -43,7 +43,7 @@ public struct NoCodeSender: CodeSender {
   public func take(_ outgoing: OutgoingCode) {}
 }
 
-/// Who brings outgoingCodes, and to whom they may be sent.
+/// Who brings codes, and to whom they may be sent.
 struct CodeQueue: Sendable {
   var codeSender: any CodeSender = NoCodeSender()
   /// Of what somebody may become a user who is not known by it.
@@ -53,7 +53,7 @@ struct CodeQueue: Sendable {
 }
 
 extension Parley {
-  /// From now on outgoingCodes are brought by this codeSender.
+  /// From now on codes are brought by this sender.
   ///
   /// - Parameters:
   ///   - newcomers: who is nobody's user yet may become one by proving these (`grant` `code`).
@@ -69,13 +69,13 @@ extension Parley {
     outgoingCodes.withLock { $0.takesRegistrations || $0.newcomers.contains(issuer) }
   }
 
-  /// What outgoingCodes can be sent to.
+  /// What codes can be sent to.
   public var reaches: Set<Identity.Issuer> { outgoingCodes.withLock { $0.codeSender.reaches } }
   public var newcomers: Set<Identity.Issuer> { outgoingCodes.withLock { $0.newcomers } }
 
   func send(_ outgoing: OutgoingCode) { outgoingCodes.withLock { $0.codeSender }.take(outgoing) }
 
-  /// Before a outgoing is written: nobody is to be buried in them, nor to learn by them who has an account here.
+  /// Before a code is written: nobody is to be buried in them, nor to learn by them who has an account here.
   func paceLetter(to identity: Identity, in realm: RealmID, from network: String) throws(Problem) {
     guard reaches.contains(identity.issuer) else {
       throw Problem(

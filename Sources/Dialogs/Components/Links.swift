@@ -48,9 +48,12 @@ extension Hub {
 
   // MARK: To other servers
 
-  func show(_ presence: Presence, to viewers: [BareJID], contactSnapshot: ContactSnapshot, into batch: inout LaneBatch) {
+  func show(_ presence: Presence, to viewers: [BareJID], contactSnapshot: ContactSnapshot, into batch: inout LaneBatch)
+  {
     for viewer in viewers {
-      guard let link = link(to: viewer), contactSnapshot.blocks.isEmpty || !contactSnapshot.blocks(JID(viewer)) else { continue }
+      guard let link = link(to: viewer), contactSnapshot.blocks.isEmpty || !contactSnapshot.blocks(JID(viewer)) else {
+        continue
+      }
       batch.add(.signal(.shown(presence, to: viewer), .direct), to: link)
     }
   }
@@ -58,7 +61,9 @@ extension Hub {
   /// RFC 6121 4.3: their server says what they have announced.
   func probe(_ contacts: [BareJID], for party: Party, contactSnapshot: ContactSnapshot, into batch: inout LaneBatch) {
     for contact in contacts {
-      guard let link = link(to: contact), contactSnapshot.blocks.isEmpty || !contactSnapshot.blocks(JID(contact)) else { continue }
+      guard let link = link(to: contact), contactSnapshot.blocks.isEmpty || !contactSnapshot.blocks(JID(contact)) else {
+        continue
+      }
       let probe = RelayedStanza(
         name: .presence("probe"), from: party, fromResource: nil, to: contact, toResource: nil, id: nil, extras: [])
       batch.add(.signal(.stanza(probe), .direct), to: link)
@@ -96,7 +101,8 @@ extension Hub {
 
   /// RFC 6121 4.3.2: a server asks on behalf of a user of its own; answered where the subscription allows it.
   public func answerProbe(from address: BareJID, to: BareJID, time: Timestamp) {
-    guard let user = user(at: to), let contactSnapshot = contactSnapshot(of: user), contactSnapshot.contacts[address]?.subscription.from == true,
+    guard let user = user(at: to), let contactSnapshot = contactSnapshot(of: user),
+      contactSnapshot.contacts[address]?.subscription.from == true,
       !contactSnapshot.blocks(JID(address))
     else { return }
     showPresence(of: user, to: address, available: true, time: time)

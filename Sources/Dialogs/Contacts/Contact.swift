@@ -86,7 +86,7 @@ public final class ContactSnapshot: Sendable {
   public let remoteSubscriptions: [BareJID]
   /// The highest contact version, removals included: the roster's `ver`.
   public let rosterVersion: Position
-  /// The roster as a door encodes it; filled once, dropped with the contactSnapshot.
+  /// The roster as a door encodes it; filled once, dropped with the card.
   public let forms = FormSlot()
 
   public init(user: User, contacts: [BareJID: Contact], blocks: [BlockPattern], rosterVersion: Position) {

@@ -93,7 +93,7 @@ extension Judge {
       try writer.put(contact)
     }
     let entry = try insertOwn(.contact(change), of: owner, at: position, writer)
-    // The contactSnapshot first: who reacts to the entry sees the roster after it.
+    // The card first: who reacts to the entry sees the roster after it.
     tell(.contactSnapshot(owner.id, { $0.applying(change) }))
     tell(.entry(entry, author: nil))
     try reviewSubscriptions(of: contact.address, with: owner, writer)
@@ -324,7 +324,7 @@ extension ContactChange {
 }
 
 extension ContactSnapshot {
-  /// The contactSnapshot after one change of a roster item.
+  /// The card after one change of a roster item.
   func applying(_ change: ContactChange) -> ContactSnapshot {
     var contacts = contacts
     contacts[change.contact.address] = change.removed ? nil : change.contact

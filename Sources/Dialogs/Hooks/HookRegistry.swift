@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Which realms have hooks, in memory, so that where there are none nothing is written and nobody is woken; and the wakeSignal that wakes
+/// Which realms have hooks, in memory, so that where there are none nothing is written and nobody is woken; and the wake signal that rings
 /// whoever follows the log for them.
 public final class HookRegistry: Sendable {
   private struct State {

@@ -39,7 +39,9 @@ public actor HookRunner {
           for id in ids where bells[id] == nil {
             let (wakes, wakeSignal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             bells[id] = wakeSignal
-            let follower = HookFollower(id, parley, rendering, route, logger: logger, pause: pause) { wakeSignal.yield() }
+            let follower = HookFollower(id, parley, rendering, route, logger: logger, pause: pause) {
+              wakeSignal.yield()
+            }
             group.addTask { for await _ in wakes { await follower.goOn() } }
           }
         }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Does what has a time, at that time. Theory:
 ///
-/// It sleeps until the next thing is due, or until its wakeSignal says that there may be an earlier one, and then looks, which does what
+/// It sleeps until the next thing is due, or until its wake signal says that there may be an earlier one, and then looks, which does what
 /// is due. What has a time stands in the store, so it is found after a restart; that it is found twice costs nothing, since
 /// whoever does it looks at the row again.
 public actor DueTimer {

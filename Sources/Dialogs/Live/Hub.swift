@@ -140,7 +140,11 @@ public final class Hub: Sendable {
           onlineSession.isReturning = onlineSession.isAvailable
           online.lingering.removeAll { isSame($0.onlineSession) }
         }
-        if let index { online.onlineSessions[index] = onlineSession } else { online.onlineSessions.append(onlineSession) }
+        if let index {
+          online.onlineSessions[index] = onlineSession
+        } else {
+          online.onlineSessions.append(onlineSession)
+        }
         users[party.id] = online
         return old
       }
@@ -162,7 +166,7 @@ public final class Hub: Sendable {
     }
   }
 
-  /// Another session object takes over an onlineSession as it is: resumption (XEP-0198 5) broadcasts nothing. Its client is
+  /// Another session object takes over an online session as it is: resumption (XEP-0198 5) broadcasts nothing. Its client is
   /// there, and somebody looks at it (XEP-0352 5.1). Nothing where there is nothing to take over.
   func replace(_ old: any LiveSession, with new: any LiveSession) {
     update(old) {
@@ -227,7 +231,7 @@ public final class Hub: Sendable {
 
   // MARK: Cards
 
-  /// Replaces the contactSnapshot of an online user.
+  /// Replaces the card of an online user.
   func setCard(_ user: UserID, _ make: (ContactSnapshot) -> ContactSnapshot) {
     guard let old = contactSnapshot(of: user) else { return }
     let new = make(old)
@@ -252,7 +256,7 @@ public final class Hub: Sendable {
       return (before, users[party.id]!)
     }
     guard let change else { return }
-    // An unavailable presence from someone who was not available is nobody's effects.
+    // An unavailable presence from someone who was not available is nobody's news.
     if !presence.isAvailable && !change.before.isAvailable && change.before.directed.isEmpty { return }
     var batch = LaneBatch()
     if presence.isAvailable || change.before.isAvailable {
@@ -280,7 +284,9 @@ public final class Hub: Sendable {
     for presence in online.presences where presence !== own {
       batch.add(.signal(.presence(presence), .direct), to: session)
     }
-    probe(online.contactSnapshot.remoteSubscriptions, for: session.party, contactSnapshot: online.contactSnapshot, into: &batch)
+    probe(
+      online.contactSnapshot.remoteSubscriptions, for: session.party, contactSnapshot: online.contactSnapshot,
+      into: &batch)
   }
 
   /// To everybody who may see it: subscribers' available sessions and the
@@ -307,8 +313,12 @@ public final class Hub: Sendable {
     }
   }
 
-  private func directedEnd(_ presence: Presence, _ targets: [BareJID], contactSnapshot: ContactSnapshot, into batch: inout LaneBatch) {
-    show(presence, to: targets.filter { contactSnapshot.contacts[$0]?.subscription.from != true }, contactSnapshot: contactSnapshot, into: &batch)
+  private func directedEnd(
+    _ presence: Presence, _ targets: [BareJID], contactSnapshot: ContactSnapshot, into batch: inout LaneBatch
+  ) {
+    show(
+      presence, to: targets.filter { contactSnapshot.contacts[$0]?.subscription.from != true },
+      contactSnapshot: contactSnapshot, into: &batch)
     for address in targets {
       guard let user = user(at: address), let other = online(user) else { continue }
       // Subscribers have been told by the broadcast.
@@ -336,7 +346,8 @@ public final class Hub: Sendable {
       batch.add(.signal(.shown(presence, to: address), .direct), to: link)
       return batch.send()
     }
-    guard let user = user(at: address), let other = online(user), !shuns(other.contactSnapshot, JID(session.party.address))
+    guard let user = user(at: address), let other = online(user),
+      !shuns(other.contactSnapshot, JID(session.party.address))
     else { return }
     for onlineSession in other.onlineSessions {
       if let resource {
@@ -358,7 +369,11 @@ public final class Hub: Sendable {
     let link = other == nil ? link(to: viewer) : nil
     guard other != nil || link != nil else { return }
     // Who blocks or is blocked sees the end, and no beginning.
-    if available, other.map({ areApart(online.contactSnapshot, $0.contactSnapshot) }) ?? shuns(online.contactSnapshot, JID(viewer)) { return }
+    if available,
+      other.map({ areApart(online.contactSnapshot, $0.contactSnapshot) }) ?? shuns(online.contactSnapshot, JID(viewer))
+    {
+      return
+    }
     var batch = LaneBatch()
     for presence in online.presences {
       let shown =
@@ -373,7 +388,9 @@ public final class Hub: Sendable {
     batch.send()
   }
 
-  private func shuns(_ contactSnapshot: ContactSnapshot, _ jid: JID) -> Bool { !contactSnapshot.blocks.isEmpty && contactSnapshot.blocks(jid) }
+  private func shuns(_ contactSnapshot: ContactSnapshot, _ jid: JID) -> Bool {
+    !contactSnapshot.blocks.isEmpty && contactSnapshot.blocks(jid)
+  }
   /// One of them blocks the other.
   private func areApart(_ one: ContactSnapshot, _ other: ContactSnapshot) -> Bool {
     shuns(one, JID(other.user.address)) || shuns(other, JID(one.user.address))
@@ -461,12 +478,15 @@ public final class Hub: Sendable {
   /// - Returns: false: there is nobody.
   @discardableResult
   func tellSubscribers(
-    _ signal: Signal, from session: SessionID?, of party: Party, contactSnapshot: ContactSnapshot? = nil, into batch: inout LaneBatch
+    _ signal: Signal, from session: SessionID?, of party: Party, contactSnapshot: ContactSnapshot? = nil,
+    into batch: inout LaneBatch
   ) -> Bool {
     guard let contactSnapshot = self.contactSnapshot(of: party.id) ?? contactSnapshot else { return false }
     var taken = false
     for user in contactSnapshot.subscribers + [party.id] {
-      guard let other = online(user), user == party.id || !areApart(contactSnapshot, other.contactSnapshot) else { continue }
+      guard let other = online(user), user == party.id || !areApart(contactSnapshot, other.contactSnapshot) else {
+        continue
+      }
       for onlineSession in other.onlineSessions where onlineSession.session.id != session {
         batch.add(.signal(signal, .direct), to: onlineSession.session)
         taken = true

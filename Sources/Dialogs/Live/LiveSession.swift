@@ -49,7 +49,7 @@ public struct OnlineSession: Sendable {
   public internal(set) var session: any LiveSession
   public let door: Door
   public let resource: String
-  /// Only waits for effects (a long poll): it is in no room, and nobody sees it come.
+  /// Only waits for news (a long poll): it is in no room, and nobody sees it come.
   public var isUnseen = false
   /// nil before initial presence; never an unavailable one.
   public var presence: Presence?

@@ -77,7 +77,9 @@ enum Routing {
       switch onlineSession.door {
       case .app: take(onlineSession.session, .feed)
       case .xmpp:
-        if copies, onlineSession.carbons, onlineSession.session.id != author { take(onlineSession.session, .carbonSent) }
+        if copies, onlineSession.carbons, onlineSession.session.id != author {
+          take(onlineSession.session, .carbonSent)
+        }
       case .remote: break
       }
     }

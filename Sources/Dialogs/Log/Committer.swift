@@ -55,7 +55,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
 
   init(
     store: any Store, hub: Hub, pushes: PushRegistry, hooks: HookRegistry, guests: GuestRegistry,
-    calls: (wakeSignal: WakeSignal, ringing: Duration), clock: any Clock, realms: RealmTable, blobs: Blobs?, inbox: Inbox,
+    calls: (wakeSignal: WakeSignal, ringing: Duration), clock: any Clock, realms: RealmTable, blobs: Blobs?,
+    inbox: Inbox,
     logger: Logger
   ) throws {
     self.store = store
@@ -140,7 +141,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
       case .signal(let signal, let session, let party, let target):
         _ = hub.route(signal, from: session, party: party, to: target, into: &lanes)
       case .profile(let party, let profile, let session, let contactSnapshot):
-        hub.tellSubscribers(.profile(party, profile), from: session, of: party, contactSnapshot: contactSnapshot, into: &lanes)
+        hub.tellSubscribers(
+          .profile(party, profile), from: session, of: party, contactSnapshot: contactSnapshot, into: &lanes)
       case .contactSnapshot(let user, let change):
         hub.setCard(user, change)
       case .presence(let user, let viewer, let available):
@@ -157,7 +159,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
       case .pushing(let user, let asked, let rooms): pushes.set(user, asked, rooms)
       case .alerts(let user, let room, let standing): pushes.set(user, in: room, standing)
       case .owed(let user): pushes.ring(user)
-      case .calls: calls.ring()
+      case .calls: calls.wake()
       case .closed(let user, let reason): hub.close(user, reason, into: &lanes)
       }
     }
@@ -227,7 +229,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
       if let message = change.message {
         spread(entry, message, to: peer, kind: .conversation, except: author, into: &lanes)
       } else {
-        for onlineSession in hub.onlineSessions(of: peer) + hub.onlineSessions(of: entry.author) where onlineSession.door == .app {
+        for onlineSession in hub.onlineSessions(of: peer) + hub.onlineSessions(of: entry.author)
+        where onlineSession.door == .app {
           lanes.add(.entry(entry, .feed), to: onlineSession.session)
         }
       }
@@ -362,9 +365,9 @@ enum Effect {
   /// depends on it.
   case later(Post)
   /// What the user's push registrations ask for now.
-  case pushing(UserID, PushRegistry.Asked, rooms: [DialogID: PushRegistry.PushPreference])
+  case pushing(UserID, PushRegistry.Asked, rooms: [DialogID: PushRegistry.Preference])
   /// What the user is to a room, or wants of it, has changed.
-  case alerts(UserID, DialogID, PushRegistry.PushPreference)
+  case alerts(UserID, DialogID, PushRegistry.Preference)
   /// The user's push services are to be told something.
   case owed(UserID)
   /// There is a call that ends by itself some time.

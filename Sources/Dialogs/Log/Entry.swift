@@ -102,7 +102,7 @@ public enum Fact: Sendable {
   case personal(PersonalChange)
   /// What the user has written and not sent changed (in the owner's `self` dialog).
   case unsent(UnsentChange)
-  /// A call wakes, goes on or has ended.
+  /// A call rings, goes on or has ended.
   case call(CallChange)
   /// What the app's backend tells the user's devices (in the owner's `self` dialog, in no feed).
   case notification(AppNotification)
@@ -182,7 +182,7 @@ public struct Message: Sendable {
     /// Deleted once delivered (XEP-0334 `<no-permanent-store/>`).
     public static let transient = Traits(rawValue: 128)
     /// Somebody calls (XEP-0353): nothing to show, and urgent.
-    public static let wakes = Traits(rawValue: 256)
+    public static let rings = Traits(rawValue: 256)
     /// Said for XMPP alone, which has a stanza for each file of a message: apps know it as a part of that one
     /// (`Messages/Bundle.swift`).
     public static let part = Traits(rawValue: 4_096)

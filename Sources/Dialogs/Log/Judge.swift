@@ -20,7 +20,7 @@ struct Judge {
   let guests: GuestRegistry
   let hooks: HookRegistry
   let privileges: PrivilegeRegistry
-  /// How long a call wakes when nobody answers.
+  /// How long a call rings when nobody answers.
   let callRinging: Duration
   private(set) var head: Position
   private(set) var time: Timestamp
@@ -73,7 +73,8 @@ struct Judge {
 
   init(
     realms: RealmTable, hub: Hub, blobs: (policy: BlobPolicy, store: any BlobStore)?, pushes: PushRegistry,
-    guests: GuestRegistry, hooks: HookRegistry, callRinging: Duration = Limits.callRinging, head: Position, time: Timestamp
+    guests: GuestRegistry, hooks: HookRegistry, callRinging: Duration = Limits.callRinging, head: Position,
+    time: Timestamp
   ) {
     self.guests = guests
     self.hooks = hooks
@@ -183,7 +184,7 @@ struct Judge {
     case .node(let intent): try node(post, intent, writer)
     case .visit(let act): try visit(post, act, writer)
     case .archivePreferences(let preferences): try setArchivePreferences(post, preferences, writer)
-    case .keep(let drafts): try keep(post, drafts, writer)
+    case .setPrivateXML(let drafts): try setPrivateXML(post, drafts, writer)
     case .blob(let intent): try blob(post, intent, writer)
     case .push(let intent): try push(post, intent, writer)
     case .goOnline(let onlineSession): try goOnline(post, onlineSession, writer)

@@ -276,7 +276,7 @@ public struct Receipt: Sendable {
   public var room: Room?
   /// What was said stands in a room whose people the author may not know.
   public var isAnonymized = false
-  /// For `attend`: the user's contactSnapshot.
+  /// For `attend`: the user's card.
   public var contactSnapshot: ContactSnapshot?
   /// For `attend`: inbound entries behind this were not confirmed by anybody.
   public var delivered: Position = .zero

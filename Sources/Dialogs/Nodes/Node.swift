@@ -59,7 +59,7 @@ public enum NodeContent: Hashable, Sendable {
   case nickname(String)
   case avatar(Avatar)
   case avatarMetadata(AvatarMetadata)
-  case contactSnapshot(Card4)
+  case card(Card4)
 
   public var byteCount: Int {
     switch self {
@@ -70,7 +70,7 @@ public enum NodeContent: Hashable, Sendable {
     case .nickname(let name): name.utf8.count
     case .avatar(let avatar): avatar.bytes.count
     case .avatarMetadata(let metadata): metadata.byteCount
-    case .contactSnapshot(let contactSnapshot): contactSnapshot.byteCount
+    case .card(let card): card.byteCount
     }
   }
 }

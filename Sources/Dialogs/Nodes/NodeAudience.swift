@@ -57,15 +57,19 @@ extension Hub {
   /// reaches them (RFC 6121 8.5.2.1.1), all that take messages. A user of whom one
   /// session has been told by its interest has been told (XEP-0163 4.3.2).
   private func add(
-    _ event: NodeEvent, to address: JID, _ contactSnapshot: ContactSnapshot?, _ told: inout Set<SessionID>, into batch: inout LaneBatch
+    _ event: NodeEvent, to address: JID, _ contactSnapshot: ContactSnapshot?, _ told: inout Set<SessionID>,
+    into batch: inout LaneBatch
   ) {
     guard let user = user(at: address.bare), let other = online(user) else { return }
     if user != event.owner.id {
-      guard let contactSnapshot, !isBlocked(other.contactSnapshot, contactSnapshot, event.owner), !contactSnapshot.blocks(address) else { return }
+      guard let contactSnapshot, !isBlocked(other.contactSnapshot, contactSnapshot, event.owner),
+        !contactSnapshot.blocks(address)
+      else { return }
     }
     let sessions = other.onlineSessions.filter { $0.door == .xmpp }
     if let resource = address.resource {
-      for onlineSession in sessions where onlineSession.resource == resource && told.insert(onlineSession.session.id).inserted {
+      for onlineSession in sessions
+      where onlineSession.resource == resource && told.insert(onlineSession.session.id).inserted {
         batch.add(.signal(.node(event), .direct), to: onlineSession.session)
       }
     } else if !sessions.contains(where: { told.contains($0.session.id) }) {

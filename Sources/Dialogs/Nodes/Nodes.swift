@@ -125,7 +125,7 @@ extension Judge {
       guard node.name == Bookmark.node, bookmark.address.description == item.id else { throw Problem.payloadInvalid }
     case .displayed: guard node.name == Displayed.node else { throw Problem.payloadInvalid }
     case .bookmarks: throw Problem.payloadInvalid
-    case .nickname, .avatar, .avatarMetadata, .contactSnapshot: break
+    case .nickname, .avatar, .avatarMetadata, .card: break
     }
     try Self.check(item, in: node.name)
   }

@@ -5,7 +5,7 @@
 ///
 ///     the app's user                     name, avatarHash         the profile itself
 ///     vcard-temp                         FN, NICKNAME, PHOTO      XEP-0054, put together when it is read
-///     presence                           the picture's hash       XEP-0153, out of the user's contactSnapshot
+///     presence                           the picture's hash       XEP-0153, out of the user's card
 ///     http://jabber.org/protocol/nick    the name                 XEP-0172
 ///     urn:xmpp:avatar:data, :metadata    the picture              XEP-0084
 ///     urn:xmpp:vcard4                    fn, nickname, photo      XEP-0292
@@ -44,7 +44,7 @@ public enum ProfileNode: String, CaseIterable, Sendable {
 
   func holds(_ content: NodeContent) -> Bool {
     switch (self, content) {
-    case (.nickname, .nickname), (.avatarData, .avatar), (.avatarMetadata, .avatarMetadata), (.vCard4, .contactSnapshot): true
+    case (.nickname, .nickname), (.avatarData, .avatar), (.avatarMetadata, .avatarMetadata), (.vCard4, .card): true
     default: false
     }
   }
@@ -120,9 +120,9 @@ public struct Card4: Hashable, Sendable {
 extension NodePublication.Item {
   /// Without what becomes the profile's alone.
   var stored: Self {
-    guard case .contactSnapshot(var contactSnapshot) = content else { return self }
-    contactSnapshot.photo = nil
-    return Self(id: id, content: .contactSnapshot(contactSnapshot))
+    guard case .card(var card) = content else { return self }
+    card.photo = nil
+    return Self(id: id, content: .card(card))
   }
 }
 

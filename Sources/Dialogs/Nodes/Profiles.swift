@@ -73,9 +73,11 @@ extension Judge {
     try writer.update(user)
     let entry = try insertOwn(.profile(user.profile), of: post.author, at: nextPosition(), writer)
     tell(
-      .card(user.id) { Card(user: user, contacts: $0.contacts, blocks: $0.blocks, rosterVersion: $0.rosterVersion) })
+      .contactSnapshot(user.id) {
+        ContactSnapshot(user: user, contacts: $0.contacts, blocks: $0.blocks, rosterVersion: $0.rosterVersion)
+      })
     tell(.entry(entry, author: nil))
-    tell(.profile(post.author, user.profile, by: session(of: post), try card(of: post.author, writer)))
+    tell(.profile(post.author, user.profile, by: session(of: post), try contactSnapshot(of: post.author, writer)))
   }
 
   // MARK: Bounds

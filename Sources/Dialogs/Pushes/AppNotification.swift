@@ -60,7 +60,7 @@ extension Judge {
     }
     let entry = try insertOwn(
       .notification(notification), of: user, at: nextPosition(), isInFeed: false, key: key, writer)
-    // Who has no device has nothing to be told by, and is not told later of what was effects then.
+    // Who has no device has nothing to be told by, and is not told later of what was news then.
     if devices > 0 {
       try owe(OwedPush(position: entry.position, dialog: entry.dialog, kind: .notification), to: user.id, writer)
     }

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Who has push registrations, in memory, so that a message to anybody else costs one look; and the wakeSignal that wakes whoever
+/// Who has push registrations, in memory, so that a message to anybody else costs one look; and the wake signal that rings whoever
 /// sends pushes. Changed by the committer, after a commit.
 ///
 /// It also knows in which rooms those users are, so that a message to a room costs one look where it has none of them.
 /// That is where to look only: what a user wants of a room is read when a push of it would be owed.
 public final class PushRegistry: Sendable {
   /// What a user is to a room, and wants of it; nil: what is usual.
-  enum Standing: Hashable, Sendable { case member(Alerts?), none }
+  enum Preference: Hashable, Sendable { case member(Alerts?), none }
 
   /// What a user's registrations ask for together.
   struct Asked: Hashable, Sendable {
@@ -16,7 +16,7 @@ public final class PushRegistry: Sendable {
     /// One of them is told of muted dialogs.
     var hearsSilently = false
     /// One of them is there for calls alone.
-    var wakes = false
+    var rings = false
 
     static let nothing = Asked()
 
@@ -24,7 +24,7 @@ public final class PushRegistry: Sendable {
       for registration in registrations {
         resources.insert(registration.resource)
         if registration.target.device?.hearsSilently == true { hearsSilently = true }
-        if registration.target.device?.kind == .voip { wakes = true }
+        if registration.target.device?.kind == .voip { rings = true }
       }
     }
   }
@@ -47,13 +47,13 @@ public final class PushRegistry: Sendable {
     var listeners: [DialogID: Listeners] = [:]
     var owed: Set<UserID> = []
 
-    mutating func set(_ user: UserID, _ asked: Asked, _ rooms: [DialogID: Standing]) {
+    mutating func set(_ user: UserID, _ asked: Asked, _ rooms: [DialogID: Preference]) {
       for room in users[user]?.rooms ?? [] { set(user, in: room, .none) }
       users[user] = asked.resources.isEmpty ? nil : User(asked: asked)
-      for (room, standing) in rooms { set(user, in: room, standing) }
+      for (room, preference) in rooms { set(user, in: room, preference) }
     }
 
-    mutating func set(_ user: UserID, in room: DialogID, _ standing: Standing) {
+    mutating func set(_ user: UserID, in room: DialogID, _ preference: Preference) {
       guard let asked = users[user]?.asked else { return }
       // Taken out, so that the sets are changed in place.
       var found = listeners.removeValue(forKey: room) ?? Listeners()
@@ -61,7 +61,7 @@ public final class PushRegistry: Sendable {
       found.unsaid.remove(user)
       found.quiet.remove(user)
       var isThere = true
-      switch standing {
+      switch preference {
       case .member(.always): found.always.insert(user)
       case .member(nil): found.unsaid.insert(user)
       case .member(.onMention), .member(.never):
@@ -92,7 +92,7 @@ public final class PushRegistry: Sendable {
   }
 
   /// What somebody is to all rooms.
-  static func rooms(of user: UserID, _ reader: any StoreReader) throws -> [DialogID: Standing] {
+  static func rooms(of user: UserID, _ reader: any StoreReader) throws -> [DialogID: Preference] {
     let settings = try reader.settings(of: user)
     return Dictionary(
       try reader.memberships(of: user).map { ($0.room.dialog, .member(settings[$0.room.dialog]?.alerts)) },
@@ -108,7 +108,7 @@ public final class PushRegistry: Sendable {
   func asked(_ user: UserID) -> Asked? { state.withLock { $0.users[user]?.asked } }
 
   /// Those of a room's members who may want to be told of every message: who has said so and, if that is `usual`, who
-  /// has said nothing. In a room where everything wakes as is usual, those too who want the rest silently: in a larger one
+  /// has said nothing. In a room where everything rings as is usual, those too who want the rest silently: in a larger one
   /// that would be a row for everybody.
   func listeners(in room: DialogID, usual: Alerts) -> Set<UserID> {
     state.withLock { state in
@@ -117,12 +117,12 @@ public final class PushRegistry: Sendable {
     }
   }
 
-  func set(_ user: UserID, _ asked: Asked, _ rooms: [DialogID: Standing]) {
+  func set(_ user: UserID, _ asked: Asked, _ rooms: [DialogID: Preference]) {
     state.withLock { $0.set(user, asked, rooms) }
   }
 
-  func set(_ user: UserID, in room: DialogID, _ standing: Standing) {
-    state.withLock { $0.set(user, in: room, standing) }
+  func set(_ user: UserID, in room: DialogID, _ preference: Preference) {
+    state.withLock { $0.set(user, in: room, preference) }
   }
 
   /// The room is destroyed.

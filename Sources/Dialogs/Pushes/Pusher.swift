@@ -2,8 +2,8 @@ import Addresses
 
 /// Tells push services what users are owed. Theory:
 ///
-/// It sleeps until the wakeSignal wakes and then looks at one user after another: what is owed, to which services, whether it is
-/// still effects. One publication of a user at a time, and the next not before `Limits.pushInterval`: what comes meanwhile is one
+/// It sleeps until the wake signal rings and then looks at one user after another: what is owed, to which services, whether it is
+/// still news. One publication of a user at a time, and the next not before `Limits.pushInterval`: what comes meanwhile is one
 /// publication. What a service does not take is tried again, later each time; what stands in the store stands over a crash.
 public actor Pusher {
   private let parley: Parley
@@ -51,7 +51,7 @@ public actor Pusher {
     await publish(user)
     await pause(Limits.pushInterval)
     queue.served(user)
-    parley.pushes.ring()
+    parley.pushes.wake()
   }
 
   private func rest(_ target: Target, for wait: Duration) {
@@ -74,7 +74,7 @@ public actor Pusher {
     /// Of no dialog: no session has it, and nobody has read it.
     var isNotification: Bool { push.kind == .notification }
     var isCall: Bool {
-      entry.pushed?.traits.contains(.wakes) == true
+      entry.pushed?.traits.contains(.rings) == true
     }
   }
 
@@ -104,7 +104,7 @@ public actor Pusher {
     if owed.registrations.isEmpty { return await settle(.recount, owed.user) }
     let onlineSessions = parley.hub.onlineSessions(of: user)
     let isAttended = Pushes.isAttended(onlineSessions)
-    let wakes = Set(owed.registrations.filter { $0.target.device?.kind == .voip }.map(\.grant))
+    let rings = Set(owed.registrations.filter { $0.target.device?.kind == .voip }.map(\.grant))
     var tasks: [(PushRegistration, PushSummary?)] = []
     for registration in owed.registrations where registration.pushed < owed.end {
       if resting[Target(registration)] != nil { continue }
@@ -113,11 +113,11 @@ public actor Pusher {
       let rows = owed.rows.filter {
         (!isHere || $0.isNotification) && $0.push.position > registration.pushed
           && ($0.isForApps || registration.target.device == nil)
-          // What was told late is no effects to whoever came meanwhile. At first it is: a client in the background, which
+          // What was told late is no news to whoever came meanwhile. At first it is: a client in the background, which
           // confirms whatever it gets, tells nobody.
           && !($0.isDelivered && registration.failures > 0)
           && Pushes.isFor(
-            registration, $0.push.kind, isCall: $0.isCall, wakes: wakes,
+            registration, $0.push.kind, isCall: $0.isCall, rings: rings,
             isAttended: isAttended || Pushes.isOnScreen($0.push.dialog, onlineSessions))
       }
       tasks.append((registration, summary(of: rows, for: registration, owed)))
@@ -223,7 +223,7 @@ public actor Pusher {
     }
   }
 
-  /// What cannot be stored is published again, when the wakeSignal wakes next.
+  /// What cannot be stored is published again, when the wake signal rings next.
   private func settle(_ intent: PushIntent, _ user: Party) async { _ = try? await parley.post(.push(intent), by: user) }
 
   static func patience(after failures: Int) -> Duration {

@@ -27,17 +27,17 @@ enum Pushes {
     var isShunned = false
     /// Somebody looks at one of the reader's sessions, or has this dialog on the screen.
     var isAttended = false
-    /// Has a device that is there for calls, and wakes whoever looks at another.
-    var wakes = false
+    /// Has a device that is there for calls, and rings whoever looks at another.
+    var rings = false
     /// Has a device that is told silently of what the user wants no alert of.
     var hearsSilently = false
   }
 
   static func isDue(_ message: Message, _ reader: Reader) -> Bool {
     // What somebody is to read, and calls: no receipt, marker, chat state, reaction, correction or retraction.
-    guard message.traits.contains(.counts) || message.traits.contains(.wakes) else { return false }
+    guard message.traits.contains(.counts) || message.traits.contains(.rings) else { return false }
     if reader.isAuthor || reader.isShunned { return false }
-    if reader.isAttended, !(reader.wakes && message.traits.contains(.wakes)) { return false }
+    if reader.isAttended, !(reader.rings && message.traits.contains(.rings)) { return false }
     switch reader.alerts {
     case .always: return true
     case .onMention: return reader.isMentioned
@@ -93,13 +93,13 @@ enum Pushes {
   /// What of this a target is told.
   ///
   /// - Parameters:
-  ///   - wakes: its user has devices for calls alone, by their logins.
+  ///   - rings: its user has devices for calls alone, by their logins.
   ///   - isAttended: somebody looks elsewhere, or has the dialog on the screen.
   static func isFor(
-    _ target: PushRegistration, _ kind: OwedPush.Kind, isCall: Bool, wakes: Set<Int64?>, isAttended: Bool
+    _ target: PushRegistration, _ kind: OwedPush.Kind, isCall: Bool, rings: Set<Int64?>, isAttended: Bool
   ) -> Bool {
     guard let device = target.target.device else { return kind == .alert && !isAttended }
-    let takesCalls = device.kind == .voip || !wakes.contains(target.grant)
+    let takesCalls = device.kind == .voip || !rings.contains(target.grant)
     switch kind {
     case .callEnd: return takesCalls
     case .silent: return device.kind == .alert && device.hearsSilently && !isAttended
@@ -112,14 +112,14 @@ enum Pushes {
 }
 
 extension Entry {
-  /// What of it somebody may be woken for: what is said, and a call that wakes.
+  /// What of it somebody may be woken for: what is said, and a call that rings.
   var pushed: Message? {
     switch fact {
     case .message(let message): message
     case .call(let change):
-      change.wakes
+      change.rings
         ? Message(
-          sequence: 0, content: Content(kind: .none), envelope: change.message?.envelope ?? Envelope(), traits: .wakes)
+          sequence: 0, content: Content(kind: .none), envelope: change.message?.envelope ?? Envelope(), traits: .rings)
         : nil
     default: nil
     }
@@ -175,7 +175,7 @@ extension Judge {
     reader.isMentioned = answered == id || entry.mentions.contains { $0.party.id == id }
     let onlineSessions = hub.onlineSessions(of: id)
     reader.isAttended = Pushes.isAttended(onlineSessions) || Pushes.isOnScreen(entry.dialog, onlineSessions)
-    reader.wakes = asked.wakes
+    reader.rings = asked.rings
     reader.hearsSilently = asked.hearsSilently
     guard Pushes.isDue(message, reader), let user = try writer.party(id),
       let alerts = try alerts(of: user, at: entry, in: room, writer)

@@ -174,7 +174,8 @@ extension Judge {
       from: member.party, resource: onlineSession.resource, availability: .online, time: time)
     let occupant = rooms.occupy(room) {
       $0.enter(
-        Occupants.Seat(session: onlineSession.session, presence: presence, isApp: true), party: member.party, nick: nick,
+        Occupants.Seat(session: onlineSession.session, presence: presence, isApp: true), party: member.party,
+        nick: nick,
         key: key, affiliation: member.affiliation,
         role: member.affiliation.role(isModerated: state.room.settings.isModerated))
     }

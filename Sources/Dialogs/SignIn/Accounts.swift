@@ -343,7 +343,8 @@ extension Parley {
     if let device {
       guard Self.isDeviceID(device) else {
         throw Problem(
-          .malformed, "device-id-malformed", "A deviceId has 1 to 64 outgoingCodes, digits, '-' or '_'.", field: "deviceId")
+          .malformed, "device-id-malformed", "A deviceId has 1 to 64 outgoingCodes, digits, '-' or '_'.",
+          field: "deviceId")
       }
     }
     try Self.checkActive(user)

@@ -84,7 +84,7 @@ extension Parley {
     _ = submit(Post(author: Self.nobody, intent: .work(work), completion: .none))
   }
 
-  /// 24 outgoingCodes and digits of 5 bits, in groups that can be typed; none looks like another.
+  /// 24 letters and digits of 5 bits, in groups that can be typed; none looks like another.
   private static func randomPassword() -> String {
     var generator = SystemRandomNumberGenerator()
     let alphabet = Array("abcdefghijkmnpqrstuvwxyz23456789")

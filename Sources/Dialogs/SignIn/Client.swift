@@ -207,7 +207,7 @@ public struct TokenSecret: Sendable, CustomStringConvertible, CustomDebugStringC
     return TokenSecret((0..<byteCount).map { _ in .random(in: .min ... .max, using: &generator) })
   }
 
-  /// 256 bits in outgoingCodes, digits, `-` and `_`.
+  /// 256 bits in letters, digits, `-` and `_`.
   func token(_ token: Client.Token, of user: UserID) -> String {
     var message = Array("parley client token\0".utf8)
     for shift in stride(from: 56, through: 0, by: -8) {

@@ -176,7 +176,8 @@ extension Parley {
       let (session, since) = (onlineSession.session, onlineSession.access?.since ?? now)
       add(
         "session-\(onlineSession.resource)", .session(resource: onlineSession.resource), since: since, used: since,
-        software: onlineSession.access?.agent?.software, device: onlineSession.access?.agent?.device, knowsPassword: true
+        software: onlineSession.access?.agent?.software, device: onlineSession.access?.agent?.device,
+        knowsPassword: true
       ) { $0.session === session }
     }
     return list

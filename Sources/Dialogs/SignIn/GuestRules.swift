@@ -23,7 +23,7 @@ extension Judge {
     case .push(.notify): return
     // What outlives a visit, and what concerns others who did not ask for it.
     case .contact, .removeContact, .subscription, .befriend, .link, .redeem, .profile, .node, .visit,
-      .archivePreferences, .keep, .push, .settings, .unsent:
+      .archivePreferences, .setPrivateXML, .push, .settings, .unsent:
       break
     }
     throw Problem.guestLimited

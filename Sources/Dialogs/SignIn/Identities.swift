@@ -74,7 +74,7 @@ extension Parley {
       }
   }
 
-  /// 100 random bits in 20 outgoingCodes and digits: nobody had it.
+  /// 100 random bits in 20 letters and digits: nobody had it.
   private static func madeUpName() -> String {
     let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567")
     return "u" + String((0..<20).map { _ in alphabet[Int.random(in: 0..<32)] })

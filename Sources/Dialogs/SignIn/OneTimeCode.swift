@@ -42,7 +42,7 @@ extension OneTimeCode {
 }
 
 extension Parley {
-  /// Sends a code to sign in by. Answers and does the same whether or not somebody is known by the address; a outgoing is only
+  /// Sends a code to sign in by. Answers and does the same whether or not somebody is known by the address; a code is only
   /// written to who is, or may become a user.
   ///
   /// - Throws: `.unsupported` `delivery-off`, `.tooFast`.

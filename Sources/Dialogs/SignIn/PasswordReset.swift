@@ -43,7 +43,8 @@ extension Parley {
       return user
     }
     guard let user, user.state == .active else { return }
-    send(OutgoingCode(to: identity, .passwordReset(token: token.text), domain: domain, user: user.name, expires: expires))
+    send(
+      OutgoingCode(to: identity, .passwordReset(token: token.text), domain: domain, user: user.name, expires: expires))
   }
 
   /// Sets a password by such a link, which is used up. All sessions and logins end, in both protocols. A second factor stays.

@@ -121,7 +121,9 @@ public final class Certificates: Sendable {
   /// As `context`, for who must know which certificate a connection was shown: a context for each of them. So a session
   /// that is resumed (RFC 8446 2.2) began with the same certificate too, and not with the one of before a renewal.
   /// `keyLog` gets the secrets of the connections.
-  public func identities(protocols: [String], keyLog: @escaping NIOSSLKeyLogCallback) throws(StartupError) -> TLSProvider {
+  public func identities(
+    protocols: [String], keyLog: @escaping NIOSSLKeyLogCallback
+  ) throws(StartupError) -> TLSProvider {
     let identities = Identities(protocols: protocols, keyLog: keyLog)
     _ = try identities.identity(of: pair(for: nil))
     return { [self] host in

@@ -2,21 +2,21 @@ import Dialogs
 import Logging
 import Synchronization
 
-/// One way to bring outgoingCodes. It is tried again while a outgoing is worth something.
+/// One way to bring codes. It is tried again while a code is worth something.
 protocol CodeTransport: Sendable {
   var name: String { get }
   var reaches: Set<Identity.Issuer> { get }
   func carry(_ outgoing: OutgoingCode) async throws(UndeliveredCode)
 }
 
-/// Why a outgoing did not arrive.
+/// Why a code did not arrive.
 struct UndeliveredCode: Error {
   let reason: String
   /// Another try may do better.
   let isWorthTrying: Bool
 }
 
-/// The couriers that the configuration names: each outgoing goes to the first that reaches its addressee. Letters are in memory
+/// The senders that the configuration names: each code goes to the first that reaches its addressee. Codes are in memory
 /// alone (see `CodeSender`).
 final class CodeDelivery: CodeSender {
   private let carriers: [any CodeTransport]

@@ -2,7 +2,7 @@ import AppProtocol
 import Dialogs
 import WebClient
 
-/// Hands outgoingCodes to the app's backend, which sends them on as it likes: a signed POST.
+/// Hands codes to the app's backend, which sends them on as it likes: a signed POST.
 struct HookCodeTransport: CodeTransport {
   let url: String
   let webhook: StandardWebhook

@@ -2,7 +2,7 @@ import Dialogs
 import FoundationEssentials
 import WebClient
 
-/// Sends outgoingCodes as mail, by the operator's mail server.
+/// Sends codes as mail, by the operator's mail server.
 struct MailCodeTransport: CodeTransport {
   let client: MailClient
   /// The address alone, and with a name as it was written.

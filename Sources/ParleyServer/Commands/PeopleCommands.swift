@@ -87,7 +87,7 @@ extension People {
     let hub = context.parley.hub
     return hub.users(in: realm).compactMap { user in
       let presences = hub.presences(of: user)
-      guard !presences.isEmpty, let address = hub.card(of: user)?.user.address else { return nil }
+      guard !presences.isEmpty, let address = hub.contactSnapshot(of: user)?.user.address else { return nil }
       let isActive = presences.contains { ![.away, .extendedAway].contains($0.availability) }
       return self == .online || isActive == (self == .active) ? address.description : nil
     }

@@ -3,7 +3,7 @@ import NIOPosix
 import XMLStream
 import XMPP
 
-/// What a running server showed of itself to a client that asked. Empty of it is read from the configuration or from tables:
+/// What a running server showed of itself to a client that asked. Nothing of it is read from the configuration or from tables:
 /// what cannot be reached is not there.
 struct ProbeFacts: Sendable, Hashable {
   /// Features of the stream before and behind authentication, by namespace.

@@ -27,10 +27,10 @@ struct WebHookRoute: HookRoute {
       let answer = try await client.send(request)
       if answer.isSuccess { return .taken }
       return .refused(
-        Hook.Progress.StartupError(
+        Hook.Progress.Refusal(
           "The answer had status \(answer.status).", retryAfter: answer.retryAfter, isGone: answer.status == 410))
     } catch {
-      return .refused(Hook.Progress.StartupError(error.description))
+      return .refused(Hook.Progress.Refusal(error.description))
     }
   }
 }

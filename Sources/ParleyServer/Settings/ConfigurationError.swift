@@ -45,7 +45,7 @@ public struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvert
 
 /// The name most like a mistyped one.
 enum Nearest {
-  /// nil when none is like it: more than a third of the outgoingCodes are wrong.
+  /// nil when none is like it: more than a third of the letters are wrong.
   static func name(to wrong: String, among names: [String]) -> String? {
     let wanted = Array(wrong.lowercased().unicodeScalars)
     let best =

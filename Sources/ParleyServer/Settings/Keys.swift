@@ -183,7 +183,7 @@ extension Key {
   static let turnSeconds = Key(
     "turn.seconds", .seconds, "86400", .restart, "How long the credentials for a TURN server count.")
   static let callsRingSeconds = Key(
-    "calls.ring_seconds", .seconds, "60", .restart, "How long a call of an app wakes when nobody answers.")
+    "calls.ring_seconds", .seconds, "60", .restart, "How long a call of an app rings when nobody answers.")
   /// The roles of XEP-0157.
   static let contacts = ["abuse", "admin", "feedback", "sales", "security", "status", "support"].map { role in
     Key("contact.\(role)", .list, nil, .restart, "URIs to reach the server's people at: \(role).")

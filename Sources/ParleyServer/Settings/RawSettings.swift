@@ -49,7 +49,8 @@ struct RawSettings {
       } else {
         let near = Nearest.name(to: variable, among: Key.all.map(\.environmentName) + [Self.fileVariable])
         mistakes.append(
-          ConfigurationError(key: variable, origin: .environment(variable), "no key has this name\(Self.suggestion(near))"))
+          ConfigurationError(
+            key: variable, origin: .environment(variable), "no key has this name\(Self.suggestion(near))"))
       }
     }
   }

@@ -4,7 +4,7 @@ public import Logging
 import NIOCore
 public import XMPPDoor
 
-/// The configuration as the server uses it: read once, checked as a whole. Empty else reads the environment,
+/// The configuration as the server uses it: read once, checked as a whole. Nothing else reads the environment,
 /// the file or the command line.
 public struct Settings: Hashable, Sendable {
   /// A served domain: a realm of users.

@@ -16,7 +16,8 @@ enum SettingsFile {
       read(text: text, path: path, into: &settings)
     } catch {
       settings.mistakes.append(
-        ConfigurationError(key: nil, origin: .file(path, line: nil), "the configuration cannot be read: \(error.reason)"))
+        ConfigurationError(
+          key: nil, origin: .file(path, line: nil), "the configuration cannot be read: \(error.reason)"))
     }
   }
 
@@ -55,11 +56,13 @@ enum SettingsFile {
         if texts.count == list.count {
           settings.set(name, texts.joined(separator: ", "), origin)
         } else {
-          settings.mistakes.append(ConfigurationError(key: name, origin: origin, "a list of plain texts is expected here"))
+          settings.mistakes.append(
+            ConfigurationError(key: name, origin: origin, "a list of plain texts is expected here"))
         }
       } else if let inner = value.mapping {
         if Key.named(name) != nil {
-          settings.mistakes.append(ConfigurationError(key: name, origin: origin, "one value is expected here, not a map"))
+          settings.mistakes.append(
+            ConfigurationError(key: name, origin: origin, "one value is expected here, not a map"))
         } else {
           walk(inner, prefix: name + ".", path: path, into: &settings)
         }
@@ -68,7 +71,8 @@ enum SettingsFile {
       } else if Key.named(name) == nil {
         settings.mistakes.append(RawSettings.unknown(name, origin))
       } else {
-        settings.mistakes.append(ConfigurationError(key: name, origin: origin, "one value is expected here, not a list"))
+        settings.mistakes.append(
+          ConfigurationError(key: name, origin: origin, "one value is expected here, not a list"))
       }
     }
   }

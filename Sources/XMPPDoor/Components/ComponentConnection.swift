@@ -229,7 +229,7 @@ final class ComponentConnection: ChannelInboundHandler {
     guard let link, !unshown.isEmpty, context?.channel.isWritable == true else { return }
     for _ in 0..<DoorLimits.presencesShownAtOnce {
       guard let user = unshown.popFirst() else { break }
-      if door.parley.hub.card(of: user)?.blocks(JID(link.party.address)) != false { continue }
+      if door.parley.hub.contactSnapshot(of: user)?.blocks(JID(link.party.address)) != false { continue }
       for presence in door.parley.hub.presences(of: user) {
         write { Outbound.write(presence, to: link.party.address, into: &$0) }
       }

@@ -170,7 +170,7 @@ enum ComponentInbound {
       if !isApp(arrival) {
         let viewer = arrival.sender
         if type == .get, let payload = stanza.payload, payload.is(LastActivity.query),
-          arrival.parley.hub.user(at: arrival.to.bare).flatMap({ arrival.parley.hub.card(of: $0) })?
+          arrival.parley.hub.user(at: arrival.to.bare).flatMap({ arrival.parley.hub.contactSnapshot(of: $0) })?
             .contacts[viewer.address]?.subscription.from != true
         {
           throw StanzaError(.forbidden)
@@ -191,9 +191,11 @@ enum ComponentInbound {
   private static func handle(_ arrival: Arrival, _ target: FeatureTable.Target) throws(StanzaError) {
     let stanza = arrival.stanza
     guard let payload = stanza.payload, let type = stanza.iqType,
-      let impersonated = try? ImpersonatedSession(asker: arrival.from, realm: arrival.link.party.realm, at: arrival.link)
+      let impersonated = try? ImpersonatedSession(
+        asker: arrival.from, realm: arrival.link.party.realm, at: arrival.link)
     else { throw StanzaError(.serviceUnavailable) }
-    ImpersonatedSession.handle(stanza, to: arrival.to, as: impersonated, arrival.connection) { (turn) throws(StanzaError) in
+    ImpersonatedSession.handle(stanza, to: arrival.to, as: impersonated, arrival.connection) {
+      (turn) throws(StanzaError) in
       if NamespaceDelegation.pass(turn, payload, target) { return }
       guard target == .user || target == .session || (type == .get && told.contains { payload.is($0) }),
         let handler = arrival.connection.door.table.iqHandler(payload, isSet: type == .set, target: target)

@@ -15,7 +15,7 @@ struct ImpersonatedSession {
   /// In whose name, and by what right; nil: in the asker's own.
   let behalf: Behalf?
   /// The user's as they are stored, for when they are not online.
-  let card: Card?
+  let contactSnapshot: ContactSnapshot?
   /// Takes the answer, once: what writes it, and the error that it is.
   let answer: (_ error: StanzaError?, _ body: (inout ElementWriter) -> Void) -> Void
 
@@ -26,7 +26,7 @@ struct ImpersonatedSession {
     answered = asker.description
     self.link = link
     behalf = nil
-    card = nil
+    contactSnapshot = nil
     answer = { _, body in
       link.write(body)
       link.flush()
@@ -35,7 +35,7 @@ struct ImpersonatedSession {
 
   /// In the name of a user.
   init(
-    _ user: Party, _ card: Card, by right: Right, at link: ComponentLink, answered: String,
+    _ user: Party, _ contactSnapshot: ContactSnapshot, by right: Right, at link: ComponentLink, answered: String,
     _ answer: @escaping (_ error: StanzaError?, _ body: (inout ElementWriter) -> Void) -> Void
   ) throws(JIDError) {
     party = user
@@ -43,7 +43,7 @@ struct ImpersonatedSession {
     self.answered = answered
     self.link = link
     behalf = Behalf(user.address, by: right)
-    self.card = card
+    self.contactSnapshot = contactSnapshot
     self.answer = answer
   }
 

@@ -11,14 +11,16 @@ struct CardNames: Sendable {
 
   // MARK: Read
 
-  func fullName(_ card: Element) -> String? { first(fullName, in: card) }
+  func fullName(_ contactSnapshot: Element) -> String? { first(fullName, in: contactSnapshot) }
 
   /// What others call them: the nickname, else the full name.
-  func displayName(_ card: Element) -> String? { first(nickname, in: card) ?? first(fullName, in: card) }
+  func displayName(_ contactSnapshot: Element) -> String? {
+    first(nickname, in: contactSnapshot) ?? first(fullName, in: contactSnapshot)
+  }
 
   /// Cut to what a profile holds.
-  private func first(_ field: Name, in card: Element) -> String? {
-    guard let element = card.first(field) else { return nil }
+  private func first(_ field: Name, in contactSnapshot: Element) -> String? {
+    guard let element = contactSnapshot.first(field) else { return nil }
     let text = text.map { element.first($0)?.text ?? "" } ?? element.text
     return Self.cut(text)
   }

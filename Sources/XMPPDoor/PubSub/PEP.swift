@@ -316,9 +316,10 @@ struct PEP: Feature {
       return events
     } then: { result in
       // Who is not told can still ask.
-      guard case .success(let events) = result, session.isAvailable, let card = session.card else { return }
+      guard case .success(let events) = result, session.isAvailable, let contactSnapshot = session.contactSnapshot
+      else { return }
       for event in events { NodeWriter.send(event, .direct, to: session) }
-      let contacts = card.contacts.values.compactMap { publisher($0, card, session) }
+      let contacts = contactSnapshot.contacts.values.compactMap { publisher($0, contactSnapshot, session) }
       tellLast(of: contacts.sorted { $0.id < $1.id }[...], interests, on: [.onPresence], session)
     }
   }
@@ -326,14 +327,18 @@ struct PEP: Feature {
   /// A contact lets the user see their presence from now on: a new subscriber.
   static func subscribed(to contact: Contact, _ session: XMPPSession) {
     guard session.isAvailable, let interests = session.onlineSession?.interests, !interests.isEmpty,
-      let card = session.card, let publisher = publisher(contact, card, session)
+      let contactSnapshot = session.contactSnapshot, let publisher = publisher(contact, contactSnapshot, session)
     else { return }
     tellLast(of: [publisher], interests, on: [.onSubscription, .onPresence], session)
   }
 
   /// nil: nobody whose items the user is told.
-  private static func publisher(_ contact: Contact, _ card: Card, _ session: XMPPSession) -> Party? {
-    guard contact.subscription.to, let peer = contact.peer, !card.blocks(JID(contact.address)) else { return nil }
+  private static func publisher(
+    _ contact: Contact, _ contactSnapshot: ContactSnapshot, _ session: XMPPSession
+  ) -> Party? {
+    guard contact.subscription.to, let peer = contact.peer, !contactSnapshot.blocks(JID(contact.address)) else {
+      return nil
+    }
     return Party(id: peer, realm: session.party.realm, address: contact.address)
   }
 

@@ -149,7 +149,8 @@ enum SessionArchive {
       replayed: Position(kept.cursor.replayed), early: kept.cursor.early.map { Position($0) })
     let state = SessionState(
       jid: jid, nonce: suspended.stream, presence: presence, cursor: cursor,
-      confirmation: DeliveryConfirmation(told: Position(kept.toldUpTo), confirmed: Position(kept.confirmedUpTo)), rooms: RoomSeats(),
+      confirmation: DeliveryConfirmation(told: Position(kept.toldUpTo), confirmed: Position(kept.confirmedUpTo)),
+      rooms: RoomSeats(),
       management: SessionState.Management(
         snapshot: snapshot, handled: UInt32(truncatingIfNeeded: kept.handled)))
     let handle = SessionHandle(party: party, wheel: wheel)

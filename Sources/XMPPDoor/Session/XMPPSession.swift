@@ -124,7 +124,7 @@ final class XMPPSession {
   func isRemote(_ domain: String) -> Bool { parley.remote(domain: domain, reachedFrom: party.realm) != nil }
 
   var parley: Parley { door.parley }
-  var card: Card? { parley.hub.card(of: party.id) ?? impersonated?.card }
+  var contactSnapshot: ContactSnapshot? { parley.hub.contactSnapshot(of: party.id) ?? impersonated?.contactSnapshot }
   var isSuspended: Bool { connection == nil }
   var isAvailable: Bool { presence != nil }
 

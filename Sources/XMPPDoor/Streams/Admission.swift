@@ -29,7 +29,8 @@ extension XMPPConnection {
   ) {
     guard let user = machine.user else { return closeConnection() }
     let id = door.parley.hub.user(at: user)
-    let connected = (id.map { door.parley.hub.onlineSessions(of: $0) } ?? []).filter { $0.door == .xmpp }.map(\.resource)
+    let connected = (id.map { door.parley.hub.onlineSessions(of: $0) } ?? []).filter { $0.door == .xmpp }.map(
+      \.resource)
     switch binder.requested(resource, user: user, connected: connected, generated: DoorContext.randomID()) {
     case .bind(let jid, replacing: _):
       if let known, known.address == user { return goOnline(known, jid, holding: holding, then) }

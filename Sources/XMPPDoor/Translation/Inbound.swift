@@ -130,7 +130,9 @@ enum Inbound {
     let session = turn.session
     let stanza = turn.stanza
     let type = Envelope.MessageType(stanza.messageType)
-    if type != .error, let card = session.card, !card.blocks.isEmpty, card.blocks(to) {
+    if type != .error, let contactSnapshot = session.contactSnapshot, !contactSnapshot.blocks.isEmpty,
+      contactSnapshot.blocks(to)
+    {
       return turn.fail(Problem(.blocked, "you-block-this-user", "You have blocked this user."))
     }
     let relayed = RelayedStanza(
@@ -224,7 +226,8 @@ enum Inbound {
     case .probe:
       // Servers probe, clients need not (RFC 6121 4.3); answered all the same
       // where the subscription allows it.
-      guard let to = turn.to, let card = session.card, card.contacts[to.bare]?.subscription.to == true,
+      guard let to = turn.to, let contactSnapshot = session.contactSnapshot,
+        contactSnapshot.contacts[to.bare]?.subscription.to == true,
         let user = session.parley.hub.user(at: to.bare)
       else { return }
       for onlineSession in session.parley.hub.onlineSessions(of: user) {
@@ -237,8 +240,8 @@ enum Inbound {
   /// Subscription requests that wait are told at every initial presence until
   /// they are answered (RFC 6121 3.1.3).
   private static func requests(_ session: XMPPSession) {
-    guard let card = session.card else { return }
-    for contact in card.contacts.values where contact.subscription.pendingIn {
+    guard let contactSnapshot = session.contactSnapshot else { return }
+    for contact in contactSnapshot.contacts.values where contact.subscription.pendingIn {
       Outbound.subscription(.subscribe, from: contact.address, stanza: contact.request, to: session)
     }
   }
@@ -271,7 +274,7 @@ enum Inbound {
     }
     var writer = session.wheel.takeWriter()
     AvatarHash.writeChildren(
-      of: stanza.element, profile: session.card?.user.profile, isAvailable: isAvailable,
+      of: stanza.element, profile: session.contactSnapshot?.user.profile, isAvailable: isAvailable,
       except: { inRoom && RoomInbound.isStripped($0) }, into: &writer)
     let extras = Array(writer.buffer.readableBytesView)
     session.wheel.give(writer)
@@ -324,7 +327,9 @@ enum Inbound {
   }
 
   private static func checkBlocks(_ session: XMPPSession, _ to: JID, _ type: IQType) throws(StanzaError) {
-    guard type.isRequest, let card = session.card, !card.blocks.isEmpty, card.blocks(to) else { return }
+    guard type.isRequest, let contactSnapshot = session.contactSnapshot, !contactSnapshot.blocks.isEmpty,
+      contactSnapshot.blocks(to)
+    else { return }
     throw StanzaError(Problem(.blocked, "you-block-this-user", "You have blocked this user."))
   }
 
@@ -332,7 +337,11 @@ enum Inbound {
   private static func relay(_ turn: Turn, _ to: JID, _ type: IQType) throws(StanzaError) {
     let session = turn.session
     let stanza = turn.stanza
-    if !type.isRequest, let card = session.card, !card.blocks.isEmpty, card.blocks(to) { return }
+    if !type.isRequest, let contactSnapshot = session.contactSnapshot, !contactSnapshot.blocks.isEmpty,
+      contactSnapshot.blocks(to)
+    {
+      return
+    }
     try checkBlocks(session, to, type)
     // XEP-0012 4: only to those who may see the addressee's presence.
     if type == .get, let payload = stanza.payload, !session.isRemote(to.domain),

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// How long anything in a play may take. Empty waits for time to pass: this only turns a thing that never happens
+/// How long anything in a play may take. Nothing waits for time to pass: this only turns a thing that never happens
 /// into a failure.
 enum Deadline {
   static let amount: TimeAmount = .seconds(30)

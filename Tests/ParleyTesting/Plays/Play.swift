@@ -105,7 +105,7 @@ public enum Act: Sendable {
   /// In this order; what stands between stays unread.
   case receives(String, [Pattern])
   case receivesNothing(String)
-  /// Empty that is unread matches any of these.
+  /// Nothing that is unread matches any of these.
   case receivesNo(String, [Pattern])
   /// None of these texts stands in anything that the player ever got.
   case wasNeverTold(String, [String])

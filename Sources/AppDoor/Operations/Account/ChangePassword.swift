@@ -9,7 +9,8 @@ enum ChangePassword: ServedOperation {
   static let method = Method.put
   static let path = "/v1/users/me/password"
 
-  static func perform(_ input: ChangePasswordInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: ChangePasswordInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody>
+  {
     try await call.parley.changePassword(
       of: try call.user(), current: input.current, to: input.password, from: call.address)
     return .done

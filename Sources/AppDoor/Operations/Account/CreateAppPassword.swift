@@ -10,7 +10,9 @@ enum CreateAppPassword: ServedOperation {
   static let path = "/v1/app-passwords"
   static let successes = [201]
 
-  static func perform(_ input: AppPasswordInput, _ call: RequestContext) async throws(Problem) -> Outcome<AppPasswordBody> {
+  static func perform(
+    _ input: AppPasswordInput, _ call: RequestContext
+  ) async throws(Problem) -> Outcome<AppPasswordBody> {
     let caller = try call.user()
     try Checks.text(input.name, field: "name")
     let (password, text) = try await call.parley.makeAppPassword(for: caller.user.id, name: input.name)

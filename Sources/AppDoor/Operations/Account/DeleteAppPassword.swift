@@ -9,7 +9,8 @@ enum DeleteAppPassword: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/app-passwords/{appPasswordId}"
 
-  static func perform(_ input: AppPasswordReference, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(_ input: AppPasswordReference, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody>
+  {
     let caller = try call.user()
     guard let id = Int64(input.appPasswordId) else {
       throw Problem(.missing, "app-password-unknown", "There is no such app password.", field: "appPasswordId")

@@ -29,7 +29,9 @@ enum StartCall: ServedOperation {
     return receipt.isRepeat ? .ok(body) : .created(body)
   }
 
-  private static func address(_ input: StartCallInput, _ caller: Party, _ call: RequestContext) async throws(Problem) -> BareJID {
+  private static func address(
+    _ input: StartCallInput, _ caller: Party, _ call: RequestContext
+  ) async throws(Problem) -> BareJID {
     switch (input.userId, input.dialogId) {
     case (let user?, nil): return try Checks.address(user, domain: call.realm.domain)
     case (nil, let dialog?):

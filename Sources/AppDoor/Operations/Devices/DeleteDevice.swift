@@ -1,7 +1,7 @@
 import AppProtocol
 import Dialogs
 
-/// Empty wakes this installation any more.
+/// Empty rings this installation any more.
 enum DeleteDevice: ServedOperation {
   typealias Input = DeviceReference
   typealias Output = EmptyBody

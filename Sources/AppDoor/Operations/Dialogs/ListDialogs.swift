@@ -20,7 +20,9 @@ enum ListDialogs: ServedOperation {
     return page
   }
 
-  static func perform(_ input: ListDialogsInput, _ call: RequestContext) async throws(Problem) -> Outcome<DialogPageBody> {
+  static func perform(
+    _ input: ListDialogsInput, _ call: RequestContext
+  ) async throws(Problem) -> Outcome<DialogPageBody> {
     let limit = try Checks.limit(input.limit)
     let filter = try filter(input)
     switch input.scope ?? "mine" {

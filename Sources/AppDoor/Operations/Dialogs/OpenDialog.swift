@@ -24,7 +24,9 @@ enum OpenDialog: ServedOperation {
     }
   }
 
-  private static func open(_ input: OpenDialogInput, _ call: RequestContext) async throws(Problem) -> Outcome<DialogBody> {
+  private static func open(
+    _ input: OpenDialogInput, _ call: RequestContext
+  ) async throws(Problem) -> Outcome<DialogBody> {
     let caller = try call.user()
     guard let user = input.userId else {
       throw Problem(.malformed, "input-malformed", "userId is missing.", field: "userId")

@@ -12,7 +12,9 @@ enum PutDialogAvatar: UploadOperation {
   static let path = "/v1/dialogs/{dialogId}/avatar"
   static let bytesMax = Limits.avatarSourceBytesMax
 
-  static func perform(_ input: DialogInput, _ bytes: [UInt8], _ call: RequestContext) async throws -> Outcome<DialogBody> {
+  static func perform(
+    _ input: DialogInput, _ bytes: [UInt8], _ call: RequestContext
+  ) async throws -> Outcome<DialogBody> {
     let caller = try call.user().user
     let room = try await call.door.dialogs.room(input.dialogId, for: caller)
     let avatar = try await Checks.avatar(shrinking: bytes, call.parley)

@@ -12,7 +12,9 @@ enum CreateAttachment: ServedOperation {
   static let path = "/v1/attachments"
   static let successes = [201]
 
-  static func perform(_ input: CreateAttachmentInput, _ call: RequestContext) async throws(Problem) -> Outcome<AttachmentBody> {
+  static func perform(
+    _ input: CreateAttachmentInput, _ call: RequestContext
+  ) async throws(Problem) -> Outcome<AttachmentBody> {
     let caller = try call.user().user
     guard let blobs = call.parley.blobs else { throw unsupported }
     guard !input.name.isEmpty else {

@@ -9,7 +9,8 @@ enum GetAttachment: ServedOperation {
   static let method = Method.get
   static let path = "/v1/attachments/{attachmentId}"
 
-  static func perform(_ input: AttachmentInput, _ call: RequestContext) async throws(Problem) -> Outcome<AttachmentBody> {
+  static func perform(_ input: AttachmentInput, _ call: RequestContext) async throws(Problem) -> Outcome<AttachmentBody>
+  {
     let caller = try call.user().user
     guard let blobs = call.parley.blobs, let id = BlobID(input.attachmentId), let blob = try await call.parley.blob(id),
       blob.realm == caller.realm

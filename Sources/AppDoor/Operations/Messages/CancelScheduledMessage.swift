@@ -9,7 +9,9 @@ enum CancelScheduledMessage: ServedOperation {
   static let method = Method.delete
   static let path = "/v1/scheduled-messages/{scheduledMessageId}"
 
-  static func perform(_ input: ScheduledMessageReference, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
+  static func perform(
+    _ input: ScheduledMessageReference, _ call: RequestContext
+  ) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user().user
     let id = try Rendering.scheduled(input.scheduledMessageId)
     try await call.parley.post(unsent: .cancel(id), by: caller)

@@ -2,7 +2,7 @@ import AppProtocol
 import Dialogs
 
 /// Deletes a message for everybody: one's own, or as an admin of a group anybody's.
-/// Empty of what it said is left. Or for the caller alone, whose XMPP clients find it in no archive any more. A repeat
+/// Nothing of what it said is left. Or for the caller alone, whose XMPP clients find it in no archive any more. A repeat
 /// changes nothing.
 enum DeleteMessage: ServedOperation {
   typealias Input = DeleteMessageInput

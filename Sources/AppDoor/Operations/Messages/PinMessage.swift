@@ -15,7 +15,8 @@ enum PinMessage: ServedOperation {
   }
 
   /// What is so already is answered with how it stands, and nobody is told.
-  static func pin(_ isPinned: Bool, _ input: MessageInput, _ call: RequestContext) async throws(Problem) -> MessageBody {
+  static func pin(_ isPinned: Bool, _ input: MessageInput, _ call: RequestContext) async throws(Problem) -> MessageBody
+  {
     let change = try await MessageChange(input.messageId, in: input.dialogId, call)
     if change.message != nil, change.state?.retraction == nil, isPinned == (change.state?.pin != nil) {
       return try change.shown()

@@ -10,7 +10,8 @@ enum SetReactions: ServedOperation {
   static let method = Method.put
   static let path = "/v1/dialogs/{dialogId}/messages/{messageId}/reactions"
 
-  static func perform(_ input: SetReactionsInput, _ call: RequestContext) async throws(Problem) -> Outcome<MessageBody> {
+  static func perform(_ input: SetReactionsInput, _ call: RequestContext) async throws(Problem) -> Outcome<MessageBody>
+  {
     let change = try await MessageChange(input.messageId, in: input.dialogId, call)
     let emoji = try Checks.emoji(input.emoji)
     let before = change.state?.reactions.first { $0.user.id == change.caller.id }?.emoji ?? []

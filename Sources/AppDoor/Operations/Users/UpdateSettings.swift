@@ -10,7 +10,9 @@ enum UpdateSettings: ServedOperation {
   static let method = Method.patch
   static let path = "/v1/dialogs/{dialogId}/me"
 
-  static func perform(_ input: UpdateSettingsInput, _ call: RequestContext) async throws(Problem) -> Outcome<DialogSettingsBody> {
+  static func perform(
+    _ input: UpdateSettingsInput, _ call: RequestContext
+  ) async throws(Problem) -> Outcome<DialogSettingsBody> {
     let caller = try call.user().user
     let place = try await call.door.dialogs.place(input.dialogId, for: caller)
     let receipt: Receipt

@@ -43,7 +43,7 @@ package struct WebhookRow: Codable, Hashable, Sendable {
   package let events: [String]
   /// `active`, `disabled`.
   package let state: String
-  /// Dead outgoingCodes.
+  /// Dead letters.
   package let failures: Int
   /// Why it did not take the last event, and since when it takes none.
   package let reason: String?

@@ -60,7 +60,8 @@ package enum ShowUser: AdminOperation {
     let sessions = context.parley.hub.onlineSessions(of: user.id).map { onlineSession in
       Session(
         door: onlineSession.door == .xmpp ? "xmpp" : "app", resource: onlineSession.resource,
-        available: onlineSession.isAvailable, priority: Int(onlineSession.priority), status: onlineSession.presence?.status)
+        available: onlineSession.isAvailable, priority: Int(onlineSession.priority),
+        status: onlineSession.presence?.status)
     }
     let terms = try await context.parley.userSettings(of: user.id).terms
     return Output(

@@ -19,8 +19,8 @@ struct Blocking: Feature {
       turn.afterPosts { () throws(StanzaError) in
         // Pushes first, then the list, so that no change falls between (3.2).
         turn.parley.hub.update(turn.session.handle) { $0.wantsBlocks = true }
-        guard let card = turn.session.card else { throw StanzaError(.internalServerError) }
-        turn.reply { Self.write(Self.blocklist, card.blocks, into: &$0) }
+        guard let contactSnapshot = turn.session.contactSnapshot else { throw StanzaError(.internalServerError) }
+        turn.reply { Self.write(Self.blocklist, contactSnapshot.blocks, into: &$0) }
       }
     }
     table.iq(.set, Self.block, to: [.account]) { (turn, payload) throws(StanzaError) in
@@ -69,7 +69,7 @@ struct Blocking: Feature {
   static func push(_ change: BlockChange, to session: XMPPSession) {
     guard session.onlineSession?.wantsBlocks == true else { return }
     // Nothing is left of several: that is "unblock all" (3.5).
-    let isAll = change.act == .unblock && change.patterns.count > 1 && session.card?.blocks.isEmpty == true
+    let isAll = change.act == .unblock && change.patterns.count > 1 && session.contactSnapshot?.blocks.isEmpty == true
     session.send {
       writePush(change, isAll: isAll, id: DoorContext.randomID(), to: session.jid.description, into: &$0)
     }

@@ -26,8 +26,10 @@ enum PresenceAccess: Sendable {
   /// The same for a user who is online, without the store.
   static func isGranted(to address: BareJID, for viewer: Party, at jid: FullJID, _ hub: Hub) -> Bool {
     if address == viewer.address { return true }
-    guard let user = hub.user(at: address), let card = hub.card(of: user), !card.blocks(jid.jid) else { return false }
-    return card.contacts[viewer.address]?.subscription.from == true
+    guard let user = hub.user(at: address), let contactSnapshot = hub.contactSnapshot(of: user),
+      !contactSnapshot.blocks(jid.jid)
+    else { return false }
+    return contactSnapshot.contacts[viewer.address]?.subscription.from == true
   }
 }
 

@@ -45,10 +45,10 @@ struct Roster: Feature {
     let written = turn.session.impersonated == nil ? query["ver"] : nil
     let known = written.flatMap { turn.parley.position(ofCursor: $0, in: turn.party.realm) }
     turn.afterPosts { () throws(StanzaError) in
-      let card = try interest(turn)
-      guard let known, known < card.rosterVersion else {
-        if let known, known == card.rosterVersion { return turn.reply() }
-        return replyWhole(turn, card)
+      let contactSnapshot = try interest(turn)
+      guard let known, known < contactSnapshot.rosterVersion else {
+        if let known, known == contactSnapshot.rosterVersion { return turn.reply() }
+        return replyWhole(turn, contactSnapshot)
       }
       // While the changes are read, further ones may be committed and pushed:
       // the answer must neither miss one nor say an older one behind it.
@@ -58,9 +58,10 @@ struct Roster: Feature {
         (try reader.rosterVersion(of: owner), try reader.contactChanges(of: owner, after: known))
       } reply: { (snapshot) throws(StanzaError) in
         let (version, changes) = snapshot
-        let card = try interest(turn)
-        guard card.rosterVersion == version, changes.count <= card.contacts.count, changes.allSatisfy(isTellable)
-        else { return replyWhole(turn, card) }
+        let contactSnapshot = try interest(turn)
+        guard contactSnapshot.rosterVersion == version, changes.count <= contactSnapshot.contacts.count,
+          changes.allSatisfy(isTellable)
+        else { return replyWhole(turn, contactSnapshot) }
         turn.reply()
         for change in changes { sendPush(change, to: turn.session) }
       }
@@ -70,11 +71,11 @@ struct Roster: Feature {
   /// From here on the session gets pushes (2.2); the card is read behind that,
   /// so that no change falls between the two.
   @discardableResult
-  static func interest(_ turn: Turn) throws(StanzaError) -> Card {
+  static func interest(_ turn: Turn) throws(StanzaError) -> ContactSnapshot {
     turn.parley.hub.update(turn.session.handle) { $0.wantsRoster = true }
-    guard let card = turn.session.card else { throw StanzaError(.internalServerError) }
-    turn.session[told] = card.rosterVersion
-    return card
+    guard let contactSnapshot = turn.session.contactSnapshot else { throw StanzaError(.internalServerError) }
+    turn.session[told] = contactSnapshot.rosterVersion
+    return contactSnapshot
   }
 
   /// An item that is no longer in the roster without having been removed (a
@@ -83,16 +84,16 @@ struct Roster: Feature {
     change.removed || change.contact.subscription.isInRoster
   }
 
-  private static func replyWhole(_ turn: Turn, _ card: Card) {
-    let body = card.forms.form(for: .xmpp) {
-      encoded(card, version: turn.parley.cursor(card.rosterVersion, in: turn.party.realm))
+  private static func replyWhole(_ turn: Turn, _ contactSnapshot: ContactSnapshot) {
+    let body = contactSnapshot.forms.form(for: .xmpp) {
+      encoded(contactSnapshot, version: turn.parley.cursor(contactSnapshot.rosterVersion, in: turn.party.realm))
     }
     turn.reply { $0.raw(body) }
   }
 
   /// `<query/>` with every item that shows, ordered by address.
-  static func encoded(_ card: Card, version: String) -> ByteBuffer {
-    let contacts = card.contacts.values.filter(\.subscription.isInRoster)
+  static func encoded(_ contactSnapshot: ContactSnapshot, version: String) -> ByteBuffer {
+    let contacts = contactSnapshot.contacts.values.filter(\.subscription.isInRoster)
       .sorted { $0.address.description < $1.address.description }
     var writer = ElementWriter()
     writer.open(.roster)
@@ -125,7 +126,8 @@ struct Roster: Feature {
     case .set(let address, let name, let groups):
       turn.postAndReply(
         .contact(
-          address: address, name: name, groups: groups, subscription: vouched(query, address, turn.session.impersonated)))
+          address: address, name: name, groups: groups, subscription: vouched(query, address, turn.session.impersonated)
+        ))
     case .remove(let address):
       // Not in the roster: item-not-found (2.5.3).
       turn.postAndReply(.removeContact(address))
@@ -134,8 +136,11 @@ struct Roster: Feature {
 
   /// A component says how its own users stand to a user: it speaks for the one side, and is granted the other (XEP-0356 4).
   /// From everybody else, and of everybody else, the attribute says nothing (RFC 6121 2.1.2.5).
-  private static func vouched(_ query: Element, _ address: BareJID, _ impersonated: ImpersonatedSession?) -> Subscription? {
-    guard let impersonated, case .roster? = impersonated.behalf?.right, address.domain == impersonated.link.party.address.domain
+  private static func vouched(
+    _ query: Element, _ address: BareJID, _ impersonated: ImpersonatedSession?
+  ) -> Subscription? {
+    guard let impersonated, case .roster? = impersonated.behalf?.right,
+      address.domain == impersonated.link.party.address.domain
     else { return nil }
     switch query.first(item)?["subscription"] {
     case "none": return Subscription.none
@@ -194,7 +199,9 @@ struct Roster: Feature {
 
   private static func sendPush(_ change: ContactChange, to session: XMPPSession) {
     let version = session.parley.cursor(change.contact.version, in: session.party.realm)
-    session.send { writePush(change, version: version, id: DoorContext.randomID(), to: session.jid.description, into: &$0) }
+    session.send {
+      writePush(change, version: version, id: DoorContext.randomID(), to: session.jid.description, into: &$0)
+    }
   }
 
   /// Without `from`: from the account itself (2.1.6).

@@ -67,9 +67,9 @@ struct PrivateStorage: Feature {
       }
     }
     guard !drafts.isEmpty || bookmarks != nil else { throw StanzaError(.notAcceptable, "store an element") }
-    guard let bookmarks else { return turn.postAndReply(.keep(drafts)) }
+    guard let bookmarks else { return turn.postAndReply(.setPrivateXML(drafts)) }
     if drafts.isEmpty { return turn.postToNode(.bookmarks(bookmarks)) }
-    turn.post(.keep(drafts)) { result in
+    turn.post(.setPrivateXML(drafts)) { result in
       if case .failure(let problem) = result { return turn.fail(problem) }
       turn.postToNode(.bookmarks(bookmarks))
     }

@@ -145,7 +145,7 @@ struct PrivilegedEntity: Feature {
   /// To somebody who answers themselves.
   private static func relay(_ turn: Turn, _ to: JID) throws(StanzaError) {
     let stanza = turn.stanza
-    if turn.session.card?.blocks(to) == true {
+    if turn.session.contactSnapshot?.blocks(to) == true {
       throw StanzaError(Problem(.blocked, "you-block-this-user", "The user has blocked this address."))
     }
     let domain = turn.party.address.domain
@@ -205,14 +205,17 @@ struct PrivilegedEntity: Feature {
       turn.parley.privileges[impersonated.link.party.realm].allows(right)
     else { throw StanzaError(.forbidden) }
     let (hub, link) = (turn.parley.hub, impersonated.link)
-    turn.fetch { reader -> (Party, Card)? in
+    turn.fetch { reader -> (Party, ContactSnapshot)? in
       guard let user = try reader.user(address), user.state == .active else { return nil }
-      let card = try hub.card(of: user.id) ?? Card(of: user, reader)
-      return (Party(id: user.id, realm: user.realm, address: user.address), card)
+      let contactSnapshot = try hub.contactSnapshot(of: user.id) ?? ContactSnapshot(of: user, reader)
+      return (Party(id: user.id, realm: user.realm, address: user.address), contactSnapshot)
     } reply: { (found) throws(StanzaError) in
-      guard let (user, card) = found, let connection = link.connected else { throw StanzaError(.forbidden) }
+      guard let (user, contactSnapshot) = found, let connection = link.connected else { throw StanzaError(.forbidden) }
       let answer = answer ?? { error, body in turn.session.answer(error, body) }
-      guard let impersonated = try? ImpersonatedSession(user, card, by: right, at: link, answered: answered(turn, right), answer) else {
+      guard
+        let impersonated = try? ImpersonatedSession(
+          user, contactSnapshot, by: right, at: link, answered: answered(turn, right), answer)
+      else {
         throw StanzaError(.jidMalformed)
       }
       ImpersonatedSession.handle(turn.stanza, to: turn.to, as: impersonated, connection, body)
