@@ -8,7 +8,6 @@ import asyncio
 import base64
 import hashlib
 import html
-import pathlib
 import re
 import ssl
 import urllib.error
@@ -16,46 +15,13 @@ import urllib.parse
 import urllib.request
 import xml.etree.ElementTree as ElementTree
 
-import slixmpp
-
-from harness import PASSWORD, PATIENCE, Server, expect, free_port
-from slixmpp_client import Client
-from wire import XMPP
+from lib.apps import exchange
+from lib.harness import PASSWORD, PATIENCE, Server, expect, free_port
+from lib.peers import Client, Registering
+from lib.wire import XMPP
 
 PARS = "urn:xmpp:pars:0"
 REGISTER = "jabber:iq:register"
-
-
-class Registering(slixmpp.ClientXMPP):
-    """Makes its account when the server asks for one."""
-
-    def __init__(self, server, jid):
-        super().__init__(jid, PASSWORD)
-        self.house = server
-        for plugin in ("xep_0004", "xep_0030", "xep_0050", "xep_0066", "xep_0077"):
-            self.register_plugin(plugin)
-        self.plugin["xep_0077"].force_registration = True
-        self.ca_certs = pathlib.Path(server.certificate)
-        self.enable_plaintext = False
-        self.begun = asyncio.get_running_loop().create_future()
-        self.ended = asyncio.get_running_loop().create_future()
-        self.registered = False
-        self.add_event_handler("register", self.register)
-        self.add_event_handler("session_start", lambda _: self.begun.done() or self.begun.set_result(True))
-        self.add_event_handler("disconnected", lambda _: self.ended.done() or self.ended.set_result(True))
-
-    async def register(self, _):
-        request = self.Iq()
-        request["type"] = "set"
-        request["register"]["username"] = self.boundjid.user
-        request["register"]["password"] = self.password
-        await request.send(timeout=PATIENCE)
-        self.registered = True
-
-    async def arrive(self):
-        self.connect("127.0.0.1", self.house.xmpp)
-        await asyncio.wait_for(self.begun, PATIENCE)
-        return self
 
 
 class Invited(XMPP):
@@ -87,11 +53,8 @@ def fetch(server, path, form=None):
     """What a browser gets: the status, the headers, the text."""
     context = ssl.create_default_context(cafile=server.certificate)
     data = urllib.parse.urlencode(form).encode() if form else None
-    try:
-        with urllib.request.urlopen(f"https://localhost:{server.https}{path}", data, PATIENCE, context=context) as answer:
-            return answer.status, answer.headers, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.headers, error.read().decode()
+    status, headers, text = exchange("POST" if form else "GET", f"https://localhost:{server.https}{path}", data, context=context)
+    return status, headers, text.decode()
 
 
 def token_of(uri):

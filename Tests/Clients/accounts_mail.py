@@ -2,94 +2,22 @@
 client of the same user. Codes, password resets, second factors; certificates that are not trusted, servers without TLS.
 """
 import asyncio
-import contextlib
-import email
-import email.policy
-import json
 import pathlib
-import queue
 import re
-import ssl
-import subprocess
 import tempfile
-import urllib.error
-import urllib.request
 
-import aiosmtpd.controller
-import aiosmtpd.smtp
-
-from account_contract import Hook, new_secret, totp
-from harness import PASSWORD, PATIENCE, Failure, Server, expect, free_port
-from slixmpp_client import Client
+from lib.apps import exchange_json, totp
+from lib.harness import PASSWORD, PATIENCE, Failure, Server, expect, free_port
+from lib.peers import Client
+from lib.services import Hook, MailServer, certificate, new_secret
 
 MAIL = "romeo@montague.example"
 
 
-class MailServer:
-    """Takes what is for anybody, from who has the password."""
-
-    def __init__(self, certificate=None, implicit=True):
-        self.mails, self.answers, self.seen = queue.Queue(), [], []
-        self.port = free_port()
-        options = {}
-        if certificate:
-            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-            context.load_cert_chain(*certificate)
-            options = dict(authenticator=self.authenticate, auth_required=True, auth_require_tls=not implicit)
-            if implicit:
-                options["ssl_context"] = context
-            else:
-                options.update(tls_context=context, require_starttls=True)
-        self.controller = aiosmtpd.controller.Controller(self, hostname="127.0.0.1", port=self.port, **options)
-        self.controller.ready_timeout = PATIENCE
-
-    def authenticate(self, server, session, envelope, mechanism, data):
-        right = isinstance(data, aiosmtpd.smtp.LoginPassword) and (data.login, data.password) == (b"parley", b"a:b c")
-        return aiosmtpd.smtp.AuthResult(success=right, handled=right)
-
-    async def handle_DATA(self, server, session, envelope):
-        self.seen.append(envelope.rcpt_tos)
-        if self.answers:
-            return self.answers.pop(0)
-        self.mails.put((envelope, email.message_from_bytes(envelope.content, policy=email.policy.default)))
-        return "250 OK"
-
-    def mail(self, to):
-        envelope, message = self.mails.get(timeout=PATIENCE)
-        expect(envelope.rcpt_tos == [to] and message["To"] == to, f"it is for {envelope.rcpt_tos}, {message['To']}")
-        return envelope, message, message.get_content().replace("\r\n", "\n")
-
-    def __enter__(self):
-        self.controller.start()
-        return self
-
-    def __exit__(self, *_):
-        with contextlib.suppress(Exception):
-            self.controller.stop()
-
-
-def certificate(folder, name):
-    files = pathlib.Path(folder) / f"{name}.pem", pathlib.Path(folder) / f"{name}.key"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=localhost",
-         "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-days", "60", "-out", files[0], "-keyout", files[1]],
-        check=True, capture_output=True)
-    return files
-
-
 def call(server, method, path, body=None, token=None, status=200):
-    headers = {"Content-Type": "application/json"}
-    if token:
-        headers["Authorization"] = "Bearer " + token
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(server.base + path, data, headers, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-            got, text = answer.status, answer.read()
-    except urllib.error.HTTPError as error:
-        got, text = error.code, error.read()
-    expect(got == status, f"{method} {path} is answered {got}: {text.decode()}")
-    return json.loads(text) if text else None
+    got, _, value = exchange_json(method, server.base + path, body, token)
+    expect(got == status, f"{method} {path} is answered {got}: {value}")
+    return value
 
 
 def log_in(server, status=201, **body):

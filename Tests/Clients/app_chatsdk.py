@@ -5,20 +5,16 @@ import asyncio
 import hashlib
 import re
 import uuid
-import xml.etree.ElementTree as ElementTree
 
 from slixmpp import JID
 from slixmpp.exceptions import IqError, PresenceError
 
-import signin_oauth as oauth
-from account_contract import totp
-from accounts import Registering
-from app_qiscus import Beacon, Bearer, Described, switch
-from harness import PASSWORD, PATIENCE, expect
-from profiles_slixmpp import HASH, LARK, ROSE, metadata_of, nick_of
-from signin_tokens import Signer, vouch
-from slixmpp_client import Client
-from stage import Peer, Services, Story, serve
+from lib import signins as oauth
+from lib.apps import totp
+from lib.harness import PASSWORD, PATIENCE, expect
+from lib.peers import HASH, LARK, ROSE, Client, Registering, metadata_of, nick_of
+from lib.signins import Signer, vouch
+from lib.stage import Beacon, Described, Moderator, Peer, Services, Story, serve, switch
 
 BACKEND, SECRET = "shop", "a secret of the shop's backend and the server"
 VIOLA, STAGING = "viola@illyria.example", "staging.example"
@@ -134,7 +130,7 @@ async def walk(checks, services, twitter, stage):
         token = vouch(nonce, "sebastian", Signer("HS256", secret=SECRET), BACKEND, name="Sebastian")
         guest = await stage.app("sebastian-ios")
         session = await guest.sign_in(grant="jwt", identityToken=token)
-        sebastian = Bearer(stage, session, "ship")
+        sebastian = Moderator(stage, session, "ship")
         stage.people.append(sebastian)
         await sebastian.arrive()
         expect(sebastian.boundjid.bare == guest.jid, f"{sebastian.boundjid}")

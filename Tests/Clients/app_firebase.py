@@ -5,10 +5,9 @@ import re
 
 from slixmpp.exceptions import IqError
 
-from accounts import Registering
-from harness import PASSWORD, PATIENCE, expect
-from profiles_slixmpp import HASH, LARK, ROSE
-from stage import Services, Story, serve
+from lib.harness import PASSWORD, PATIENCE, expect
+from lib.peers import HASH, LARK, ROSE, Registering
+from lib.stage import Services, Story, serve
 
 VIOLA, OLIVIA = "viola@illyria.example", "olivia@illyria.example"
 CLIP = b"\x00\x00\x00\x18ftypmp42" + bytes(range(256)) * 8

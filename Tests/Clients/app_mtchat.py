@@ -1,18 +1,18 @@
 """A chat framework that another app embeds (docs/guides/five-apps.md, MT), row by row: the embedding app says who its people are and
 which channel they open. Viola and Olivia have the app, Toby slixmpp.
 """
-import asyncio
 import json
 import urllib.parse
 import uuid
 
-from harness import PASSWORD, PATIENCE, expect
-from profiles_slixmpp import HASH, LARK, ROSE
-from rooms_slixmpp import MUC
-from signin_tokens import Signer, vouch
 from slixmpp import JID
 from slixmpp.exceptions import IqError
-from stage import Services, Story, serve
+
+from lib.harness import PASSWORD, PATIENCE, expect
+from lib.peers import HASH, LARK, ROSE
+from lib.rooms import MUC
+from lib.signins import Signer, vouch
+from lib.stage import Services, Story, serve
 
 BACKEND, SECRET = "embedding-app", "a secret of the embedding app and the server"
 CHANNEL = "hockey"

@@ -1,28 +1,25 @@
 """Schemathesis, a property-based tester of APIs, against the running server.
 
 It reads docs/openapi.yaml, and docs/openapi-admin.yaml with a key that may everything, and asks whatever they allow and much that
-they do not: no answer may be a server's error, and none may be one that the document does not have. `app_properties_hooks.py` has
+they do not: no answer may be a server's error, and none may be one that the document does not have. `lib/properties_hooks.py` has
 most requests be about things that are there; so that this is not in vain, every operation must have succeeded, but those of
 `EXCUSED`. The calls are the same at each run (one seed); PARLEY_PROPERTIES_EXAMPLES says how many there are of each operation.
 """
-import base64
-import http.server
 import json
 import os
 import pathlib
 import subprocess
 import sys
-import threading
 import urllib.request
 
-import harness
 import yaml
-from account_contract import new_secret
-from harness import PASSWORD, App, expect
+
+from lib.apps import App
+from lib.harness import DOCS, PASSWORD, PATIENCE, Server, expect
+from lib.properties import PNG, SECRET, Taker, upload
+from lib.services import new_secret
 
 HERE = pathlib.Path(__file__).resolve().parent
-DOCS = HERE.parents[1] / "docs"
-SECRET = "a secret of the backend of this check"
 CHECKS = [
     "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
     "response_schema_conformance", "ignored_auth"]
@@ -48,35 +45,6 @@ EXCUSED_ADMIN = {
     "webhooks.forget.one": "needs an event that was not taken: backend.py",
 }
 
-PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==")
-
-
-class Taker:
-    """The app's backend, which takes letters and pushes and does nothing with them."""
-
-    def __init__(self):
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                self.rfile.read(int(self.headers["Content-Length"]))
-                self.send_response(204)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
-
 
 def group(app, name, *members, type="group"):
     status, made = app.call("POST", "/v1/dialogs", {"type": type, "name": name, "memberIds": list(members)})
@@ -84,20 +52,10 @@ def group(app, name, *members, type="group"):
     return made["id"]
 
 
-def upload(app, server):
-    status, slot = app.call("POST", "/v1/attachments", {"name": "east.txt", "mediaType": "text/plain", "size": 4})
-    expect(status == 201, f"no slot: {status} {slot}")
-    url = server.base + "/uploads/" + slot["uploadUrl"].split("/uploads/", 1)[1]
-    request = urllib.request.Request(url, data=b"east", method="PUT", headers={"Content-Type": "text/plain"})
-    with urllib.request.urlopen(request, timeout=harness.PATIENCE) as answer:
-        expect(answer.status == 201, f"no upload: {answer.status}")
-    return slot["id"]
-
-
 def picture(app, bytes):
     request = urllib.request.Request(
         app.server.base + "/v1/users/me/avatar", data=bytes, method="PUT", headers={"Authorization": "Bearer " + app.token})
-    with urllib.request.urlopen(request, timeout=harness.PATIENCE) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
         expect(answer.status == 200, f"no picture: {answer.status}")
 
 
@@ -137,7 +95,7 @@ def admin_scene(server, known, url):
                 spoken=romeo.say(known["workshop"], "Who is there?")["id"])
 
 
-def ask(server, document, known, seen, *which, token=None, hooks="app_properties_hooks"):
+def ask(server, document, known, seen, *which, token=None, hooks="lib.properties_hooks"):
     """Runs the tester; puts into `seen` how often each operation was answered with which status."""
     told = os.path.join(server.folder, "seen.json")
     environment = dict(os.environ, PARLEY_PROPERTIES=json.dumps(dict(known, seen=told)), SCHEMATHESIS_HOOKS=hooks,
@@ -171,7 +129,7 @@ def run(checks):
     with Taker() as taker:
         for kind in "delivery", "push__webhook":
             settings.update({f"{kind}__url": taker.url, f"{kind}__secret": new_secret()})
-        with harness.Server(**settings) as server:
+        with Server(**settings) as server:
             server.start()
             server.add_users("romeo", "juliet", "nurse", "tybalt")
             server.befriend("romeo", "juliet")
@@ -188,7 +146,7 @@ def run(checks):
                 succeeded("openapi.yaml", seen, EXCUSED)
             with checks.check("properties: the same of what backends call, with a key that may everything"):
                 known = admin_scene(server, known, taker.url)
-                ask(server, "openapi-admin.yaml", known, seen, hooks="admin_properties_hooks")
+                ask(server, "openapi-admin.yaml", known, seen, hooks="lib.admin_properties_hooks")
             with checks.check("properties: every operation of theirs has succeeded"):
                 succeeded("openapi-admin.yaml", seen, EXCUSED_ADMIN)
             with checks.check("properties: the server goes on and has nothing to complain of"):

@@ -2,72 +2,26 @@
 the app, Orsino with slixmpp; all three have accounts at the app's own backend and nowhere else.
 """
 import asyncio
-import base64
 import contextlib
 import http.server
-import pathlib
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
 
-import jsonschema
-import referencing
-import referencing.jsonschema
-import yaml
 from slixmpp import JID
 from slixmpp.exceptions import IqError
-from slixmpp.xmlstream.handler import Callback
-from slixmpp.xmlstream.matcher import MatchXPath
 
-from account_contract import new_secret
-from backend import Backend
-from harness import PASSWORD, PATIENCE, expect
-from profiles_slixmpp import HASH, LARK, ROSE, metadata_of, nick_of
-from rooms_slixmpp import MUC, USER, codes, topic_of
-from signin_tokens import Signer, vouch
-from slixmpp_client import Client
-from stage import Peer, Services, Story, serve
+from lib.harness import PASSWORD, PATIENCE, expect
+from lib.peers import HASH, LARK, ROSE, Client, metadata_of, nick_of
+from lib.rooms import MUC, USER, codes, topic_of
+from lib.services import Backend, new_secret
+from lib.signins import Signer, vouch
+from lib.stage import Beacon, Described, Moderator, Services, Story, serve, switch
 
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 APP, SECRET = "my-app", "a secret of the backend and the server"
-PUSH, PUBSUB = "urn:xmpp:push:0", "http://jabber.org/protocol/pubsub"
 MAIL = "viola@illyria.example"  # what the backend calls her
 EVENTS = ["message.created", "message.deleted", "marker.updated", "presence.updated", "typing.updated", "user.updated", "dialog.created",
           "dialog.updated", "dialog.deleted", "ready", "caught_up"]
-
-
-class Bearer(Peer):
-    """Comes by the access token of an app's session, moderates, and notes what moderators do."""
-
-    def __init__(self, stage, session, resource):
-        super().__init__(stage, session["user"]["id"], resource, token=session["accessToken"])
-        self.register_plugin("xep_0425")
-        self.add_event_handler("moderated_message", lambda data: self._note("moderated_message", data))
-
-
-class Beacon(Peer):
-    """A push service (XEP-0357 6): takes what is published to it."""
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.register_handler(Callback("a push", MatchXPath(f"{{jabber:client}}iq/{{{PUBSUB}}}pubsub"), self._take))
-
-    def _take(self, iq):
-        if iq["type"] == "set" and iq.xml.find(f".//{{{PUSH}}}notification") is not None:
-            iq.reply().send()
-            self._note("push", iq)
-
-    async def push(self):
-        """The fields of the next one."""
-        iq = await self.saw("push")
-        return {f.get("var"): f.findtext("{jabber:x:data}value") for f in iq.xml.iter("{jabber:x:data}field")}
-
-
-async def switch(peer, on, jid, node="phone"):
-    """XEP-0357: on or off."""
-    iq = peer.make_iq_set()
-    ElementTree.SubElement(iq.xml, f"{{{PUSH}}}{'enable' if on else 'disable'}", jid=jid, node=node)
-    return await iq.send(timeout=PATIENCE)
 
 
 @contextlib.contextmanager
@@ -94,22 +48,6 @@ def picture(data):
     finally:
         server.shutdown()
         server.server_close()
-
-
-class Described:
-    """The documents that an app is written from."""
-
-    def __init__(self):
-        self.openapi = yaml.safe_load((DOCS / "openapi.yaml").read_text())
-        self.asyncapi = yaml.safe_load((DOCS / "asyncapi.yaml").read_text())
-        make = referencing.jsonschema.DRAFT202012.create_resource
-        self.registry = referencing.Registry().with_resources(
-            [("https://docs/openapi.yaml", make(self.openapi)), ("https://docs/asyncapi.yaml", make(self.asyncapi))])
-
-    def fits(self, where, value):
-        errors = [e.message for e in jsonschema.Draft202012Validator(
-            {"$ref": "https://docs/" + where}, registry=self.registry).iter_errors(value)]
-        expect(not errors, f"{value} is not as {where} says: {errors}")
 
 
 async def identity_token(app, prn, **claims):
@@ -173,7 +111,7 @@ async def walk(checks, services, hook, avatar, stage):
         # Orsino's token opens XMPP too.
         desk = await stage.app("orsino-desk")
         orsino_session = await sign_in(desk, "orsino", name="Orsino")
-        orsino = Bearer(stage, orsino_session, "orchard")
+        orsino = Moderator(stage, orsino_session, "orchard")
         stage.people.append(orsino)
         await orsino.arrive()
         expect(orsino.boundjid.bare == "orsino@localhost", f"{orsino.boundjid}")
@@ -201,7 +139,7 @@ async def walk(checks, services, hook, avatar, stage):
         stranger.token = "not a token"
         problem = await stranger.refused(401, "token-invalid", "GET", "/v1/dialogs")
         described.fits("openapi.yaml#/components/schemas/Problem", problem)
-        lost = Bearer(stage, {"user": {"id": "orsino"}, "accessToken": "not a token"}, "lost")
+        lost = Moderator(stage, {"user": {"id": "orsino"}, "accessToken": "not a token"}, "lost")
         lost.enable_direct_tls, lost.enable_starttls, lost.enable_plaintext = False, True, False
         lost.connect("127.0.0.1", stage.server.xmpp)
         await lost.saw("failed_all_auth")
@@ -262,7 +200,7 @@ async def walk(checks, services, hook, avatar, stage):
         fields = await beacon.push()
         expect(fields["message-count"] == "1" and "woo" not in str(fields) and "last-message-sender" not in fields, f"{fields}")
 
-    orsino = Bearer(stage, orsino_session, "orchard")
+    orsino = Moderator(stage, orsino_session, "orchard")
     stage.people.append(orsino)
     await orsino.arrive()
     await orsino.enter(room, "Orsino")
@@ -293,7 +231,7 @@ async def walk(checks, services, hook, avatar, stage):
         # Nobody is woken for these.
         gone = await feste.dialog(viola.id)
         await feste.say(gone, "Not told")
-        orsino = Bearer(stage, orsino_session, "orchard")
+        orsino = Moderator(stage, orsino_session, "orchard")
         stage.people.append(orsino)
         await orsino.arrive()
         await orsino.enter(room, "Orsino")
@@ -412,7 +350,7 @@ async def walk(checks, services, hook, avatar, stage):
         await orsino.leave()
         left = await viola.event("presence.updated", lambda d: d["userId"] == "orsino" and not d["online"])
         expect("lastSeenAt" in left, f"{left}")
-        orsino = Bearer(stage, orsino_session, "orchard")
+        orsino = Moderator(stage, orsino_session, "orchard")
         stage.people.append(orsino)
         await orsino.arrive()
         await orsino.enter(room, "Orsino")

@@ -14,11 +14,10 @@ from slixmpp.exceptions import IqError
 from slixmpp.xmlstream.handler import Callback
 from slixmpp.xmlstream.matcher import MatchXPath
 
-from accounts import Registering
-from harness import PASSWORD, PATIENCE, expect
-from profiles_slixmpp import HASH, LARK, ROSE, metadata_of, nick_of
-from rooms_slixmpp import codes, room_of
-from stage import Peer, Services, Story, serve
+from lib.harness import PASSWORD, PATIENCE, expect
+from lib.peers import HASH, LARK, ROSE, Registering, metadata_of, nick_of
+from lib.rooms import codes, room_of
+from lib.stage import Peer, Services, Story, serve
 
 PHONE, MAIL, NEW_MAIL, TERMS = "+390458000000", "olivia@illyria.example", "orsino@illyria.example", "2026-11"
 LONG = "If music be the food of love, play on; give me excess of it, that, surfeiting, the appetite may sicken, and so die"

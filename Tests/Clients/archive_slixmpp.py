@@ -8,8 +8,9 @@ from slixmpp.exceptions import IqError
 from slixmpp.xmlstream.handler import Collector
 from slixmpp.xmlstream.matcher import StanzaPath
 
-from harness import PATIENCE, App, expect, on_server
-from slixmpp_client import Client, text
+from lib.apps import App
+from lib.harness import PATIENCE, expect, on_server
+from lib.peers import Client, text
 
 JULIET = "juliet@localhost"
 FULLTEXT = "{urn:xmpp:fulltext:0}fulltext"

@@ -5,90 +5,22 @@ docs/openapi-admin.yaml, of which every operation must have been called at the e
 """
 import asyncio
 import base64
-import contextlib
-import http.server
 import json
 import pathlib
 import queue
 import threading
 import time
-import urllib.error
-import urllib.request
 
 import jsonschema
 import referencing
 import referencing.jsonschema
 import slixmpp
-import standardwebhooks
 import yaml
 
-from harness import PASSWORD, PATIENCE, App, Server, expect, free_port
+from lib.apps import App, exchange_json
+from lib.harness import DOCS, PASSWORD, PATIENCE, Server, expect, free_port
+from lib.services import Backend
 
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
-
-
-class Backend:
-    """A server of somebody's own, which keeps what it is told. `answer` decides: a status, and what to say."""
-
-    def __init__(self):
-        self.port = free_port()
-        self.changed = threading.Condition()
-        self.got = []  # (headers, body)
-        self.answer = lambda event: (204, None)
-        backend = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                status, said = backend.answer(json.loads(body))
-                with backend.changed:
-                    backend.got.append((dict(self.headers), body, status))
-                    backend.changed.notify_all()
-                data = b"" if said is None else json.dumps(said).encode()
-                with contextlib.suppress(OSError):
-                    self.send_response(status)
-                    self.send_header("Content-Length", str(len(data)))
-                    self.end_headers()
-                    self.wfile.write(data)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.port}/hook"
-
-    def events(self, kind=None):
-        """What was taken, in the order it came."""
-        with self.changed:
-            found = [json.loads(body) for _, body, status in self.got if 200 <= status < 300]
-        return [event for event in found if kind is None or event["type"] == kind]
-
-    def until(self, what, test):
-        with self.changed:
-            expect(self.changed.wait_for(test, PATIENCE), f"not within {PATIENCE} s: {what}; got {self.got[-3:]}")
-
-    def verify(self, *secrets):
-        """Every request, by each of these secrets."""
-        with self.changed:
-            got = list(self.got)
-        for headers, body, _ in got:
-            lower = {name.lower(): value for name, value in headers.items()}
-            for secret in secrets:
-                standardwebhooks.Webhook(secret).verify(body, lower)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
 
 
 class Documents:
@@ -145,18 +77,8 @@ class Key:
         self.secret, self.id = made["secret"], made["key"]["id"]
 
     def call(self, method, path, body=None, secret=None):
-        request = urllib.request.Request(
-            self.server.base + "/v1/admin" + path, method=method, data=None if body is None else json.dumps(body).encode())
-        request.add_header("Content-Type", "application/json")
         secret = self.secret if secret is None else secret
-        if secret:
-            request.add_header("Authorization", "Bearer " + secret)
-        try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-                status, data = answer.status, answer.read()
-        except urllib.error.HTTPError as error:
-            status, data = error.code, error.read()
-        value = json.loads(data) if data else None
+        status, _, value = exchange_json(method, self.server.base + "/v1/admin" + path, body, secret)
         documents.check(method, "/v1/admin" + path, status, value)
         return status, value
 

@@ -7,8 +7,9 @@ from slixmpp.plugins.xep_0048 import Bookmarks
 from slixmpp.plugins.xep_0402 import stanza as native
 from slixmpp.xmlstream import ElementBase
 
-from harness import PATIENCE, App, expect, on_server
-from slixmpp_client import Client
+from lib.apps import App
+from lib.harness import PATIENCE, expect, on_server
+from lib.peers import Client
 
 NODE = "urn:xmpp:bookmarks:1"
 GARDEN, HALL = "garden@conference.localhost", "hall@conference.localhost"

@@ -4,10 +4,11 @@ to a push service that stands here and speaks Apple's protocol. The last server 
 import asyncio
 import uuid
 
-from backend import Backend
-from harness import PATIENCE, App, Server, expect
-from push_services import World, register
-from service_slixmpp import arrive
+from lib.apps import App
+from lib.harness import PATIENCE, Server, expect
+from lib.peers import arrive
+from lib.pushes import World, register
+from lib.services import Backend
 
 AUDIO = [("urn:xmpp:jingle:apps:rtp:1", "audio")]
 

@@ -4,7 +4,7 @@ turned off is told with what would turn it on.
 import json
 import subprocess
 
-from harness import BINARY, Server, expect, free_port
+from lib.harness import BINARY, Server, expect, free_port
 
 
 def rows(server):

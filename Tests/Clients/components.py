@@ -7,13 +7,14 @@ import logging
 import socket
 from xml.etree import ElementTree
 
-from slixmpp import ComponentXMPP, JID
+from slixmpp import JID, ComponentXMPP
 from slixmpp.exceptions import IqError
 from slixmpp.xmlstream.handler import Callback
 from slixmpp.xmlstream.matcher import StanzaPath
 
-from harness import PATIENCE, App, Failure, Server, expect, free_port
-from slixmpp_client import Client, text
+from lib.apps import App
+from lib.harness import PATIENCE, Failure, Server, expect, free_port
+from lib.peers import Client, text
 
 DOMAIN = "gateway.localhost"
 SECRET = "prospero"

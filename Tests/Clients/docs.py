@@ -20,8 +20,8 @@ import tempfile
 import termios
 import time
 
-from harness import BINARY, PASSWORD, PATIENCE, ROOT, Failure, Log, Server, environment, expect, free_port
-from profanity_client import Profanity
+from lib.harness import BINARY, PASSWORD, PATIENCE, ROOT, Failure, Log, Server, environment, expect, free_port
+from lib.profanity import Profanity
 
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/**/*.md"]
 # What makes of words in backquotes a command, where something follows.

@@ -7,9 +7,10 @@ import hashlib
 import hmac
 import threading
 
-from harness import App, Failure, Server, expect
-from sasl2 import BIND2, CARBONS, SASL2, SM, OneStep, coded, whole, wishes
-from wire import Gone
+from lib.apps import App
+from lib.harness import Failure, Server, expect
+from lib.sasl2 import CARBONS, SASL2, OneStep, coded, whole, wishes
+from lib.wire import SM, Gone
 
 FAST = "urn:xmpp:fast:0"
 AGENT = "d4565fa7-4d72-4749-b3d3-740edbf87770"

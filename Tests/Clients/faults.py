@@ -10,8 +10,9 @@ import sqlite3
 import subprocess
 import tempfile
 
-from harness import BINARY, App, Failure, Server, environment, expect
-from wire import XMPP
+from lib.apps import App
+from lib.harness import BINARY, Failure, Server, environment, expect
+from lib.wire import XMPP
 
 FAILURE, USAGE = 1, 2
 

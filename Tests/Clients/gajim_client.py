@@ -19,9 +19,10 @@ import time
 import urllib.request
 import zlib
 
-from harness import PASSWORD, PATIENCE, App, Failure, Server, expect, free_port
-from profiles_slixmpp import put_picture
-from uploads import ask, attach, upload
+from lib.apps import App
+from lib.files import ask, attach, upload
+from lib.harness import PASSWORD, PATIENCE, Failure, Server, expect, free_port
+from lib.peers import put_picture
 
 PLUGIN = pathlib.Path(__file__).resolve().parent / "gajim_plugin"
 NOBODY = 65534  # Gajim refuses to run as root

@@ -5,18 +5,17 @@ Both programs are Debian's.
 """
 import asyncio
 import logging
-import os
 import pathlib
 import shutil
 import socket
-import subprocess
 import tempfile
 
 from slixmpp import JID
 
-from harness import PATIENCE, Failure, Log, Server, expect, free_port
-from rooms_slixmpp import Guest
-from slixmpp_client import text
+from lib.harness import PATIENCE, Failure, Log, Server, expect, free_port
+from lib.peers import text
+from lib.rooms import Guest
+from lib.services import Program
 
 DOMAIN, SECRET = "irc.localhost", "prospero"
 IRC_PORT = 6667  # that of RFC 1459: an address that names another has a colon, which no localpart may have
@@ -46,28 +45,6 @@ class Irc:
 
     def hears(self, what):
         self.log.until(what, lambda text: what in text)
-
-
-class Program:
-    """One of the two, in a folder of its own."""
-
-    def __init__(self, folder, *command, ready):
-        self.process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            errors="replace", env={**os.environ, "HOME": folder})
-        self.log = Log(self.process.stdout)
-        try:
-            ready(self.log)
-        except Failure as error:
-            self.stop()
-            raise Failure(f"{command[0]}: {error}:\n{self.log.text[-3000:]}") from None
-
-    def stop(self):
-        self.process.terminate()
-        try:
-            self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
 
 
 def start_irc(folder, port):

@@ -17,9 +17,10 @@ import threading
 
 from slixmpp import JID
 
-from gateway_biboumi import Program
-from harness import PATIENCE, App, Failure, Server, expect, free_port
-from slixmpp_client import Client, text
+from lib.apps import App
+from lib.harness import PATIENCE, Failure, Server, expect, free_port
+from lib.peers import Client, text
+from lib.services import Program
 
 HERE = pathlib.Path(__file__).resolve().parent
 DOMAIN, SECRET = "tavern.localhost", "prospero"

@@ -4,8 +4,9 @@ library we know speaks the first. A recount proves the numbers: what the inbox s
 import os
 import random
 
-from harness import PASSWORD, App, Server, expect
-from wire import XMPP
+from lib.apps import App
+from lib.harness import PASSWORD, Server, expect
+from lib.wire import XMPP
 
 INBOX = "urn:xmpp:inbox:1"
 MAM = "urn:xmpp:mam:2"

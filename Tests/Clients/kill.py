@@ -23,8 +23,9 @@ import xml.etree.ElementTree as ElementTree
 import websockets.exceptions
 import websockets.sync.client
 
-from harness import PATIENCE, App, Checks, Failure, Server, expect
-from wire import SM, STANZAS, XMPP, Gone
+from lib.apps import App
+from lib.harness import PATIENCE, Checks, Failure, Server, expect
+from lib.wire import SM, STANZAS, XMPP, Gone
 
 WINDOW = 24  # messages of one client that are not acknowledged yet
 TOLD_MAX = 8_000  # acknowledgements, answers and messages told, to all clients together, between two kills

@@ -5,8 +5,9 @@ import pathlib
 import socket
 import threading
 
-from harness import PATIENCE, App, Failure, Server, expect
-from wire import SM, STANZAS, XMPP
+from lib.apps import App
+from lib.harness import PATIENCE, Failure, Server, expect
+from lib.wire import SM, STANZAS, XMPP
 
 MUC = "http://jabber.org/protocol/muc"
 SAID = 1500

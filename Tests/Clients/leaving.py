@@ -9,7 +9,8 @@ import urllib.parse
 import urllib.request
 import xml.etree.ElementTree as ElementTree
 
-from harness import PASSWORD, PATIENCE, App, Server, expect
+from lib.apps import App
+from lib.harness import PASSWORD, PATIENCE, Server, expect
 
 PIE = "urn:xmpp:pie:0"
 SAID = 150

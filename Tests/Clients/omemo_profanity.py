@@ -6,10 +6,11 @@ import re
 import shutil
 import time
 
-from harness import PATIENCE, App, Failure, Server, expect
-from omemo_slixmpp import Device, Memory
-from profanity_client import at_home, log_in
-from rooms_profanity import Others
+from lib.apps import App
+from lib.harness import PATIENCE, Failure, Server, expect
+from lib.omemo import Device, Memory
+from lib.profanity import at_home, log_in
+from lib.rooms import Others
 
 FINGERPRINT = re.compile(r"(?:[0-9a-f]{8}-){7}[0-9a-f]{8}")
 SETTINGS = ("/omemo policy manual", "/omemo trustmode manual")

@@ -9,9 +9,9 @@ import signal
 import socket
 import xml.etree.ElementTree as ElementTree
 
-from harness import PATIENCE, App, Server, expect, free_port
-from push import Client, leave
-from wire import XMPP
+from lib.apps import App
+from lib.harness import PATIENCE, Server, expect, free_port
+from lib.wire import XMPP, Client, leave
 
 SECRET = "prospero"
 PRIVILEGE, DELEGATION, FORWARD = "urn:xmpp:privilege:2", "urn:xmpp:delegation:2", "urn:xmpp:forward:0"

@@ -8,9 +8,10 @@ import shutil
 import ssl
 import urllib.request
 
-from harness import PASSWORD, PATIENCE, App, Failure, Server, expect, free_port
-from profanity_client import at_home, discover, log_in
-from profiles_slixmpp import ROSE
+from lib.apps import App
+from lib.harness import PASSWORD, PATIENCE, Failure, Server, expect, free_port
+from lib.peers import ROSE
+from lib.profanity import at_home, discover, log_in
 
 LINES = 20  # profanity 0.13 asks for one page of 50, twice
 

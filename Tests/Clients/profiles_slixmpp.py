@@ -2,18 +2,11 @@
 of them writes it.
 """
 import asyncio
-import base64
-import hashlib
-import urllib.request
 
-from harness import PATIENCE, App, expect, on_server
-from slixmpp_client import Client
+from lib.apps import App
+from lib.harness import PATIENCE, expect, on_server
+from lib.peers import HASH, LARK, ROSE, Client, metadata_of, nick_of, put_picture
 
-ROSE = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAIAAAASFvFNAAAAEElEQVR42mM4wcAAQQxwFgAzpASxhX+UXwAAAABJRU5ErkJggg==")
-LARK = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAIAAAAmkwkpAAAAD0lEQVR42mNgSDmBQMRxANtDEsFV82pOAAAAAElFTkSuQmCC")
-HASH = {ROSE: hashlib.sha1(ROSE).hexdigest(), LARK: hashlib.sha1(LARK).hexdigest()}
 EVENTS = ["avatar_metadata_publish", "vcard_avatar_update", "user_nick_publish"]
 
 
@@ -30,25 +23,6 @@ async def arrive(server, jid):
     await client["xep_0115"].update_caps()
     client.send_presence()
     return client
-
-
-def metadata_of(hash):
-    def test(message):
-        info = message.xml.find(".//{urn:xmpp:avatar:metadata}info")
-        return (info is not None and info.get("id")) == (hash or False)
-    return test
-
-
-def nick_of(name):
-    return lambda message: message.xml.findtext(".//{http://jabber.org/protocol/nick}nick") == name
-
-
-def put_picture(app, picture):
-    request = urllib.request.Request(
-        f"{app.server.base}/v1/users/me/avatar", data=picture, method="PUT",
-        headers={"Authorization": f"Bearer {app.token}", "Content-Type": "image/png"})
-    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-        expect(answer.status == 200, f"{answer.status}")
 
 
 async def converse(checks, server):

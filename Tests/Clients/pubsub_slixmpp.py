@@ -3,52 +3,17 @@ items, and the nodes of OMEMO's clients, read by a stranger with their owner awa
 """
 import xml.etree.ElementTree as ET
 
-from slixmpp.exceptions import IqError
 from slixmpp.plugins.xep_0004 import Form
-from slixmpp.plugins.xep_0059.stanza import Set
-from slixmpp.plugins.xep_0060.stanza import Pubsub
-from slixmpp.xmlstream import ElementBase, register_stanza_plugin
+from slixmpp.xmlstream import ElementBase
 
-from harness import PATIENCE, expect, on_server
-from slixmpp_client import Client
+from lib.harness import PATIENCE, expect, on_server
+from lib.peers import ROMEO, Reader
 
-ROMEO = "romeo@localhost"
 PUBSUB = "http://jabber.org/protocol/pubsub"
-# slixmpp knows pages of discovery and of archives only.
-register_stanza_plugin(Pubsub, Set)
-EVENTS = ("pubsub_publish", "pubsub_retract", "pubsub_delete", "pubsub_purge", "pubsub_subscription")
 
 
 class Note(ElementBase):
     name, namespace, plugin_attrib, interfaces = "note", "urn:example:note", "note", set()
-
-
-class Reader(Client):
-    def __init__(self, server, name):
-        super().__init__(server, f"{name}@localhost/here")
-        for plugin in ("xep_0004", "xep_0059", "xep_0060", "xep_0163", "xep_0222", "xep_0223"):
-            self.register_plugin(plugin)
-        for event in EVENTS:
-            self.add_event_handler(event, lambda data, event=event: self._note(event, data))
-        self.nodes = self.plugin["xep_0060"]
-
-    async def arrive(self):
-        await super().arrive()
-        self.send_presence()
-        return self
-
-    async def items(self, node, **wishes):
-        answer = await self.nodes.get_items(ROMEO, node, timeout=PATIENCE, **wishes)
-        return list(answer["pubsub"]["items"])
-
-    async def refused(self, asked):
-        """What the request is refused with: the condition and the pubsub condition."""
-        try:
-            await asked
-        except IqError as error:
-            found = [child.tag.rpartition("}")[2] for child in error.iq.xml.find("{jabber:client}error")]
-            return [name for name in found if name != "text"]
-        return None
 
 
 def form(kind, **fields):

@@ -3,42 +3,11 @@ specification: slixmpp has no such service, and what is to be proved is when whi
 """
 import xml.etree.ElementTree as ElementTree
 
-from harness import PATIENCE, Server, expect
-from wire import SM, XMPP
+from lib.harness import PATIENCE, Server, expect
+from lib.wire import BODY, FORM, PUBSUB, PUSH, SERVICE, SM, XMPP, Client, leave
 
-PUSH, PUBSUB, FORM = "urn:xmpp:push:0", "http://jabber.org/protocol/pubsub", "jabber:x:data"
 SUMMARY, OPTIONS = "urn:xmpp:push:summary", f"{PUBSUB}#publish-options"
-BODY = "{jabber:client}body"
-SERVICE = "bot@localhost/push"
 BOOKMARKS, NOTIFY = "urn:xmpp:bookmarks:1", "urn:xmpp:notification-settings:1"
-
-
-class Client(XMPP):
-    def __init__(self, server, name, resource):
-        super().__init__(name, server.tls, resource, server.certificate)
-        self.connect()
-
-    def present(self, show=""):
-        self.send(f"<presence>{show}</presence>")
-        self.stanza(lambda s: s.tag.endswith("}presence") and s.get("from", "").endswith("/" + self.resource), "own presence")
-        return self
-
-    def ask(self, payload, kind="set", to=None):
-        self.asked = getattr(self, "asked", 0) + 1
-        to = f" to='{to}'" if to else ""
-        self.send(f"<iq type='{kind}' id='q{self.asked}'{to}>{payload}</iq>")
-        return self.stanza(lambda s: s.get("id") == f"q{self.asked}", "an answer")
-
-    def enable(self, node="n", service=SERVICE, options=""):
-        return self.ask(f"<enable xmlns='{PUSH}' jid='{service}' node='{node}'>{options}</enable>")
-
-    def say(self, to, text, more=""):
-        self.send(f"<message type='chat' to='{to}@localhost' id='{text}'><body>{text}</body>{more}</message>")
-        # Behind it, so that it is committed.
-        expect(self.ask("<ping xmlns='urn:xmpp:ping'/>", "get", "localhost").get("type") == "result", "no answer to a ping")
-
-    def message(self, text):
-        return self.stanza(lambda s: s.findtext(BODY) == text, f"the message {text}")
 
 
 class Service(Client):
@@ -80,11 +49,6 @@ def registering(server):
         expect(juliet.ask(payload).get("type") == "error", f"a registration {why} is taken")
     expect(juliet.ask(f"<disable xmlns='{PUSH}' jid='{SERVICE}'/>").get("type") == "result", "nothing cannot be disabled")
     juliet.close()
-
-
-def leave(client):
-    client.send("</stream:stream>")
-    client.close()
 
 
 def away(server, romeo, service):

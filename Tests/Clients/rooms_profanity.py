@@ -1,50 +1,14 @@
 """profanity in rooms (XEP-0045): creates, configures, talks, invites, moderates and reads history, with slixmpp as the others.
 Driven by keys and read from its screen, as in `profanity_client.py`.
 """
-import asyncio
 import logging
 import shutil
-import threading
 
-from harness import PATIENCE, Failure, Server, expect
-from profanity_client import Profanity, log_in
-from rooms_slixmpp import Guest, codes, room_of, topic_of
+from lib.harness import PATIENCE, Failure, Server, expect
+from lib.profanity import Profanity, log_in
+from lib.rooms import Others, codes, room_of, topic_of
 
 GARDEN = room_of("garden")
-
-
-class Others:
-    """slixmpp's loop in a thread: the keys and the screen of profanity are waited for in this one."""
-
-    def __init__(self):
-        self.loop = asyncio.new_event_loop()
-        threading.Thread(target=self.loop.run_forever, daemon=True).start()
-
-    def __call__(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(3 * PATIENCE)
-
-    def guest(self, server, name):
-        async def arrive():
-            return await Guest(server, name).arrive()
-
-        return self(arrive())
-
-    def do(self, action, *arguments, **named):
-        """What slixmpp does without waiting, in its own thread."""
-        async def act():
-            return action(*arguments, **named)
-
-        return self(act())
-
-    def close(self):
-        async def cancel():
-            tasks = asyncio.all_tasks() - {asyncio.current_task()}
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-        self(cancel())
-        self.loop.call_soon_threadsafe(self.loop.stop)
 
 
 def converse(checks, server, others, romeo):

@@ -15,8 +15,9 @@ import sqlite3
 import ssl
 import subprocess
 
-from harness import PASSWORD, PATIENCE, App, Failure, Server, expect
-from sasl2 import SASL2, STARTTLS, OneStep, coded
+from lib.apps import App
+from lib.harness import PASSWORD, PATIENCE, Failure, Server, expect
+from lib.sasl2 import SASL2, STARTTLS, OneStep, coded
 
 SASL = "urn:ietf:params:xml:ns:xmpp-sasl"
 UPGRADE = "urn:xmpp:sasl:upgrade:0"

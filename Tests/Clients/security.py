@@ -8,7 +8,6 @@ has a test that is still there.
 import base64
 import hmac
 import json
-import pathlib
 import queue
 import re
 import socket
@@ -23,12 +22,11 @@ import websockets.exceptions
 import websockets.sync.client
 import yaml
 
-from app_properties import PNG, SECRET, Taker, upload
-from account_contract import new_secret
-from harness import PASSWORD, PATIENCE, App, Server, expect
+from lib.apps import App, exchange
+from lib.harness import DOCS, ROOT, PASSWORD, PATIENCE, Server, expect
+from lib.properties import PNG, SECRET, Taker, upload
+from lib.services import new_secret
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs"
 OTHER = "other.example"
 # What differs between two answers that say the same.
 VOLATILE = {"date", "content-length", "connection", "keep-alive"}
@@ -55,16 +53,7 @@ def operations(document):
 
 
 def raw(server, method, path, body=None, headers=None):
-    """Status, header fields, bytes."""
-    request = urllib.request.Request(server.base + path, data=body, method=method, headers=headers or {})
-    try:
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-            # A stream has no end.
-            stream = answer.headers.get_content_type() == "text/event-stream"
-            return answer.status, answer.headers, b"" if stream else answer.read()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.headers, error.read()
+    return exchange(method, server.base + path, body, headers)
 
 
 def said(answer, *ids):

@@ -10,26 +10,13 @@ import xml.etree.ElementTree as ElementTree
 from slixmpp.exceptions import IqError
 from slixmpp.plugins.xep_0004 import Form
 
-from harness import PATIENCE, App, expect, on_server
-from slixmpp_client import Client
+from lib.apps import App
+from lib.harness import PATIENCE, expect, on_server
+from lib.peers import Client, arrive
 
 ADMIN = "http://jabber.org/protocol/admin#"
 SERVICES = "urn:xmpp:extdisco:2"
 SECRET = "prospero"
-
-
-async def arrive(server, jid):
-    client = Client(server, jid)
-    client.register_plugin("xep_0055", {"provide_search": False})
-    for plugin in ("xep_0004", "xep_0050", "xep_0133", "xep_0353", "xep_0377", "xep_0494"):
-        client.register_plugin(plugin)
-    for event in ("propose", "proceed", "retract", "reject", "accept"):
-        event = f"jingle_message_{event}"
-        client.add_event_handler(event, lambda data, event=event: client._note(event, data))
-    await client.arrive()
-    client.send_presence()
-    await client["xep_0280"].enable(timeout=PATIENCE)
-    return client
 
 
 async def administer(client, command, **values):

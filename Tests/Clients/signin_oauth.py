@@ -3,111 +3,16 @@
 endpoint. slixmpp comes in by an app password of somebody who came by it.
 """
 import asyncio
-import base64
 import concurrent.futures
-import hashlib
 import json
 import pathlib
 import secrets
-import threading
-import urllib.error
-import urllib.parse
-import urllib.request
 
 from aiohttp import web
 
-from harness import Server, expect
-from signin_tokens import App, Provider, Signer
-from slixmpp_client import Client
-
-REDIRECT, OTHER_REDIRECT = "org.example.chat://signed-in", "https://chat.example.org/signed-in"
-CLIENT, SECRET = "a client: with/reserved characters", "a secret: of it+100%"
-
-
-class OAuth:
-    """The provider. `people` are those who have a session in its browser; `broken` is what it answers instead."""
-
-    def __init__(self):
-        self.codes, self.tokens, self.asked, self.broken = {}, {}, [], {}
-        self.started = threading.Event()
-        self.loop = asyncio.new_event_loop()
-        threading.Thread(target=self._run, daemon=True).start()
-        self.started.wait(20)
-
-    def _run(self):
-        asyncio.set_event_loop(self.loop)
-        application = web.Application()
-        application.add_routes([web.get("/authorize", self.authorize), web.post("/token", self.token), web.get("/me", self.me)])
-        runner = web.AppRunner(application)
-        self.loop.run_until_complete(runner.setup())
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        self.loop.run_until_complete(site.start())
-        self.base = f"http://127.0.0.1:{site._server.sockets[0].getsockname()[1]}"
-        self.started.set()
-        self.loop.run_forever()
-
-    async def authorize(self, request):
-        """RFC 6749 4.1.1 and RFC 7636 4.3; who is asking is in the query, where a browser has a cookie."""
-        query = request.query
-        if query["client_id"] != CLIENT or query["redirect_uri"] not in (REDIRECT, OTHER_REDIRECT) or query["code_challenge_method"] != "S256":
-            return web.Response(status=400)
-        code = secrets.token_urlsafe(60)
-        self.codes[code] = (query["person"], query["redirect_uri"], query["code_challenge"])
-        back = urllib.parse.urlencode({"code": code, "state": query["state"]})
-        return web.Response(status=302, headers={"Location": f"{query['redirect_uri']}?{back}"})
-
-    async def token(self, request):
-        """4.1.3; RFC 7636 4.6."""
-        form = await request.post()
-        self.asked.append(dict(form))
-        if "token" in self.broken:
-            return self.broken["token"]()
-        scheme, _, text = request.headers.get("Authorization", "").partition(" ")
-        name, _, secret = base64.b64decode(text).decode().partition(":")
-        if scheme != "Basic" or (urllib.parse.unquote_plus(name), urllib.parse.unquote_plus(secret)) != (CLIENT, SECRET):
-            return web.json_response({"error": "invalid_client"}, status=401, headers={"WWW-Authenticate": "Basic"})
-        if form.get("grant_type") != "authorization_code":
-            return web.json_response({"error": "unsupported_grant_type"}, status=400)
-        person, redirect, challenge = self.codes.pop(form.get("code"), (None, None, None))
-        proof = base64.urlsafe_b64encode(hashlib.sha256(form.get("code_verifier", "").encode()).digest()).rstrip(b"=").decode()
-        if person is None or redirect != form.get("redirect_uri") or challenge != proof:
-            return web.json_response({"error": "invalid_grant"}, status=400)
-        token = secrets.token_urlsafe(40)
-        self.tokens[token] = person
-        return web.json_response({"token_type": "bearer", "expires_in": 7200, "access_token": token, "scope": "users.read"})
-
-    async def me(self, request):
-        if "me" in self.broken:
-            return self.broken["me"]()
-        person = self.tokens.get(request.headers.get("Authorization", "").removeprefix("Bearer "))
-        if person is None:
-            return web.json_response({"title": "Unauthorized"}, status=401)
-        return web.json_response({"data": {"id": person, "name": f"Name {person}", "username": f"user{person}"}})
-
-    def close(self):
-        self.loop.call_soon_threadsafe(self.loop.stop)
-
-
-class NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_):
-        return None
-
-
-def sign_in(oauth, person, redirect=REDIRECT):
-    """What an app does in the browser: what it then brings to the server."""
-    verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(8)
-    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
-    query = urllib.parse.urlencode({
-        "response_type": "code", "client_id": CLIENT, "redirect_uri": redirect, "state": state, "code_challenge": challenge,
-        "code_challenge_method": "S256", "person": person})
-    try:
-        urllib.request.build_opener(NoRedirect).open(f"{oauth.base}/authorize?{query}", timeout=20)
-    except urllib.error.HTTPError as error:
-        with error:
-            expect(error.code == 302, f"the provider answered {error.code}")
-            came = urllib.parse.parse_qs(error.headers["Location"].partition("?")[2])
-    expect(came["state"] == [state], "another state")
-    return {"code": came["code"][0], "codeVerifier": verifier, "redirectUri": redirect}
+from lib.harness import Server, expect
+from lib.peers import Client
+from lib.signins import CLIENT, OTHER_REDIRECT, REDIRECT, SECRET, App, OAuth, Provider, Signer, sign_in
 
 
 def run(checks):

@@ -5,155 +5,17 @@ caching and new keys; slixmpp comes in by what the app got.
 import asyncio
 import base64
 import concurrent.futures
-import http.server
 import json
 import os
 import pathlib
-import threading
 import time
-import urllib.error
-import urllib.request
 
-from cryptography.hazmat.primitives import hashes, hmac, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa, utils
-
-from harness import PASSWORD, PATIENCE, Server, expect
-from slixmpp_client import Client
-from wire import XMPP
+from lib.harness import PASSWORD, Server, expect
+from lib.peers import Client
+from lib.signins import App, Provider, Signer, b64, vouch
+from lib.wire import XMPP
 
 SECRET, OLD, OTHER = "a secret of the backend and the server", "an older secret of the backend; still good", "a secret that nobody here has or knows"
-
-
-def b64(data):
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-class Signer:
-    """A key pair, or a secret, and what it calls itself."""
-
-    def __init__(self, alg, kid=None, secret=None):
-        self.alg, self.kid, self.secret = alg, kid, secret
-        if alg == "RS256":
-            self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        elif alg == "ES256":
-            self.key = ec.generate_private_key(ec.SECP256R1())
-
-    def sign(self, body):
-        if self.alg == "HS256":
-            mac = hmac.HMAC(self.secret.encode() if isinstance(self.secret, str) else self.secret, hashes.SHA256())
-            mac.update(body)
-            return mac.finalize()
-        if self.alg == "RS256":
-            return self.key.sign(body, padding.PKCS1v15(), hashes.SHA256())
-        if self.alg == "ES256":
-            r, s = utils.decode_dss_signature(self.key.sign(body, ec.ECDSA(hashes.SHA256())))
-            return r.to_bytes(32, "big") + s.to_bytes(32, "big")
-        return b""
-
-    def token(self, claims, **header):
-        header = {"alg": self.alg, **({"kid": self.kid} if self.kid else {}), **header}
-        body = f"{b64(json.dumps(header).encode())}.{b64(json.dumps(claims).encode())}"
-        return f"{body}.{b64(self.sign(body.encode()))}"
-
-    def jwk(self):
-        numbers = self.key.public_key().public_numbers()
-        number = lambda value, size: b64(value.to_bytes(size, "big"))
-        if self.alg == "RS256":
-            members = {"kty": "RSA", "n": number(numbers.n, 256), "e": number(numbers.e, 3)}
-        else:
-            members = {"kty": "EC", "crv": "P-256", "x": number(numbers.x, 32), "y": number(numbers.y, 32)}
-        return {**members, "kid": self.kid, "use": "sig", "alg": self.alg}
-
-    def pem(self):
-        return self.key.public_key().public_bytes(
-            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-
-
-class Provider:
-    """An OpenID provider's public side: discovery, keys, pictures. Counts who asks."""
-
-    def __init__(self):
-        provider = self
-        self.signers, self.asked, self.answers = [], [], True
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                provider.asked.append(self.path)
-                documents = {
-                    "/.well-known/openid-configuration": {"issuer": provider.issuer, "jwks_uri": provider.issuer + "/keys"},
-                    "/keys": {"keys": [{"kty": "oct", "kid": "strange", "k": "AAAA"}] + [s.jwk() for s in provider.signers]},
-                }
-                if not provider.answers or self.path not in documents:
-                    self.send_error(503)
-                    return
-                body = json.dumps(documents[self.path]).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Cache-Control", "public, max-age=3600")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.issuer = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def token(self, subject, signer=None, **changes):
-        now = int(time.time())
-        claims = {"iss": self.issuer, "aud": "my-app-id", "sub": subject, "iat": now, "exp": now + 3600, "name": f"Name {subject}"}
-        claims.update(changes)
-        return (signer or self.signers[0]).token({k: v for k, v in claims.items() if v is not None})
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-
-
-class App:
-    """Bare REST, with the Host of one of the apps."""
-
-    def __init__(self, server, host="localhost"):
-        self.server, self.host, self.token = server, host, None
-
-    def call(self, method, path, body=None):
-        request = urllib.request.Request(
-            self.server.base + path, method=method, data=None if body is None else json.dumps(body).encode())
-        request.add_header("Host", self.host)
-        request.add_header("Content-Type", "application/json")
-        if self.token:
-            request.add_header("Authorization", "Bearer " + self.token)
-        try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-                data = answer.read()
-                return answer.status, json.loads(data) if data else None
-        except urllib.error.HTTPError as error:
-            return error.code, json.loads(error.read())
-
-    def right(self, status, method, path, body=None):
-        got, value = self.call(method, path, body)
-        expect(got == status, f"{method} {path} answered {got} {value}, not {status}")
-        return value
-
-    def wrong(self, status, code, method, path, body=None):
-        got, value = self.call(method, path, body)
-        expect((got, value.get("code")) == (status, code), f"{method} {path} answered {got} {value}, not {status} {code}")
-
-    def nonce(self):
-        return self.right(201, "POST", "/v1/nonces")["nonce"]
-
-    def log_in(self, **body):
-        session = self.right(201, "POST", "/v1/sessions", body)
-        self.token = session["accessToken"]
-        return session["user"]
-
-
-def vouch(nonce, prn, signer, iss="my-app", header=None, **changes):
-    now = int(time.time())
-    claims = {"iss": iss, "iat": now, "nbf": now, "exp": now + 60, "nce": nonce, "prn": prn, "name": str(prn).title(), **changes}
-    return signer.token({k: v for k, v in claims.items() if v is not None}, **{"typ": "JWT", "ver": "v2", **(header or {})})
 
 
 def configuration(server, provider, keys):

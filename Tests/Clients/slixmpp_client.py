@@ -3,70 +3,10 @@ side: STARTTLS with the server's own certificate verified, roster, presence, mes
 archive after reconnecting.
 """
 import asyncio
-import pathlib
 
-import slixmpp
-
-from harness import PASSWORD, PATIENCE, App, Failure, expect, on_server
-
-PLUGINS = ["xep_0030", "xep_0054", "xep_0085", "xep_0092", "xep_0115", "xep_0184", "xep_0191", "xep_0198", "xep_0199",
-           "xep_0202", "xep_0280", "xep_0313", "xep_0333", "xep_0352", "xep_0359"]
-
-
-class Client(slixmpp.ClientXMPP):
-    """Gathers what it is told."""
-
-    def __init__(self, server, jid, direct=False):
-        super().__init__(jid, PASSWORD)
-        self.house, self.direct = server, direct
-        for plugin in PLUGINS:
-            self.register_plugin(plugin)
-        self.ca_certs = pathlib.Path(server.certificate)
-        self.auto_authorize = self.auto_subscribe = True
-        self.waiting = []
-        self.seen = []
-        for event in ("session_start", "session_resumed", "message", "presence_available", "presence_away",
-                      "presence_unavailable", "presence_subscribe", "roster_update", "receipt_received", "carbon_sent", "carbon_received",
-                      "chatstate_composing", "marker_displayed", "failed_all_auth", "sm_enabled", "disconnected"):
-            self.add_event_handler(event, lambda data, event=event: self._note(event, data))
-
-    def _note(self, event, data):
-        self.seen.append((event, data))
-        for waiter in list(self.waiting):
-            if waiter[0] == event and not waiter[2].done() and waiter[1](data):
-                waiter[2].set_result(data)
-
-    async def saw(self, name, test=lambda data: True):
-        """The first of its kind, come already or still to come."""
-        for index, (event, data) in enumerate(self.seen):
-            if event == name and test(data):
-                del self.seen[index]
-                return data
-        future = asyncio.get_running_loop().create_future()
-        waiter = (name, test, future)
-        self.waiting.append(waiter)
-        try:
-            data = await asyncio.wait_for(future, PATIENCE)
-        except asyncio.TimeoutError:
-            raise Failure(f"{self.boundjid} did not see {name}; saw {[event for event, _ in self.seen]}") from None
-        finally:
-            self.waiting.remove(waiter)
-        self.seen = [item for item in self.seen if item[1] is not data]
-        return data
-
-    async def arrive(self):
-        self.enable_direct_tls, self.enable_starttls = self.direct, not self.direct
-        self.enable_plaintext = False
-        self.connect("127.0.0.1", self.house.tls if self.direct else self.house.xmpp)
-        await self.saw("session_start")
-        return self
-
-    async def leave(self):
-        await asyncio.wait_for(self.disconnect(), PATIENCE)
-
-
-def text(body):
-    return lambda stanza: str(stanza["body"]) == body
+from lib.apps import App
+from lib.harness import PATIENCE, expect, on_server
+from lib.peers import Client, text
 
 
 async def converse(checks, server):

@@ -1,11 +1,14 @@
 """slixmpp's own XEP-0441, XEP-0490, XEP-0402 with XEP-0469 and XEP-0492, against Parley, with an app client on the other side."""
 import asyncio
 
-import slixmpp_client
-from harness import App, Server, expect
 from slixmpp.plugins.xep_0402 import stanza as bookmarks
 
-slixmpp_client.PLUGINS += ["xep_0441", "xep_0490", "xep_0402", "xep_0469", "xep_0492"]
+from lib.apps import App
+from lib.harness import Server, expect
+from lib.peers import PLUGINS, Client
+
+
+PLUGINS += ["xep_0441", "xep_0490", "xep_0402", "xep_0469", "xep_0492"]
 
 
 async def converse(checks, server):
@@ -16,8 +19,8 @@ async def converse(checks, server):
 
     juliet = await app(lambda: App(server, "juliet", "phone"))
     phone = await app(lambda: App(server, "romeo", "phone").connect())
-    romeo = slixmpp_client.Client(server, "romeo@localhost/orchard")
-    other = slixmpp_client.Client(server, "romeo@localhost/attic")
+    romeo = Client(server, "romeo@localhost/orchard")
+    other = Client(server, "romeo@localhost/attic")
     for client in (romeo, other):
         client.add_event_handler(
             "message_displayed_synchronization_publish",

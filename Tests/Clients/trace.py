@@ -7,8 +7,9 @@ import re
 import shutil
 import signal
 
-from harness import App, Failure, Server, expect
-from wire import SM, XMPP
+from lib.apps import App
+from lib.harness import Failure, Server, expect
+from lib.wire import SM, XMPP
 
 CALLS = "fdatasync,fsync,pwrite64,pwritev,write,writev,sendto,sendmsg,sendmmsg"
 LINE = re.compile(r"^(\d+)\s+(\S+)\s+(.*)$")

@@ -7,7 +7,6 @@ import contextlib
 import hashlib
 import http.client
 import io
-import json
 import os
 import random
 import socket
@@ -15,75 +14,17 @@ import ssl
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
 
-from harness import PATIENCE, App, Server, expect, free_port
-
-PIECE = 1 << 20  # more than the buffers of a socket hold is sent in pieces of this
-
-
-class Put:
-    """A PUT whose body is sent bit by bit, over the plain port: files are at the same path there."""
-
-    def __init__(self, server, url, length, kind="application/octet-stream"):
-        parts = urllib.parse.urlsplit(url)
-        self.connection = http.client.HTTPConnection("127.0.0.1", server.http, timeout=PATIENCE)
-        self.connection.putrequest("PUT", parts.path + "?" + parts.query)
-        if length is not None:
-            self.connection.putheader("Content-Length", str(length))
-        if kind:
-            self.connection.putheader("Content-Type", kind)
-        self.connection.endheaders()
-
-    def send(self, data):
-        self.connection.send(data)
-        return self
-
-    def answer(self):
-        with contextlib.closing(self.connection):
-            response = self.connection.getresponse()
-            data = response.read()
-            return response.status, json.loads(data)["code"] if data else None
-
-
-def ask(server, url, method="GET", headers=None):
-    parts = urllib.parse.urlsplit(url)
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.http, timeout=PATIENCE)) as connection:
-        connection.request(method, parts.path + ("?" + parts.query if parts.query else ""), headers=headers or {})
-        response = connection.getresponse()
-        return response.status, response.headers, response.read()
-
-
-def slot(app, size, name="file.bin", kind="application/octet-stream"):
-    status, made = app.call("POST", "/v1/attachments", {"name": name, "mediaType": kind, "size": size})
-    expect(status == 201, f"no slot: {status} {made}")
-    return made
-
-
-def upload(server, app, data, name="file.bin", kind="application/octet-stream"):
-    made = slot(app, len(data), name, kind)
-    status, code = Put(server, made["uploadUrl"], len(data), kind).send(data).answer()
-    expect(status == 201, f"not stored: {status} {code}")
-    return made
-
-
-def attach(app, dialog, made, name, text=""):
-    status, message = app.call("POST", f"/v1/dialogs/{dialog}/messages", {
-        "clientId": name, "content": {"type": "image", "text": text, "attachments": [made["id"]]}})
-    expect(status == 201, f"not sent: {status} {message}")
-    return message
+from lib.apps import App
+from lib.files import PIECE, Put, ask, attach, delete, slot, upload
+from lib.harness import PATIENCE, Server, expect, free_port
+from lib.peers import Client, text
 
 
 def status_of(server, made):
     return ask(server, made["url"], "HEAD")[0]
 
 
-def delete(app, dialog, message):
-    status, answer = app.call("DELETE", f"/v1/dialogs/{dialog}/messages/{message['id']}?for=everyone")
-    expect(status in (200, 204), f"not deleted: {status} {answer}")
-
-
 async def converse(checks, server):
-    from slixmpp_client import Client, text
-
     loop = asyncio.get_running_loop()
 
     async def app(body, *arguments):

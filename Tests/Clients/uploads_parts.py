@@ -1,60 +1,13 @@
 """Files that come in parts: HEAD, PATCH and DELETE at the address of a slot. Connections that are lost, offsets that are
 wrong, a server that is killed between parts and at the end; two at once; what is announced and is another file.
 """
-import contextlib
 import hashlib
-import http.client
-import json
 import os
 import random
-import urllib.parse
 
-from harness import PATIENCE, App, Server, expect
-from uploads import PIECE, Put, ask, slot
-
-
-def want(app, data, **more):
-    status, made = app.call("POST", "/v1/attachments", {
-        "name": "film.mp4", "mediaType": "video/mp4", "size": len(data), "resumable": True, **more})
-    expect(status == 201, f"no slot: {status} {made}")
-    return made
-
-
-class Part:
-    """A PATCH whose body is sent bit by bit."""
-
-    def __init__(self, server, made, offset, length, last=True, kind="application/partial-upload", **headers):
-        parts = urllib.parse.urlsplit(made["uploadUrl"])
-        self.connection = http.client.HTTPConnection("127.0.0.1", server.http, timeout=PATIENCE)
-        self.connection.putrequest("PATCH", parts.path + "?" + parts.query)
-        fields = {"Content-Length": length, "Content-Type": kind, "Upload-Offset": offset,
-                  "Upload-Complete": "?1" if last else "?0", **headers}
-        for name, value in fields.items():
-            if value is not None:
-                self.connection.putheader(name.replace("_", "-"), str(value))
-        self.connection.endheaders()
-
-    def send(self, data):
-        self.connection.send(data)
-        return self
-
-    def answer(self):
-        with contextlib.closing(self.connection):
-            response = self.connection.getresponse()
-            data = response.read()
-            return response.status, json.loads(data)["code"] if data else None, response.headers
-
-
-def part(server, made, offset, data, last=True):
-    status, code, headers = Part(server, made, offset, len(data), last).send(data).answer()
-    return (status, code) if code else (status, int(headers["Upload-Offset"]))
-
-
-def progress(server, made):
-    status, headers, _ = ask(server, made["uploadUrl"], "HEAD")
-    expect(status == 204, f"no progress: {status}")
-    expect(headers["Cache-Control"] == "no-store", f"{headers}")
-    return int(headers["Upload-Offset"]), headers["Upload-Complete"], int(headers["Upload-Length"])
+from lib.apps import App
+from lib.files import PIECE, Part, Put, ask, part, progress, slot, want
+from lib.harness import Server, expect
 
 
 def left(server, made):

@@ -15,19 +15,10 @@ import zlib
 
 import aiohttp.connector
 
-from harness import PATIENCE, App, Server, expect, free_port, without_privileges
-from uploads import Put, ask, attach, upload
-
-
-def png(width, height, rows=None):
-    """Colours that change from side to side; with `rows` so many of them are there, whatever the header says."""
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    line = b"\0" + b"".join(bytes((x * 255 // width, 90, 255 - x * 255 // width)) for x in range(width))
-    packed = zlib.compressobj(9)
-    data = b"".join(packed.compress(line) for _ in range(height if rows is None else rows)) + packed.flush()
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-            + chunk(b"IDAT", data) + chunk(b"IEND", b""))
+from lib.apps import App
+from lib.files import Put, ask, attach, known, png, upload
+from lib.harness import PATIENCE, Server, expect, free_port, without_privileges
+from lib.peers import Client, text
 
 
 def size(data):
@@ -59,12 +50,6 @@ def jpeg(width, height):
             return file.read()
 
 
-def known(app, made):
-    status, body = app.call("GET", "/v1/attachments/" + made["id"])
-    expect(status == 200, f"{status} {body}")
-    return body
-
-
 def put_picture(app, path, data):
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", app.server.http, timeout=PATIENCE)) as connection:
         connection.request("PUT", path, body=data, headers={"Authorization": "Bearer " + app.token})
@@ -73,8 +58,6 @@ def put_picture(app, path, data):
 
 
 async def converse(checks, server):
-    from slixmpp_client import Client, text
-
     loop = asyncio.get_running_loop()
 
     async def app(body, *arguments):

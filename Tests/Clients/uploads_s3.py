@@ -17,10 +17,9 @@ import urllib.error
 import urllib.request
 import xml.etree.ElementTree as ElementTree
 
-from harness import PATIENCE, App, Failure, Log, Server, expect, free_port
-from uploads import PIECE, Put, ask, attach, delete, slot, upload
-from uploads_parts import part, progress, want
-from uploads_pictures import known, png
+from lib.apps import App
+from lib.files import PIECE, Put, ask, attach, delete, known, part, png, progress, slot, upload, want
+from lib.harness import PATIENCE, Failure, Log, Server, expect, free_port
 
 BUCKET = "files"
 

@@ -10,9 +10,9 @@ import subprocess
 import tempfile
 import threading
 
-from harness import Log, App, Server, expect
-from uploads import Put, ask, slot
-from uploads_parts import part, progress, want
+from lib.apps import App
+from lib.files import Put, ask, part, progress, slot, want
+from lib.harness import Log, Server, expect
 
 # The test file that every scanner takes for harmful, in two halves: else scanners would find this one.
 EICAR = rb"X5O!P%@AP[4\PZX54(P^)7CC)7}$" + rb"EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"

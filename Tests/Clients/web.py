@@ -17,7 +17,6 @@ import socket
 import ssl
 import subprocess
 import threading
-import time
 import urllib.request
 import uuid
 import xml.etree.ElementTree as ElementTree
@@ -25,8 +24,8 @@ import xml.etree.ElementTree as ElementTree
 import websockets.exceptions
 import websockets.sync.client
 
-from harness import PASSWORD, PATIENCE, Failure, Server, expect, free_port
-from wire import SM, XMPP
+from lib.harness import PASSWORD, PATIENCE, Failure, Server, expect, free_port
+from lib.wire import SM, XMPP
 
 FRAMING = "urn:ietf:params:xml:ns:xmpp-framing"
 STREAMS = "http://etherx.jabber.org/streams"

@@ -4,7 +4,7 @@ import Testing
 @testable import XMPPDoor
 
 /// What the key log gives to bind to. That it is what OpenSSL exports of the same connection is proved from outside
-/// (Tests/Clients/login.py).
+/// (Tests/Clients/scram.py).
 @Suite struct TLSExportersTests {
   /// RFC 8448 3, `exp master`; what it exports by this label is of an HKDF written in Python.
   private static let secret = "fe22f881176eda18eb8f44529e6792c50c9a3f89452f68d8ae311b4309d3cf50"

@@ -9,12 +9,24 @@ import pathlib
 import ssl
 import tempfile
 import uuid
+import xml.etree.ElementTree as ElementTree
 
+import jsonschema
+import referencing
+import referencing.jsonschema
+import yaml
 from slixmpp.stanza import StreamFeatures
 from slixmpp.util.sasl.client import Mech, sasl_mech
+from slixmpp.xmlstream.handler import Callback
+from slixmpp.xmlstream.matcher import MatchXPath
 
-from harness import PASSWORD, PATIENCE, Failure, Server, expect, free_port
-from rooms_slixmpp import Guest
+from lib.harness import DOCS, PASSWORD, PATIENCE, Failure, Server, expect, free_port
+from lib.pushes import KEY_ID, TEAM, Apple, pem
+from lib.rooms import Guest
+from lib.services import MailServer, certificate
+from lib.signins import Provider, Signer
+
+PUSH, PUBSUB = "urn:xmpp:push:0", "http://jabber.org/protocol/pubsub"
 
 
 class Story:
@@ -44,10 +56,6 @@ class Services:
     TOPIC = "org.example.chat"
 
     def __init__(self, *providers):
-        from accounts_mail import MailServer, certificate
-        from push_services import KEY_ID, TEAM, Apple, pem
-        from signin_tokens import Provider, Signer
-
         self.stack = contextlib.ExitStack()
         self.folder = self.stack.enter_context(tempfile.TemporaryDirectory())
         trusted = certificate(self.folder, "services")
@@ -460,3 +468,53 @@ def serve(scenario, checks, identity=None, services=None, configuration=None, **
         finally:
             if len(checks.failed) > failed:
                 print(server.tail())
+
+
+class Moderator(Peer):
+    """Comes by the access token of an app's session, moderates, and notes what moderators do."""
+
+    def __init__(self, stage, session, resource):
+        super().__init__(stage, session["user"]["id"], resource, token=session["accessToken"])
+        self.register_plugin("xep_0425")
+        self.add_event_handler("moderated_message", lambda data: self._note("moderated_message", data))
+
+
+class Beacon(Peer):
+    """A push service (XEP-0357 6): takes what is published to it."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.register_handler(Callback("a push", MatchXPath(f"{{jabber:client}}iq/{{{PUBSUB}}}pubsub"), self._take))
+
+    def _take(self, iq):
+        if iq["type"] == "set" and iq.xml.find(f".//{{{PUSH}}}notification") is not None:
+            iq.reply().send()
+            self._note("push", iq)
+
+    async def push(self):
+        """The fields of the next one."""
+        iq = await self.saw("push")
+        return {f.get("var"): f.findtext("{jabber:x:data}value") for f in iq.xml.iter("{jabber:x:data}field")}
+
+
+async def switch(peer, on, jid, node="phone"):
+    """XEP-0357: on or off."""
+    iq = peer.make_iq_set()
+    ElementTree.SubElement(iq.xml, f"{{{PUSH}}}{'enable' if on else 'disable'}", jid=jid, node=node)
+    return await iq.send(timeout=PATIENCE)
+
+
+class Described:
+    """The documents that an app is written from."""
+
+    def __init__(self):
+        self.openapi = yaml.safe_load((DOCS / "openapi.yaml").read_text())
+        self.asyncapi = yaml.safe_load((DOCS / "asyncapi.yaml").read_text())
+        make = referencing.jsonschema.DRAFT202012.create_resource
+        self.registry = referencing.Registry().with_resources(
+            [("https://docs/openapi.yaml", make(self.openapi)), ("https://docs/asyncapi.yaml", make(self.asyncapi))])
+
+    def fits(self, where, value):
+        errors = [e.message for e in jsonschema.Draft202012Validator(
+            {"$ref": "https://docs/" + where}, registry=self.registry).iter_errors(value)]
+        expect(not errors, f"{value} is not as {where} says: {errors}")

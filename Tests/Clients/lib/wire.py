@@ -6,12 +6,15 @@ import ssl
 import time
 import xml.etree.ElementTree as ElementTree
 
-from harness import PASSWORD, PATIENCE, Failure
+from lib.harness import PASSWORD, PATIENCE, Failure, expect
 
 HEADER = ("<?xml version='1.0'?><stream:stream to='localhost' version='1.0' xmlns='jabber:client' "
           "xmlns:stream='http://etherx.jabber.org/streams'>")
 SM = "urn:xmpp:sm:3"
 STANZAS = {f"{{jabber:client}}{name}" for name in ("message", "presence", "iq")}
+PUSH, PUBSUB, FORM = "urn:xmpp:push:0", "http://jabber.org/protocol/pubsub", "jabber:x:data"
+BODY = "{jabber:client}body"
+SERVICE = "bot@localhost/push"
 
 
 class Gone(Failure):
@@ -104,3 +107,36 @@ class XMPP:
     def close(self):
         if self.socket:
             self.socket.close()
+
+
+class Client(XMPP):
+    def __init__(self, server, name, resource):
+        super().__init__(name, server.tls, resource, server.certificate)
+        self.connect()
+
+    def present(self, show=""):
+        self.send(f"<presence>{show}</presence>")
+        self.stanza(lambda s: s.tag.endswith("}presence") and s.get("from", "").endswith("/" + self.resource), "own presence")
+        return self
+
+    def ask(self, payload, kind="set", to=None):
+        self.asked = getattr(self, "asked", 0) + 1
+        to = f" to='{to}'" if to else ""
+        self.send(f"<iq type='{kind}' id='q{self.asked}'{to}>{payload}</iq>")
+        return self.stanza(lambda s: s.get("id") == f"q{self.asked}", "an answer")
+
+    def enable(self, node="n", service=SERVICE, options=""):
+        return self.ask(f"<enable xmlns='{PUSH}' jid='{service}' node='{node}'>{options}</enable>")
+
+    def say(self, to, text, more=""):
+        self.send(f"<message type='chat' to='{to}@localhost' id='{text}'><body>{text}</body>{more}</message>")
+        # Behind it, so that it is committed.
+        expect(self.ask("<ping xmlns='urn:xmpp:ping'/>", "get", "localhost").get("type") == "result", "no answer to a ping")
+
+    def message(self, text):
+        return self.stanza(lambda s: s.findtext(BODY) == text, f"the message {text}")
+
+
+def leave(client):
+    client.send("</stream:stream>")
+    client.close()

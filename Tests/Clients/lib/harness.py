@@ -5,10 +5,8 @@ The app client is urllib and the websockets package: neither knows anything of P
 import asyncio
 import contextlib
 import functools
-import json
 import os
 import pathlib
-import queue
 import shutil
 import signal
 import socket
@@ -17,16 +15,13 @@ import tempfile
 import threading
 import time
 import traceback
-import urllib.error
-import urllib.request
 
-import websockets.exceptions
-import websockets.sync.client
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+DOCS = ROOT / "docs"
 BINARY = pathlib.Path(os.environ.get("PARLEY_BINARY_UNDER_TEST", ROOT / ".build" / "debug" / "parley"))
 PASSWORD = "wherefore-art-thou"
 PATIENCE = 60  # seconds until a thing that must happen counts as missing; nothing waits so long when all is well
+_given = set()
 
 
 class Failure(Exception):
@@ -89,9 +84,6 @@ class Log:
     @property
     def text(self):
         return "".join(self.lines)
-
-
-_given = set()
 
 
 def free_port():
@@ -226,109 +218,3 @@ def on_server(body, checks, *users, friends=True, **settings):
         except Exception:
             print(server.tail())
             raise
-
-
-class App:
-    """A client of the app protocol: REST, and a WebSocket whose frames are gathered by a thread."""
-
-    def __init__(self, server, name, device="test"):
-        self.server, self.name = server, name
-        status, session = self.call(
-            "POST", "/v1/sessions",
-            {"grant": "password", "username": name, "password": PASSWORD, "deviceId": device}, token=None)
-        expect(status == 201, f"{name} cannot log in: {status} {session}")
-        self.token = session["accessToken"]
-        self.socket = None
-        self.frames = queue.Queue()
-        self.kept = []
-        self.commands = 0
-
-    def call(self, method, path, body=None, token=True):
-        request = urllib.request.Request(
-            self.server.base + path, method=method, data=None if body is None else json.dumps(body).encode())
-        request.add_header("Content-Type", "application/json")
-        if token:
-            request.add_header("Authorization", "Bearer " + self.token)
-        try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-                data = answer.read()
-                return answer.status, json.loads(data) if data else None
-        except urllib.error.HTTPError as error:
-            data = error.read()
-            expect(error.headers.get("Content-Type") == "application/problem+json", f"{error.code} without a problem: {data}")
-            return error.code, json.loads(data)
-
-    def connect(self, cursor=None):
-        self.socket = websockets.sync.client.connect(
-            self.server.base.replace("http", "ws", 1) + "/v1/ws", subprotocols=["parley.v1"], open_timeout=PATIENCE,
-            compression=None)
-        threading.Thread(target=self._read, args=(self.socket,), daemon=True).start()
-        hello = {"token": self.token}
-        if cursor:
-            hello["cursor"] = cursor
-        expect(self.command("hello", hello).get("ok"), "hello was refused")
-        self.event("caught_up")
-        return self
-
-    def _read(self, connection):
-        try:
-            for text in connection:
-                self.frames.put(json.loads(text))
-        except (websockets.exceptions.ConnectionClosed, OSError):
-            pass  # what is missing then is told by who waits for it
-
-    def command(self, kind, data=None):
-        self.commands += 1
-        name = str(self.commands)
-        self.socket.send(json.dumps({"id": name, "type": kind, "data": data or {}}))
-        return self.frame(lambda frame: frame.get("re") == name, f"the answer to {kind}")
-
-    def frame(self, test, what):
-        """The first frame, new or passed over before, that fits."""
-        for frame in self.kept:
-            if test(frame):
-                self.kept.remove(frame)
-                return frame
-        end = time.monotonic() + PATIENCE
-        while True:
-            try:
-                frame = self.frames.get(timeout=max(0.0, end - time.monotonic()))
-            except queue.Empty:
-                raise Failure(f"{self.name} did not get {what}; got {self.kept[-5:]}") from None
-            if test(frame):
-                return frame
-            self.kept.append(frame)
-
-    def event(self, kind, test=lambda data: True):
-        return self.frame(lambda frame: frame.get("type") == kind and test(frame["data"]), kind)
-
-    def message(self, text):
-        """A message with this text."""
-        return self.event("message.created", lambda data: data["message"]["content"]["text"] == text)["data"]["message"]
-
-    def dialog(self, user):
-        status, dialog = self.call("POST", "/v1/dialogs", {"type": "private", "userId": user})
-        expect(status in (200, 201), f"no dialog with {user}: {status} {dialog}")
-        return dialog["id"]
-
-    def say(self, dialog, text, client_id=None):
-        status, message = self.call(
-            "POST", f"/v1/dialogs/{dialog}/messages",
-            {"clientId": client_id or text, "content": {"type": "text", "text": text}})
-        expect(status in (200, 201), f"{self.name} cannot say {text}: {status} {message}")
-        return message
-
-    def history(self, dialog):
-        """All of it, oldest first."""
-        items, before = [], ""
-        while True:
-            status, page = self.call("GET", f"/v1/dialogs/{dialog}/messages?limit=100{before}")
-            expect(status == 200, f"no history: {status} {page}")
-            items += page["items"]
-            if "nextCursor" not in page:
-                return items[::-1]
-            before = "&before=" + page["nextCursor"]
-
-    def close(self):
-        if self.socket:
-            self.socket.close()

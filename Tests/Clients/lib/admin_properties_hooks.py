@@ -1,11 +1,11 @@
-"""The same as `app_properties_hooks.py` for docs/openapi-admin.yaml: users that are deleted or locked out, dialogs that are ended and
+"""The same as `properties_hooks.py` for docs/openapi-admin.yaml: users that are deleted or locked out, dialogs that are ended and
 webhooks that are removed are made for it.
 """
 import time
 import uuid
 
-import app_properties_hooks as hooks
-from app_properties_hooks import SCENE, ask, made, path
+from lib import properties_hooks as hooks
+from lib.properties_hooks import SCENE, ask, made, path
 
 
 def user():
