@@ -4,38 +4,38 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// What all sessions of this door share. Immutable but for the registry of
-/// suspended sessions.
+/// The context that all sessions of this door share. It is immutable except for its in-memory registries.
 public final class DoorContext: Sendable {
   public struct Options: Sendable {
-    /// Domains served, the default first.
+    /// The served domains, the default one first.
     public var domains: [String]
-    /// Authentication without TLS; only ever set for loopback listeners.
+    /// Whether clients may authenticate without TLS; set for loopback listeners only.
     public var allowsPlaintext: Bool
-    /// Whether strangers may make accounts (XEP-0077).
+    /// Whether anyone may register an account (XEP-0077).
     public var allowsRegistration: Bool
-    /// How long a broken session waits to be resumed, in seconds; 0: never.
+    /// The time for which a disconnected session can be resumed, in seconds; 0 disables resumption.
     public var resumptionSeconds: UInt32
-    /// Shown by XEP-0092.
+    /// The server's version as shown by XEP-0092.
     public var version: String
-    /// What users and admins can do in band (XEP-0050), in the order in which it is listed.
+    /// The ad-hoc commands for users and admins (XEP-0050), in the order in which they are listed.
     public var commands: [AdHocCommand]
-    /// The domain of each served domain's upload service; of those without there is none.
+    /// The domain of the upload service, by served domain; a domain without an entry has none.
     public var uploads: [String: String]
-    /// Whom to write to about the server: URIs by role (`abuse`, `admin`: XEP-0157 3).
+    /// The contact URIs of the server's operators, by role (`abuse`, `admin`: XEP-0157 3).
     public var contacts: [String: [String]]
-    /// By domain (XEP-0114). All of them are remote domains of the core.
+    /// The components by their domain (XEP-0114); each is a remote domain of the core.
     public var components: [String: Component]
-    /// How much pushes say.
+    /// How much of a message a push notification reveals.
     public var pushContent: PushContent
-    /// How long a session waits that has asked for pushes, in seconds; never less than `resumptionSeconds`.
+    /// The time for which a disconnected session with push enabled can be resumed, in seconds; never less than
+    /// `resumptionSeconds`.
     public var pushResumptionSeconds: UInt32
 
     public struct Component: Sendable, Hashable {
       public let secret: String
-      /// The served domain that it is attached to.
+      /// The served domain that the component is attached to.
       public let home: String
-      /// What it answers in place of the server.
+      /// The namespaces whose requests the component answers in place of the server.
       public let delegated: [Delegation]
 
       public init(secret: String, home: String, delegated: [Delegation] = []) {
@@ -72,7 +72,7 @@ public final class DoorContext: Sendable {
   let commands: AdHocCommandList
   let started: Dialogs.Timestamp
   let streams: StreamPolicy
-  /// Of WebSocket and BOSH.
+  /// The stream policy of WebSocket and BOSH.
   let webStreams: StreamPolicy
   let resumption: ResumptionPolicy
   let binding = BindPolicy(resourcesMax: Dialogs.Limits.sessionsPerUserMax)
@@ -88,7 +88,7 @@ public final class DoorContext: Sendable {
     self.options = options
     self.logger = logger
     started = parley.clock.now
-    // XEP-0172 4.2: who asks says what they are called.
+    // XEP-0172 4.2: a subscription request carries the requester's nickname.
     parley.hub.introduction.set { name in
       var writer = ElementWriter()
       UserNickname.write(name, into: &writer)
@@ -110,10 +110,10 @@ public final class DoorContext: Sendable {
       StreamPolicy(
         domains: Set(options.domains), defaultDomain: options.domains.first,
         tls: options.allowsPlaintext ? .optional : .required, authentication: authentication,
-        // What components say is no part of a hash that is made once.
+        // The capabilities hash is computed once; with delegated namespaces it could change, so it is not offered.
         features: Features.streamFeatures(
           table, authentication, registers: options.allowsRegistration, hasCapabilities: delegations.isEmpty),
-        // Whoever has an invitation may, always.
+        // The holder of an invitation may always register.
         allowsRegistration: true, guestDomains: Set(options.domains.filter(parley.takesGuests)))
     }
     streams = policy(authentication)
@@ -121,7 +121,7 @@ public final class DoorContext: Sendable {
     webStreams = policy(authentication)
   }
 
-  /// A random id for streams, resources and resumptions: 128 bits.
+  /// Returns a random id of 128 bits for a stream, resource or resumption.
   static func randomID() -> String {
     PublicID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).description
   }

@@ -2,18 +2,24 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// One XEP (or one part of an RFC): one file under `Features/`, one line in
-/// `Features.swift`.
+/// One XEP (or one part of an RFC): one file under `Features/`, one line in `Features.swift`.
 ///
-/// A feature registers what it understands; it holds no state of its own
-/// (what it keeps about a session lies in the session's typed slots) and sees
-/// no channel, no lock and no store. Handlers run on the session's lane, one
-/// stanza at a time, and must not block.
+/// A feature registers the payloads it handles. It holds no state of its own (its state of a session lies in the
+/// session's typed slots) and sees no channel, no lock and no store. Handlers run on the session's lane, one stanza at
+/// a time, and must not block.
+///
+///     struct Ping: Feature {
+///         static let xep = XEP(199, "2.0.1", "XMPP Ping")
+///         func register(in table: inout FeatureTable) {
+///             table.advertise("\(NS.ping)")
+///             table.iq(.get, .ping, to: [.server, .account]) { turn, _ in turn.reply() }
+///         }
+///     }
 protocol Feature: Sendable {
   static var xep: XEP { get }
   init()
   func register(in table: inout FeatureTable)
-  /// What is offered only where the configuration has something to offer.
+  /// Registers what is offered only where the configuration asks for it.
   static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: DoorContext.Options)
 }
 
@@ -21,16 +27,16 @@ extension Feature {
   static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: DoorContext.Options) {}
 }
 
-/// What `docs/xeps.md` says of a feature.
+/// The entry of a feature in `docs/xeps.md`.
 public struct XEP: Sendable, Hashable {
   public let number: Int
-  /// The version of the specification that was read.
+  /// The version of the specification that was implemented.
   public let version: String
   public let title: String
-  /// What is left out, in a few words; nil: nothing.
+  /// The parts that are left out, in a few words; `nil` if none.
   public let note: String?
 
-  /// `number` 0: a part of an RFC, named in `title`.
+  /// Creates an entry; `number` 0 stands for a part of an RFC, named in `title`.
   public init(_ number: Int, _ version: String, _ title: String, note: String? = nil) {
     self.number = number
     self.version = version
@@ -39,11 +45,10 @@ public struct XEP: Sendable, Hashable {
   }
 }
 
-/// Compiled dispatch: features register at start, sessions look up by the hash
-/// of a child's name. A stanza pays for its own children, never for the number
-/// of features.
+/// The compiled dispatch: features register at start, sessions look handlers up by the hash of a child's name. A
+/// stanza's cost depends on its own children, never on the number of features.
 struct FeatureTable: Sendable {
-  /// Whom a stanza addresses, seen from the session that sends it.
+  /// The addressee of a stanza, as seen from the session that sends it.
   enum Target: Sendable, Hashable {
     /// The user's own account: no `to`, or their bare JID.
     case account
@@ -71,7 +76,7 @@ struct FeatureTable: Sendable {
     let target: Target
   }
   private var iqs: [IQKey: (name: Name, handler: IQHandler)] = [:]
-  /// The feature that registers just now, and which one has registered what: the payloads it answers, and what it says.
+  /// The index of the feature that is registering. Its payloads and its disco#info are recorded under it.
   var registrant = 0
   private var answering: [String: Set<Int>] = [:]
   private var readers: [UInt64: (name: Name, read: ChildReader)] = [:]
@@ -80,10 +85,10 @@ struct FeatureTable: Sendable {
   private(set) var inlineFeatures: [String] = []
   private(set) var bound: [SessionHook] = []
   private(set) var ended: [SessionHook] = []
-  /// disco#info features by target, in the order of registration.
+  /// The disco#info features by target, in the order of registration.
   private var features: [Target: [(feature: String, of: Int)]] = [:]
   private var identities: [Target: [(identity: Identity, of: Int)]] = [:]
-  /// Extended information (XEP-0128) in disco#info.
+  /// The extended information (XEP-0128) in disco#info.
   private var forms: [Target: [(form: DataForm, of: Int)]] = [:]
 
   struct Identity: Sendable, Hashable {
@@ -94,7 +99,7 @@ struct FeatureTable: Sendable {
 
   // MARK: Registration: the whole surface of a feature
 
-  /// A feature string in disco#info of these targets (XEP-0030 3).
+  /// Adds features to disco#info of these targets (XEP-0030 3).
   mutating func advertise(_ features: String..., on targets: [Target] = [.server, .account]) {
     for target in targets { self.features[target, default: []] += features.map { ($0, registrant) } }
   }
@@ -107,8 +112,8 @@ struct FeatureTable: Sendable {
     forms[target, default: []].append((form, registrant))
   }
 
-  /// An IQ request whose payload is `name`. The handler replies through the
-  /// turn, now or later, or throws what goes back as the error.
+  /// Registers the handler of IQ requests whose payload is `name`. The handler replies through the turn, now or later,
+  /// or throws the error to reply with.
   mutating func iq(_ type: IQType, _ name: Name, to targets: [Target], _ handler: @escaping IQHandler) {
     precondition(type.isRequest, "only requests are dispatched")
     answering["\(name.namespace)", default: []].insert(registrant)
@@ -117,32 +122,32 @@ struct FeatureTable: Sendable {
     }
   }
 
-  /// A message's child: it adds its meaning to the draft.
+  /// Registers the reader of a message's child, which adds the child's meaning to the draft.
   mutating func read(_ name: Name, _ reader: @escaping ChildReader) { readers[name.hash] = (name, reader) }
 
-  /// What a session can begin with (XEP-0386 3.1): switched on before it is told anything. `feature` is what the offer calls
-  /// it.
+  /// Registers a feature that a session can begin with (XEP-0386 3.1): it is switched on before the session is sent
+  /// anything. `feature` is its name in the offer.
   mutating func inline(_ name: Name, feature: String, _ hook: @escaping SessionHook) {
     inlines[name.hash] = (name, hook)
     inlineFeatures.append(feature)
   }
 
-  /// An element beside the stanzas of a bound stream.
+  /// Registers the handler of an element that is no stanza, on a bound stream.
   mutating func element(_ name: Name, _ hook: @escaping SessionHook) { elements[name.hash] = (name, hook) }
 
-  /// A session has bound its resource (not: resumed).
+  /// Registers a hook that runs when a session has bound (not resumed) its resource.
   mutating func onBound(_ hook: @escaping SessionHook) { bound.append(hook) }
-  /// A session ends for good.
+  /// Registers a hook that runs when a session ends for good.
   mutating func onEnded(_ hook: @escaping SessionHook) { ended.append(hook) }
 
   // MARK: Discovery
 
-  /// The feature strings of a target, in the order of registration.
+  /// Returns the feature strings of a target, in the order of registration.
   func advertised(on target: Target) -> [String] { features(of: target).map(\.feature) }
   func features(of target: Target) -> [(feature: String, of: Int)] { features[target] ?? [] }
   func identities(of target: Target) -> [(identity: Identity, of: Int)] { identities[target] ?? [] }
   func forms(of target: Target) -> [(form: DataForm, of: Int)] { forms[target] ?? [] }
-  /// The features that answer payloads of these namespaces.
+  /// Returns the features that answer payloads of these namespaces.
   func registrants(answering namespaces: Set<String>) -> Set<Int> {
     namespaces.reduce(into: []) { $0.formUnion(answering[$1] ?? []) }
   }
@@ -156,14 +161,14 @@ struct FeatureTable: Sendable {
     return found.handler
   }
 
-  /// False: nobody knows the element.
+  /// Handles an element that is no stanza. Returns `false` if no feature knows it.
   func received(_ element: Element, _ session: XMPPSession) -> Bool {
     guard let found = elements[element.nameHash], element.is(found.name) else { return false }
     found.hook(session)
     return true
   }
 
-  /// Switches on what a session wants to begin with; what nobody knows is ignored.
+  /// Switches on a feature that a session begins with; an unknown one is ignored.
   func begin(_ session: XMPPSession, with wish: Element) {
     guard let found = inlines[wish.nameHash], wish.is(found.name) else { return }
     found.hook(session)

@@ -3,8 +3,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// THE list: every feature, in the order in which `docs/xeps.md` shows them.
-/// A feature that is not here does not exist.
+/// The list of all features, in the order in which `docs/xeps.md` shows them. A feature that is not listed here is not
+/// served.
 enum Features {
   static let all: [any Feature.Type] = [
     // What the server is
@@ -94,7 +94,7 @@ enum Features {
     return table
   }
 
-  /// The same with what the configuration adds.
+  /// Returns the table with the features that the configuration adds.
   static func table(_ parley: Parley, _ options: DoorContext.Options) -> FeatureTable {
     var table = table()
     for (index, feature) in all.enumerated() {
@@ -104,18 +104,18 @@ enum Features {
     return table
   }
 
-  /// What a stream offers beside TLS, SASL and binding.
+  /// Returns the stream features that are offered beside TLS, SASL and binding.
   ///
   /// - Parameters:
-  ///   - registers: whether strangers may make accounts.
-  ///   - hasCapabilities: whether what the server says of itself stays what it is (XEP-0115 6.3).
+  ///   - registers: whether anyone may register an account.
+  ///   - hasCapabilities: whether the server's disco#info never changes (XEP-0115 6.3).
   static func streamFeatures(
     _ table: FeatureTable, _ authentication: AuthenticationPolicy, registers: Bool = false,
     hasCapabilities: Bool = true
   ) -> [StreamFeature] {
     let needsTLS = !authentication.allowsUnsecured
     let registration: [StreamFeature] = registers ? [.registration(needsTLS: needsTLS)] : []
-    // Silence is asked about first, then ends the connection (XEP-0478 3.1).
+    // A silent client is asked for a sign of life first, then disconnected (XEP-0478 3.1).
     let idle = Int(DoorLimits.silence.nanoseconds / 1_000_000_000)
     let inline = [
       StreamFeature.inlineBind(table.inlineFeatures + ["\(NS.streamManagement)"]), Element(.streamManagement),
@@ -133,8 +133,7 @@ enum Features {
     ] + (hasCapabilities ? [EntityCapabilities.streamFeature(table)] : [])
   }
 
-  /// Specifications that are implemented elsewhere than in a feature: in the
-  /// stream, in the protocol library, in the core.
+  /// The specifications that are implemented in the stream, the protocol library or the core rather than in a feature.
   static let elsewhere: [XEP] = [
     XEP(0, "", "RFC 6120: streams, TLS, SASL, stanzas", note: "client to server; no federation"),
     XEP(0, "", "RFC 6121 3, 4, 8: subscriptions with pre-approval, presence, delivery"),
@@ -193,7 +192,7 @@ enum Features {
       note: "where `http.addresses` is set; no keys, no ECH"),
   ]
 
-  /// What compliant servers have and this one does not yet.
+  /// The specifications that compliant servers implement and this one does not yet.
   static let pending: [XEP] = [
     XEP(220, "", "Server Dialback", note: "no federation")
   ]

@@ -4,8 +4,9 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// XEP-0227 1.1: what an XMPP server keeps of one user, as another server takes it: roster (4.4), private XML (4.6), vCard (4.7)
-/// and requests that wait (4.9). Without credentials: they are of no use to the user, and of much to whoever finds the file (8).
+/// The export of a user's data in the format of XEP-0227 (1.1), which other servers import: roster (4.4), private XML
+/// (4.6), vCard (4.7) and pending subscription requests (4.9). Credentials are left out: they are of no use to the
+/// user, and a danger if the file is found (8).
 public struct AccountExport: ExportForm {
   public init() {}
 

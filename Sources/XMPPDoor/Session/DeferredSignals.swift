@@ -1,12 +1,11 @@
 import Dialogs
 
-/// What a client that nobody looks at is not told yet (XEP-0352 1.0.0). Theory:
+/// The signals that an inactive client is not sent yet (XEP-0352 1.0.0). Theory:
 ///
-/// A phone pays for each time its radio wakes. While its client is *inactive*,
-/// presence and chat states wait here, of each sender the newest only. Whatever
-/// else is told wakes the radio anyway: what waits goes before it, in the order
-/// in which the newest of each came. So nothing is told out of order, and nothing
-/// but what a newer word has made worthless is left out.
+/// A phone pays for each time its radio wakes. While its client is *inactive*, presence and chat states wait here, the
+/// newest only of each sender. Any other stanza wakes the radio anyway, so the waiting signals are sent before it, in
+/// the order in which the newest of each came. Nothing is therefore sent out of order, and only superseded signals are
+/// left out.
 struct DeferredSignals {
   private enum Key: Hashable {
     case presence(UserID, String)
@@ -16,23 +15,23 @@ struct DeferredSignals {
   private var held: [(signal: Signal, form: Form)?] = []
   private var places: [Key: Int] = [:]
 
-  /// Senders waiting.
+  /// The number of senders with a waiting signal.
   var count: Int { places.count }
-  /// Places in memory, those that are empty again included.
+  /// The number of places in memory, including those of superseded signals.
   var slots: Int { held.count }
 
-  /// False: this cannot wait, or too much does.
+  /// Holds a signal back. Returns `false` if it must not wait, or if too many wait.
   mutating func hold(_ signal: Signal, _ form: Form) -> Bool {
     guard let key = Self.key(of: signal, form) else { return false }
     if let place = places[key] { held[place] = nil } else if count >= DoorLimits.heldSendersMax { return false }
-    // The places of what a newer word has replaced are taken back by and by.
+    // The places of superseded signals are freed now and then.
     if held.count > 2 * DoorLimits.heldSendersMax { compact() }
     places[key] = held.count
     held.append((signal, form))
     return true
   }
 
-  /// Everything, oldest first; nothing waits any more.
+  /// Removes and returns all waiting signals, oldest first.
   mutating func release() -> [(signal: Signal, form: Form)] {
     defer { self = DeferredSignals() }
     return held.compactMap { $0 }
@@ -46,7 +45,7 @@ struct DeferredSignals {
   private static func key(of signal: Signal, _ form: Form) -> Key? {
     switch signal {
     case .presence(let presence): .presence(presence.from.id, presence.resource)
-    // What the client must know of its own place, and why somebody went, does not wait.
+    // The client's own presence in a room, and the reason why an occupant left, do not wait.
     case .occupant(let presence):
       form == .roomOwn || !presence.codes.isEmpty || presence.newNick != nil || presence.destroyed != nil
         || presence.listStep != nil ? nil : .occupant(presence.room.dialog, presence.nick)

@@ -1,23 +1,21 @@
 import Dialogs
 
-/// How much of what it was told a client has, as a value. Theory:
+/// The position up to which a client has received what it was sent, as a value. Theory:
 ///
-/// What comes for a user while nobody is there is told to the next session that
-/// is (RFC 6121 8.5.2.2), so the log must know how far the user's clients have
-/// it. A client *confirms* by acknowledging (XEP-0198), or by answering a ping
-/// that stood behind the messages; one ping is under way at a time. The log is
-/// told of it now and then, not each time, since being told again costs less
-/// than a write per message.
+/// Messages that arrive while a user has no session are sent to the next session (RFC 6121 8.5.2.2), so the log must
+/// know how far the user's clients have received them. A client *confirms* by acknowledging (XEP-0198), or by answering
+/// a ping that was sent behind the messages; one ping is under way at a time. The log is updated now and then rather
+/// than each time, since a repeated delivery costs less than a write per message.
 struct DeliveryConfirmation: Equatable {
   private struct Ping: Equatable {
     let id: String
     let upTo: Position
   }
-  /// Inbound messages up to here were told to this client.
+  /// The position up to which inbound messages were sent to this client.
   private(set) var told: Position
-  /// And up to here it has them.
+  /// The position up to which the client has confirmed them.
   private(set) var confirmed: Position
-  /// And up to here the log knows.
+  /// The position up to which the log knows them to be confirmed.
   private var posted = Position.zero
   private var unposted = 0
   private var ping: Ping?
@@ -27,10 +25,10 @@ struct DeliveryConfirmation: Equatable {
     self.confirmed = confirmed
   }
 
-  /// Something was told that the client has not confirmed.
+  /// Whether messages were sent that the client has not confirmed.
   var isOwed: Bool { told > confirmed }
 
-  /// The session begins where the user's confirmed messages end.
+  /// Begins where the user's confirmed messages end.
   mutating func begin(at position: Position) {
     told = max(told, position)
     confirmed = max(confirmed, position)
@@ -38,7 +36,7 @@ struct DeliveryConfirmation: Equatable {
 
   mutating func tell(_ position: Position) { told = max(told, position) }
 
-  /// False: that was known.
+  /// Notes a confirmation. Returns `false` if it is not news.
   mutating func confirm(_ position: Position) -> Bool {
     guard position > confirmed else { return false }
     confirmed = position
@@ -46,21 +44,22 @@ struct DeliveryConfirmation: Equatable {
     return true
   }
 
-  /// A ping is about to be sent. False: one is under way.
+  /// Notes that a ping is about to be sent. Returns `false` if one is under way.
   mutating func begin(ping id: String) -> Bool {
     guard ping == nil else { return false }
     ping = Ping(id: id, upTo: told)
     return true
   }
 
-  /// The client has answered a request. What it has by that; nil: it was no ping of ours.
+  /// Returns the position confirmed by the answer to a request of this id; `nil` if the request was not the ping.
   mutating func answered(_ id: String) -> Position? {
     guard let ping, ping.id == id else { return nil }
     self.ping = nil
     return ping.upTo
   }
 
-  /// What the log is to be told now. `count`: only if the client has confirmed so often.
+  /// Returns the position to tell the log now; `nil` if it is known there, or if the client has confirmed fewer than
+  /// `count` times since.
   mutating func due(after count: Int = 1) -> Position? {
     guard unposted >= count, confirmed > posted else { return nil }
     unposted = 0

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A mutex as a reference, always a leaf: take the value out, unlock, act.
+/// A mutex as a reference, always a leaf of the lock order: take the value out, unlock, act.
 final class Locked<Value: Sendable>: Sendable {
   private let mutex: Mutex<Value>
   init(_ value: Value) { mutex = Mutex(value) }

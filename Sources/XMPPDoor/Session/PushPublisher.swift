@@ -4,13 +4,14 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// Publishes to push services (XEP-0357 7): an IQ from the user's domain, by the same way as what clients send each other.
+/// Publishes to push services (XEP-0357 7) with an IQ from the user's domain, which takes the same way as clients' IQs.
 public struct PushPublisher: PushRoute {
   private let door: DoorContext
 
   public init(door: DoorContext) { self.door = door }
 
-  /// A component of this domain, or a user's client that acts as a service, since another domain is another server.
+  /// Returns whether a service may be used: a component of this domain, or a client that acts as a service. Any other
+  /// domain is another server.
   static func mayReach(_ service: JID, for user: Party, _ parley: Parley) -> Bool {
     if parley.remote(domain: service.domain, reachedFrom: user.realm) != nil { return true }
     return service.domain == user.address.domain && service.local != nil && service.resource != nil
@@ -31,7 +32,7 @@ public struct PushPublisher: PushRoute {
     return answer.map(Self.outcome) ?? .failed
   }
 
-  /// 7.1: an error disables the service, unless it may pass.
+  /// Returns the outcome for an answer (7.1): an error disables the service, unless it may be temporary.
   static func outcome(of stanza: Stanza) -> PushOutcome {
     guard let error = StanzaError(reportedBy: stanza) else { return stanza.isError ? .refused : .taken }
     switch error.condition {
@@ -45,7 +46,7 @@ public struct PushPublisher: PushRoute {
   private static let notification = Name("notification", NS.push)
   private static let formType = "urn:xmpp:push:summary"
 
-  /// `<pubsub/>`.
+  /// Writes `<pubsub/>`.
   static func write(
     _ summary: PushSummary, to node: String, _ options: [UInt8]?, _ content: PushContent,
     into writer: inout ElementWriter
@@ -67,7 +68,7 @@ public struct PushPublisher: PushRoute {
     writer.close()
   }
 
-  /// There is always a body: services take a push without one as something that can wait.
+  /// Returns the form of a notification. It always has a body: services may delay a push without one.
   static func form(of summary: PushSummary, _ content: PushContent) -> DataForm {
     var fields = [DataForm.Field("message-count", nil, "\(summary.count)")]
     if summary.requests > 0 {
@@ -78,7 +79,7 @@ public struct PushPublisher: PushRoute {
     return DataForm(.submit, formType: formType, fields: fields)
   }
 
-  /// In a room its address with the nick; else without the resource, which is nobody's business.
+  /// Returns the room's address with the nick, or the author's bare address: the resource is private.
   private static func sender(of entry: Entry) -> String {
     let nick = entry.whisper?.nick ?? (entry.room == nil ? nil : entry.envelope?.fromResource)
     let room = entry.whisper?.room.address ?? entry.room?.address

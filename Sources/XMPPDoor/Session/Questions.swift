@@ -3,8 +3,8 @@ import Dialogs
 import Synchronization
 import XMPP
 
-/// What the server asks somebody who is no session of its own: a push service, a component. An answer is known by the id of
-/// the request, 128 random bits, and by whom it comes from.
+/// The pending IQ requests of the server to push services and components. An answer is recognised by the id of the
+/// request, 128 random bits, and by its sender.
 final class Questions: Sendable {
   private struct Question {
     let address: JID
@@ -12,12 +12,12 @@ final class Questions: Sendable {
   }
   private let waiting = Mutex<[String: Question]>([:])
 
-  /// Sends an IQ request and waits for what comes back. nil: nobody is there to take it, nobody answers in time, or too many
-  /// questions wait (`DoorLimits.questionsWaitingMax`).
+  /// Sends an IQ request and waits for the answer. Returns `nil` if the addressee is not connected, if it does not
+  /// answer in time, or if too many requests wait (`DoorLimits.questionsWaitingMax`).
   ///
   /// - Parameters:
   ///   - payload: the request's one child.
-  ///   - asker: from whose bare address it is.
+  ///   - asker: the user whose bare address the request is from.
   func ask(
     _ type: IQType, _ payload: [UInt8], of address: JID, from asker: Party, within patience: Duration, _ hub: Hub
   ) async -> Stanza? {
@@ -33,7 +33,7 @@ final class Questions: Sendable {
         }
       }
       group.addTask {
-        // Returns early when everything ends.
+        // Returns early when the task is cancelled.
         try? await Task.sleep(for: patience)
         return nil
       }
@@ -44,7 +44,7 @@ final class Questions: Sendable {
     }
   }
 
-  /// `send` sends the request; false: nobody is there to take it.
+  /// Waits for the answer to a request that `send` sends; `send` returns `false` if the addressee is not connected.
   func wait(for id: String, from address: JID, _ send: () -> Bool) async -> Stanza? {
     await withCheckedContinuation { continuation in
       let isTaken = waiting.withLock { waiting in
@@ -57,14 +57,14 @@ final class Questions: Sendable {
     }
   }
 
-  /// An IQ result or error. False: it answers nothing that was asked.
+  /// Takes an IQ result or error. Returns `false` if it answers no pending request.
   func answered(_ stanza: Stanza, from sender: JID) -> Bool {
     guard let id = stanza.id, waiting.withLock({ $0[id]?.address == sender }) else { return false }
     end(id, stanza)
     return true
   }
 
-  /// Nobody of this domain will answer any more.
+  /// Ends the requests to a domain whose component has disconnected.
   func gone(_ domain: String) {
     for id in waiting.withLock({ $0.filter { $0.value.address.domain == domain }.map(\.key) }) { end(id, nil) }
   }

@@ -5,9 +5,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// Resumable sessions as bytes, over a graceful restart: what the next process
-/// needs to go on with the stream as if nothing had happened (XEP-0198 5).
-/// Unacknowledged stanzas are kept as the bytes that will be sent again.
+/// Stores resumable sessions as bytes over a graceful restart, so that the next process continues the stream as if
+/// nothing had happened (XEP-0198 5). Unacknowledged stanzas are kept as the bytes that will be sent again.
 enum SessionArchive {
   private struct Kept: Codable {
     var version = 2
@@ -25,9 +24,9 @@ enum SessionArchive {
     var wantsBlocks: Bool
     var interests: [String]
     var presence: KeptPresence?
-    /// Occupants it was: `room@service/nick`.
+    /// The client's occupants: `room@service/nick`.
     var occupants: [String]
-    /// How it came in.
+    /// The credential that the session was opened with.
     var access: KeptAccess?
     struct KeptCursor: Codable {
       var position: Int64
@@ -56,7 +55,7 @@ enum SessionArchive {
   }
 
   static func archive(_ session: XMPPSession) -> SuspendedSession? {
-    // What waits for an inactive client (XEP-0352) is among what it has missed.
+    // Signals that wait for an inactive client (XEP-0352) are kept too.
     session.isInactive = false
     guard let state = session.state else { return nil }
     let onlineSession = session.parley.hub.onlineSessions(of: session.party.id).first { $0.session === session.handle }
@@ -115,7 +114,7 @@ enum SessionArchive {
     }
   }
 
-  /// The session waits again for its client, as available as it was.
+  /// Restores a session, which waits for its client again with its former presence.
   static func restore(_ suspended: SuspendedSession, door: DoorContext, wheel: LoopWheel) {
     let now = door.parley.clock.now
     guard suspended.expires > now, let kept = try? JSONDecoder().decode(Kept.self, from: Data(suspended.state)),
@@ -166,7 +165,7 @@ enum SessionArchive {
     session.suspend()
     handle.stands(session)
     session.goOnline(as: onlineSession)
-    // Rooms are empty after a restart: the client learns that it is in none, and enters again.
+    // Rooms are empty after a restart: the client is told that it has left them, and enters again.
     for occupant in kept.occupants { RoomOutbound.shutDown(occupant, session) }
   }
 }

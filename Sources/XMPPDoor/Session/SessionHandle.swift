@@ -1,8 +1,8 @@
 import Dialogs
 import NIOCore
 
-/// What other threads may hold of a session: enough to reach it on its lane.
-/// The session itself never leaves its event loop.
+/// The reference to a session that other threads may hold, to reach it on its lane. The session itself never leaves its
+/// event loop.
 final class SessionHandle: LiveSession {
   let id: SessionID
   let party: Party
@@ -10,21 +10,21 @@ final class SessionHandle: LiveSession {
   let loop: any EventLoop
   private let place: NIOLoopBound<Place>
 
-  /// Where the session stands.
+  /// The state of the session, as seen from its handle.
   final class Place {
     enum State {
-      /// Not made yet: what comes early waits (a resumed session is known to the
-      /// hub a moment before its state has changed loops).
+      /// Not created yet: early deliveries wait (the hub knows a resumed session a moment before its state has changed
+      /// loops).
       case expected([Delivery])
       case here(XMPPSession)
-      /// Resumed elsewhere: what is still on its way here goes on there.
+      /// Resumed elsewhere: deliveries that still arrive here are passed on.
       case moved(SessionHandle)
       case gone
     }
     var state = State.expected([])
   }
 
-  /// On the session's loop.
+  /// Creates a handle; called on the session's loop.
   init(party: Party, wheel: LoopWheel) {
     id = SessionID(.random(in: .min ... .max))
     self.party = party
@@ -33,7 +33,7 @@ final class SessionHandle: LiveSession {
     place = NIOLoopBound(Place(), eventLoop: wheel.loop)
   }
 
-  /// On the session's loop.
+  /// The session, if it is still there; read on its loop.
   var session: XMPPSession? {
     if case .here(let session) = place.value.state { session } else { nil }
   }
@@ -60,14 +60,13 @@ final class SessionHandle: LiveSession {
     if case .here(let session) = place.value.state { session.batchEnded() }
   }
 
-  /// From any thread: runs on the session's loop, with the session if it is
-  /// still there.
+  /// Runs `body` on the session's loop, with the session if it is still there. May be called from any thread.
   func reach(_ body: @escaping @Sendable (XMPPSession?) -> Void) {
     loop.execute { body(self.session) }
   }
 }
 
-/// Suspended and connected sessions that can be resumed, by stream (XEP-0198).
+/// The sessions that can be resumed, suspended or connected, by stream (XEP-0198).
 final class SuspendedSessions: Sendable {
   private let sessions = Locked<[StreamNonce: SessionHandle]>([:])
 

@@ -3,8 +3,8 @@ import Dialogs
 import NIOCore
 import XMPP
 
-/// What is kept of a stanza until the client acknowledges it: the entry, which
-/// others share, or the bytes of what is nowhere else.
+/// A stanza that is kept until the client acknowledges it: a reference to an entry, which others share, or the bytes of
+/// a stanza that is stored nowhere else.
 enum Sent: Sendable {
   case entry(Entry, Form)
   case bytes(ByteBuffer)
@@ -17,7 +17,7 @@ enum Sent: Sendable {
   }
 }
 
-/// What a resumed session goes on with.
+/// The state that a resumed session continues with.
 struct SessionState: Sendable {
   struct Management: Sendable {
     let snapshot: ResumptionMachine<Sent>.Snapshot

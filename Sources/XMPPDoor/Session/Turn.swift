@@ -4,13 +4,12 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// One stanza's journey through its session. Handlers request; the session
-/// carries out, in order. A turn may be kept by a handler until its fetch
-/// comes back; it never leaves its lane.
+/// The processing of one stanza by its session. Handlers request; the session carries out, in order. A handler may keep
+/// a turn until its fetch comes back; it never leaves its lane.
 final class Turn {
   let session: XMPPSession
   let stanza: Stanza
-  /// Whom it addresses; nil: no `to` (the account).
+  /// The addressee; `nil` if there is no `to` (the account).
   let to: JID?
 
   init(session: XMPPSession, stanza: Stanza, to: JID?) {
@@ -32,7 +31,7 @@ final class Turn {
     }
   }
 
-  /// Answers with an error (nothing where errors must not be answered).
+  /// Answers with an error; does nothing where errors must not be answered.
   func fail(_ error: StanzaError) {
     guard stanza.mayBeAnswered else { return }
     session.answer(error) { writer in
@@ -42,8 +41,8 @@ final class Turn {
 
   func fail(_ problem: Problem) { fail(StanzaError(problem)) }
 
-  /// Posts and, once it is committed, runs `then` (nil: errors go back to the
-  /// sender, success is silent). Stanzas behind this one do not wait.
+  /// Posts, and runs `then` once the outcome is known. Without `then`, errors go back to the sender and success is
+  /// silent. Stanzas behind this one do not wait.
   func post(_ intent: Intent, then: ((Result<Receipt, Problem>) -> Void)? = nil) {
     session.post(intent) { [self] result in
       if let then { return then(result) }
@@ -51,24 +50,23 @@ final class Turn {
     }
   }
 
-  /// Reads off the lane; sees everything this session has posted before. Comes
-  /// back as a turn of its own. Stanzas to the same address that follow wait, so
-  /// that answers keep their order (RFC 6120 10.1).
+  /// Reads from the store off the lane, after everything this session has posted before, and comes back to the lane.
+  /// Stanzas to the same address that follow wait, so that answers keep their order (RFC 6120 10.1).
   func fetch<Value: Sendable>(
     _ body: @escaping @Sendable (any StoreReader) throws -> Value, then: @escaping (Result<Value, Problem>) -> Void
   ) {
     session.fetch(body, then: then)
   }
 
-  /// Does what takes its time, behind everything this session has posted before, and comes back to the lane. Stanzas that
-  /// follow do not wait.
+  /// Runs an asynchronous task, after everything this session has posted before, and comes back to the lane. Stanzas
+  /// that follow do not wait.
   func `await`<Value: Sendable>(
     _ body: @escaping @Sendable () async throws(Problem) -> Value, then: @escaping (Result<Value, Problem>) -> Void
   ) {
     session.await(body, then: then)
   }
 
-  /// Like `fetch`, with failures answered as errors.
+  /// Reads from the store; failures are answered as errors.
   func fetch<Value: Sendable>(
     _ body: @escaping @Sendable (any StoreReader) throws -> Value, reply: @escaping (Value) throws(StanzaError) -> Void
   ) {
@@ -83,8 +81,7 @@ final class Turn {
 }
 
 extension StanzaError {
-  /// The face of a problem in XMPP; features throw the exact condition their
-  /// XEP names, this table is the default.
+  /// Creates the default stanza error of a problem; features throw the exact condition that their XEP names.
   init(_ problem: Problem) {
     switch problem.kind {
     case .malformed: self.init(.badRequest, problem.text)

@@ -4,20 +4,20 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// What a session reads from the log: offline messages, what it missed while its client was away or slow, and up to where its
-/// client has what it was told.
+/// Reading from the log: offline messages, entries missed while the client was away or slow, and the position up to
+/// which the client has confirmed.
 extension XMPPSession {
   // MARK: Catching up
 
-  /// The first presence of non-negative priority: what came while nobody was
-  /// there is told, oldest first, unless the client reads its archive itself.
+  /// Handles the first presence of non-negative priority: offline messages are sent, oldest first, unless the client
+  /// reads its archive itself.
   func becameAvailable() {
     guard (presence?.priority ?? -1) >= 0 else { return }
     cursor.becameAvailable()
     readOn()
   }
 
-  /// The client reads again, or is back: what it missed comes from the log.
+  /// Continues when the client reads again, or is back: what it missed comes from the log.
   func resumeReading() {
     continueLookups()
     while !paced.isEmpty, !isBehind { paced.removeFirst()() }
@@ -25,7 +25,7 @@ extension XMPPSession {
     for address in rooms.behind { RoomInbound.readOn(address, self) }
   }
 
-  /// Reads what is missed, where anything is.
+  /// Reads the next missed page, if anything was missed.
   private func readOn() {
     guard !isUnread, heir == nil, let read = cursor.next() else { return }
     let (user, seats) = (party.id, rooms.followed)
@@ -45,10 +45,10 @@ extension XMPPSession {
         return OfflinePage(messages: messages, log: (page, try reader.head().position))
       }) { [self] (result: Result<OfflinePage, Problem>) in
         guard case .success(let page) = result else { return unreadable() }
-        // Offline messages may be more than what may wait for a client at all.
+        // Offline messages may exceed what may wait for a client at all.
         if isUnread || heir != nil { return cursor.interrupt() }
         for message in page.messages where cursor.isInOrder(message.position) { tell(message, .direct, delayed: true) }
-        // At once: a client that only looks in must not get them again.
+        // At once: a client that connects only briefly must not get them again.
         if !page.messages.isEmpty { askForSign() }
         if let log = page.log {
           cursor.replayEnded(at: log.head)
@@ -62,13 +62,13 @@ extension XMPPSession {
 
   private struct OfflinePage: Sendable {
     let messages: [Entry]
-    /// Behind the last of the messages; read in one snapshot with them, of a log that ended at `head`.
+    /// The log behind the last of the messages, read in one snapshot with them; the log ended at `head`.
     let log: (page: LogPage, head: Position)?
   }
 
-  /// A page of the log, behind the cursor; then what came meanwhile, or the next page.
+  /// Sends a page of the log behind the cursor; then the entries that arrived meanwhile, or the next page.
   ///
-  /// - Parameter seats: the rooms that the page was asked for.
+  /// - Parameter seats: the rooms that the page was read for.
   private func tell(_ page: LogPage, of seats: [(room: DialogID, since: Position)]) {
     for entry in page.entries {
       if let form = form(of: entry) { goOn(with: entry, form) }
@@ -80,15 +80,14 @@ extension XMPPSession {
     if !lags { readOn() }
   }
 
-  /// What is missed is still behind the cursor: the client comes back for it.
+  /// Ends the stream. What was missed is still behind the cursor, and is sent when the client comes back.
   func unreadable() {
     cursor.interrupt()
     rooms.interrupt()
     connection?.fail(StreamError(.internalServerError, "the archive could not be read"))
   }
 
-  /// In what dress an entry read from the log goes to this session: what live
-  /// routing would have said.
+  /// Returns the form in which an entry read from the log goes to this session, as live routing would have chosen it.
   private func form(of entry: Entry) -> Form? {
     if entry.room != nil { return .room }
     let message: Message
@@ -108,7 +107,7 @@ extension XMPPSession {
     }
     let copies = carbons && !message.traits.contains(.uncopied)
     if let whisper = entry.whisper {
-      // To who was in the room then, and still is.
+      // Only occupants who were in the room then, and still are, get the whisper.
       guard let seat = rooms[whisper.room.address], entry.position > seat.since else { return nil }
       guard entry.author == party, entry.isToOther else { return .direct }
       return copies && message.envelope.fromResource != jid.resource ? .carbonSent : nil
@@ -131,7 +130,7 @@ extension XMPPSession {
 
   // MARK: Confirmation
 
-  /// The client has everything up to `position`.
+  /// Notes that the client has everything up to `position`.
   func confirmed(_ position: Position) {
     guard confirmation.confirm(position) else { return }
     if cursor.confirmed(position) { readOn() }
@@ -143,9 +142,8 @@ extension XMPPSession {
     _ = parley.submit(Post(author: party, intent: .confirm(position), completion: .none))
   }
 
-  /// An IQ result or error from the client to the server: the answer to a
-  /// question, or to our ping, which stood behind messages (a client without
-  /// stream management confirms in no other way).
+  /// Handles an IQ result or error from the client to the server: the answer to a request, or to the ping that was sent
+  /// behind messages (a client without stream management confirms in no other way).
   func answered(_ stanza: Stanza) {
     guard let id = stanza.id, !door.questions.answered(stanza, from: JID(jid)) else { return }
     if let index = questions.firstIndex(where: { $0.id == id }) {
@@ -157,7 +155,7 @@ extension XMPPSession {
     postConfirmation()
   }
 
-  /// Asks the client something. What it does not answer is forgotten in time.
+  /// Sends the client an IQ request. Requests that it does not answer are forgotten in time.
   func ask(_ content: (inout ElementWriter) -> Void, then: @escaping (XMPPSession, Stanza) -> Void) {
     let id = DoorContext.randomID()
     if questions.count >= DoorLimits.questionsMax { questions.removeFirst() }

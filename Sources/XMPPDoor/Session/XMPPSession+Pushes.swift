@@ -4,9 +4,9 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// Whether the client is there to see what it is sent, for push services (XEP-0357).
+/// Tracks whether the client receives what it is sent, for push services (XEP-0357).
 extension XMPPSession {
-  /// Nobody is at the other end any more: what was said and not confirmed is for the push services.
+  /// Notes that the client is gone: unconfirmed messages are for the push services.
   func lost() {
     parley.hub.update(handle) { $0.isConnected = false }
     oweMissed()
@@ -17,7 +17,8 @@ extension XMPPSession {
     parley.submitSurely(Post(author: party, intent: .push(.missed(after: confirmation.confirmed)), completion: .none))
   }
 
-  /// A device that sleeps keeps its connection for hours; that it does not acknowledge is how one learns so.
+  /// Checks that the client acknowledges. A sleeping device keeps its connection for hours; missing acknowledgements
+  /// are the only sign.
   func listen(_ now: NIODeadline, _ connection: XMPPConnection) {
     guard management.isEnabled, management.outbound.count > 0, parley.pushes.has(party.id, resource: jid.resource)
     else { return }

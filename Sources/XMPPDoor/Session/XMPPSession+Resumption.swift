@@ -4,10 +4,10 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// Stream management (XEP-0198) of a bound session: acknowledgements, waiting without a connection, and what goes over to the
-/// session that resumes it.
+/// Stream management (XEP-0198) of a bound session: acknowledgements, waiting without a connection, and the handover to
+/// the session that resumes it.
 extension XMPPSession {
-  /// Carries out what the client says of stream management on the bound stream.
+  /// Handles an element of stream management on the bound stream.
   func manage(_ element: ManagementElement) -> StreamError? {
     switch element {
     case .enable(let resume, let max):
@@ -27,7 +27,7 @@ extension XMPPSession {
       heard()
       confirmed(last)
       if !isUnread, !owes(DoorLimits.unacknowledgedMax / 2) { resumeReading() }
-      // A client that acknowledges when it is asked only would wait for what waits for it.
+      // A client that acknowledges only on request would otherwise wait for stanzas that wait for it.
       if !cursor.isCaughtUp, management.requestIsDue() {
         connection?.write { StreamManagement.writeRequest(into: &$0) }
       }
@@ -35,11 +35,11 @@ extension XMPPSession {
     return nil
   }
 
-  /// Counts stanzas from here on.
+  /// Enables stream management: stanzas are counted from here on.
   func enable(resume: Bool, max: UInt32?) -> EnableDecision {
     let nonce = StreamNonce(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
     let id = PublicID(high: nonce.high, low: nonce.low).description
-    // A guest who comes again is another one: there is nobody to go on with.
+    // A guest who comes again is another user: there is no session to resume.
     let resume = resume && !parley.isGuest(party.id)
     let decision = management.enable(resume: resume, max: max, policy: door.resumption, id: id)
     if case .enabled(_?) = decision, door.suspended.put(handle, under: nonce) { self.nonce = nonce }
@@ -49,25 +49,26 @@ extension XMPPSession {
   /// The new session that takes over this one.
   struct Heir {
     let handle: SessionHandle
-    /// Called once with the state or a refusal; nil: the session has ended meanwhile.
+    /// Called once with the state or a refusal; `nil` if the session has ended meanwhile.
     let take: (Result<SessionState, Refusal>?) -> Void
-    /// The log has come to the handover.
+    /// Whether the log has come to the handover.
     var isDue = false
   }
 
-  /// On the former session's loop: goes over to another handle, on another loop perhaps. The committer does it, at one position
-  /// of the log: what is before it is still delivered here, and kept for the client; what is behind it is delivered to the new
-  /// handle, which waits for the state. So deliveries on two loops cannot overtake each other, and every post of this session
-  /// has its outcome before its stanzas are counted (XEP-0198 5).
+  /// Hands the session over to another handle, perhaps on another loop; called on the former session's loop. The
+  /// committer moves it at one position of the log: entries before it are still delivered here, and kept for the
+  /// client; entries behind it are delivered to the new handle, which waits for the state. So deliveries on two loops
+  /// cannot overtake each other, and every post of this session has its outcome before its stanzas are counted
+  /// (XEP-0198 5).
   func handOver(
     handled: UInt32, to new: SessionHandle, _ take: @escaping (Result<SessionState, Refusal>?) -> Void
   ) {
-    // Who comes back is active (XEP-0352 5.1), and is told what waits with the rest.
+    // A resumed client is active (XEP-0352 5.1), and gets the deferred signals with the rest.
     isInactive = false
     var last = Position.zero
     let decision = management.resume(handled: handled) { last = max(last, confirmed(by: $0)) }
     guard case .resumed = decision, state != nil else {
-      // Its stream goes on; it can be resumed again.
+      // The former stream stays valid; it can be resumed again.
       if let nonce { _ = door.suspended.put(handle, under: nonce) }
       return take(.failure(Refusal(decision: decision)))
     }
@@ -81,8 +82,8 @@ extension XMPPSession {
     enqueue(Post(author: party, intent: .handOver(from: handle, to: new), completion: .none))
   }
 
-  /// All that is before the handover has been delivered: gives the state to the heir, once what the client has asked for is
-  /// answered too, and ends, telling nobody.
+  /// Gives the state to the heir and ends silently. It is called when everything before the handover has been
+  /// delivered, and waits until the client's requests are answered too.
   func surrender() {
     guard let heir, !isEnded else { return }
     guard hasAnswered else {
@@ -97,7 +98,7 @@ extension XMPPSession {
     heir.take(.success(state))
   }
 
-  /// Returns the position up to which a client that has this stanza has all messages to the user; `.zero`: it shows nothing.
+  /// Returns the position up to which a client that has this stanza has all messages to the user; `.zero` if unknown.
   private func confirmed(by item: Sent) -> Position {
     guard case .entry(let entry, let form) = item, confirms(entry, form) else { return .zero }
     return entry.position
@@ -105,7 +106,7 @@ extension XMPPSession {
 
   struct Refusal: Error { let decision: ResumeDecision }
 
-  /// Everything unacknowledged again, in order, before anything new.
+  /// Sends everything unacknowledged again, in order, before anything new.
   func replay(_ items: [Sent]) {
     for item in items {
       switch item {
@@ -125,8 +126,7 @@ extension XMPPSession {
     submitUnsent()
   }
 
-  /// What a session goes on with elsewhere, also in the next process; nil: it cannot
-  /// be resumed.
+  /// The state that the session continues with elsewhere, also in the next process; `nil` if it cannot be resumed.
   var state: SessionState? {
     guard let nonce, !isEnded, let snapshot = management.snapshot else { return nil }
     var (cursor, rooms) = (cursor, rooms)
@@ -137,14 +137,14 @@ extension XMPPSession {
       management: SessionState.Management(snapshot: snapshot, handled: management.inbound.durable))
   }
 
-  /// Whose device can be woken may be away for longer.
+  /// The time for which the session can be resumed, in seconds: longer for a device that push can wake.
   var resumptionSeconds: Int64 {
     let usual = Int64(management.resumptionSeconds)
     guard parley.pushes.has(party.id, resource: jid.resource) else { return usual }
     return max(usual, Int64(door.options.pushResumptionSeconds))
   }
 
-  /// Seconds until a suspended session ends; from now for a connected one.
+  /// The seconds until a suspended session ends; counted from now for a connected one.
   var resumptionSecondsLeft: Int64 {
     let all = resumptionSeconds
     guard let suspendedAt else { return all }

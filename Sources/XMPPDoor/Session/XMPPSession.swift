@@ -4,17 +4,14 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// A bound resource. Confined to its event loop; reached from elsewhere through
-/// its `SessionHandle` only.
+/// A bound resource. It is confined to its event loop, and reached from elsewhere through its `SessionHandle` only.
 ///
-/// It lives longer than its connection when stream management lets it
-/// (XEP-0198): then it is *suspended*, stays available, and keeps what it would
-/// have sent until the client comes back or the time is up.
+/// A session with stream management outlives its connection (XEP-0198): it is then *suspended*, stays available, and
+/// keeps its stanzas until the client comes back or the time is up.
 ///
-/// What it sends follows the log (`StreamCursor`). Nothing is queued per message, so a
-/// slow reader costs no memory. Slow is who leaves bytes unread, and who leaves
-/// stanzas unacknowledged (XEP-0198): a client that acknowledges late lags, and
-/// keeps its session.
+/// It sends what follows from the log (`StreamCursor`). Nothing is queued per message, so a slow client costs no
+/// memory. A client is slow if it leaves bytes unread or stanzas unacknowledged (XEP-0198): its session lags, and is
+/// kept.
 final class XMPPSession {
   let door: DoorContext
   let wheel: LoopWheel
@@ -26,37 +23,37 @@ final class XMPPSession {
   var nonce: StreamNonce?
   private var slots: [ObjectIdentifier: Any] = [:]
 
-  /// What was last broadcast; nil: not available.
+  /// The presence that was last broadcast; `nil` if unavailable.
   var presence: Presence?
 
   private var posts = PostsInFlight()
   private var unsent: [Post] = []
-  /// What the client asks of the store: so much is under way, the rest waits for it, and for the client to take the answers.
+  /// The client's requests to the store that wait for those under way, and for the client to read the answers.
   private var lookups: [() -> Void] = []
   private var lookupsUnderWay = 0
   private var attending: ((Result<Receipt, Problem>) -> Void)?
   var announcedHandled: UInt32 = 0
 
-  /// The session's place in the log. Nothing is told before it attends.
+  /// The session's place in the log. Nothing is sent before it is registered.
   var cursor = StreamCursor(at: .end, replayed: .end)
-  /// The rooms it is in.
+  /// The rooms that the session is an occupant of.
   var rooms = RoomSeats()
   /// The session that takes over this one, from the request to resume until the handover.
   var heir: Heir?
   var suspendedAt: NIODeadline?
-  /// Since when a connected client that owes acknowledgements has given none.
+  /// The time since when a connected client at the bound of unacknowledged stanzas has acknowledged none.
   var owesSince: NIODeadline?
-  /// Since when a client that push services can wake leaves a request for acknowledgement unanswered, and whether that has
-  /// been too long.
+  /// The time since when a client with push enabled has left a request for acknowledgement unanswered; `isDeaf` if that
+  /// is too long.
   var deafSince: NIODeadline?
   var isDeaf = false
   var isEnded = false
 
   var confirmation = DeliveryConfirmation()
-  /// What the server has asked the client, oldest first.
+  /// The server's unanswered requests to the client, oldest first.
   var questions: [(id: String, answered: (XMPPSession, Stanza) -> Void)] = []
 
-  /// What is sent by and by, as the client takes it.
+  /// Stanzas to be sent as the client reads earlier ones.
   var paced: [() -> Void] = []
 
   init(door: DoorContext, wheel: LoopWheel, party: Party, jid: FullJID) {
@@ -69,7 +66,7 @@ final class XMPPSession {
     handle.stands(self)
   }
 
-  /// Stands in for somebody while what was asked is answered.
+  /// Creates a session that impersonates a user while one request is answered (XEP-0356).
   init(door: DoorContext, wheel: LoopWheel, impersonated: ImpersonatedSession) {
     self.door = door
     self.wheel = wheel
@@ -81,12 +78,12 @@ final class XMPPSession {
     handle.stands(self)
   }
 
-  /// nil: it is a client's.
+  /// The impersonation; `nil` for a client's session.
   private(set) var impersonated: ImpersonatedSession?
-  /// Whom answers are for.
+  /// The address that answers are sent to.
   var answered: String { impersonated?.answered ?? jid.description }
 
-  /// Takes over what a former session of the stream surrendered.
+  /// Creates a session that continues with the state of a former session of the stream.
   init(door: DoorContext, wheel: LoopWheel, handle: SessionHandle, resuming state: SessionState) {
     self.door = door
     self.wheel = wheel
@@ -103,9 +100,9 @@ final class XMPPSession {
     if let nonce { _ = door.suspended.put(handle, under: nonce) }
   }
 
-  /// `<message to='…'`, of which most of what a room says is made.
+  /// `<message to='…'`, the beginning of most stanzas from rooms.
   private(set) lazy var messageStart = Self.messageStart(jid.description)
-  /// The same, to the account.
+  /// The same, addressed to the account.
   var accountMessageStart: ByteBuffer { Self.messageStart(jid.bare.description) }
 
   private static func messageStart(_ to: String) -> ByteBuffer {
@@ -115,12 +112,12 @@ final class XMPPSession {
     return writer.buffer
   }
 
-  /// Whether the upload service of the user's domain lives at this one.
+  /// Returns whether a domain is that of the upload service for the user's domain.
   func isUploads(_ domain: String) -> Bool { door.options.uploads[party.address.domain] == domain }
-  /// Whether rooms of the user's realm live at this domain.
+  /// Returns whether a domain is that of the rooms of the user's realm.
   func isRooms(_ domain: String) -> Bool { parley.realm(rooms: domain)?.id == party.realm }
 
-  /// Whether users of another server, to which there may be a link, live at this domain.
+  /// Returns whether a domain is a remote one that the user's realm may reach.
   func isRemote(_ domain: String) -> Bool { parley.remote(domain: domain, reachedFrom: party.realm) != nil }
 
   var parley: Parley { door.parley }
@@ -128,7 +125,7 @@ final class XMPPSession {
   var isSuspended: Bool { connection == nil }
   var isAvailable: Bool { presence != nil }
 
-  /// Typed state of a feature in this session.
+  /// The typed state of a feature in this session.
   subscript<Value>(_ slot: Slot<Value>) -> Value {
     get { slots[ObjectIdentifier(slot)] as? Value ?? slot.initial }
     set { slots[ObjectIdentifier(slot)] = newValue }
@@ -136,9 +133,9 @@ final class XMPPSession {
 
   // MARK: Beginning
 
-  /// Registers with the hub, at one exact position of the log. What it came in by must still stand there.
+  /// Registers with the hub, at one exact position of the log. The credential must still be valid there.
   ///
-  /// - Parameter holding: nothing is told before `resumeReading`, and what came while nobody was there is left to the archive
+  /// - Parameter holding: whether nothing is sent before `resumeReading`, and offline messages are left to the archive
   ///   (XEP-0386 3.2).
   func goOnline(holding: Bool = false, by access: Access?, _ then: @escaping (Problem?) -> Void) {
     attending = { [self] result in
@@ -164,14 +161,15 @@ final class XMPPSession {
     }
   }
 
-  /// A session of before a restart is back; an expired account ends it.
+  /// Registers a session restored after a restart; an expired account ends it.
   func goOnline(as onlineSession: OnlineSession) {
     attending = { [self] result in if case .failure = result { end() } }
     let post = Post(author: party, intent: .goOnline(onlineSession), completion: .session(handle, token: 0))
     if !parley.submit(post) { end() }
   }
 
-  /// Ends what the same installation has left behind under another tag (XEP-0386 3.2); under the same one it is replaced.
+  /// Ends sessions that the same installation has left behind under another tag (XEP-0386 3.2); one under the same tag
+  /// is replaced.
   func replaceOthers(named resource: String) {
     for other in parley.hub.onlineSessions(of: party.id)
     where other.session !== handle && other.door == .xmpp && other.resource != jid.resource
@@ -190,7 +188,7 @@ final class XMPPSession {
   // MARK: Stanzas from the client
 
   func received(_ stanza: Stanza) {
-    // RFC 6120 8.1.2.1: a client speaks for itself alone.
+    // RFC 6120 8.1.2.1: a client sends only from its own address.
     if let from = stanza.element["from"], from != jid.description, !isMine(from) {
       connection?.fail(StreamError(.invalidFrom))
       return
@@ -210,20 +208,19 @@ final class XMPPSession {
         try Inbound.iq(turn)
       }
     } catch {
-      // Once, however far it got.
+      // The stanza is counted once, however far it got.
       if management.inbound.receivedTotal == before { management.handledUnlessPost() }
       Turn(session: self, stanza: stanza, to: nil).fail(error)
     }
   }
 
-  /// Whether an address as written is this session's, full or bare.
+  /// Returns whether an address as written is this session's, full or bare.
   private func isMine(_ text: String) -> Bool {
     guard let from = JID(parsing: text) else { return false }
     return from == jid.jid || from == JID(party.address)
   }
 
-  /// Queues a post; `numbered`: it is the stanza just received, done when it is
-  /// committed.
+  /// Queues a post. `numbered` means that it is the stanza just received, which counts as handled once it is committed.
   func post(_ intent: Intent, numbered: Bool = false, then: ((Result<Receipt, Problem>) -> Void)?) {
     var inbound: Post.Inbound?
     var number: UInt64?
@@ -262,7 +259,7 @@ final class XMPPSession {
     }
   }
 
-  /// Runs once all posts so far are done: at once when there are none.
+  /// Runs work once all posts so far are done: at once if there are none.
   func afterPosts(_ run: @escaping () -> Void) {
     if posts.isEmpty { return run() }
     posts.wait(run)
@@ -298,7 +295,7 @@ final class XMPPSession {
     }
   }
 
-  /// Behind all posts so far, and when its turn has come: no more is read of the client meanwhile.
+  /// Starts a lookup behind all posts so far, and when its turn has come; the client is not read meanwhile.
   private func lookUp(_ start: @escaping () -> Void) {
     afterPosts { [self] in
       lookups.append(start)
@@ -316,10 +313,10 @@ final class XMPPSession {
     if heir?.isDue == true { surrender() }
   }
 
-  /// Nothing that the client has asked for is being looked up.
+  /// Whether no lookup for the client is pending.
   var hasAnswered: Bool { lookupsUnderWay == 0 && lookups.isEmpty }
 
-  /// One of those before is answered, or the client reads again.
+  /// Starts waiting lookups, when an earlier one is answered or the client reads again.
   func continueLookups() {
     while lookupsUnderWay < DoorLimits.lookupsMax, !isUnread, !lookups.isEmpty {
       lookupsUnderWay += 1
@@ -361,14 +358,14 @@ final class XMPPSession {
     if cursor.arrived(entry, form, lags: lags) { goOn(with: entry, form) }
   }
 
-  /// The log cursor has come to an entry: it is told, where no other cursor does that.
+  /// Processes an entry that the log cursor has come to: it is sent, unless another cursor sends it.
   func goOn(with entry: Entry, _ form: Form) {
     if isReplayable(entry), !cursor.tells(entry.position, form, isAvailable: isAvailable) { return }
     if let room = entry.room, !rooms.arrived(entry, form, in: room) { return }
     tell(entry, form)
   }
 
-  /// Whether a replay tells this entry: a message to the user, by somebody else (`StoreReader.replay`).
+  /// Returns whether a replay sends this entry: a message to the user from another one (`StoreReader.replay`).
   private func isReplayable(_ entry: Entry) -> Bool {
     switch entry.fact {
     case .message(let message): message.traits.contains(.replayed) && entry.room == nil && entry.author.id != party.id
@@ -377,26 +374,26 @@ final class XMPPSession {
     }
   }
 
-  /// Whether a client that has this entry has all messages to the user before it: what rooms say, and what is copied, comes in
-  /// another order.
+  /// Returns whether a client that has this entry has all messages to the user before it: room messages and copies come
+  /// in another order.
   func confirms(_ entry: Entry, _ form: Form) -> Bool {
     guard form == .direct, case .message = entry.fact else { return false }
     return isReplayable(entry) && cursor.isInOrder(entry.position)
   }
 
-  /// The client takes in no more at the moment.
+  /// Whether the client takes in no more at the moment.
   var lags: Bool { isUnread || owes(DoorLimits.unacknowledgedMax) }
 
-  /// More waits for the client than what is sent by and by may add to.
+  /// Whether more waits for the client than paced stanzas may add to.
   var isBehind: Bool {
     isUnread || owes(DoorLimits.unacknowledgedMax / 2)
       || management.outbound.byteCount > DoorLimits.unacknowledgedBytesPaced
   }
 
-  /// Goes on once the client has taken what it was sent so far; now, where it has.
+  /// Runs work once the client has read what it was sent so far; at once, if it has.
   func whenTaken(_ run: @escaping () -> Void) {
     if !isBehind { return run() }
-    // Who does not even take what is due is told no more of what it can ask for.
+    // A client that does not even read what it must get is sent nothing more that it can request itself.
     guard paced.count < DoorLimits.waitingTurnsMax else { return }
     paced.append(run)
     if management.isEnabled { askForSign() }
@@ -412,7 +409,7 @@ final class XMPPSession {
     if confirms(entry, form) { confirmation.tell(entry.position) }
   }
 
-  /// Nobody looks at the client (XEP-0352).
+  /// Whether the client is inactive (XEP-0352).
   var isInactive = false {
     didSet {
       if !isInactive { releaseHeld() }
@@ -436,8 +433,7 @@ final class XMPPSession {
   private func tell(_ signal: Signal, _ form: Form) {
     switch signal {
     case .presence(let presence):
-      // A client that does not read loses presence it will be told again; it
-      // never loses that somebody went.
+      // A client that does not read loses presence that it will be sent again; it never loses unavailable presence.
       if presence.isAvailable, isUnread, let connection, connection.gatheredBytes > DoorLimits.waitingBytesMax {
         return
       }
@@ -467,8 +463,8 @@ final class XMPPSession {
 
   // MARK: Sending
 
-  /// Writes one stanza. Under stream management it is kept until acknowledged;
-  /// `kept` says as what, nil: as its bytes.
+  /// Writes one stanza. Under stream management it is kept until acknowledged, as `kept` or, if that is `nil`, as its
+  /// bytes.
   func send(counted: Bool = true, as kept: Sent? = nil, _ body: (inout ElementWriter) -> Void) {
     guard management.isEnabled, counted else {
       connection?.write(body)
@@ -490,7 +486,7 @@ final class XMPPSession {
     }
   }
 
-  /// Answers a request. Who stands in for somebody has done so then.
+  /// Answers a request. An impersonated session ends with it.
   func answer(_ error: StanzaError? = nil, _ body: (inout ElementWriter) -> Void) {
     guard let impersonated else { return send(counted: true, body) }
     guard !isEnded else { return }
@@ -500,7 +496,7 @@ final class XMPPSession {
     handle.ended()
   }
 
-  /// The client acknowledges nothing: what it misses is in the archive.
+  /// Ends the session of a client that acknowledges nothing: what it misses is in the archive.
   private func overflow() {
     guard !isEnded else { return }
     if let connection {
@@ -541,16 +537,16 @@ final class XMPPSession {
     if nonce != nil, management.id != nil { suspend() } else { end() }
   }
 
-  /// The client closed its stream: nothing is left to resume.
+  /// Handles the end of the stream: after the client has closed it, nothing is left to resume.
   func streamEnded(byClient: Bool) {
     guard byClient else { return }
-    // Who closes reads on until our closing tag (RFC 6120 4.4): what was told
-    // has arrived. Under stream management the client has said so itself.
+    // A closing client reads on until our closing tag (RFC 6120 4.4), so everything sent has arrived. Under stream
+    // management the client has acknowledged it itself.
     if !management.isEnabled, cursor.isCaughtUp { confirmed(confirmation.told) }
     end()
   }
 
-  /// The process ends and the session goes on in the next one: nobody is told.
+  /// Drops the session silently, since it continues in the next process.
   func abandon() {
     isEnded = true
     postConfirmation()
@@ -564,7 +560,7 @@ final class XMPPSession {
     switch reason {
     case .replaced: error = StreamError(.conflict, "another session took this resource")
     case .revoked: error = StreamError(.notAuthorized, "the account or its login was closed")
-    // RFC 6120 4.9.3.16: what the stream was secured by counts no more.
+    // RFC 6120 4.9.3.16: the credential that secured the stream is no longer valid.
     case .passwordChanged: error = StreamError(.reset, "the account has another password")
     case .ended: error = StreamError(.reset, "an operator ended this session")
     case .shutdown: error = StreamError(.systemShutdown)
@@ -604,7 +600,7 @@ final class Slot<Value: Sendable>: Sendable {
 }
 
 extension ResumptionMachine {
-  /// Counts a stanza that is done when it has been dispatched.
+  /// Counts a stanza that is handled once it has been dispatched.
   mutating func handledUnlessPost() {
     if isEnabled { inbound.handled() }
   }
