@@ -294,7 +294,7 @@ def readme(checks, book):
             expect(texts == sorted([first["content"]["text"], message.split(" ", 2)[2]]), f"{texts}")
         app_protocol(checks, book, machine, passwords)
         with checks.check("docs: README, the commands"):
-            (block,) = book.take("README.md", "Look after it")
+            (block,) = book.take("README.md", "Administration")
             output = machine.shell(block, typed=f"{PASSWORD}\n")
             for text in ["Added alice@localhost.", "juliet@localhost", "2 users imported",
                          "alice@localhost and bob@localhost are contacts.", "PARLEY_XMPP_PORT", "resume.seconds"]:
