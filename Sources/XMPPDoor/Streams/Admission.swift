@@ -5,8 +5,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// How an authenticated stream comes to its session: it binds a resource (RFC 6120 7), resumes a former session (XEP-0198 5), or
-/// has both asked for in its request to authenticate (XEP-0388), where they are done before `<success/>` says so.
+/// The way of an authenticated stream to its session: it binds a resource (RFC 6120 7), resumes a former session
+/// (XEP-0198 5), or asks for both in its request to authenticate (XEP-0388), which is answered before `<success/>`.
 extension XMPPConnection {
   // MARK: Binding
 
@@ -22,7 +22,7 @@ extension XMPPConnection {
     }
   }
 
-  /// Makes the session, under the resource asked for if it is free. It is yet to be attached.
+  /// Creates the session, under the requested resource if it is free. The caller attaches it.
   private func establish(
     _ resource: String?, holding: Bool = false,
     then: @escaping (XMPPConnection, Result<XMPPSession, StanzaError>) -> Void
@@ -90,11 +90,11 @@ extension XMPPConnection {
 
   private enum Resumption {
     case resumed(SessionState)
-    /// `<failed/>` with this condition and count; a resource may be bound instead.
+    /// The answer is `<failed/>` with this condition and count; a resource may be bound instead.
     case failed(StanzaError.Condition, handled: UInt32?)
   }
 
-  /// Goes on with a former session of the user. `answer` tells the client; what it missed follows.
+  /// Resumes a former session of the user. `answer` tells the client; the missed stanzas follow.
   private func resume(
     _ previous: String, handled: UInt32, _ answer: @escaping (XMPPConnection, Resumption) -> Void
   ) {
@@ -123,8 +123,8 @@ extension XMPPConnection {
     }
   }
 
-  /// The former session gives up its state on its own loop; a new one goes on with it here. Its handle is known to the hub a
-  /// moment before: what is delivered to it waits.
+  /// Has the former session give up its state on its own loop; a new session continues with it here. The hub knows the
+  /// new handle a moment earlier: deliveries to it wait.
   private func takeOver(
     _ former: SessionHandle, handled: UInt32, _ answer: @escaping (XMPPConnection, Resumption) -> Void
   ) {
@@ -145,7 +145,7 @@ extension XMPPConnection {
     }
   }
 
-  /// nil: the former session has ended.
+  /// Continues with the state that the former session gave up; `nil` if that session has ended.
   private func goOn(
     as handle: SessionHandle, with surrendered: Result<SessionState, XMPPSession.Refusal>?,
     _ answer: (XMPPConnection, Resumption) -> Void
@@ -169,10 +169,10 @@ extension XMPPConnection {
       }
     case .failure(let refusal)?:
       handle.ended()
-      // Whoever is gone must not take anybody's place by what else they asked for.
+      // A client that is gone must not take a place by the rest of its request.
       if !isOver { refuse(refusal.decision, answer) }
     case nil:
-      // It may have ended when the handle had its place already.
+      // The session may have ended when the hub already knew the handle.
       handle.ended()
       door.parley.hub.unregister(handle, time: door.parley.clock.now)
       door.parley.leave(handle.party, session: handle.id)
@@ -180,8 +180,8 @@ extension XMPPConnection {
     }
   }
 
-  /// The session is here by this login from now on. Who revoked that before the hub knew it did not find the session: it
-  /// ends then.
+  /// Records the login by which the session is here now. A revocation before the hub knew this login did not find the
+  /// session: it is closed then.
   private func comeBack(as handle: SessionHandle) {
     guard let access else { return }
     let parley = door.parley
@@ -196,7 +196,8 @@ extension XMPPConnection {
 
   // MARK: Both in the request to authenticate
 
-  /// XEP-0388 2.6.1, XEP-0386 3.2: first the former session; a resource where there is none, or none any more.
+  /// Carries out the rest of the request (XEP-0388 2.6.1, XEP-0386 3.2): resumption first; binding where there is no
+  /// session to resume.
   func admit(_ user: BareJID, _ data: [UInt8]?, _ request: AuthenticateRequest) {
     access?.agent = request.agent.map { ClientAgent(id: $0.id, software: $0.software, device: $0.device) }
     issueToken(request) { $0.admit(request, Success(user: user, data: data, token: $0.issued)) }
@@ -218,14 +219,14 @@ extension XMPPConnection {
     }
   }
 
-  /// What `<success/>` says in any case.
+  /// The parts of `<success/>` that are sent in any case.
   private struct Success {
     let user: BareJID
-    /// The mechanism's last word.
+    /// The mechanism's final data.
     let data: [UInt8]?
-    /// To come back by (XEP-0484 3.3, 3.5).
+    /// The token to log in with next time (XEP-0484 3.3, 3.5).
     let token: Parley.IssuedToken?
-    /// Why the former session was not resumed.
+    /// The reason why the former session was not resumed.
     var failed: (StanzaError.Condition, handled: UInt32?)?
   }
 
@@ -234,14 +235,14 @@ extension XMPPConnection {
     let stable = request.agent?.id.map { Self.stableResource(of: success.user, agent: $0) }
     let generated = stable ?? DoorContext.randomID()
     establish(bind.resource(generated), holding: true) { connection, result in
-      // Without a resource the client may still bind one as of old, and is told why not.
+      // Without a resource the client may still bind one in the old way, and then learns the reason.
       guard case .success(let session) = result else { return connection.write(success, jid: nil) { _ in } }
       if let stable { session.replaceOthers(named: stable) }
       for feature in bind.features { connection.door.table.begin(session, with: feature) }
-      // XEP-0386 3.2: as it was at the moment of binding, since what comes behind that is told.
+      // XEP-0386 3.2: the archive as it was at the moment of binding, since later messages are sent live.
       let (user, position) = (session.party.id, session.cursor.log.position)
       connection.answerLater({ try Archive.ends(of: user, at: position, $0) }) { connection, ends in
-        // It was replaced or revoked meanwhile, when there was no connection that it could have told so.
+        // It was replaced or revoked meanwhile, while it had no connection to be told on.
         guard !session.isEnded else { return connection.fail(StreamError(.conflict, "the session has ended")) }
         connection.write(success, jid: session.jid) { writer in
           writer.open(.bound)
@@ -258,7 +259,7 @@ extension XMPPConnection {
     }
   }
 
-  /// XEP-0386 3.2: what became of it is said in any case.
+  /// Enables stream management; the outcome is written in any case (XEP-0386 3.2).
   private static func enable(_ wish: Element, in session: XMPPSession, into writer: inout ElementWriter) {
     do throws(StanzaError) {
       guard case .enable(let resume, let max)? = try ManagementElement(wish) else { return }
@@ -294,8 +295,8 @@ extension XMPPConnection {
     write { StreamFraming.document.writeFeatures(machine.offered, into: &$0) }
   }
 
-  /// The same installation gets the same resource (XEP-0386 3.3), so that a session it lost is replaced and not doubled. The
-  /// id itself is not to be seen in it.
+  /// Returns the resource of an installation, always the same one (XEP-0386 3.3), so that a session it has lost is
+  /// replaced rather than doubled. The agent's id cannot be recovered from it.
   private static func stableResource(of user: BareJID, agent: String) -> String {
     let hash = SHA256.hash(data: Array("\(user)\n\(agent)".utf8))
     return hash.prefix(9).reduce(into: "") { text, byte in

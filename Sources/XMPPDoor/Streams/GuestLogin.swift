@@ -1,7 +1,7 @@
 import Dialogs
 import XMPP
 
-/// SASL ANONYMOUS (XEP-0175): what it makes is a user as any other, for as long as the session lasts.
+/// SASL ANONYMOUS (XEP-0175): creates a user who lasts as long as the session.
 extension XMPPConnection {
   func makeGuest(_ attempt: Int) {
     guard let domain = machine.domain else { return closeConnection() }

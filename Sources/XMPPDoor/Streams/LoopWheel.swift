@@ -3,9 +3,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// What the sessions of one event loop share: the lane, one timer for all of
-/// them (a timer each would cost more than the session), and spare writers, so
-/// that a busy session allocates no buffer and an idle one keeps none.
+/// The parts that the sessions of one event loop share: the lane, one timer for all (a timer each would cost more than
+/// the session), and spare writers, so that a busy session allocates no buffer and an idle one keeps none.
 final class LoopWheel {
   static let tick: TimeAmount = .seconds(5)
 
@@ -49,7 +48,7 @@ final class LoopWheel {
     for session in Array(suspended.values) { session.tick(now) }
   }
 
-  /// Ends every stream; what can be resumed is returned.
+  /// Ends every stream. Returns the sessions that can be resumed.
   func shutDown() -> [SuspendedSession] {
     timer?.cancel()
     var kept: [SuspendedSession] = []
@@ -72,8 +71,8 @@ final class LoopWheel {
 
   func takeWriter() -> ElementWriter { spare.popLast() ?? StreamFraming.writer() }
 
-  /// Takes back a writer whose buffer has been handed to the channel: used
-  /// again once the channel has let go of it.
+  /// Takes back a writer whose buffer has been handed to the channel; it is used again once the channel has released
+  /// it.
   func give(_ writer: consuming ElementWriter) {
     guard spare.count < 64, writer.buffer.capacity <= 65_536 else { return }
     writer.buffer.clear()

@@ -5,14 +5,14 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// Accounts that are made before anybody is authenticated: what `RegistrationMachine` says is carried out here.
+/// Registration before authentication: carries out the outputs of `RegistrationMachine`.
 extension XMPPConnection {
   func register(_ stanza: Stanza) {
     perform(registration.received(stanza, domain: machine.domain), stanza)
   }
 
   private func perform(_ output: RegistrationMachine.Output, _ stanza: Stanza) {
-    // Whoever is let in types a name and a password meanwhile.
+    // A person types a name and a password meanwhile.
     if registration.isLetIn, !isRegistering {
       isRegistering = true
       deadline = .now() + DoorLimits.registration
@@ -85,7 +85,7 @@ extension XMPPConnection {
     }
   }
 
-  /// Does what takes its time while the stream waits.
+  /// Runs an asynchronous task while the stream waits.
   func later<Value: Sendable>(
     _ body: @escaping @Sendable () async throws(Problem) -> Value,
     then: @escaping (XMPPConnection, Result<Value, Problem>) -> Void

@@ -3,25 +3,25 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// In-band registration before authentication (XEP-0077 3.1, XEP-0445), the server's side. Its theory:
+/// In-band registration before authentication (XEP-0077 3.1, XEP-0445), the server's side. Theory:
 ///
-/// Who comes with a token is let in by it (`<preauth/>`) for as long as the stream lasts, whatever time it is then; who comes
-/// without needs a server where strangers may register. One account comes of a stream, and it is authenticated as of any other
-/// client. While an answer is awaited the stream is not read.
+/// A client with a token may register (`<preauth/>`) for as long as the stream lasts, even if the token expires
+/// meanwhile; a client without one needs a server with open registration. A stream registers one account, and then
+/// authenticates as any other client does. While an answer is awaited the stream is not read.
 struct RegistrationMachine: Sendable, Equatable {
   enum Output: Sendable, Equatable {
     /// Send an empty result.
     case done
-    /// Send the fields: both are needed; a name that is fixed already is filled in (3.1).
+    /// Send the fields: both are needed; a name that is fixed by the invitation is filled in (3.1).
     case fields(name: String?)
     case refuse(StanzaError)
-    /// Look for the invitation and say `found`.
+    /// Look the invitation up and call `found`.
     case find(token: String)
-    /// Make the account and say `registered`.
+    /// Register the account and call `registered`.
     case register(name: String, password: String, invite: Invite?)
   }
 
-  /// Whether strangers may make accounts.
+  /// Whether anyone may register.
   private let isOpen: Bool
   private var invite: Invite?
   private var tries = 0
@@ -33,16 +33,18 @@ struct RegistrationMachine: Sendable, Equatable {
 
   init(isOpen: Bool) { self.isOpen = isOpen }
 
-  /// Whether an account may be made now.
+  /// Whether an account may be registered now.
   var isLetIn: Bool { isOpen || invite != nil }
 
-  /// - Parameter domain: of the stream.
+  /// Processes a stanza.
+  ///
+  /// - Parameter domain: the domain of the stream.
   mutating func received(_ stanza: Stanza, domain: String?) -> Output {
     do throws(StanzaError) {
       try stanza.validate()
       if let to = try stanza.to(), !to.isDomain || to.domain != domain { throw StanzaError(.serviceUnavailable) }
       guard let payload = stanza.payload else { throw StanzaError(.badRequest) }
-      // 3.1.1: too many tries, or a second identity.
+      // 3.1.1: too many tries, or a second account.
       if hasRegistered { throw StanzaError(.notAcceptable, "this stream has made an account; log in") }
       if payload.is(.preauth) {
         guard stanza.iqType == .set else { throw StanzaError(.badRequest, "a token is set") }
@@ -51,7 +53,7 @@ struct RegistrationMachine: Sendable, Equatable {
       }
       guard isLetIn else { throw StanzaError(.serviceUnavailable, "new accounts are by invitation") }
       if stanza.iqType == .get { return .fields(name: invite?.name) }
-      // 3.2: nobody to be removed is known here.
+      // 3.2: an account cannot be removed before authentication.
       if payload.first(Self.remove) != nil { throw StanzaError(.unexpectedRequest, "log in first") }
       try count()
       // Missing or empty: 3.1, the sixth example.
@@ -71,7 +73,7 @@ struct RegistrationMachine: Sendable, Equatable {
     tries += 1
   }
 
-  /// The answer to `find`: what lets accounts be made on this stream's domain; nil: nothing does.
+  /// Takes the answer to `find`: the invitation, if it allows an account on this stream's domain.
   mutating func found(_ invite: Invite?) -> Output {
     guard let invite else {
       return .refuse(StanzaError(.itemNotFound, "The provided token is invalid or expired"))
@@ -80,14 +82,14 @@ struct RegistrationMachine: Sendable, Equatable {
     return .done
   }
 
-  /// The answer to `register`; nil: it is made.
+  /// Takes the answer to `register`; `nil` if the account was created.
   mutating func registered(_ problem: Problem?) -> Output {
     guard let problem else {
       hasRegistered = true
       invite = nil
       return .done
     }
-    // What cannot be a name or a password is not acceptable (3.1).
+    // An invalid name or password is not acceptable (3.1).
     if problem.kind == .malformed { return .refuse(StanzaError(.notAcceptable, problem.text)) }
     return .refuse(StanzaError(problem))
   }

@@ -5,32 +5,28 @@ import Synchronization
 
 /// The `tls-exporter` channel bindings (RFC 9266) of the connections of one listener.
 ///
-/// NIOSSL has no call for exported keying material, but can log the secrets of TLS 1.3 as it
-/// derives them (the key log of NSS), among them the one that exporters are made of. A line names
-/// its connection by the random of the ClientHello. So `ClientRandom` reads that random off the
-/// wire in front of TLS and announces it here; `log` keeps the one secret of an announced random
-/// and drops every other line; and when the handshake is complete the connection takes its 32 bytes
-/// of binding, and the secret is gone. Nothing here is ever written anywhere. What is held at a
-/// time is one entry for each handshake under way, and these are bounded by the connections that
-/// have not authenticated.
+/// NIOSSL has no call for exported keying material, but it can log the secrets of TLS 1.3 as it derives them (the key
+/// log of NSS), among them the exporter secret. A line names its connection by the random of the ClientHello. So
+/// `ClientRandom` reads that random off the wire in front of TLS and announces it here; `log` keeps the exporter secret
+/// of an announced random and drops every other line; and when the handshake is complete the connection takes its 32
+/// bytes of binding, and the secret is erased. Nothing is ever written anywhere. There is one entry for each handshake
+/// under way, and these are bounded by the connections that have not authenticated.
 ///
-/// Resumed sessions have a new random, a new exporter secret and so a binding of their own. TLS 1.2
-/// logs no such line and gives no binding. There is no renegotiation in TLS 1.3 and no early data
-/// here, so that a connection has one binding.
+/// Resumed sessions have a new random, a new exporter secret and thus a binding of their own. TLS 1.2 logs no such line
+/// and gives no binding. There is no renegotiation in TLS 1.3 and no early data here, so a connection has one binding.
 public final class TLSExporters: Sendable {
   private enum Entry {
     case awaited
     case known(SymmetricKey)
-    /// Two connections at the same moment with one random: whose the secret is nobody can tell, so
-    /// it is nobody's. No honest client does that; whoever copies another's ClientHello only takes
-    /// the binding from both.
+    /// Two connections used one random at the same moment, so the secret cannot be assigned to either. No honest client
+    /// does that; an attacker who copies another's ClientHello only takes the binding from both.
     case ambiguous(connections: Int)
   }
   private let entries = Mutex<[ClientRandom.Value: Entry]>([:])
 
   public init() {}
 
-  /// To be the `keyLogCallback` of the listener's TLS.
+  /// The `keyLogCallback` for the listener's TLS.
   public var log: NIOSSLKeyLogCallback { { [self] line in keep(line.readableBytesView) } }
 
   func announce(_ random: ClientRandom.Value) {
@@ -43,7 +39,7 @@ public final class TLSExporters: Sendable {
     }
   }
 
-  /// Ends what `announce` began; nil where the handshake gave nothing to bind to.
+  /// Ends what `announce` began. Returns the binding; `nil` if the handshake gave none.
   func take(_ random: ClientRandom.Value) -> [UInt8]? {
     let secret: SymmetricKey? = entries.withLock { entries in
       switch entries[random] {
@@ -58,7 +54,7 @@ public final class TLSExporters: Sendable {
     return secret.flatMap(Self.binding)
   }
 
-  /// `EXPORTER_SECRET <random> <secret>`, both in hexadecimal.
+  /// Keeps a line `EXPORTER_SECRET <random> <secret>`, both in hexadecimal.
   private func keep(_ line: ByteBufferView) {
     guard line.starts(with: Self.label) else { return }
     let parts = line.dropFirst(Self.label.count).split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
@@ -93,8 +89,8 @@ public final class TLSExporters: Sendable {
 
   // MARK: The exporter
 
-  /// TLS-Exporter("EXPORTER-Channel-Binding", "", 32) (RFC 9266 2, RFC 8446 7.5). The hash of the
-  /// connection is told by the length of its secret.
+  /// Returns TLS-Exporter("EXPORTER-Channel-Binding", "", 32) (RFC 9266 2, RFC 8446 7.5). The length of the secret
+  /// tells the hash of the connection.
   static func binding(_ secret: SymmetricKey) -> [UInt8]? {
     switch secret.bitCount {
     case 256: exported(SHA256.self, secret)
@@ -120,13 +116,13 @@ public final class TLSExporters: Sendable {
   }
 }
 
-/// Reads the random of the ClientHello on its way to TLS, and changes nothing. Stands in front of
-/// the TLS handler, and is without effect behind the first record.
+/// Reads the random of the ClientHello on its way to TLS, unchanged. It stands in front of the TLS handler, and ignores
+/// everything behind the first record.
 final class ClientRandom: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
 
-  /// 32 bytes, and nothing that needs memory of its own.
+  /// The 32 bytes of a random, without an allocation.
   struct Value: Hashable, Sendable {
     private let words: SIMD4<UInt64>
 
@@ -146,7 +142,7 @@ final class ClientRandom: ChannelInboundHandler, RemovableChannelHandler {
 
   init(_ exporters: TLSExporters) { self.exporters = exporters }
 
-  /// The binding of the connection whose handshake is complete: once.
+  /// Returns the binding once the handshake is complete, and forgets it.
   func takeBinding() -> [UInt8]? {
     defer { announced = nil }
     return announced.flatMap(exporters.take)
@@ -159,9 +155,9 @@ final class ClientRandom: ChannelInboundHandler, RemovableChannelHandler {
 
   func handlerRemoved(context: ChannelHandlerContext) { _ = takeBinding() }
 
-  /// A record of the handshake (RFC 8446 5.1): type 22, version, length; in it a ClientHello (4.1.2): type 1, length,
-  /// version, random. One that is cut into records before its random ends is as allowed as it is unheard of: it gets no
-  /// binding. A second ClientHello, behind a retry, has the same random.
+  /// Reads a record of the handshake (RFC 8446 5.1): type 22, version, length; in it a ClientHello (4.1.2): type 1,
+  /// length, version, random. A ClientHello may be split into records before its random ends, but no client does so: it
+  /// gets no binding. A second ClientHello, behind a retry, has the same random.
   func look(_ bytes: ByteBufferView) {
     if isDone { return }
     beginning += bytes.prefix(Self.randomEnd - beginning.count)

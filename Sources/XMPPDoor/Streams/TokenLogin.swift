@@ -10,7 +10,7 @@ extension XMPPConnection {
     let use = Client.Use(
       mechanism: "\(proof.mechanism.name)", count: proof.use.count, invalidates: proof.use.invalidates,
       wanted: proof.wanted, fits: { proof.fits($0) })
-    // What it says of itself besides its id comes with the request, which counts when this has succeeded.
+    // The client's software and device come with the request, which counts when this has succeeded.
     let agent = ClientAgent(id: proof.agent, software: nil, device: nil)
     pause(.machine)
     let me = NIOLoopBound(self, eventLoop: loop)
@@ -24,7 +24,7 @@ extension XMPPConnection {
       case .success(.expired): answer = .expired
       case .success(.accepted(let user, let access, let token, let issued)):
         connection.know(user, access)
-        // Of who is not let in nothing was written.
+        // For a disabled user nothing was written.
         connection.issued = user.state == .active ? issued : nil
         answer = .right(proof.answer(token), user.state == .active ? .active : .disabled)
       }
@@ -43,7 +43,7 @@ extension XMPPConnection {
       case .success(let (grant, user)?) where user.address.domain == connection.machine.domain:
         connection.know(user, Access(.grant(grant), since: now))
         answer = .right(username: user.name, user.state == .active ? .active : .disabled)
-      // Of another realm: worth nothing in this one.
+      // A token of another realm is worth nothing in this one.
       case .success: answer = connection.isTooFast() ? .unavailable : .wrong
       }
       connection.perform(connection.machine.bearerVerified(answer, attempt: attempt))
@@ -56,13 +56,13 @@ extension XMPPConnection {
     door.parley.rightToken(LoginAttempt(of: user.address, from: peer, device: access.agent?.id))
   }
 
-  /// Counts a token that was none; whether this place has asked too often.
+  /// Counts a wrong token. Returns whether this network has tried too often.
   private func isTooFast() -> Bool {
     door.parley.wrongToken(Problem(.unauthenticated, "token-invalid", "There is no such token."), from: peer).kind
       == .tooFast
   }
 
-  /// Gives the client the token that it asks for (XEP-0484 3.3), unless it came by one and has it already.
+  /// Issues the token that the client asks for (XEP-0484 3.3), unless it logged in with one and has it already.
   func issueToken(_ request: AuthenticateRequest, _ then: @escaping (XMPPConnection) -> Void) {
     let wanted = door.streams.authentication.token(for: request.wantedToken, in: machine.conditions)
     guard request.fast == nil, let wanted, let access, access.agent?.id != nil, let user = machine.user else {
@@ -82,7 +82,7 @@ extension XMPPConnection {
           then(connection)
         case .failure(let problem) where problem.kind == .unauthenticated:
           connection.fail(StreamError(.notAuthorized, problem.text))
-        // It logs in as before the next time.
+        // The client logs in as before the next time.
         case .failure: then(connection)
         }
         connection.unpause(.machine)

@@ -5,14 +5,12 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// One stream on its transport: elements in and out, the stream machine. Carries
-/// out what the machine says; decides nothing. A bound session lives in an
-/// `XMPPSession`, which outlives its connection when it can be resumed.
+/// One stream on its transport: reads and writes elements, and carries out the outputs of the stream machine. A bound
+/// session lives in an `XMPPSession`, which outlives its connection when it can be resumed.
 ///
-/// Reading pauses while an answer to the machine is under way, and while the
-/// session has as many posts in flight as it may: the transport then pushes back.
-/// It pauses too while the client leaves unread what it is sent: the transport then
-/// takes no more, and what is gathered waits here, where it is counted.
+/// Reading pauses while an answer to the machine is under way, and while the session has its maximum of posts in
+/// flight: the transport then pushes back. It also pauses while the client does not read: the transport then takes no
+/// more, and the output gathers here, where it is counted.
 final class XMPPConnection {
   let door: DoorContext
   let wheel: LoopWheel
@@ -25,51 +23,51 @@ final class XMPPConnection {
   private var reader: ElementReader?
   private var resting: HibernatedReader?
   private var writer: ElementWriter?
-  /// Where each element ends in what is gathered, for a transport that frames them.
+  /// The end of each element in the gathered bytes, for a transport that frames elements.
   private var ends: [Int] = []
   var session: XMPPSession?
-  /// Who asked for their keys last: binding need not look them up again.
+  /// The user whose keys were looked up last: binding need not look the user up again.
   var known: Party?
-  /// What a password is being proved by, until the login is over.
+  /// The proof of the account's password, until the login is over.
   private var proof: Proof?
-  /// The attempt whose keys the machine has been given. Its proof is looked at when it comes.
+  /// The attempt whose keys the machine has been given; its proof is checked when it comes.
   private var proving: LoginAttempt?
   private var clientRandom: ClientRandom?
-  /// What the last attempt to authenticate proves, if it succeeds.
+  /// The credential that the last attempt to authenticate proves, if it succeeds.
   var access: Access?
-  /// Those whose keys were given to the machine, in its order.
+  /// The app passwords whose keys were given to the machine, in its order.
   private var appPasswords: [Int64] = []
-  /// A token that goes out with the success (XEP-0484).
+  /// The token that is sent with the success (XEP-0484).
   var issued: Parley.IssuedToken?
 
-  /// What came while reading was paused: bytes of a document, or elements that came framed.
+  /// The input that came while reading was paused: bytes of a document, or elements that came framed.
   private var backlog = ByteBuffer()
   private var events: [ReaderEvent] = []
   private var pauses: Pauses = []
-  /// Answers the machine waits for: one may be part of another.
+  /// The number of answers that the machine waits for: one may be part of another.
   private var waits = 0
   private var wantsRead = false
   private var isProcessing = false
   private var restart = Restart.no
   var isOver = false
-  /// Before anybody is authenticated (`Registration.swift`).
+  /// The state of registration before authentication (`Registration.swift`).
   var registration: RegistrationMachine
   var isRegistering = false
   private var hasCounted = false
-  /// The transport takes more. It says when that changes; asking it costs more than
-  /// all else that is done for one of a thousand occupants.
+  /// Whether the transport takes more. The transport reports changes; asking it would cost more than all other work for
+  /// one of a thousand occupants.
   private(set) var isWritable = true
   var deadline: NIODeadline
   private var heard: NIODeadline
   private var isAsked = false
 
-  /// What becomes of the reader behind the element being handled: nothing, a new one, the same with the bounds of an
-  /// authenticated stream, a new one that has not seen the rest.
+  /// The fate of the reader after the current element: unchanged, replaced, kept with the bounds of an authenticated
+  /// stream, or replaced with the rest of the input dropped.
   private enum Restart { case no, fresh, wider, dropRest }
 
   private struct Proof {
     let used: SCRAMKeys
-    /// Of which the user has keys.
+    /// The hashes for which the user has keys.
     let hashes: [SCRAMHash]
   }
 
@@ -77,11 +75,11 @@ final class XMPPConnection {
     let rawValue: UInt8
     /// The machine waits for an answer, or for several (`waits`).
     static let machine = Pauses(rawValue: 1)
-    /// The session has too much in flight.
+    /// The session has its maximum of posts in flight.
     static let posts = Pauses(rawValue: 2)
     /// The client does not read.
     static let output = Pauses(rawValue: 4)
-    /// The session has asked as much of the store as it may.
+    /// The session has its maximum of lookups.
     static let lookups = Pauses(rawValue: 8)
   }
 
@@ -115,7 +113,7 @@ final class XMPPConnection {
     door.logger.debug("connection failed", metadata: ["peer": "\(peer)", "error": "\(error)"])
   }
 
-  /// TLS is up, from the first byte or behind STARTTLS.
+  /// Notes that TLS is up, from the first byte or behind STARTTLS.
   func secured(channelBindings: [ChannelBinding]) {
     if machine.phase == .securing { deadline = .now() + DoorLimits.negotiation }
     machine.secured(channelBindings: channelBindings)
@@ -124,7 +122,7 @@ final class XMPPConnection {
   func writabilityChanged(_ isWritable: Bool) {
     self.isWritable = isWritable
     guard isWritable else { return }
-    // Whoever reads is there.
+    // A client that reads is alive.
     heard = .now()
     isAsked = false
     flush()
@@ -134,20 +132,20 @@ final class XMPPConnection {
     }
   }
 
-  /// Whether more may be read now; if not, the transport is told when.
+  /// Returns whether more may be read now; if not, `StreamTransport.read` is called later.
   func mayRead() -> Bool {
     if pauses.isEmpty { return true }
     wantsRead = true
     return false
   }
 
-  /// A sign of life, which may be no part of the stream.
+  /// Notes a sign of life, which need not be part of the stream.
   func noteLife() {
     heard = .now()
     isAsked = false
   }
 
-  /// Bytes of a document, cut anywhere.
+  /// Takes bytes of a document, cut anywhere.
   func received(_ bytes: ByteBuffer) {
     var bytes = bytes
     noteLife()
@@ -159,14 +157,14 @@ final class XMPPConnection {
     if bytes.readableBytes > 0 { backlog.writeBuffer(&bytes) }
   }
 
-  /// What came in a frame of its own, within `limits`.
+  /// Takes an element that came in a frame of its own, within `limits`.
   func received(_ event: ReaderEvent) {
     noteLife()
     events.append(event)
     drainEvents()
   }
 
-  /// The bounds of a framed element now.
+  /// The current bounds of a framed element.
   var limits: ReaderLimits { machine.user == nil ? .unauthenticated : .authenticated }
 
   private func drainEvents() {
@@ -188,7 +186,7 @@ final class XMPPConnection {
     if why == .machine { waits -= 1 }
     guard pauses.contains(why), why != .machine || waits == 0 else { return }
     pauses.remove(why)
-    // Inside `process` its loop goes on by itself.
+    // Inside `process` its loop continues by itself.
     guard pauses.isEmpty, !isProcessing, !isOver else { return }
     if backlog.readableBytes > 0 {
       var bytes = backlog
@@ -223,8 +221,7 @@ final class XMPPConnection {
         reader.limits = .authenticated
         self.reader = consume reader
       case .dropRest:
-        // What was sent in the clear behind <starttls/> must not count
-        // (RFC 6120 5.4.3.3).
+        // Input sent in the clear behind <starttls/> must be ignored (RFC 6120 5.4.3.3).
         self.reader = ElementReader(limits: .unauthenticated)
         bytes.clear()
         backlog.clear()
@@ -302,7 +299,7 @@ final class XMPPConnection {
       }
       authenticated(user)
       guard framing == .document else { break }
-      // An answer that came later finds no reader at work that would see it.
+      // An answer that comes later finds no reader at work that would see it.
       if isProcessing { restart = .fresh } else { reader = ElementReader(limits: .authenticated) }
     case .admitted(let user, let data, let request):
       authenticated(user)
@@ -431,7 +428,7 @@ final class XMPPConnection {
     }
   }
 
-  /// XEP-0480: the success is told when the keys are durable.
+  /// Stores an upgrade (XEP-0480); the success is sent when the keys are durable.
   private func store(_ upgrade: SCRAMUpgrade, _ salted: SaltedPassword, _ attempt: Int) {
     guard let user = known?.id, let proved = proof?.used,
       let keys = try? SCRAMKeys.keys(
@@ -457,14 +454,14 @@ final class XMPPConnection {
     }
   }
 
-  /// Returns the attempt to log in as a user; nil: too many passwords from here were wrong.
+  /// Returns the attempt to log in as a user; `nil` after too many wrong passwords from this network.
   private func attempt(at user: BareJID) -> LoginAttempt? {
     let attempt = LoginAttempt(of: user, from: peer, device: machine.agentID)
     do throws(Problem) { try door.parley.checkLook(attempt) } catch { return nil }
     return attempt
   }
 
-  /// Hands the machine the client's proof of a password, and charges for it where it is wrong.
+  /// Hands the machine the client's proof of a password, and counts it as a failed login if it is wrong.
   private func proved(_ element: Element) -> StreamOutput {
     guard let proving else { return machine.received(element) }
     self.proving = nil
@@ -475,7 +472,7 @@ final class XMPPConnection {
         switch output {
         case .needUpgrades, .authenticated, .admitted: return .right
         case .authenticationFailed(_, .password): return .wrong
-        // A mechanism that failed before a password was at stake.
+        // The mechanism failed before a password was checked.
         default: return .void
         }
       }
@@ -487,7 +484,7 @@ final class XMPPConnection {
 
   func account(_ username: String) -> BareJID? {
     guard let domain = machine.domain, let address = try? BareJID(local: username, domain: domain) else {
-      // The machine has prepared the name; it cannot fail here. Refuse anyway.
+      // The machine has prepared the name, so this cannot fail; refuse anyway.
       closeConnection()
       return nil
     }
@@ -573,7 +570,7 @@ final class XMPPConnection {
     case .idle:
       session?.tick(now)
       if isAsked, now >= heard + DoorLimits.silence + DoorLimits.answer {
-        // Nobody is there: no stream error reaches them; the session may be resumed.
+        // The client is gone: no stream error would reach it; the session may be resumed.
         drop()
       } else if !isAsked, now >= heard + DoorLimits.silence {
         isAsked = true
@@ -587,14 +584,14 @@ final class XMPPConnection {
     transport?.tick(now)
   }
 
-  /// An idle connection keeps no buffers.
+  /// Frees the buffers of an idle connection.
   private func rest() {
     guard resting == nil, let isIdle = reader?.isIdle, isIdle, let reader = reader.take() else { return }
     resting = reader.hibernate()
     if backlog.readableBytes == 0 { backlog = ByteBuffer() }
   }
 
-  /// The transport is gone.
+  /// Handles the loss of the transport.
   func lost() {
     guard !isOver else { return }
     isOver = true
@@ -610,7 +607,7 @@ final class XMPPConnection {
 }
 
 extension SCRAMMechanism {
-  /// The hash of its keys.
+  /// The hash of the mechanism's keys.
   var hash: SCRAMHash {
     switch self {
     case .sha1: .sha1

@@ -5,8 +5,13 @@ import NIOSSL
 import Synchronization
 import XMPP
 
-/// Accepts XMPP connections: STARTTLS on one port, direct TLS (XEP-0368) on
-/// another. One wheel per event loop is shared by all listeners of the door.
+/// Accepts XMPP connections: STARTTLS on one port, direct TLS (XEP-0368) on another. All listeners of the door share
+/// one wheel per event loop.
+///
+///     let identities = try certificates.identities(protocols: ["xmpp-client"], keyLog: exporters.log)
+///     let listener = try await XMPPListener(door: context, group: group, tls: identities, exporters: exporters)
+///     try await listener.listen(host: "::", port: 5222, directTLS: false)
+///     let suspended = await listener.shutDown()
 public final class XMPPListener: Sendable {
   private let door: DoorContext
   let group: any EventLoopGroup
@@ -21,11 +26,10 @@ public final class XMPPListener: Sendable {
     let wheel: NIOLoopBound<LoopWheel>
   }
 
+  ///
   /// - Parameters:
-  ///   - tls: the current certificates, asked for each new connection; they
-  ///     should offer ALPN `xmpp-client`.
-  ///   - exporters: what their contexts log their keys to; nil: logins cannot be bound
-  ///     by `tls-exporter`.
+  ///   - tls: the current certificates, asked for each new connection; they should offer ALPN `xmpp-client`.
+  ///   - exporters: the key log of the TLS contexts; without one, logins cannot be bound by `tls-exporter`.
   public init(
     door: DoorContext, group: any EventLoopGroup, tls: @escaping TLSProvider, exporters: TLSExporters? = nil
   ) async throws {
@@ -74,7 +78,7 @@ public final class XMPPListener: Sendable {
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.socketOption(.so_keepalive), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-      // Read when the last is done with.
+      // The next bytes are read when the last ones have been processed.
       .childChannelOption(.autoRead, value: false)
       .childChannelOption(.maxMessagesPerRead, value: 1)
       .childChannelOption(.writeBufferWaterMark, value: .init(low: 32 * 1_024, high: 256 * 1_024))
@@ -115,9 +119,9 @@ public final class XMPPListener: Sendable {
     try channel.pipeline.syncOperations.addHandler(transport)
   }
 
-  /// A new stream, which its transport opens. On its loop.
+  /// Returns a new stream, which its transport opens. Called on its loop.
   ///
-  /// - Parameter peer: whom wrong passwords count against.
+  /// - Parameter peer: the network that wrong passwords count against.
   func connect(
     on loop: any EventLoop, framing: StreamFraming, isSecured: Bool, peer: String
   ) throws -> XMPPConnection {
@@ -132,7 +136,7 @@ public final class XMPPListener: Sendable {
       door: door, wheel: wheel, framing: framing, isSecured: isSecured, peer: peer, onAuthenticated: release)
   }
 
-  /// What per-address limits count.
+  /// Returns the network that per-address limits count.
   private static func network(_ address: SocketAddress?) -> String {
     guard case .v6? = address else { return address?.ipAddress ?? "unknown" }
     // struct sockaddr_in6: the address is its bytes 8 to 23 (RFC 3493 3.3).
@@ -142,7 +146,7 @@ public final class XMPPListener: Sendable {
     return LoginAttempt.network(ofIPv6: bytes ?? [])
   }
 
-  /// What components may do has changed: those that are connected are told.
+  /// Tells the connected components that their privileges have changed.
   public func privilegesChanged() {
     for mounted in wheels.values {
       let wheel = mounted.wheel
@@ -150,7 +154,7 @@ public final class XMPPListener: Sendable {
     }
   }
 
-  /// Accepts nobody any more; connections go on.
+  /// Stops accepting; existing connections go on.
   public func stopAccepting() async {
     let open = channels.withLock { channels in
       defer { channels = [] }
@@ -159,8 +163,7 @@ public final class XMPPListener: Sendable {
     for channel in open { try? await channel.close().get() }
   }
 
-  /// Ends all streams with `system-shutdown`, keeping resumable sessions as
-  /// values for the next start.
+  /// Ends all streams with `system-shutdown`. Returns the resumable sessions as values for the next start.
   public func shutDown() async -> [SuspendedSession] {
     var kept: [SuspendedSession] = []
     for mounted in wheels.values {
@@ -171,7 +174,7 @@ public final class XMPPListener: Sendable {
     return kept
   }
 
-  /// Takes sessions of before a restart back; those whose time is up end.
+  /// Restores sessions from before a restart; expired ones end.
   public func restore(_ sessions: [SuspendedSession]) async {
     guard let mounted = wheels.values.first else { return }
     let door = door

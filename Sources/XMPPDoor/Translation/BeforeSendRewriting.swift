@@ -3,8 +3,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// Puts another text into a message that XMPP said: its body is another, and what says the same in other words, or counts the old
-/// body's characters, is left out (XEP-0071, XEP-0372, XEP-0393, XEP-0394, XEP-0428).
+/// Replaces the text of a message from XMPP: the body is replaced, and elements that repeat the text in another form or
+/// count the old body's characters are removed (XEP-0071, XEP-0372, XEP-0393, XEP-0394, XEP-0428).
 public struct BeforeSendRewriting: ContentRewriting {
   public init() {}
 
@@ -18,7 +18,7 @@ public struct BeforeSendRewriting: ContentRewriting {
     writer.open(.body)
     writer.text(text)
     writer.close()
-    // What this door wrote it reads again; if it could not, the new body alone is said.
+    // The extras were written by this door and are well-formed; otherwise the new body alone is sent.
     if let message = try? Element(parsing: Array("<message>".utf8) + extras + Array("</message>".utf8)) {
       writer.children(of: message) { $0.is(.body) || Self.gone.contains($0.namespace) }
     }

@@ -2,55 +2,54 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// What a message's children make of it. Starts as "pass it on"; each feature's
-/// reader adds what its child means; `Inbound` finishes it.
+/// The meaning of a message's children. It starts as "pass it on"; each feature's reader adds what its child means;
+/// `Inbound` finishes it.
 struct Draft {
   /// The text of `<body/>` in the stanza's own language, if there is one.
   var body: String?
-  /// What of the body is there only for clients that do not know the XEP it stands in
-  /// for (XEP-0428), in characters of XEP-0426: code points.
+  /// The parts of the body that only clients without the XEP in question should show (XEP-0428), in characters of
+  /// XEP-0426: code points.
   var fallbacks: [Range<Int>] = []
-  /// What it is to the log when no child says otherwise.
+  /// The message's kind in the log when no child says otherwise.
   var kind = Content.Kind.none
-  /// Kept although it has no body (a child of the named list: subject,
-  /// invitation, call message, correction, reaction, retraction...).
+  /// Whether it is kept although it has no body (a child of the named list: subject, invitation, call message,
+  /// correction, reaction, retraction...).
   var isKept = false
-  /// `<store/>` (XEP-0334): kept although it has no body, as what it is. A marker
-  /// stays a marker; anything else is a message.
+  /// `<store/>` (XEP-0334): it is kept although it has no body. A marker stays a marker; anything else is a message.
   var isStored = false
-  /// Never stored (XEP-0334 `<no-store/>`), also with a body.
+  /// Whether it is never stored (XEP-0334 `<no-store/>`), even with a body.
   var isUnstored = false
-  /// Not in the archive and gone when delivered (`<no-permanent-store/>`).
+  /// Whether it is kept out of the archive and dropped when delivered (`<no-permanent-store/>`).
   var isTransient = false
-  /// What it says of a call (XEP-0353).
+  /// Its part in a call (XEP-0353).
   var call: CallPart?
-  /// No carbons (`<private/>`, `<no-copy/>`).
+  /// Whether it gets no carbons (`<private/>`, `<no-copy/>`).
   var isUncopied = false
   /// XEP-0184 `<request/>`.
   var wantsReceipt = false
   /// XEP-0333 `<markable/>`.
   var isMarkable = false
-  /// A chat state alone is a signal (XEP-0085): composing or not.
+  /// Whether the sender is composing; a chat state alone is a signal (XEP-0085).
   var typing: Bool?
-  /// An event of an app's own; in what is said it has no effect.
+  /// An app's custom event; it has no effect in a message that is kept.
   var custom: CustomEvent?
   /// A receipt (XEP-0184) or displayed marker (XEP-0333) for this stanza id.
   var marker: (kind: Marker.Kind, id: String)?
-  /// What it says about an earlier message (XEP-0308, 0424, 0444, 0461).
+  /// Its relation to an earlier message (XEP-0308, 0424, 0444, 0461).
   var reference: ReferenceDraft?
-  /// Whom it mentions (XEP-0372); places are those of `body`.
+  /// The mentioned users (XEP-0372); places are those of `body`.
   var mentions: [MentionDraft] = []
-  /// What an owner answers to who asks to be told of a node (XEP-0060 8.6).
+  /// An owner's answer to a subscription request for a node (XEP-0060 8.6).
   var answer: AuthorizationForm?
-  /// What the sender's clients have displayed of this chat (XEP-0490 5.1).
+  /// The position up to which the sender's clients have displayed this chat (XEP-0490 5.1).
   var displayed: Displayed?
-  /// Files with what is known of them (XEP-0447).
+  /// The files with their metadata (XEP-0447).
   var files: [Attachment] = []
-  /// Content of an app's own, which the body stands in for.
+  /// An app's custom content, for which the body is the fallback.
   var ownContent: JSONContainers.OwnContent?
-  /// Where something is (XEP-0080).
+  /// A location (XEP-0080).
   var place: Geolocation.Place?
-  /// An address beside the message (XEP-0066).
+  /// A URL beside the message (XEP-0066).
   var address: String?
   /// XEP-0359.
   var originID: String?
@@ -66,22 +65,23 @@ struct Draft {
 }
 
 extension Draft {
-  /// It says something; what does not may still be a marker.
+  /// Whether it is a message with content; without any it may still be a marker.
   var isSaid: Bool { body != nil || isKept || kind == .encrypted || (isStored && marker == nil) }
-  /// Where somebody is asked before a message is committed, nothing that is said goes past them: what would only be passed on is
-  /// kept until it is delivered (XEP-0334 5 lets a server know better), and headlines with a body are not passed on.
+  /// Adapts the draft where a backend is asked before a message is committed, since no message with a body may bypass
+  /// it: one that would only be passed on is kept until it is delivered (XEP-0334 5 allows it), and headlines with a
+  /// body are refused.
   mutating func keepForGate(_ type: MessageType, isInRoom: Bool = false) throws(StanzaError) {
     guard body != nil, type != .error else { return }
     if type == .headline { throw StanzaError(.policyViolation, "headlines with a body are not passed on here") }
-    // In rooms there is nothing between passed on and kept.
+    // Rooms know nothing between passed on and kept.
     if isUnstored || isTransient && isInRoom { (isUnstored, isTransient) = (false, !isInRoom) }
   }
 
-  /// It goes into the log; all else is passed on.
+  /// Whether it goes into the log; all else is passed on.
   var isPosted: Bool { (isSaid || marker != nil) && !isUnstored || call != nil }
 
-  /// What an app shows: the body without its fallbacks. One that is all fallback is
-  /// shown whole, so that nothing said is lost where it stands in for nothing.
+  /// The text that an app shows: the body without its fallbacks. A body that is all fallback is shown whole, so that
+  /// nothing is lost where it replaces nothing.
   var text: String {
     guard let body, !fallbacks.isEmpty else { return body ?? "" }
     var text = ""
@@ -91,25 +91,24 @@ extension Draft {
     return files.isEmpty ? body : ""
   }
 
-  /// What is said, with the files that it brings: those that it names as files, or the one that its whole body is the
-  /// address of.
+  /// Returns the content with its files: those that are named as files, or the one whose URL is the whole body.
   func content(_ extras: [UInt8], _ links: BlobLinks?) -> Content {
     var content = Content(kind: kind, text: text, extras: extras, attachments: files)
     if kind == .encrypted { return content }
     if files.isEmpty {
-      // In bytes: every message comes by here.
+      // Compares bytes, since every message passes here.
       let said = Substring(content.text.utf8.drop { $0 == 0x20 || (0x09...0x0D).contains($0) })
       let isOurs = links?.id(in: said) != nil && FileSharing.isUsable(String(said))
       if !said.isEmpty, address.map({ $0 == said }) ?? isOurs {
         content.attachments = [Attachment(blob: nil, url: String(said))]
         content.text = ""
       } else if let address, links?.id(in: address) != nil {
-        // It says more: a text that names a file.
+        // The body says more: a text that names a file.
         content.attachments = [Attachment(blob: nil, url: address)]
         content.kind = .text
       }
     }
-    // Some name the file and do not say that the body is there for others.
+    // Some clients name the file and do not mark the body as a fallback.
     if files.contains(where: { $0.url == content.text }) { content.text = "" }
     for index in content.attachments.indices {
       content.attachments[index].blob = links?.id(in: content.attachments[index].url)

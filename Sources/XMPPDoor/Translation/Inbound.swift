@@ -4,9 +4,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// A stanza from a client -> a post, a signal, or an answer: the table of what
-/// becomes what. A stanza becomes at most one entry, with its whole payload;
-/// features only add effects.
+/// Translates a client's stanza to a post, a signal, or an answer. A stanza becomes at most one entry, with its whole
+/// payload; features only add effects.
 enum Inbound {
   // MARK: Messages
 
@@ -39,16 +38,16 @@ enum Inbound {
       return relay(turn, to, draft)
     case .groupchat:
       session.management.handledUnlessPost()
-      // A room that lives elsewhere, and is none of ours.
+      // A room on another server.
       if session.isRemote(to.domain) { return relay(turn, to, draft) }
       throw StanzaError(.serviceUnavailable, "there is no room at this address")
-    // Nothing rings past the callee's wishes.
+    // Call messages always go through the callee's settings.
     case .headline where draft.call == nil:
       session.management.handledUnlessPost()
       return relay(turn, to, draft)
     case .headline, .chat, .normal: break
     }
-    // Behind the message, whatever becomes of it.
+    // Behind the message, whatever its outcome.
     defer { DisplayedSync.assist(draft, in: to, turn) }
     guard draft.isPosted else {
       session.management.handledUnlessPost()
@@ -61,7 +60,7 @@ enum Inbound {
     }
   }
 
-  /// What the children of a message make of it.
+  /// Returns the draft of a message, as its children describe it.
   static func draft(of stanza: Stanza, _ table: FeatureTable) throws(StanzaError) -> Draft {
     var draft = Draft()
     for child in stanza.element.children {
@@ -74,7 +73,7 @@ enum Inbound {
     return draft
   }
 
-  /// A message or marker of type chat or normal that is to be an entry.
+  /// Returns the post of a message or marker of type chat or normal.
   static func post(
     _ stanza: Stanza, _ draft: Draft, from resource: String?, to: JID, extras: [UInt8], _ parley: Parley
   ) -> Intent {
@@ -113,8 +112,7 @@ enum Inbound {
     return .message(message)
   }
 
-  /// The children as they will be written again, without what only a server
-  /// may say.
+  /// Returns the children as they will be written again, without those that only a server may add.
   static func extras(of stanza: Stanza, _ session: XMPPSession) -> [UInt8] {
     var writer = session.wheel.takeWriter()
     let domain = session.jid.bare.domain
@@ -124,8 +122,8 @@ enum Inbound {
     return bytes
   }
 
-  /// What is only passed on: chat states, headlines, unstored messages, errors.
-  /// A headline that nobody takes is silently ignored (RFC 6121 8.5.2.2.1).
+  /// Passes a stanza on without storing it: chat states, headlines, unstored messages, errors. A headline that no
+  /// session takes is silently ignored (RFC 6121 8.5.2.2.1).
   private static func relay(_ turn: Turn, _ to: JID, _ draft: Draft) {
     let session = turn.session
     let stanza = turn.stanza
@@ -144,8 +142,7 @@ enum Inbound {
       bounces: (draft.body != nil && type != .error && type != .headline) || type == .groupchat)
   }
 
-  /// Behind the session's own posts, so that nothing overtakes what was said
-  /// before it.
+  /// Sends a signal behind the session's own posts, so that it cannot overtake them.
   private static func signal(_ turn: Turn, _ signal: Signal, _ to: JID, bounces: Bool) {
     let session = turn.session
     session.afterPosts {
@@ -155,7 +152,7 @@ enum Inbound {
     }
   }
 
-  /// Another realm is another server, also where this process serves it.
+  /// Returns whether an address belongs to another realm, which is another server even if this process serves it.
   private static func isElsewhere(_ to: JID, _ session: XMPPSession) -> Bool {
     to.domain != session.party.address.domain && !session.isRemote(to.domain)
   }
@@ -181,7 +178,7 @@ enum Inbound {
         return
       }
       session.afterPosts {
-        // Not before: a vCard set just ahead of it changes the avatar hash.
+        // Not earlier: a vCard set just ahead of it changes the avatar hash.
         let presence: Presence
         do throws(StanzaError) {
           presence = try typed(turn, isAvailable: type == .available)
@@ -193,7 +190,7 @@ enum Inbound {
         } else {
           let isFirst = session.presence == nil
           session.presence = presence.isAvailable ? presence : nil
-          // XEP-0045 7.14: who goes offline is in no room.
+          // XEP-0045 7.14: an unavailable session leaves its rooms.
           if !presence.isAvailable { RoomInbound.leaveAll(session) }
           session.parley.hub.setPresence(presence, of: session.handle)
           if isFirst || !presence.isAvailable { PEP.became(isAvailable: presence.isAvailable, session) }
@@ -224,8 +221,8 @@ enum Inbound {
         act == .subscribe
           ? request(stanza, to: to.bare, extras: kept) : .subscription(act, to: to.bare, stanza: kept))
     case .probe:
-      // Servers probe, clients need not (RFC 6121 4.3); answered all the same
-      // where the subscription allows it.
+      // Servers probe, clients need not (RFC 6121 4.3); a probe is answered all the same where the subscription allows
+      // it.
       guard let to = turn.to, let contactSnapshot = session.contactSnapshot,
         contactSnapshot.contacts[to.bare]?.subscription.to == true,
         let user = session.parley.hub.user(at: to.bare)
@@ -237,8 +234,7 @@ enum Inbound {
     }
   }
 
-  /// Subscription requests that wait are told at every initial presence until
-  /// they are answered (RFC 6121 3.1.3).
+  /// Sends pending subscription requests again at every initial presence until they are answered (RFC 6121 3.1.3).
   private static func requests(_ session: XMPPSession) {
     guard let contactSnapshot = session.contactSnapshot else { return }
     for contact in contactSnapshot.contacts.values where contact.subscription.pendingIn {
@@ -321,7 +317,7 @@ enum Inbound {
     if NamespaceDelegation.pass(turn, payload, target) { return }
     guard let handler = session.door.table.iqHandler(payload, isSet: type == .set, target: target)
     else { throw StanzaError(.serviceUnavailable) }
-    // What is asked of a room just entered, or set up, is asked behind that.
+    // A request to a room is answered behind the posts that enter or configure it.
     if target == .room { return turn.afterPosts { () throws(StanzaError) in try handler(turn, payload) } }
     try handler(turn, payload)
   }
@@ -333,7 +329,7 @@ enum Inbound {
     throw StanzaError(Problem(.blocked, "you-block-this-user", "You have blocked this user."))
   }
 
-  /// Between clients, to a full JID (RFC 6121 8.5.3.1).
+  /// Passes an IQ on between clients, to a full JID (RFC 6121 8.5.3.1).
   private static func relay(_ turn: Turn, _ to: JID, _ type: IQType) throws(StanzaError) {
     let session = turn.session
     let stanza = turn.stanza
@@ -343,7 +339,7 @@ enum Inbound {
       return
     }
     try checkBlocks(session, to, type)
-    // XEP-0012 4: only to those who may see the addressee's presence.
+    // XEP-0012 4: only from users who may see the addressee's presence.
     if type == .get, let payload = stanza.payload, !session.isRemote(to.domain),
       !LastActivity.mayPass(payload, from: session.party, at: session.jid, to: to.bare, session.parley.hub)
     {

@@ -4,8 +4,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// Entries and signals -> stanzas for one session. A payload that XMPP wrote is
-/// copied as bytes; one that the app wrote is rendered here.
+/// Translates entries and signals to stanzas for one session. A payload from XMPP is copied as bytes; one from the app
+/// is rendered here.
 enum Outbound {
   // MARK: Entries
 
@@ -36,14 +36,13 @@ enum Outbound {
     }
   }
 
-  /// After a resumption: what was sent and not acknowledged, again. It is in the
-  /// queue already.
+  /// Sends an unacknowledged entry again after a resumption. It is in the queue already.
   static func resend(_ entry: Entry, _ form: Form, to session: XMPPSession) {
     let bytes = bytes(of: entry, form, for: session)
     session.connection?.write { $0.raw(bytes) }
   }
 
-  /// The stanza as it would be sent again.
+  /// Returns the stanza as it would be sent again.
   static func bytes(of entry: Entry, _ form: Form, for session: XMPPSession) -> [UInt8] {
     if entry.room != nil { return RoomOutbound.bytes(of: entry, for: session) }
     guard let message = message(of: entry) else { return [] }
@@ -79,7 +78,7 @@ enum Outbound {
     }
   }
 
-  /// What an entry is between users; nil: nothing that is said to anybody.
+  /// Returns the message of an entry between users; `nil` if it is shown to no user as a message.
   static func message(of entry: Entry) -> Message? {
     switch entry.fact {
     case .message(let message): message.isUnspoken ? nil : message
@@ -91,14 +90,12 @@ enum Outbound {
     }
   }
 
-  /// The message of an entry, whole, addressed as its author wrote it
-  /// (RFC 6121 8.5.2.1.1: a bare address stays bare): as live delivery, carbons and the archive
-  /// show it.
+  /// Writes the whole message of an entry, addressed as its author wrote it (RFC 6121 8.5.2.1.1: a bare address stays
+  /// bare), as live delivery, carbons and the archive show it.
   ///
   /// - Parameters:
-  ///   - withStanzaID: whether to add the archive's id (XEP-0359); the archive
-  ///     itself says it around the message.
-  ///   - viewer: in whose archive that id stands.
+  ///   - withStanzaID: whether to add the archive's id (XEP-0359); the archive itself states it around the message.
+  ///   - viewer: the user in whose archive that id stands.
   static func writeStanza(
     of entry: Entry, _ message: Message, to: String, withStanzaID: Bool, isDelayed: Bool, viewer: Party,
     into writer: inout ElementWriter
@@ -108,8 +105,8 @@ enum Outbound {
       withStanzaID: withStanzaID, isDelayed: isDelayed, viewer: viewer, into: &writer)
   }
 
-  /// The private message that a whisper is to who hears it (XEP-0045 7.5), by nick and
-  /// occupant id (XEP-0421 4) only.
+  /// Writes a whisper as the private message that its addressee gets (XEP-0045 7.5), by nick and occupant id (XEP-0421
+  /// 4) only.
   static func writeWhisper(
     of entry: Entry, _ message: Message, to: String, withStanzaID: Bool, isDelayed: Bool, viewer: Party,
     _ occupantID: (UserID, RoomName) -> String, into writer: inout ElementWriter
@@ -141,7 +138,7 @@ enum Outbound {
     if let language = envelope.language { writer.attribute("xml:lang", language) }
     if let retraction = entry.state?.retraction {
       Retractions.writeTombstone(retraction, in: nil, { _, _ in "" }, into: &writer)
-      // What was there to say so went with the rest.
+      // The element was removed with the rest of the content.
       if entry.whisper != nil { writer.element(.mucUser) }
     } else if message.content.extras.isEmpty {
       rendered(message, entry, into: &writer)
@@ -173,10 +170,10 @@ enum Outbound {
     if message.traits.contains(.markable) { Markers.writeMarkable(into: &writer) }
   }
 
-  /// What an app's message says, and what it says about an earlier one.
+  /// Writes the content of an app's message, and its reference to an earlier one.
   static func content(of message: Message, inRoom: Bool, into writer: inout ElementWriter) {
     if message.content.kind.isFile, let attachment = message.content.attachments.first {
-      // Of several files each has its own stanza, and so has what is said with them (`Messages/Bundle.swift`).
+      // Each of several files has its own stanza, and so has the text sent with them (`Messages/Bundle.swift`).
       FileSharing.write(attachment, caption: message.parts > 0 ? "" : message.content.text, into: &writer)
     } else if message.content.kind == .location, let place = Geolocation.Place(message.content) {
       Geolocation.write(place, caption: message.content.text, into: &writer)
@@ -187,7 +184,7 @@ enum Outbound {
       if message.content.kind == .custom, let own = JSONContainers.OwnContent(message.content) {
         JSONContainers.write(own, into: &writer)
       }
-      // Clients that rang know it without the words.
+      // Clients that rang need no text.
       if message.content.kind == .call { Fallbacks.write(for: NS.jingleMessage, into: &writer) }
     }
     guard let reference = message.reference else { return }
@@ -196,12 +193,12 @@ enum Outbound {
     case .correction: Corrections.write(reference, into: &writer)
     case .reactions(let emoji): Reactions.write(reference, emoji, inRoom: inRoom, into: &writer)
     case .retraction: Retractions.write(reference, inRoom: inRoom, into: &writer)
-    // The room says it itself; a pin is not said; a part is a stanza like others.
+    // A moderation is sent by the room; a pin is not sent; a part is a stanza like others.
     case .moderation, .pin, .part: break
     }
   }
 
-  /// A marker that the app set, as the stanza an XMPP client would have sent.
+  /// Returns a marker that the app set as the stanza that an XMPP client would have sent.
   private static func rendered(_ marker: Marker, of entry: Entry) -> Message {
     var writer = StreamFraming.writer()
     let target = marker.targetStanzaID ?? marker.targetID.description
@@ -239,9 +236,9 @@ enum Outbound {
 
   static func write(_ presence: Presence, to: BareJID, into writer: inout ElementWriter) {
     writer.open(.presence)
-    // Without a resource: of all there were (their server is gone).
+    // Without a resource it stands for all of them (their server is gone).
     writer.attribute("from", address(presence.from, presence.resource.isEmpty ? nil : presence.resource))
-    // RFC 6121 8.5.2.1.2: as it was addressed, and a broadcast to the bare address.
+    // RFC 6121 8.5.2.1.2: as it was addressed; a broadcast goes to the bare address.
     writer.attribute("to", address(to, presence.toResource))
     if !presence.isAvailable { writer.attribute("type", "unavailable" as StaticString) }
     if let id = presence.id { writer.attribute("id", id) }
@@ -268,8 +265,7 @@ enum Outbound {
       writer.text(status)
       writer.close()
     }
-    // What XMPP wrote comes with its own; this is an app's session, which the
-    // server speaks for.
+    // Presence from XMPP brings its own capabilities; this is an app's session, which the server answers for.
     if presence.isAvailable, !presence.from.realm.isRemote { EntityCapabilities.writeSession(into: &writer) }
     if presence.isAvailable, let hash = presence.avatarHash {
       AvatarHash.write(hash.isEmpty ? nil : hash, into: &writer)
@@ -300,7 +296,7 @@ enum Outbound {
     session.send { writer in
       switch form {
       case .direct, .feed, .feedVeiled, .account: write(stanza, to: addressee(of: stanza), into: &writer)
-      // What a room passes on is for this session.
+      // A room's signals are addressed to this session.
       case .room, .roomOpen, .roomOwn:
         write(stanza, to: session.jid.description, session.parley, into: &writer)
       case .carbonReceived, .carbonSent:

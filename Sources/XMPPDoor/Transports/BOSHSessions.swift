@@ -2,8 +2,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// The BOSH sessions of this door by their ids; each lives on one event loop. Bounded as streams are: before they
-/// authenticate by `DoorLimits.unauthenticatedMax`, then by the sessions of each user.
+/// The BOSH sessions of this door by their ids; each lives on one event loop. They are bounded as streams are: by
+/// `DoorLimits.unauthenticatedMax` before they authenticate, then by the sessions of each user.
 final class BOSHSessions: Sendable {
   private struct Place: Sendable {
     let loop: any EventLoop
@@ -19,7 +19,7 @@ final class BOSHSessions: Sendable {
     self.group = group
   }
 
-  /// The response to one request, when it is due.
+  /// Returns the response to one request when it is due.
   func answer(to body: ByteBuffer, from peer: String) async -> ByteBuffer {
     let request: BOSHRequest
     do throws(BOSHCondition) { request = try Self.read(body) } catch {
@@ -54,7 +54,7 @@ final class BOSHSessions: Sendable {
   ) {
     let loop = group.next()
     loop.execute { [self] in
-      // Nobody can guess it (XEP-0124 7.2).
+      // The id cannot be guessed (XEP-0124 7.2).
       let sid = DoorContext.randomID()
       guard let connection = try? listener.connect(on: loop, framing: .bodies, isSecured: true, peer: peer) else {
         return answer(BOSHResponse(.terminated(.remoteConnectionFailed)).written())
@@ -68,7 +68,7 @@ final class BOSHSessions: Sendable {
     }
   }
 
-  /// The server stops: what is held is answered.
+  /// Ends all sessions when the server stops; held requests are answered.
   func stop() {
     for place in places.withLock({ Array($0.values) }) { place.loop.execute { place.transport.value.stop() } }
   }

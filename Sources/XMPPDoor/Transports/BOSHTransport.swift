@@ -2,7 +2,7 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// A stream over HTTP requests: carries out what a `BOSHMachine` says. Confined to the stream's event loop.
+/// A stream over HTTP requests: carries out the outputs of a `BOSHMachine`. Confined to the stream's event loop.
 final class BOSHTransport: StreamTransport {
   /// Takes the response to one request; called once.
   typealias Answer = @Sendable (ByteBuffer) -> Void
@@ -13,18 +13,19 @@ final class BOSHTransport: StreamTransport {
   private var machine: BOSHMachine
   private var exchanges: [Int: Answer] = [:]
   private var exchangeCount = 0
-  /// Outputs are being carried out: what is due is answered behind them.
+  /// Whether outputs are being carried out: due responses are sent behind them.
   private var isWorking = false
   private var isOver = false
   private var isClosedByClient = false
-  /// The error of the stream was sent (XEP-0206 6).
+  /// Whether the stream's error was sent (XEP-0206 6).
   private var hasFailed = false
   private var isWritable = true
   private var timer: (scheduled: Scheduled<Void>, deadline: Int)?
 
+  ///
   /// - Parameters:
-  ///   - request: the one that asks for the session. It is still to be `received`.
-  ///   - onOver: nothing comes for this session any more.
+  ///   - request: the request that opens the session; the caller also passes it to `received`.
+  ///   - onOver: called when the session gets no more requests.
   init(
     _ request: BOSHRequest, sid: String, connection: XMPPConnection, onOver: @escaping @Sendable () -> Void
   ) {
@@ -35,12 +36,14 @@ final class BOSHTransport: StreamTransport {
     connection.opened(over: self)
   }
 
-  /// Milliseconds of a clock that does not go back.
+  /// The milliseconds of a monotonic clock.
   private static var now: Int { Int(NIODeadline.now().uptimeNanoseconds / 1_000_000) }
 
   // MARK: Requests
 
-  /// - Parameter byteCount: of the whole `<body/>`.
+  /// Processes a request.
+  ///
+  /// - Parameter byteCount: the size of the whole `<body/>`.
   func received(_ request: BOSHRequest, byteCount: Int, answer: @escaping Answer) {
     exchangeCount += 1
     exchanges[exchangeCount] = answer
@@ -55,7 +58,7 @@ final class BOSHTransport: StreamTransport {
     }
   }
 
-  /// The server stops.
+  /// Ends the stream because the server stops.
   func stop() {
     connection.fail(StreamError(.systemShutdown))
   }
@@ -67,7 +70,7 @@ final class BOSHTransport: StreamTransport {
     isWorking = true
     body(self).forEach(perform)
     connection.flush()
-    // What is due may make room, and what comes into it may be due.
+    // A response may make room for input, whose processing may make another response due.
     while true {
       let due = machine.answer(now: Self.now, isBusy: !connection.mayRead())
       due.forEach(perform)
@@ -89,7 +92,7 @@ final class BOSHTransport: StreamTransport {
     case .over:
       isOver = true
       onOver()
-      // Whoever closed its stream may have sent something before that, which is still to be done.
+      // A client that closed its stream may have sent stanzas before that, which are still to be processed.
       if !isClosedByClient { connection.lost() }
     }
   }
@@ -130,7 +133,7 @@ final class BOSHTransport: StreamTransport {
       machine.say(payload)
       hasFailed = hasFailed || element.starts(with: "<stream:error".utf8)
     }
-    // An error goes out with the end, which is next.
+    // An error is sent with the end, which comes next.
     if !hasFailed { work { _ in [] } }
   }
 
@@ -139,7 +142,7 @@ final class BOSHTransport: StreamTransport {
   func close() {
     work { $0.machine.close($0.hasFailed ? .remoteStreamError : nil) }
     let me = NIOLoopBound(self, eventLoop: loop)
-    // The stream is over, whatever the client does now; what is asked next is answered by the machine.
+    // The stream is over, whatever the client does now; the machine answers further requests.
     loop.execute { me.value.connection.lost() }
   }
 

@@ -5,21 +5,22 @@ import Hummingbird
 import NIOCore
 import XMLStream
 
-/// Where else than on its port XMPP is spoken: `/.well-known/host-meta` for clients that cannot ask the DNS
-/// (XEP-0156 1.4.0), and with addresses and priorities for those that ask nothing else (XEP-0487 0.1.0). Only what runs is
-/// told, and only over TLS.
+/// The alternative ways to connect: `/.well-known/host-meta` for clients that cannot query the DNS (XEP-0156 1.4.0),
+/// and with addresses and priorities for those that query nothing else (XEP-0487 0.1.0). Only running services are
+/// listed, and only those over TLS.
 public struct HostMeta: Sendable {
   private let domains: [String]
   private let base: @Sendable (String) -> String?
   private let addresses: [String]
   private let directTLSPort: Int?
 
+  ///
   /// - Parameters:
-  ///   - domains: those served, the default first.
-  ///   - base: under which URL the HTTP port is reached for a domain, without a slash at its end; nil: not at all.
-  ///   - addresses: at which IP addresses all of it is reached. Without any, XEP-0487 is left out, whose clients take what it
-  ///     says for everything there is.
-  ///   - directTLSPort: the public port of XMPP over direct TLS; nil: there is none.
+  ///   - domains: the served domains, the default first.
+  ///   - addresses: the IP addresses of all services. Without any, XEP-0487 is left out, since its clients take its
+  ///     answer to be complete.
+  ///   - directTLSPort: the public port of XMPP over direct TLS; `nil` if there is none.
+  ///   - base: the URL of the HTTP port for a domain, without a slash at its end; `nil` if it cannot be reached.
   public init(
     domains: [String], addresses: [String] = [], directTLSPort: Int? = nil,
     base: @escaping @Sendable (String) -> String?
@@ -41,7 +42,7 @@ public struct HostMeta: Sendable {
     ]
   }
 
-  /// Whom a request asks about, by its Host; the default, where a proxy has put another name there.
+  /// Returns the domain that a request's Host names; the default one where a proxy has put another name there.
   private func domain(_ request: Request) -> String {
     let host = (request.head.authority ?? "").prefix { $0 != ":" }.lowercased()
     return domains.first { $0 == host } ?? domains.first ?? ""
@@ -55,12 +56,12 @@ public struct HostMeta: Sendable {
     return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
   }
 
-  /// How long the answer may be kept: what it says changes with the configuration only.
+  /// The seconds for which the answer may be cached: it changes with the configuration only.
   private static let seconds = 3_600
 
   // MARK: Documents
 
-  /// XEP-0156 3: links, by what they relate to.
+  /// Returns the links by their relation (XEP-0156 3).
   func links(for domain: String) -> [(relation: String, url: String)] {
     guard let url = base(domain), url.hasPrefix("https://") else { return [] }
     return [
@@ -109,7 +110,7 @@ public struct HostMeta: Sendable {
         document.links.insert(Document.Link(rel: "urn:xmpp:alt-connections:tls", port: directTLSPort), at: 0)
       }
       for index in document.links.indices {
-        // What costs least first: TLS, then a WebSocket, then requests.
+        // The cheapest first: TLS, then a WebSocket, then requests.
         document.links[index].priority = 10 * (index + 1)
         document.links[index].weight = 0
         document.links[index].ips = addresses
@@ -119,7 +120,7 @@ public struct HostMeta: Sendable {
     return Array(try encoder.encode(document))
   }
 
-  /// Of a URL, which TLS is set up for.
+  /// Returns the host of a URL, for which TLS is set up.
   private static func host(of url: String) -> String {
     let authority = url.drop { $0 != ":" }.dropFirst(3).prefix { $0 != "/" }
     return String(authority.prefix { $0 != ":" })

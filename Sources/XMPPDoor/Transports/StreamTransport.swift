@@ -1,25 +1,25 @@
 import NIOCore
 import XMPP
 
-/// What carries a stream: TCP, a WebSocket, HTTP requests. Confined to the stream's event loop.
+/// The carrier of a stream: TCP, a WebSocket, HTTP requests. Confined to the stream's event loop.
 ///
-/// It tells the `XMPPConnection`, once `opened`, what was `received`, whether it takes more (`writabilityChanged`), and that
-/// it is `lost`. The connection writes every element as for a document, so that what is encoded once serves every transport;
-/// one that frames elements adapts them (`StreamFraming.standAlone`).
+/// It tells the `XMPPConnection`, once `opened`, what was `received`, whether it takes more (`writabilityChanged`), and
+/// that it is `lost`. The connection writes every element as for a document, so that an element encoded once serves
+/// every transport; one that frames elements adapts them (`StreamFraming.writeStandAlone`).
 protocol StreamTransport: AnyObject {
-  /// Sends what was written, in order.
+  /// Sends bytes, in order.
   ///
-  /// - Parameter ends: where each element ends in `bytes`; empty with `StreamFraming.document`.
+  /// - Parameter ends: the end of each element in `bytes`; empty with `StreamFraming.document`.
   func send(_ bytes: ByteBuffer, ends: [Int])
-  /// The connection takes input again, after `XMPPConnection.mayRead` was false.
+  /// Reads on, after `XMPPConnection.mayRead` was `false`.
   func read()
-  /// Closes once everything sent is out.
+  /// Closes once everything is sent.
   func close()
-  /// Closes at once: nobody is there.
+  /// Closes at once, since the client is gone.
   func drop()
-  /// Starts TLS behind what `proceed` sends. False: there is none here, and nothing happened.
+  /// Starts TLS behind the bytes that `proceed` sends. Returns `false`, without effect, if this transport has no TLS.
   func startTLS(_ proceed: () -> Void) -> Bool
-  /// Comes every `LoopWheel.tick`.
+  /// Called every `LoopWheel.tick`.
   func tick(_ now: NIODeadline)
 }
 

@@ -14,9 +14,9 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
   private let exporters: TLSExporters?
   private var context: ChannelHandlerContext?
   private var clientRandom: ClientRandom?
-  /// Of the certificate that this connection was shown.
+  /// The `tls-server-end-point` binding of the certificate that was used.
   private var endPoint: [UInt8]?
-  /// TLS waits for the client's first word: nothing may be said before it in the clear.
+  /// Whether TLS waits for the ClientHello: nothing may be sent in the clear before it.
   private var awaitsHello = false
 
   init(_ connection: XMPPConnection, tls: @escaping TLSProvider, exporters: TLSExporters?) {
@@ -77,8 +77,8 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
     context.fireChannelReadComplete()
   }
 
-  /// TLS is to stand in front of this handler, once the client has said what host it asks for; and in front of it, where its
-  /// keys are logged, what tells them apart.
+  /// Puts TLS in front of this handler once the client has named its host, and in front of that, where the keys are
+  /// logged, the reader of its random.
   func secure(_ pipeline: ChannelPipeline.SynchronousOperations) throws {
     awaitsHello = true
     let hello = SNIHandler { [self] asked in
@@ -103,7 +103,7 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
     awaitsHello = false
   }
 
-  /// The handshake is complete.
+  /// Returns the channel bindings after the handshake.
   private func takeChannelBindings() -> [ChannelBinding] {
     let byCertificate = endPoint.map { [ChannelBinding.tlsServerEndPoint($0)] } ?? []
     guard let random = clientRandom else { return byCertificate }
@@ -127,8 +127,8 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
     guard let context, tls(nil) != nil else { return false }
     proceed()
     do {
-      // The handler will stand before this one: what is written from here on is
-      // encrypted, and nothing is written before the handshake is complete.
+      // The handler stands before this one: everything written from here on is encrypted, and nothing is written before
+      // the handshake is complete.
       try secure(context.pipeline.syncOperations)
     } catch {
       close()
@@ -137,10 +137,10 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
   }
 }
 
-/// One certificate with TLS to show it by.
+/// One certificate with its TLS context.
 public struct TLSIdentity: Sendable {
   public let context: NIOSSLContext
-  /// What `tls-server-end-point` is of this certificate (RFC 5929 4); nil: undefined.
+  /// The `tls-server-end-point` value of this certificate (RFC 5929 4); `nil` if undefined.
   public let endPoint: [UInt8]?
 
   public init(context: NIOSSLContext, endPoint: [UInt8]?) {
@@ -149,6 +149,6 @@ public struct TLSIdentity: Sendable {
   }
 }
 
-/// The current identity for the host that a client asks for, if it says one (RFC 6066 3); asked for at each new connection, so
-/// that a renewed certificate needs no restart; nil: there is none.
+/// Returns the current identity for the host that a client names, if any (RFC 6066 3); `nil` if there is none. It is
+/// called for each new connection, so that a renewed certificate needs no restart.
 public typealias TLSProvider = @Sendable (_ host: String?) -> TLSIdentity?

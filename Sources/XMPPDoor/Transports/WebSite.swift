@@ -5,15 +5,15 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// XMPP on the HTTP port: WebSocket (RFC 7395), BOSH (XEP-0124, XEP-0206), and where both are (XEP-0156, XEP-0487).
+/// XMPP on the HTTP port: WebSocket (RFC 7395), BOSH (XEP-0124, XEP-0206), and their discovery (XEP-0156, XEP-0487).
 ///
-/// Both are for who reaches the port privately: over TLS that ends here, or from this machine, where a proxy may have ended
-/// it. Whoever comes over a network in the clear is refused, as STARTTLS would be demanded of them on TCP.
+/// Both require a private connection: over TLS that ends here, or from this machine, where a proxy may have ended it. A
+/// client in the clear over a network is refused, as STARTTLS would be required of it on TCP.
 ///
-/// A page of any origin may use them: nothing that a browser adds by itself (cookies, certificates of clients) counts, only
-/// what the client says on its stream. The header `Origin` is not looked at for that reason.
+/// Pages of any origin may use them: nothing that a browser adds by itself (cookies, client certificates) counts, only
+/// what the client sends on its stream. The header `Origin` is therefore ignored.
 ///
-/// There is no channel binding: a page in a browser has no way to learn the value, and behind a proxy this end has none.
+/// There is no channel binding: a page in a browser cannot learn the value, and behind a proxy this end has none.
 extension XMPPListener {
   public static let webSocketPath = "/xmpp-websocket"
   public static let boshPath = "/http-bind"
@@ -39,8 +39,8 @@ extension XMPPListener {
             headers: Self.anyOrigin)
         }
         let response = await bosh.answer(to: body, from: peer.address)
-        // XEP-0124 7.1 has a client choose the type. What others wrote would then be what the client's page says it is: it is
-        // XML, always.
+        // XEP-0124 7.1 has the client choose the type. Others' content would then have the type that the client's page
+        // says: it is always XML.
         var headers = Self.anyOrigin
         headers[.contentType] = "text/xml; charset=utf-8"
         headers[.cacheControl] = "no-store"

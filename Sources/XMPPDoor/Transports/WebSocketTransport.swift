@@ -4,10 +4,10 @@ import NIOWebSocket
 import XMLStream
 import XMPP
 
-/// A stream over a WebSocket (RFC 7395): each element at the top a text message.
+/// A stream over a WebSocket (RFC 7395): each top-level element is a text message.
 ///
-/// TLS, if there is any, is the HTTP port's (3.9). Pings keep proxies from taking the connection for dead; what comes back is
-/// a sign of life (3.8).
+/// TLS, if there is any, is the HTTP port's (3.9). Pings keep proxies from closing the connection; a pong is a sign of
+/// life (3.8).
 final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
   typealias InboundIn = WebSocketFrame
   typealias OutboundIn = WebSocketFrame
@@ -16,10 +16,10 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
   private let frames: FrameGatherer
   private var context: ChannelHandlerContext?
   private var pinged = NIODeadline.now()
-  /// A close frame was sent.
+  /// Whether a close frame was sent.
   private var isClosing = false
-  /// The client's latest ping, while it leaves unread what it is sent: it alone is answered then (RFC 6455 5.5.3), or who only
-  /// sends pings would fill the memory with answers.
+  /// The latest ping of a client that does not read: only that one is answered then (RFC 6455 5.5.3), since a client
+  /// that only sends pings would fill the memory with answers.
   private var unanswered: ByteBuffer?
 
   init(_ connection: XMPPConnection, on channel: any Channel) throws {
@@ -55,7 +55,7 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
     case is NIOWebSocketFrameAggregator.Error:
       connection.fail(StreamError(.badFormat, "the frames do not follow RFC 6455"))
     default:
-      // NIO has told the client of what breaks RFC 6455.
+      // NIO has told the client what breaks RFC 6455.
       connection.failed(error)
       context.close(promise: nil)
     }
@@ -96,7 +96,7 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
       connection.noteLife()
       pong(frame.unmaskedData, context)
     case .connectionClose:
-      // RFC 6455 5.5.1. The stream was not closed before it, so that it can be resumed (RFC 7395 3.6).
+      // RFC 6455 5.5.1. The stream was not closed before it, so it can be resumed (RFC 7395 3.6).
       if !isClosing {
         var data = frame.unmaskedData
         send(.connectionClose, data.readSlice(length: min(2, data.readableBytes)) ?? ByteBuffer())
@@ -114,7 +114,7 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
     context.fireChannelReadComplete()
   }
 
-  /// What one message says (RFC 7395 3.3.3).
+  /// Returns the event of one message (RFC 7395 3.3.3).
   static func event(_ message: ByteBuffer, limits: ReaderLimits) -> ReaderEvent {
     guard message.readableBytesView.first == UInt8(ascii: "<") else {
       return .violation(.notWellFormed("a message begins with '<'"))
@@ -125,7 +125,7 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
     } catch {
       return .violation(error)
     }
-    // Of another namespace it is none, which is the machine's to say (3.3.2).
+    // An `<open/>` of another namespace is an error, which the machine reports (3.3.2).
     if element.local == "open" { return .opened(StreamHeader(framed: element)) }
     return element.is(Name("close", NS.framing)) ? .closed : .element(element)
   }
@@ -152,7 +152,7 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
 
   func read() { context?.read() }
 
-  /// RFC 7395 3.6: behind the stream, the WebSocket's own closing handshake.
+  /// Starts the WebSocket's own closing handshake behind the stream (RFC 7395 3.6).
   func close() {
     guard let context, !isClosing else { return }
     isClosing = true
