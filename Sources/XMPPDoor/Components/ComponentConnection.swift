@@ -5,11 +5,11 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// A component's TCP connection (XEP-0114): bytes in and out, and the stream machine. No TLS: it stands on this machine, or
-/// beside it on a network that is trusted.
+/// A component's TCP connection (XEP-0114): bytes in and out, and the stream machine. There is no TLS: the component
+/// runs on this machine or in a trusted network.
 ///
-/// Reading pauses while as many posts are in flight as may be, while the component does not take what it is sent, and for
-/// the rest of a slice of time in which it has sent as much as it may: TCP then pushes back.
+/// Reading pauses at the maximum of posts in flight, while the component does not read, and for the rest of a time
+/// slice in which it has sent its maximum: TCP then pushes back.
 final class ComponentConnection: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -27,23 +27,23 @@ final class ComponentConnection: ChannelInboundHandler {
   private var backlog = ByteBuffer()
   private var isProcessing = false
   private var wantsRead = false
-  /// Posts whose outcome is awaited, in order, with what they came as.
+  /// The stanzas of the posts whose outcome is awaited, in order.
   private var inFlight: [Stanza] = []
   private var inFlightHead = 0
-  /// What is to be done behind so many settled posts.
+  /// The work that waits until so many posts are settled.
   private var waiting: [(after: Int, run: () -> Void)] = []
   private var postedCount = 0
   private var settledCount = 0
-  /// Posts that found the inbox full.
+  /// The posts that found the inbox full.
   private var unsent: [Post] = []
   private var sliceCount = 0
   private var isSliceOver = false
   private var deadline: Scheduled<Void>?
-  /// Sessions that stand in for somebody until what was asked is answered.
+  /// The impersonated sessions, until their request is answered.
   private var standIns: [ObjectIdentifier: XMPPSession] = [:]
-  /// What it was told that it may (XEP-0356).
+  /// The privileges that the component has been told (XEP-0356).
   private var privileges = Privileges.none
-  /// Users whose presence it is still to be told.
+  /// The users whose presence the component is still to be sent.
   private var unshown: ArraySlice<UserID> = []
 
   init(door: DoorContext, wheel: LoopWheel, peer: String) {
@@ -110,13 +110,13 @@ final class ComponentConnection: ChannelInboundHandler {
       || context?.channel.isWritable == false
   }
 
-  /// The channel reads only when it is asked to.
+  /// Reads if nothing pauses: the channel reads only on request.
   private func readOn() {
     if isOver { return }
     if isPaused { wantsRead = true } else { context?.read() }
   }
 
-  /// What held it up may be over.
+  /// Continues if nothing pauses any more.
   private func goOn() {
     guard !isPaused, !isProcessing, !isOver else { return }
     if backlog.readableBytes > 0 {
@@ -206,7 +206,7 @@ final class ComponentConnection: ChannelInboundHandler {
 
   // MARK: Privileges (XEP-0356)
 
-  /// Tells the component what it may do from now on, where that is something else than before.
+  /// Tells the component its privileges, if they have changed.
   func privilegesChanged() {
     guard let link else { return }
     let now = door.parley.privileges[link.party.realm]
@@ -215,7 +215,7 @@ final class ComponentConnection: ChannelInboundHandler {
     flush()
     let sees = now.presence != .none && privileges.presence == .none
     privileges = now
-    // 7: as if it had been there before them.
+    // 7: as if it had been connected before they came online.
     if sees {
       unshown = door.parley.hub.users(in: link.home.id)[...]
       showPresences()
@@ -224,7 +224,7 @@ final class ComponentConnection: ChannelInboundHandler {
     }
   }
 
-  /// As the component takes them. What changes meanwhile is told beside it.
+  /// Sends presence as the component takes it. Changes in between are sent beside it.
   private func showPresences() {
     guard let link, !unshown.isEmpty, context?.channel.isWritable == true else { return }
     for _ in 0..<DoorLimits.presencesShownAtOnce {
@@ -239,7 +239,7 @@ final class ComponentConnection: ChannelInboundHandler {
     if !unshown.isEmpty { wheel.loop.execute { me.value.showPresences() } }
   }
 
-  /// 4.3: a push of somebody's roster.
+  /// Sends a user's roster push (4.3).
   func told(_ change: ContactChange, of owner: Party) {
     guard change.push, let link else { return }
     let version = door.parley.cursor(change.contact.version, in: owner.realm)
@@ -252,7 +252,7 @@ final class ComponentConnection: ChannelInboundHandler {
 
   // MARK: Requests
 
-  /// Holds a session that stands in for somebody until `ended`.
+  /// Holds an impersonated session until `ended`.
   func began(_ session: XMPPSession) { standIns[ObjectIdentifier(session)] = session }
 
   func ended(_ session: XMPPSession) {
@@ -260,7 +260,7 @@ final class ComponentConnection: ChannelInboundHandler {
     goOn()
   }
 
-  /// A component that sends more than a server full of users would is held up until the slice is over.
+  /// Counts a stanza: a component that sends more than a server full of users would waits until the slice is over.
   private func count() {
     if sliceCount == 0 {
       let me = NIOLoopBound(self, eventLoop: wheel.loop)
@@ -276,7 +276,7 @@ final class ComponentConnection: ChannelInboundHandler {
 
   // MARK: Posts
 
-  /// Queues a post of somebody of the component; refused, `stanza` is answered with the error.
+  /// Queues a post of one of the component's users; if it is refused, `stanza` is answered with the error.
   func post(_ intent: Intent, by author: Party, for stanza: Stanza, behalf: Behalf? = nil) {
     guard let link else { return }
     inFlight.append(stanza)
@@ -288,7 +288,7 @@ final class ComponentConnection: ChannelInboundHandler {
     }
   }
 
-  /// Runs once all posts so far are done: nothing overtakes what was said before it.
+  /// Runs work once all posts so far are done, so that nothing overtakes them.
   func afterPosts(_ run: @escaping () -> Void) {
     if settledCount == postedCount { return run() }
     waiting.append((postedCount, run))
@@ -308,7 +308,7 @@ final class ComponentConnection: ChannelInboundHandler {
     goOn()
   }
 
-  /// Outcomes come in the order of the posts.
+  /// Handles the outcome of a post; outcomes come in the order of the posts.
   func settled(_ result: Result<Receipt, Problem>) {
     guard inFlightHead < inFlight.count else { return }
     let stanza = inFlight[inFlightHead]
@@ -345,7 +345,7 @@ final class ComponentConnection: ChannelInboundHandler {
     guard context.channel.isWritable else {
       let count = writer.buffer.readableBytes
       self.writer = consume writer
-      // It takes nothing: what its users were told since is lost to them, as it would be with the connection.
+      // It does not read: stanzas for its users are lost, as they would be with the connection.
       if count > DoorLimits.componentUnreadBytesMax { context.close(mode: .all, promise: nil) }
       return
     }
@@ -374,7 +374,7 @@ final class ComponentConnection: ChannelInboundHandler {
     }
     link = nil
     waiting = []
-    // What they have asked for is done; nobody is there to be told.
+    // Their requests are carried out; there is no connection to answer on.
     for session in standIns.values { session.handle.ended() }
     standIns = [:]
     unshown = []

@@ -4,8 +4,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// A stanza of a component -> a post, a signal, or an answer: the table of `Inbound`, seen from another server. The
-/// machine has seen to it that 'from' is of the component's domain.
+/// Translates a component's stanza to a post, a signal, or an answer: the counterpart of `Inbound` for another server.
+/// The machine has checked that 'from' is of the component's domain.
 enum ComponentInbound {
   static func received(_ stanza: Stanza, from link: ComponentLink, _ connection: ComponentConnection) {
     do throws(StanzaError) {
@@ -42,14 +42,14 @@ enum ComponentInbound {
         language: stanza.language, extras: extras, typing: typing)
     }
 
-    /// The children without what only this server may say.
+    /// The children without those that only this server may add.
     var extras: [UInt8] {
       stanza.extras(connection.wheel) {
         StanzaIDs.isForged($0, domain: link.home.domain, sender: link.party.address.domain)
       }
     }
 
-    /// What is no post keeps its place behind those that are.
+    /// Runs work behind the posts, so that stanzas keep their order.
     func behindPosts(_ body: @escaping () throws(StanzaError) -> Void) {
       connection.afterPosts {
         do throws(StanzaError) { try body() } catch { connection.refuse(stanza, error) }
@@ -62,7 +62,7 @@ enum ComponentInbound {
     }
   }
 
-  /// Components of one server reach each other through it.
+  /// Passes a stanza on to another component of this server.
   private static func elsewhere(_ arrival: Arrival) throws(StanzaError) {
     let stanza = arrival.stanza
     guard arrival.parley.remote(domain: arrival.to.domain, reachedFrom: arrival.link.home.id) != nil else {
@@ -92,7 +92,7 @@ enum ComponentInbound {
           arrival.connection.door.parley),
         by: arrival.sender, for: stanza)
     }
-    // RFC 6121 8.5.2.1.1, 8.5.3.2.1: a message that nobody takes bounces; headlines, errors and chat states do not.
+    // RFC 6121 8.5.2.1.1, 8.5.3.2.1: an undeliverable message bounces; headlines, errors and chat states do not.
     arrival.behindPosts { () throws(StanzaError) in
       let taken = arrival.pass(arrival.relayed(.message(Envelope.MessageType(type)), typing: draft.typing))
       if !taken, type != .error, type != .headline, draft.body != nil { throw StanzaError(.serviceUnavailable) }
@@ -126,7 +126,7 @@ enum ComponentInbound {
       for: arrival.stanza)
   }
 
-  /// What an app shows of it; clients get it as it came.
+  /// Returns the presence as an app shows it; clients get it as it came.
   private static func announced(_ arrival: Arrival, isAvailable: Bool) -> Presence {
     let element = arrival.stanza.element
     let availability: Presence.Availability =
@@ -146,7 +146,7 @@ enum ComponentInbound {
 
   // MARK: IQs
 
-  /// What the server tells anybody of itself. All else is its own users' business.
+  /// The requests about the server that anyone may make. All others are for its own users.
   private static let told: [Name] = [
     .discoInfo, .discoItems, .ping, EntityTime.time, LastActivity.query, SoftwareVersion.query,
   ]
@@ -154,7 +154,7 @@ enum ComponentInbound {
   private static func iq(_ arrival: Arrival) throws(StanzaError) {
     let stanza = arrival.stanza
     guard let type = stanza.iqType else { return }
-    // XEP-0356 6.3: of a user's account, never a client's.
+    // XEP-0356 6.3: only to a user's account, never to a client.
     if type.isRequest, stanza.payload?.is(PrivilegedEntity.request) == true,
       !arrival.to.isBare || arrival.to.local == nil
     {
@@ -187,7 +187,7 @@ enum ComponentInbound {
     try handle(arrival, target)
   }
 
-  /// The server answers, or whom it has delegated that to.
+  /// Answers a request, or passes it to the component that the namespace is delegated to.
   private static func handle(_ arrival: Arrival, _ target: FeatureTable.Target) throws(StanzaError) {
     let stanza = arrival.stanza
     guard let payload = stanza.payload, let type = stanza.iqType,
@@ -204,7 +204,7 @@ enum ComponentInbound {
     }
   }
 
-  /// What the services of the domain say of themselves: gateways look for where files go.
+  /// Returns the target of a disco#info request to a service of the domain: gateways look for the upload service.
   private static func service(_ arrival: Arrival) -> FeatureTable.Target? {
     guard arrival.to.isDomain, arrival.stanza.iqType == .get, arrival.stanza.payload?.is(.discoInfo) == true else {
       return nil
@@ -214,7 +214,7 @@ enum ComponentInbound {
     return arrival.to.domain == uploads ? .uploads : nil
   }
 
-  /// An app's session speaks no XMPP: the server answers for it.
+  /// Returns whether the addressee is an app's session, which speaks no XMPP: the server answers for it.
   private static func isApp(_ arrival: Arrival) -> Bool {
     guard let user = arrival.parley.hub.user(at: arrival.to.bare) else { return false }
     return arrival.parley.hub.onlineSessions(of: user).contains {

@@ -4,23 +4,23 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// A component as the hub knows it: one live session for all users of its domain. What is for them goes out as it was
-/// said, in the order of the log.
+/// A component as the hub knows it: one live session for all users of its domain. Entries and signals for them are sent
+/// as they were written, in the order of the log.
 final class ComponentLink: LiveSession {
   let id = SessionID(.random(in: .min ... .max))
   let party: Party
-  /// Whose users it reaches.
+  /// The realm whose users it reaches.
   let home: Realm
   let lane: Lane
   private let connection: NIOLoopBound<Held>
 
-  /// Given up with the connection.
+  /// The reference to the connection, which ends with it.
   final class Held {
     weak var connection: ComponentConnection?
     init(_ connection: ComponentConnection) { self.connection = connection }
   }
 
-  /// On the connection's loop.
+  /// Creates a link; called on the connection's loop.
   init(domain: BareJID, realm: RealmID, home: Realm, _ connection: ComponentConnection) {
     party = Party(remote: domain, realm: realm)
     self.home = home
@@ -53,11 +53,11 @@ final class ComponentLink: LiveSession {
 
   func batchEnded() { flush() }
 
-  /// On the loop: answers of the server itself.
+  /// Writes an answer of the server itself; called on the loop.
   func write(_ body: (inout ElementWriter) -> Void) { connection.value.connection?.write(body) }
   func flush() { connection.value.connection?.flush() }
-  /// nil: it is gone.
+  /// The connection; `nil` if it is gone.
   var connected: ComponentConnection? { connection.value.connection }
-  /// A request that a session stood in for is answered.
+  /// Notes that an impersonated session has answered its request.
   func ended(_ session: XMPPSession) { connection.value.connection?.ended(session) }
 }

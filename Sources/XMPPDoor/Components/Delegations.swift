@@ -7,7 +7,7 @@ import XMPP
 /// A namespace whose IQs a component answers in place of the server (XEP-0355 4).
 public struct Delegation: Sendable, Hashable {
   public let namespace: String
-  /// The payload must have all of these.
+  /// The attributes that the payload must have, all of them.
   public let attributes: [String]
   /// The component's domain.
   public let component: String
@@ -23,7 +23,7 @@ public struct Delegation: Sendable, Hashable {
   static let anyItems = "\(NS.delegation):bare:disco#items:*"
   var isOfNodes: Bool { namespace == Self.anyInfo || namespace == Self.anyItems }
 
-  /// 9: this cannot be.
+  /// Returns whether a namespace can be delegated (9).
   public static func isPossible(_ namespace: String) -> Bool {
     namespace != "\(NS.delegation)" && namespace != "\(NS.privilege)"
   }
@@ -39,8 +39,8 @@ struct Delegations: Sendable {
 
   func all(of domain: String) -> [Delegation] { byDomain[domain] ?? [] }
 
-  /// Who answers an IQ request with this payload to the domain or a bare address of it; nil: the server. The first in the
-  /// order of the configuration.
+  /// Returns the delegation of an IQ request with this payload to the domain or a bare address of it, the first in the
+  /// order of the configuration; `nil` if the server answers.
   func manager(of payload: Element, in domain: String) -> Delegation? {
     guard let delegations = byDomain[domain] else { return nil }
     let namespace = payload.namespace
@@ -61,10 +61,10 @@ struct Delegations: Sendable {
   }
 }
 
-/// What components say of their delegated namespaces (XEP-0355 7.2), for as long as they are connected.
+/// The discovery information of components for their delegated namespaces (XEP-0355 7.2), while they are connected.
 final class NestedDiscovery: Sendable {
   struct Said: Sendable {
-    /// In place of what the server says of itself, and of a user's account.
+    /// The information that replaces the server's own, and a user's account's.
     var server = Capabilities(identities: [], features: [])
     var account = Capabilities(identities: [], features: [])
   }
@@ -76,7 +76,7 @@ final class NestedDiscovery: Sendable {
 
   func begin(_ component: String, _ link: SessionID) { kept.withLock { $0[component] = Kept(link: link) } }
 
-  /// Adds what was said, unless the component has gone since.
+  /// Adds information, unless the component has disconnected since.
   func add(_ component: String, _ link: SessionID, _ change: @Sendable (inout Said) -> Void) {
     kept.withLock { kept in
       guard kept[component]?.link == link else { return }
@@ -92,7 +92,7 @@ final class NestedDiscovery: Sendable {
 }
 
 extension Capabilities {
-  /// Both, nothing twice.
+  /// Adds other capabilities, without duplicates.
   mutating func add(_ other: Capabilities) {
     identities += other.identities.filter { !identities.contains($0) }
     let known = Set(features)

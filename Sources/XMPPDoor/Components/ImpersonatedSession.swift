@@ -3,23 +3,23 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// In whose place a session stands that has no stream and is in no hub, for as long as one request takes: somebody of a
-/// component who asks, or a user in whose name a component does (XEP-0356).
+/// The identity of a session without a stream, unknown to the hub, that exists for one request: a component's user who
+/// makes it, or a local user in whose name a component does (XEP-0356).
 struct ImpersonatedSession {
   let party: Party
   let jid: FullJID
-  /// Whom the answer is for, as it is written.
+  /// The address that the answer is for, as it was written.
   let answered: String
-  /// The component that asks.
+  /// The component that makes the request.
   let link: ComponentLink
-  /// In whose name, and by what right; nil: in the asker's own.
+  /// The user in whose name it is made, and the privilege; `nil` if in the requester's own.
   let behalf: Behalf?
-  /// The user's as they are stored, for when they are not online.
+  /// The user's contacts and blocks as stored, for when the user is offline.
   let contactSnapshot: ContactSnapshot?
-  /// Takes the answer, once: what writes it, and the error that it is.
+  /// Takes the answer, once: the writer of its body, and the error if it is one.
   let answer: (_ error: StanzaError?, _ body: (inout ElementWriter) -> Void) -> Void
 
-  /// For somebody of the component.
+  /// Creates the identity of a component's user.
   init(asker: JID, realm: RealmID, at link: ComponentLink) throws(JIDError) {
     party = Party(remote: asker.bare, realm: realm)
     jid = try Self.full(asker)
@@ -33,7 +33,7 @@ struct ImpersonatedSession {
     }
   }
 
-  /// In the name of a user.
+  /// Creates the identity of a local user.
   init(
     _ user: Party, _ contactSnapshot: ContactSnapshot, by right: Right, at link: ComponentLink, answered: String,
     _ answer: @escaping (_ error: StanzaError?, _ body: (inout ElementWriter) -> Void) -> Void
@@ -47,15 +47,15 @@ struct ImpersonatedSession {
     self.answer = answer
   }
 
-  /// Who has no resource is asked for by what is done with it: blocks.
+  /// Returns a full address. Blocks are matched against it, so a bare one gets a resource.
   private static func full(_ jid: JID) throws(JIDError) -> FullJID {
     try FullJID(local: jid.local, domain: jid.domain, resource: jid.resource ?? "-")
   }
 
-  /// Whether it is the component itself that asks, none of its users.
+  /// Whether the request comes from the component itself, not from one of its users.
   var isComponent: Bool { behalf == nil && party.address == link.party.address }
 
-  /// Handles a request as `body` does with a turn; what it throws is the answer.
+  /// Handles a request by running `body` with a turn; an error that it throws is the answer.
   static func handle(
     _ stanza: Stanza, to: JID?, as impersonated: ImpersonatedSession, _ connection: ComponentConnection,
     _ body: (Turn) throws(StanzaError) -> Void

@@ -4,9 +4,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// A bookmark as XML: alone in an item (XEP-0402 3), or in a list with all others
-/// (XEP-0048 2). The two have the same fields; the old one says the address
-/// itself and knows no extensions.
+/// A bookmark as XML: alone in an item (XEP-0402 3), or in a list with all others (XEP-0048 2). The two have the same
+/// fields; the old form states the address itself and knows no extensions.
 enum BookmarkElement {
   private static let conference = Name("conference", NS.bookmarks)
   private static let nick = Name("nick", NS.bookmarks)
@@ -20,7 +19,7 @@ enum BookmarkElement {
 
   // MARK: One
 
-  /// The address that an item's id is (XEP-0402 3).
+  /// Returns the room's address, which is the item's id (XEP-0402 3).
   static func address(_ id: String) throws(StanzaError) -> BareJID {
     guard let jid = JID(parsing: id), jid.isBare else {
       throw StanzaError(.badRequest, pubsub: "invalid-payload", "a bookmark's id is the room's address")
@@ -40,7 +39,7 @@ enum BookmarkElement {
     return bookmark
   }
 
-  /// Whatever it holds is kept (XEP-0402 3.1).
+  /// Reads the extensions; unknown ones are kept (XEP-0402 3.1).
   private static func read(_ extensions: Element, of bookmark: inout Bookmark) {
     if let notify = extensions.first(NotificationSettings.notify) {
       bookmark.notifications = NotificationSettings.read(notify)
@@ -71,8 +70,8 @@ enum BookmarkElement {
     writer.close()
   }
 
-  /// Attributes and children that both forms have, in the namespace of the
-  /// element that is open. False is said by saying nothing.
+  /// Writes the attributes and children that both forms have, in the namespace of the open element. False is the
+  /// default and left out.
   private static func writeFields(_ bookmark: Bookmark, into writer: inout ElementWriter) {
     writer.attribute("name", bookmark.name)
     if bookmark.autojoins { writer.attribute("autojoin", "true" as StaticString) }
@@ -90,8 +89,7 @@ enum BookmarkElement {
 
   // MARK: All
 
-  /// What a list is to be. A conference whose address is none is kept as it
-  /// came: nothing that a client wrote is lost.
+  /// Reads a list. A conference without a valid address is kept as it came, so that nothing a client wrote is lost.
   static func list(_ storage: Element) throws(StanzaError) -> BookmarksDraft {
     guard storage.is(self.storage) else {
       throw StanzaError(.badRequest, pubsub: "invalid-payload", "bookmarks stand in a <storage/>")
@@ -132,8 +130,8 @@ enum BookmarkElement {
     element.has(attribute, equalTo: "true") || element.has(attribute, equalTo: "1")
   }
 
-  /// The children that `isKnown` does not name, each with its namespace, fit to
-  /// stand anywhere.
+  /// Returns the serialised children that `isKnown` does not name, each with its namespace, so that it can stand
+  /// anywhere.
   static func rest(of element: Element, except isKnown: (Element) -> Bool) -> [UInt8] {
     var bytes: [UInt8] = []
     for child in element.children where !isKnown(child) { bytes += child.serialised(defaultNamespace: "") }

@@ -1,31 +1,31 @@
 import Dialogs
 import XMLStream
 
-/// The names in a vCard, of either form: how they are read, and how they are written
-/// where the profile has others by now than the vCard that is kept.
+/// The names in a vCard of either version: reads them, and writes them where the profile's names differ from those of
+/// the stored vCard.
 struct CardNames: Sendable {
   let fullName: Name
   let nickname: Name
-  /// Of the element in which the text stands; nil: in the name's own (XEP-0054).
+  /// The element inside the field that holds the text; `nil` if the field itself does (XEP-0054).
   let text: Name?
 
   // MARK: Read
 
   func fullName(_ contactSnapshot: Element) -> String? { first(fullName, in: contactSnapshot) }
 
-  /// What others call them: the nickname, else the full name.
+  /// Returns the display name: the nickname, else the full name.
   func displayName(_ contactSnapshot: Element) -> String? {
     first(nickname, in: contactSnapshot) ?? first(fullName, in: contactSnapshot)
   }
 
-  /// Cut to what a profile holds.
+  /// Returns the text of a field, cut to the size that a profile holds.
   private func first(_ field: Name, in contactSnapshot: Element) -> String? {
     guard let element = contactSnapshot.first(field) else { return nil }
     let text = text.map { element.first($0)?.text ?? "" } ?? element.text
     return Self.cut(text)
   }
 
-  /// nil: nothing but white space.
+  /// Returns the text cut to size; `nil` if it is only white space.
   static func cut(_ text: String) -> String? {
     if text.allSatisfy(\.isWhitespace) { return nil }
     var name = text
@@ -35,7 +35,7 @@ struct CardNames: Sendable {
 
   // MARK: Written
 
-  /// Writes those that differ from what is kept.
+  /// Writes the names that differ from the stored vCard.
   ///
   /// - Returns: which children of `kept` these replace.
   func write(
@@ -44,7 +44,7 @@ struct CardNames: Sendable {
     let shown = full ?? displayName
     let keptNickname = kept.flatMap { first(nickname, in: $0) }
     let keepsFull = kept.flatMap { first(fullName, in: $0) } == shown
-    // Where the full name is what they are called, nicknames are beside it.
+    // If the full name is the display name, nicknames stand beside it.
     let keepsNickname = keptNickname == displayName || full == nil && keepsFull
     if !keepsFull, let shown { write(shown, as: fullName, into: &writer) }
     if !keepsNickname, let displayName, displayName != shown { write(displayName, as: nickname, into: &writer) }

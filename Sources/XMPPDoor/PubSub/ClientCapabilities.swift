@@ -2,14 +2,13 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// What a client's presence says of its capabilities (XEP-0115 5): where they
-/// can be asked for, and a hash of the answer.
+/// The capabilities in a client's presence (XEP-0115 5): the node to query, and a hash of the answer.
 struct CapabilitiesClaim: Sendable, Hashable {
   let node: String
   let version: String
   let hash: String
 
-  /// nil: nothing, or in the form of before 1.4, which proves nothing.
+  /// Reads a presence; `nil` without capabilities, or with those of before version 1.4, which prove nothing.
   init?(_ presence: Element) {
     guard let caps = presence.first(.caps), let node = caps["node"], let version = caps["ver"], let hash = caps["hash"],
       !version.isEmpty, node.utf8.count + version.utf8.count <= DoorLimits.capabilitiesNodeBytesMax
@@ -19,16 +18,15 @@ struct CapabilitiesClaim: Sendable, Hashable {
     self.hash = hash
   }
 
-  /// Whether this server can tell that an answer is the one that was hashed.
+  /// Whether this server can verify an answer against the hash.
   var isVerifiable: Bool { hash == "sha-1" }
 
-  /// The node to ask for (6.2).
+  /// The node to query (6.2).
   var queried: String { "\(node)#\(version)" }
 }
 
-/// The nodes in which clients are interested (XEP-0060 9.2), by the hash of
-/// their capabilities: asked once of one client, known of all that say the same.
-/// Shared by all sessions; a leaf lock.
+/// The nodes that clients are interested in (XEP-0060 9.2), by the hash of their capabilities: one client is asked, and
+/// the answer holds for all with the same hash. Shared by all sessions; a leaf lock.
 final class ClientCapabilities: Sendable {
   private let known = Locked<[String: Set<String>]>([:])
 
@@ -36,8 +34,8 @@ final class ClientCapabilities: Sendable {
     claim.isVerifiable ? known.withLock { $0[claim.version] } : nil
   }
 
-  /// What an answer says. Only one that the hash proves is kept for others
-  /// (5.4); whoever gave another is believed about itself.
+  /// Returns the interests in an answer. Only an answer that matches the hash is kept for other clients (5.4); any
+  /// other is used for its sender alone.
   func learn(_ query: Element, for claim: CapabilitiesClaim) -> Set<String> {
     guard let capabilities = try? Capabilities(query) else { return [] }
     let interests = Self.interests(capabilities.features)
@@ -46,15 +44,15 @@ final class ClientCapabilities: Sendable {
     }
     return known.withLock { known in
       if let found = known[claim.version] { return found }
-      // At the bound it begins anew: what is still in use is asked for again.
+      // At the bound the cache is emptied: entries that are still in use are asked for again.
       if known.count >= DoorLimits.knownCapabilitiesMax { known = [:] }
       known[claim.version] = interests
       return interests
     }
   }
 
-  /// Well-formed, and without the character that ends each part of what is
-  /// hashed: two different answers could have one hash with it (8.3).
+  /// Returns whether capabilities are well-formed, and free of the character that ends each part of the hashed text:
+  /// with it two different answers could have one hash (8.3).
   private static func isSound(_ capabilities: Capabilities) -> Bool {
     func isPlain(_ text: String?) -> Bool { text?.utf8.contains(UInt8(ascii: "<")) != true }
     return capabilities.isWellFormed && capabilities.features.allSatisfy(isPlain)

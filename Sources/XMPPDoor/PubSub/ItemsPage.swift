@@ -2,13 +2,13 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// What of a node's items one answer holds (XEP-0060 6.5): in the order of
-/// publication, and no more than `DoorLimits.itemsBytesMax`.
+/// The items of a node that one answer holds (XEP-0060 6.5): in the order of publication, and no more than
+/// `DoorLimits.itemsBytesMax`.
 struct ItemsPage: Equatable {
   var items: [NodeItem]
-  /// Items of the whole set that was asked for.
+  /// The number of items in the whole requested set.
   var count: Int
-  /// Nobody has to be told that there are others.
+  /// Whether the answer leaves out that there are other items.
   var isSilent: Bool
 
   init(items: [NodeItem], count: Int, isSilent: Bool) {
@@ -17,7 +17,7 @@ struct ItemsPage: Equatable {
     self.isSilent = isSilent
   }
 
-  /// nil: the page begins at an item that is not there.
+  /// Reads a page; `nil` if it begins at an item that does not exist.
   init?(_ request: ItemsRequest, of node: Node, _ reader: any StoreReader) throws {
     if node.name == Bookmark.listNode {
       items = try Bookmark.list(of: node.owner, reader).map { [$0] } ?? []
@@ -31,7 +31,7 @@ struct ItemsPage: Equatable {
       return
     }
     if !request.ids.isEmpty {
-      // 6.5.9.12: what is not there is left out.
+      // 6.5.9.12: missing items are left out.
       var rest = request.ids[...]
       let found = try Self.fill(DoorLimits.itemsNamedMax) {
         while let id = rest.popFirst() {
@@ -49,7 +49,7 @@ struct ItemsPage: Equatable {
     guard var after = try place(request.page?.after, .zero), var before = try place(request.page?.before, .end) else {
       return nil
     }
-    // 6.5.7: without pages the most recent.
+    // 6.5.7: the most recent ones if no page is requested.
     let isBackward = request.page?.isBackward ?? true
     let most = min(request.page?.max ?? request.max ?? .max, Dialogs.Limits.itemsPerNodeMax)
     var waiting: ArraySlice<NodeItem> = []
@@ -69,7 +69,7 @@ struct ItemsPage: Equatable {
     isSilent = request.page == nil && found.isWhole
   }
 
-  /// Of items that are not rows, but made of what else is stored.
+  /// Returns a page of items that are not rows but made from other data.
   private static func page(of all: [NodeItem], _ request: ItemsRequest) -> ItemsPage? {
     var rest = all[...]
     if let after = request.page?.after {
@@ -87,7 +87,7 @@ struct ItemsPage: Equatable {
     return ItemsPage(items: found.items, count: all.count, isSilent: request.page == nil && found.isWhole)
   }
 
-  /// Takes items until there is none, or what there is fills the answer; at least one.
+  /// Takes items until there are no more, or until they fill the answer; at least one.
   private static func fill(
     _ most: Int, _ next: () throws -> NodeItem?
   ) rethrows -> (items: [NodeItem], isWhole: Bool) {
@@ -101,7 +101,7 @@ struct ItemsPage: Equatable {
     return (items, true)
   }
 
-  /// The ids of all items (5.5), in the order of publication; of more than fit an answer the newest.
+  /// Returns the ids of all items (5.5), in the order of publication; the newest if not all fit an answer.
   static func ids(of node: Node, _ reader: any StoreReader) throws -> [String] {
     var ids: [String] = []
     var bytes = 0
@@ -131,6 +131,6 @@ struct ItemsPage: Equatable {
 }
 
 extension NodeItem {
-  /// About what it weighs in an answer or an event.
+  /// The estimated size in an answer or an event.
   var byteCount: Int { id.utf8.count + content.byteCount + DoorLimits.itemOverheadBytes }
 }

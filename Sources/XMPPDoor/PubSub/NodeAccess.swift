@@ -2,17 +2,17 @@ import Addresses
 import Dialogs
 import XMPP
 
-/// An account as somebody sees it who comes to read there.
+/// The access of a user to the nodes of an account.
 struct NodeAccess {
   let owner: UserID
   let isOwn: Bool
-  /// What the owner keeps about whoever looks.
+  /// The owner's contact for the viewer.
   let contact: Contact?
-  /// What the owner of the nodes says they are, by node.
+  /// The viewer's affiliations to the owner's nodes, by node.
   let affiliations: [String: NodeAffiliation]
   let subscriptions: [(node: String, subscription: NodeSubscription)]
 
-  /// nil: no such user, or none that the viewer may notice (XEP-0191 3.3).
+  /// Reads the access; `nil` if there is no such user, or none that the viewer may notice (XEP-0191 3.3).
   init?(of address: BareJID, for viewer: Party, at jid: FullJID, _ reader: any StoreReader) throws {
     guard let user = try reader.user(address), user.state == .active else { return nil }
     isOwn = user.id == viewer.id
@@ -23,7 +23,7 @@ struct NodeAccess {
     subscriptions = try reader.subscriptions(of: viewer.address, with: user.id).map { ($0.node, $0.1) }
   }
 
-  /// Whether they are told at all that there is such an account (XEP-0030 8).
+  /// Whether the viewer may know that there is such an account (XEP-0030 8).
   var isShared: Bool { isOwn || contact?.subscription.from == true }
 
   func denial(of node: Node) -> NodeConfiguration.Denial? {
@@ -38,7 +38,7 @@ struct NodeAccess {
     subscriptions.first { $0.node == node && $0.subscription.address == address }?.subscription
   }
 
-  /// A node, or the view of one.
+  /// Returns a node, stored or made from other data.
   func node(_ name: String, _ reader: any StoreReader) throws -> Node? {
     switch name {
     case Bookmark.listNode: try BookmarkStorage.node(of: owner, reader)
@@ -48,7 +48,7 @@ struct NodeAccess {
   }
 }
 
-/// A node that somebody wants to read.
+/// The result of looking up a node for a reader.
 enum FoundNode {
   case absent
   case missing(isShared: Bool)

@@ -1,11 +1,10 @@
 import Dialogs
 import XMPP
 
-/// How a node is configured, as a form (XEP-0060 8.2, 16.4.4), and the same
-/// fields as conditions of a publication (7.1.5).
+/// The configuration of a node as a form (XEP-0060 8.2, 16.4.4), and the same fields as conditions of a publication
+/// (7.1.5).
 ///
-/// What cannot be otherwise here is shown with its one value, so that a client
-/// which insists on it is told the truth.
+/// Options that cannot be changed here are shown with their one value, for clients that insist on them.
 enum NodeForm {
   private enum Key {
     static let access = "pubsub#access_model"
@@ -31,7 +30,7 @@ enum NodeForm {
   private static let none = "none"
   private static let publisher = "publisher"
 
-  /// Fields of one value.
+  /// The fields with one possible value.
   private static let fixed: [(key: String, values: [String], label: String)] = [
     ("pubsub#node_type", ["leaf"], "Kind of node"),
     ("pubsub#notification_type", ["headline"], "Kind of message that events are"),
@@ -84,7 +83,7 @@ enum NodeForm {
         })
   }
 
-  /// What anybody who may read the node may know of it (XEP-0060 5.4).
+  /// Returns the metadata of a node for those who may read it (XEP-0060 5.4).
   static func metadata(of node: Node, owner: String, subscribers: Int) -> DataForm {
     DataForm(
       .result, formType: "http://jabber.org/protocol/pubsub#meta-data",
@@ -114,10 +113,9 @@ enum NodeForm {
 
   // MARK: Reading
 
-  /// What a filled-in form changes; what it leaves out stays (8.2.4). Fields of
-  /// other names are ignored.
+  /// Returns the options in a filled-in form; those left out stay unchanged (8.2.4). Fields of other names are ignored.
   ///
-  /// - Throws: `not-acceptable` (8.2.5.2) for what cannot be.
+  /// - Throws: `not-acceptable` (8.2.5.2) for an unsupported value.
   static func options(_ form: DataForm) throws(StanzaError) -> [NodeOption] {
     if let type = form.formType, type != formType {
       throw StanzaError(.badRequest, "the form is no configuration of a node")
@@ -130,11 +128,10 @@ enum NodeForm {
     return try known(form)
   }
 
-  /// What must be so for a publication to succeed.
+  /// Returns the preconditions of a publication.
   ///
-  /// - Throws: `conflict` with `<precondition-not-met/>` for what can never be,
-  ///   and for fields that are not known: what is not understood cannot be
-  ///   promised (7.1.5).
+  /// - Throws: `conflict` with `<precondition-not-met/>` for an unsupported value, and for an unknown field, since a
+  ///   condition that is not understood cannot be promised (7.1.5).
   static func conditions(_ form: DataForm) throws(StanzaError) -> [NodeOption] {
     guard form.formType == String(describing: NS.pubsubPublishOptions) else {
       throw StanzaError(.badRequest, "the form holds no options of a publication")

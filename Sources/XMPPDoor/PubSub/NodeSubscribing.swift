@@ -7,7 +7,7 @@ import XMPP
 extension PEP {
   // MARK: Subscribers
 
-  /// 6.1.
+  /// Subscribes to a node (6.1).
   static func subscribe(_ turn: Turn, _ request: SubscribeRequest) throws(StanzaError) {
     let address = request.address
     // 6.1.3.1.
@@ -26,7 +26,7 @@ extension PEP {
     }
   }
 
-  /// 6.2, 6.3.
+  /// Ends or changes a subscription (6.2, 6.3).
   static func change(_ turn: Turn, _ node: String, _ address: JID, _ act: NodeVisit.Act) throws(StanzaError) {
     guard address.isAt(turn.party.address) else { throw StanzaError(.forbidden) }
     turn.visit(node, act) { _, _ in }
@@ -56,7 +56,7 @@ extension PEP {
     }
   }
 
-  /// 5.6.
+  /// Returns the viewer's subscriptions at an account (5.6).
   static func subscriptions(_ turn: Turn, _ node: String?) {
     look(turn) { sight, _ in
       sight.subscriptions.filter { node == nil || $0.node == node }.map { ($0.node, $0.subscription) }
@@ -68,7 +68,7 @@ extension PEP {
     }
   }
 
-  /// 5.7.
+  /// Returns the viewer's affiliations at an account (5.7).
   static func affiliations(_ turn: Turn, _ node: String?) {
     look(turn) { sight, reader in
       let all: [(String, NodeAffiliation?)] =
@@ -89,7 +89,7 @@ extension PEP {
     }
   }
 
-  /// 6.3.2.
+  /// Returns the options of a subscription (6.3.2).
   static func options(_ turn: Turn, _ node: String, _ address: JID) throws(StanzaError) {
     guard address.isAt(turn.party.address) else { throw StanzaError(.forbidden) }
     let owner = turn.to?.bare ?? turn.party.address
@@ -113,7 +113,7 @@ extension PEP {
     }
   }
 
-  /// 6.4: the same for all nodes.
+  /// Returns the default options (6.4), which are the same for all nodes.
   static func defaultOptions(_ turn: Turn, _ node: String?) {
     turn.reply { writer in
       writer.open(.pubsub)
@@ -145,7 +145,7 @@ extension PEP {
 
   // MARK: Owners
 
-  /// 8.8.1, 8.9.1.
+  /// Reads a node's subscribers and affiliations for its owner (8.8.1, 8.9.1).
   static func people(
     _ turn: Turn, of node: String, _ write: @escaping (NodePeople, inout ElementWriter) -> Void
   ) {
@@ -162,7 +162,7 @@ extension PEP {
     }
   }
 
-  /// 8.8.1.2: without those who wait.
+  /// Returns the subscribers (8.8.1.2), without pending ones.
   static func subscribers(_ turn: Turn, of node: String) {
     people(turn, of: node) { people, writer in
       writer.open("subscriptions")
@@ -202,7 +202,7 @@ extension PEP {
     }
   }
 
-  /// 8.9.2. The owner stays what they are; the rest is done (8.9.2.4).
+  /// Changes affiliations (8.9.2). The owner's own cannot change; the other changes are carried out (8.9.2.4).
   static func affiliate(_ turn: Turn, _ node: String, _ changes: [BareJID: OwnerRequest.Affiliation]) {
     let owner = turn.party.address
     let isResigning = changes[owner].map { $0 != .owner } ?? false
@@ -222,7 +222,8 @@ extension PEP {
     }
   }
 
-  /// 8.8.2. What cannot be is answered as it is; the rest is done (8.8.2.4).
+  /// Changes subscriptions (8.8.2). Impossible changes are answered with the present state; the others are carried out
+  /// (8.8.2.4).
   static func setSubscribers(_ turn: Turn, _ node: String, _ changes: [JID: NodeSubscription.State?]) {
     turn.post(.node(.subscribers(node: node, changes))) { result in
       switch result {
@@ -243,9 +244,9 @@ extension PEP {
     }
   }
 
-  // MARK: Requests that wait (8.6)
+  // MARK: Pending requests (8.6)
 
-  /// The owner's answer to one.
+  /// Carries out the owner's answer to a request.
   static func answer(_ turn: Turn, _ answer: AuthorizationForm) {
     guard case .decided(let node, let address, let isAllowed) = answer else { return }
     turn.post(.node(.subscribers(node: node, [address: isAllowed ? .subscribed : nil]))) { result in
@@ -253,7 +254,7 @@ extension PEP {
     }
   }
 
-  /// What waits is told again to who comes, as with subscriptions to presence.
+  /// Sends pending requests again to a session that becomes available, as with subscriptions to presence.
   static func tellPending(_ session: XMPPSession) {
     let owner = session.party
     session.fetch {
@@ -271,7 +272,7 @@ extension PEP {
 }
 
 extension Turn {
-  /// A post about a node of the account that is addressed.
+  /// Posts an action at a node of the addressed account.
   func visit(
     _ node: String, _ act: NodeVisit.Act, _ content: @escaping (Receipt, inout ElementWriter) -> Void
   ) {
@@ -287,7 +288,7 @@ extension Turn {
     }
   }
 
-  /// `not-acceptable` with what could not be done.
+  /// Answers `not-acceptable` with the changes that were not carried out.
   fileprivate func refuse(_ name: Name, _ content: (inout ElementWriter) -> Void) {
     session.send { writer in
       stanza.openReply(type: IQType.error.text, into: &writer, to: session.jid.description)

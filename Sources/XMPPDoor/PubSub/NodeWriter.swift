@@ -9,9 +9,8 @@ enum NodeWriter {
   private static let event = Name("event", NS.pubsubEvent)
   private static let start: StaticString = "<message"
 
-  /// `<item/>` in the namespace of the element that is open. It names its publisher
-  /// where the node wants that (12.19), and always where that is not the owner, in
-  /// whose name everything here comes.
+  /// Writes `<item/>` in the namespace of the open element. It names its publisher where the node asks for it (12.19),
+  /// and always if that is not the owner, from whose address everything here comes.
   static func write(
     _ item: NodeItem, of owner: String, _ configuration: NodeConfiguration, withPayload: Bool = true,
     into writer: inout ElementWriter
@@ -38,14 +37,15 @@ enum NodeWriter {
 
   // MARK: Events
 
-  /// An event behind `<message to='…'`, with the end tag: the same for everybody
-  /// who is told.
+  /// An event behind `<message to='…'`, with the end tag: the same for all recipients.
   private final class Tail: Sendable {
     let bytes: ByteBuffer
     init(_ bytes: ByteBuffer) { self.bytes = bytes }
   }
 
-  /// - Parameter form: whether it is for the session, or the account at large.
+  /// Sends an event.
+  ///
+  /// - Parameter form: whether it is addressed to the session or to the account.
   static func send(_ event: NodeEvent, _ form: Form, to session: XMPPSession) {
     let tail = tail(of: event)
     session.send { writer in
@@ -58,7 +58,7 @@ enum NodeWriter {
     }
   }
 
-  /// Encoded once, however many are told.
+  /// Returns the event, encoded once for all recipients.
   static func tail(of event: NodeEvent) -> ByteBuffer { event.forms.form(for: .xmpp) { encode(event) }.bytes }
 
   private static func encode(_ event: NodeEvent) -> Tail {
@@ -69,8 +69,8 @@ enum NodeWriter {
     return Tail(bytes)
   }
 
-  /// The message without `to`. It comes from the account (XEP-0163 4.3.1), and as
-  /// a headline, which nobody keeps (XEP-0060 12.6).
+  /// Writes the message without `to`. It comes from the account (XEP-0163 4.3.1), as a headline, which is not stored
+  /// (XEP-0060 12.6).
   static func write(_ event: NodeEvent, id: String, into writer: inout ElementWriter) {
     writer.open(.message)
     writer.attribute("from", event.owner.address.description)
@@ -111,7 +111,7 @@ enum NodeWriter {
       writer.close()
     }
     writer.close()
-    // XEP-0163 4.3.4: it is not news.
+    // XEP-0163 4.3.4: an item that is not new has a delay.
     if event.isLast, case .published(let item?) = event.kind { Delay.write(item.time, into: &writer) }
     writer.close()
   }

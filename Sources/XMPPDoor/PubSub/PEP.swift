@@ -3,13 +3,11 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0163: every account is a service of publish-subscribe. Who publishes is
-/// the account; who hears of it are its own sessions and, as far as the node's
-/// access model says, those who see its presence, where their client is
+/// XEP-0163: every account is a publish-subscribe service. Its publisher is the account; its events go to the account's
+/// own sessions and, as far as the node's access model allows, to those who see its presence, if their client is
 /// interested (`+notify`, XEP-0060 9.2).
 ///
-/// What a node is and what may be done with it is decided in `Dialogs.Judge`;
-/// who is told, in the hub. Here it is read and written.
+/// The rules of nodes are in `Dialogs.Judge`, the routing of events is in the hub. This file reads and writes the XML.
 struct PEP: Feature {
   static let xep = XEP(
     163, "1.2.2", "Personal Eventing Protocol",
@@ -20,7 +18,7 @@ struct PEP: Feature {
     for target in [FeatureTable.Target.account, .server] {
       table.identify(.init(category: "pubsub", type: "pep", name: nil), on: target)
       table.advertise("\(NS.pubsub)", on: [target])
-      // XEP-0223 5: also of the server, where older clients look.
+      // XEP-0223 5: also on the server, where older clients look.
       for feature in Self.features { table.advertise("\(NS.pubsub)#\(feature)", on: [target]) }
     }
     table.advertise("\(NS.pubsub)#pubsub-on-a-jid", on: [.account])
@@ -40,14 +38,14 @@ struct PEP: Feature {
     table.iq(.set, .pubsubOwner, to: [.account]) { (turn, pubsub) throws(StanzaError) in
       try Self.own(turn, try OwnerRequest(pubsub, isSet: true))
     }
-    // XEP-0060 8.2.3.2 and alike: other users' nodes are theirs.
+    // XEP-0060 8.2.3.2 and others: a node belongs to its account.
     let forbidden: FeatureTable.IQHandler = { (_, _) throws(StanzaError) in throw StanzaError(.forbidden) }
     table.iq(.get, .pubsubOwner, to: [.user], forbidden)
     table.iq(.set, .pubsubOwner, to: [.user], forbidden)
     table.read(.dataForm) { form, draft in draft.answer = AuthorizationForm(form) }
   }
 
-  /// XEP-0060 10.
+  /// The features of XEP-0060 10.
   static let features = [
     "access-authorize", "access-open", "access-presence", "access-roster", "access-whitelist", "auto-create",
     "auto-subscribe", "config-node", "config-node-max", "create-and-configure", "create-nodes", "delete-items",
@@ -72,7 +70,7 @@ struct PEP: Feature {
 
   // MARK: Items
 
-  /// 6.5.
+  /// Returns items (6.5).
   private static func items(_ turn: Turn, _ request: ItemsRequest) {
     let address = turn.to?.bare ?? turn.party.address
     let (viewer, jid) = (turn.party, turn.jid)
@@ -113,7 +111,7 @@ struct PEP: Feature {
     }
   }
 
-  /// What others do at an account.
+  /// Carries out a request at another user's account.
   private static func visit(_ turn: Turn, _ request: PubsubRequest) throws(StanzaError) {
     switch request {
     case .publish(let request):
@@ -126,7 +124,7 @@ struct PEP: Feature {
       turn.visit(request.node, .publish(publication)) { writePublished(request.node, item?.id, into: &$1) }
     case .retract(let node, let item, let notifies):
       turn.visit(node, .retract(item: item, notifies: notifies)) { _, _ in }
-    // 8.1.3: everybody's nodes are made by themselves.
+    // 8.1.3: users create nodes at their own account only.
     case .create: throw StanzaError(.forbidden)
     default: try subscribing(turn, request)
     }
@@ -142,7 +140,7 @@ struct PEP: Feature {
     }
   }
 
-  /// 7.1.
+  /// Publishes an item (7.1).
   private static func publish(_ turn: Turn, _ request: PublishRequest) throws(StanzaError) {
     if request.node == Bookmark.listNode { return try BookmarkStorage.publish(turn, request) }
     var item: NodePublication.Item?
@@ -165,7 +163,7 @@ struct PEP: Feature {
     ) { writePublished(request.node, id, into: &$0) }
   }
 
-  /// 7.1.2. The id is told also where the client said it: Gajim wants it.
+  /// Writes the answer to a publication (7.1.2). The id is included even if the client chose it: Gajim needs it.
   static func writePublished(_ node: String, _ id: String?, into writer: inout ElementWriter) {
     writer.open(.pubsub)
     writer.open("publish")
@@ -191,7 +189,7 @@ struct PEP: Feature {
     }
   }
 
-  /// 8.2.
+  /// Returns the configuration form (8.2).
   private static func configuration(_ turn: Turn, _ name: String) {
     let (owner, viewer, jid) = (turn.party.address, turn.party, turn.jid)
     turn.fetch {
@@ -229,7 +227,7 @@ struct PEP: Feature {
 
   // MARK: Discovery
 
-  /// A node as a node of disco#info (XEP-0060 5.3, 5.4).
+  /// Answers disco#info about a node (XEP-0060 5.3, 5.4).
   static func info(_ turn: Turn, _ name: String) {
     let address = turn.to?.bare ?? turn.party.address
     let (viewer, jid) = (turn.party, turn.jid)
@@ -242,7 +240,7 @@ struct PEP: Feature {
       let node: Node
       switch found {
       case .node(let readable): node = readable
-      // What must not be read looks as if it were not there (XEP-0030 8).
+      // A node that must not be read looks as if it did not exist (XEP-0030 8).
       case .missing(true), .denied(_, true): throw .noNode
       case .absent, .missing, .denied: throw StanzaError(.serviceUnavailable)
       }
@@ -254,7 +252,7 @@ struct PEP: Feature {
     }
   }
 
-  /// The nodes of an account that the viewer may read (6.2).
+  /// Returns the nodes of an account that the viewer may read (6.2).
   static func nodes(
     of address: BareJID, for viewer: Party, at jid: FullJID, _ reader: any StoreReader
   ) throws -> [Node] {
@@ -262,7 +260,7 @@ struct PEP: Feature {
     return try reader.nodes(of: sight.owner).filter { sight.denial(of: $0) == nil }
   }
 
-  /// The items of a node by their ids (XEP-0060 5.5).
+  /// Returns the items of a node by their ids (XEP-0060 5.5).
   static func itemNames(_ turn: Turn, _ name: String) {
     let address = turn.to?.bare ?? turn.party.address
     let (viewer, jid) = (turn.party, turn.jid)
@@ -289,17 +287,17 @@ struct PEP: Feature {
 
   // MARK: The last items
 
-  /// The client has become available, and not been told the last items since:
-  /// they come once, not with each presence (4.3.3).
+  /// Whether the client has become available and not yet been sent the last items: they are sent once, not with each
+  /// presence (4.3.3).
   private static let waits = Slot(false)
 
-  /// The client has become available, or has gone.
+  /// Handles a client that becomes available or unavailable.
   static func became(isAvailable: Bool, _ session: XMPPSession) {
     session[waits] = isAvailable
     if isAvailable { tellPending(session) }
   }
 
-  /// The client has sent a presence, or said what it is interested in.
+  /// Sends the last items, when the client has sent a presence or stated its interests.
   static func announced(by session: XMPPSession) {
     guard session[waits], let interests = session.onlineSession?.interests, !interests.isEmpty else { return }
     session[waits] = false
@@ -315,7 +313,7 @@ struct PEP: Feature {
       }
       return events
     } then: { result in
-      // Who is not told can still ask.
+      // If this fails, the client can still request them.
       guard case .success(let events) = result, session.isAvailable, let contactSnapshot = session.contactSnapshot
       else { return }
       for event in events { NodeWriter.send(event, .direct, to: session) }
@@ -324,7 +322,7 @@ struct PEP: Feature {
     }
   }
 
-  /// A contact lets the user see their presence from now on: a new subscriber.
+  /// Sends the last items of a contact who has just approved the user's subscription.
   static func subscribed(to contact: Contact, _ session: XMPPSession) {
     guard session.isAvailable, let interests = session.onlineSession?.interests, !interests.isEmpty,
       let contactSnapshot = session.contactSnapshot, let publisher = publisher(contact, contactSnapshot, session)
@@ -332,7 +330,7 @@ struct PEP: Feature {
     tellLast(of: [publisher], interests, on: [.onSubscription, .onPresence], session)
   }
 
-  /// nil: nobody whose items the user is told.
+  /// Returns the contact as a publisher; `nil` if the user gets no items of theirs.
   private static func publisher(
     _ contact: Contact, _ contactSnapshot: ContactSnapshot, _ session: XMPPSession
   ) -> Party? {
@@ -342,9 +340,8 @@ struct PEP: Feature {
     return Party(id: peer, realm: session.party.realm, address: contact.address)
   }
 
-  /// The last items of contacts, there or not: of a few contacts at a time, and on
-  /// as the client takes them. Somebody with many contacts neither waits for the
-  /// store at once nor is sent more than stream management holds.
+  /// Sends the last items of contacts, online or not: a few contacts at a time, as the client takes them. A user with
+  /// many contacts neither occupies the store nor is sent more than stream management holds.
   private static func tellLast(
     of contacts: ArraySlice<Party>, _ interests: Set<String>, on occasions: Set<NodeConfiguration.SendLast>,
     _ session: XMPPSession
@@ -372,9 +369,9 @@ struct PEP: Feature {
     }
   }
 
-  /// 4.3.4: of each node of an account that the viewer may read the last item.
+  /// Returns the last item of each node of an account that the viewer may read (4.3.4).
   ///
-  /// - Parameter bound: bytes; a client can ask for what is left out.
+  /// - Parameter bound: the most bytes; the client can request the rest.
   private static func lastItems(
     of owner: Party, for viewer: Party, at jid: FullJID, _ interests: Set<String>,
     on occasions: Set<NodeConfiguration.SendLast>, within bound: Int, _ reader: any StoreReader
@@ -398,7 +395,7 @@ struct PEP: Feature {
 }
 
 extension NodeEvent {
-  /// About what it weighs as a stanza.
+  /// The estimated size as a stanza.
   fileprivate var byteCount: Int {
     guard case .published(let item?) = kind else { return DoorLimits.itemOverheadBytes }
     return item.byteCount
@@ -406,8 +403,8 @@ extension NodeEvent {
 }
 
 extension Turn {
-  /// A post about one of the account's nodes; success is answered with `content`,
-  /// a refusal as XEP-0060 says.
+  /// Posts a change of one of the account's nodes; success is answered with `content`, a refusal as XEP-0060 defines
+  /// it.
   func postToNode(_ intent: NodeIntent, _ content: @escaping (inout ElementWriter) -> Void = { _ in }) {
     post(.node(intent)) { [self] result in
       switch result {

@@ -3,7 +3,9 @@ import XMPP
 
 /// An item of one of the profile's nodes, as a client publishes it.
 enum ProfileItem {
-  /// - Throws: `invalid-payload` where it is not what the node holds.
+  /// Reads an item.
+  ///
+  /// - Throws: `invalid-payload` if it is not what the node holds.
   static func read(_ item: PublishRequest.Item, in view: ProfileNode) throws(StanzaError) -> NodePublication.Item {
     guard let payload = item.payload else { throw StanzaError(.badRequest, pubsub: "payload-required") }
     let content: NodeContent

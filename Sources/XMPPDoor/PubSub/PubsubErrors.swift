@@ -2,26 +2,27 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// The errors of publish-subscribe: a condition of RFC 6120 and beside it one of
-/// XEP-0060 16.3.
+/// The errors of publish-subscribe: a condition of RFC 6120 with one of XEP-0060 16.3.
 extension StanzaError {
-  /// - Parameter name: of the element, one of XEP-0060's own.
+  /// Creates an error.
+  ///
+  /// - Parameter name: the name of XEP-0060's own element.
   init(_ condition: Condition, pubsub name: StaticString, _ text: String? = nil, type: Kind? = nil) {
     self.init(condition, text, type: type, application: Element(Name(name, NS.pubsubErrors)))
   }
 
-  /// 6.2.3.2, 6.3.4.2.
+  /// Returns the error of 6.2.3.2 and 6.3.4.2.
   static func notSubscribed(_ type: Kind) -> StanzaError {
     StanzaError(.unexpectedRequest, pubsub: "not-subscribed", type: type)
   }
 
-  /// What XEP-0060 has and this server does not.
+  /// Returns the error for a feature of XEP-0060 that this server lacks.
   static func unsupported(_ feature: String) -> StanzaError {
     StanzaError(
       .featureNotImplemented, application: Element(Name("unsupported", NS.pubsubErrors), ["feature": feature]))
   }
 
-  /// Why something was not published, as XEP-0060 says it.
+  /// Creates the error that XEP-0060 defines for a refused publication.
   init(publishing problem: Problem) {
     switch problem.code {
     case "precondition-not-met": self.init(.conflict, pubsub: "precondition-not-met", problem.text)  // 7.1.5
@@ -44,7 +45,7 @@ extension StanzaError {
     }
   }
 
-  /// Why somebody may not read a node (6.1.3, 6.5.9).
+  /// Creates the error for a node that the viewer may not read (6.1.3, 6.5.9).
   init(_ denial: NodeConfiguration.Denial) {
     switch denial {
     case .outcast: self.init(.forbidden)

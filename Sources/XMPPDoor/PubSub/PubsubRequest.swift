@@ -9,18 +9,18 @@ extension Name {
   static let pubsubItem = Name("item", NS.pubsub)
 }
 
-/// What a client asks of a node in `<pubsub/>` (XEP-0060 6.5, 7, 8.1).
+/// A client's request in `<pubsub/>` (XEP-0060 6.5, 7, 8.1).
 enum PubsubRequest {
   case items(ItemsRequest)
   case publish(PublishRequest)
   case retract(node: String, item: String, notifies: Bool)
-  /// nil: a name of the server's choice (8.1.1, "instant node").
+  /// Creates a node; without a name the server chooses one (8.1.1, "instant node").
   case create(node: String?, DataForm?)
   case subscribe(SubscribeRequest)
   case unsubscribe(node: String, JID)
-  /// nil: asked for.
+  /// Sets the options of a subscription; without a form it requests them.
   case options(node: String, JID, DataForm?)
-  /// nil: of all nodes.
+  /// Requests subscriptions; without a node those of all nodes.
   case subscriptions(node: String?)
   case affiliations(node: String?)
   case defaultOptions(node: String?)
@@ -38,7 +38,9 @@ enum PubsubRequest {
   private static let affiliated = Name("affiliations", NS.pubsub)
   private static let standard = Name("default", NS.pubsub)
 
-  /// - Throws: what XEP-0060 names.
+  /// Reads a request.
+  ///
+  /// - Throws: the errors that XEP-0060 names.
   init(_ pubsub: Element, isSet: Bool) throws(StanzaError) {
     guard let act = pubsub.children.first(where: { _ in true }) else {
       throw StanzaError(.badRequest, "<pubsub/> asks for nothing")
@@ -82,14 +84,14 @@ enum PubsubRequest {
 
   private static func named(_ element: Element) -> String? { element["node"].flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// 6.3.4.3.
+  /// Returns the address that a request names (6.3.4.3).
   private static func address(of element: Element) throws(StanzaError) -> JID {
     guard let text = element["jid"], !text.isEmpty else { throw StanzaError(.badRequest, pubsub: "jid-required") }
     guard let address = JID(parsing: text) else { throw StanzaError(.badRequest, pubsub: "invalid-jid") }
     return address
   }
 
-  /// 7.2.3.3, and everywhere else where a node must be named.
+  /// Returns the node that a request must name (7.2.3.3).
   static func node(of element: Element) throws(StanzaError) -> String {
     guard let node = element["node"], !node.isEmpty else { throw StanzaError(.badRequest, pubsub: "nodeid-required") }
     return node
@@ -119,14 +121,14 @@ struct SubscribeRequest: Equatable {
   }
 }
 
-/// `<items/>` as somebody asks for them (XEP-0060 6.5).
+/// A request for `<items/>` (XEP-0060 6.5).
 struct ItemsRequest: Equatable {
   let node: String
-  /// The most recent so many (6.5.7); nil: all.
+  /// The number of most recent items to return (6.5.7); `nil` for all.
   let max: Int?
-  /// These (6.5.8); empty: all.
+  /// The ids of the items to return (6.5.8); empty for all.
   let ids: [String]
-  /// This part of all (6.5.4); `max` does not count then.
+  /// The page to return (6.5.4); `max` is then ignored.
   let page: ResultSetRequest?
 
   init(_ items: Element, page: ResultSetRequest? = nil) throws(StanzaError) {
@@ -154,12 +156,12 @@ struct ItemsRequest: Equatable {
 /// `<publish/>` with its options (XEP-0060 7.1).
 struct PublishRequest {
   let node: String
-  /// nil: nothing but an event (7.1.1).
+  /// The item; `nil` to send an event only (7.1.1).
   let item: Item?
   let conditions: [NodeOption]
 
   struct Item {
-    /// nil: the server gives it one.
+    /// The item's id; if `nil`, the server generates one.
     let id: String?
     let payload: Element?
   }
@@ -187,7 +189,7 @@ struct PublishRequest {
   }
 }
 
-/// What an owner asks in `<pubsub xmlns='…#owner'/>` (XEP-0060 8.2 to 8.5, 8.8, 8.9).
+/// An owner's request in `<pubsub xmlns='…#owner'/>` (XEP-0060 8.2 to 8.5, 8.8, 8.9).
 enum OwnerRequest: Equatable {
   case configuration(node: String)
   case defaults
@@ -248,7 +250,7 @@ enum OwnerRequest: Equatable {
   private static func changes(_ act: Element) throws(StanzaError) -> [JID: NodeSubscription.State?] {
     var changes: [JID: NodeSubscription.State?] = [:]
     for child in act.children where child.is(subscription) {
-      // 8.8.2.1: what is not named stays.
+      // 8.8.2.1: unnamed subscriptions stay.
       guard let wanted = child["subscription"] else { continue }
       let address = try child.requiredJID("jid")
       guard changes[address] == nil else { throw StanzaError(.badRequest, "\(address) is named twice") }

@@ -3,11 +3,11 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// The options of a subscription (XEP-0060 6.3, 16.4.2): whether anything is told.
+/// The options of a subscription (XEP-0060 6.3, 16.4.2): whether events are delivered.
 enum SubscriptionForm {
   private static let formType = "http://jabber.org/protocol/pubsub#subscribe_options"
   private static let deliver = "pubsub#deliver"
-  /// What is always so; what differs is refused.
+  /// The options that must be off; other values are refused.
   private static let off = ["pubsub#digest", "pubsub#include_body"]
 
   static func form(_ isPaused: Bool, _ kind: DataForm.Kind) -> DataForm {
@@ -15,6 +15,8 @@ enum SubscriptionForm {
       kind, formType: formType, fields: [DataForm.Field(deliver, !isPaused, label: "Events are told of")])
   }
 
+  /// Returns whether a form pauses a subscription.
+  ///
   /// - Throws: `invalid-options` (6.3.6.2).
   static func isPaused(_ form: DataForm) throws(StanzaError) -> Bool {
     guard form.kind == .submit, form.formType == nil || form.formType == formType else { throw invalid() }
@@ -27,9 +29,9 @@ enum SubscriptionForm {
   private static func invalid() -> StanzaError { StanzaError(.badRequest, pubsub: "invalid-options") }
 }
 
-/// Whether somebody may subscribe, asked of the owner and answered (XEP-0060 8.6).
+/// A subscription request to the owner, and the owner's answer (XEP-0060 8.6).
 enum AuthorizationForm: Equatable {
-  /// Whoever asks goes on waiting.
+  /// The request stays pending.
   case undecided
   case decided(node: String, JID, isAllowed: Bool)
 
@@ -49,7 +51,7 @@ enum AuthorizationForm: Equatable {
       ])
   }
 
-  /// nil: a form for something else, or none that decides anything.
+  /// Reads an answer; `nil` if it is another form, or one that decides nothing.
   init?(_ element: Element) {
     guard let form = try? DataForm(element), form.formType == Self.formType else { return nil }
     switch form.kind {
