@@ -3,22 +3,22 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// Lists of people and changes to them (XEP-0045 8.2 to 8.5, 9, 10.3 to 10.8, 17.4, 19.3): what a client asks for, and what
-/// it is answered. Whether it may, the core decides.
+/// A client's request for a list of people, or to change them (XEP-0045 8.2 to 8.5, 9, 10.3 to 10.8, 17.4, 19.3), and
+/// the answer. The core decides whether it is allowed.
 enum AdminQuery: Hashable, Sendable {
-  /// Everybody of an affiliation. `member` means watchers too.
+  /// Lists everybody of an affiliation. `member` includes watchers.
   case affiliation(Affiliation)
-  /// Every occupant of a role.
+  /// Lists every occupant of a role.
   case role(Role)
-  /// Affiliations, all or none of them.
+  /// Changes affiliations, all or none of them.
   case changeAffiliations([Change])
-  /// Roles, all or none of them.
+  /// Changes roles, all or none of them.
   case changeRoles([RoleDraft])
 
-  /// Whom a change is about.
+  /// The person that a change is about.
   enum Person: Hashable, Sendable {
     case address(BareJID)
-    /// Who is there under this nick, which some clients say instead of an address (against 17.4 rule 6).
+    /// The occupant with this nick, which some clients send instead of an address (against 17.4 rule 6).
     case occupant(nick: String)
   }
 
@@ -26,12 +26,11 @@ enum AdminQuery: Hashable, Sendable {
   struct Change: Hashable, Sendable {
     let person: Person
     let affiliation: Affiliation
-    /// To be reserved for them (9.3); empty: no longer reserved (9.5); nil: as it is.
+    /// The nick to reserve for the person (9.3); empty to release it (9.5); `nil` to leave it unchanged.
     let nick: String?
     let reason: String?
 
-    /// The change as the core takes it.
-    /// - Parameter address: of the person.
+    /// Returns the change as the core takes it.
     func draft(of address: BareJID) -> MemberDraft {
       MemberDraft(address: address, affiliation: affiliation, nick: nick, reason: reason, keepsWatchers: true)
     }
@@ -39,8 +38,7 @@ enum AdminQuery: Hashable, Sendable {
 
   // MARK: Reading
 
-  /// An IQ of type `get`.
-  /// - Throws: `bad-request` unless it has one item with one of affiliation and role, other than `none`.
+  /// Reads an IQ of type `get`.
   init(get query: Element) throws(StanzaError) {
     let items = try Self.items(of: query)
     guard let item = items.first, items.count == 1 else {
@@ -55,10 +53,10 @@ enum AdminQuery: Hashable, Sendable {
     }
   }
 
-  /// An IQ of type `set`.
-  /// - Throws: `bad-request` for no items, an item without affiliation and role or with both (17.4 rule 4), items of both
-  ///   kinds, an item that names nobody, a person named twice, an unknown affiliation or role; `jid-malformed` for an address
-  ///   or a nick that is none; `policy-violation` for more than `Limits.memberChangesMax` items.
+  /// Reads an IQ of type `set`.
+  /// - Throws: `bad-request` for no items, an item without affiliation and role or with both (17.4 rule 4), items of
+  ///   both kinds, an item without a person, a person named twice, an unknown affiliation or role; `jid-malformed` for
+  ///   an invalid address or nick; `policy-violation` for more than `Limits.memberChangesMax` items.
   init(set query: Element) throws(StanzaError) {
     var changes: [Change] = []
     var roles: [RoleDraft] = []
@@ -71,7 +69,7 @@ enum AdminQuery: Hashable, Sendable {
         person = change.person
         changes.append(change)
       case (nil, let role?):
-        // An address beside it says nothing (17.4 rule 5).
+        // An address beside it is ignored (17.4 rule 5).
         let nick = try RoomNick.read(try item.required("nick"))
         person = .occupant(nick: nick)
         roles.append(RoleDraft(nick: nick, role: role, reason: RoomReason.read(.mucAdminReason, of: item)))
@@ -101,7 +99,7 @@ enum AdminQuery: Hashable, Sendable {
 
   private static func change(_ item: Element, to affiliation: Affiliation) throws(StanzaError) -> Change {
     let reason = RoomReason.read(.mucAdminReason, of: item)
-    // Affiliations are of bare addresses (10.3).
+    // Affiliations belong to bare addresses (10.3).
     guard let address = try item.jid("jid")?.bare else {
       guard let nick = item["nick"] else {
         throw StanzaError(.badRequest, "an affiliation is of an address")
@@ -109,7 +107,7 @@ enum AdminQuery: Hashable, Sendable {
       return Change(
         person: .occupant(nick: try RoomNick.read(nick)), affiliation: affiliation, nick: nil, reason: reason)
     }
-    // Who is banned or nobody to the room has no reserved nick (17.4 rule 6).
+    // Outcasts and people without affiliation have no reserved nick (17.4 rule 6).
     var nick: String?
     if affiliation.isMember, let text = item["nick"] { nick = text.isEmpty ? "" : try RoomNick.read(text) }
     return Change(person: .address(address), affiliation: affiliation, nick: nick, reason: reason)
@@ -117,10 +115,11 @@ enum AdminQuery: Hashable, Sendable {
 
   // MARK: Writing
 
-  /// A list of people by affiliation (17.4 rule 6): bare addresses, reserved nicks, no roles; why somebody is banned (9.2).
+  /// Writes a list of people by affiliation (17.4 rule 6): bare addresses, reserved nicks, no roles; the reason of a
+  /// ban (9.2).
   ///
-  /// - Parameter showsAddresses: whether the reader may know who is who (5.2.1): else nicks only, and who has none is left
-  ///   out.
+  /// - Parameter showsAddresses: whether the reader may see addresses (5.2.1): otherwise nicks only, and people without
+  ///   one are left out.
   static func write(_ members: [Member], showsAddresses: Bool, into writer: inout ElementWriter) {
     writer.open(.mucAdmin)
     for member in members {
@@ -136,9 +135,9 @@ enum AdminQuery: Hashable, Sendable {
     writer.close()
   }
 
-  /// A list of people by role (17.4 rule 5): of an occupant with several sessions, the first one's address.
+  /// Writes a list of occupants by role (17.4 rule 5), with the address of the first session of each.
   ///
-  /// - Parameter showsAddresses: whether the reader may know who is who; moderators may.
+  /// - Parameter showsAddresses: whether the reader may see addresses, as moderators may.
   static func write(_ occupants: [OccupantView], showsAddresses: Bool, into writer: inout ElementWriter) {
     writer.open(.mucAdmin)
     for occupant in occupants {

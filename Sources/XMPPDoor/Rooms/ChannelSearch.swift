@@ -3,24 +3,23 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// A search among the rooms that anybody may find (XEP-0433 4.2, 6.1): what a client asks for, which rooms that are, and
-/// which page of them.
+/// A search among the public rooms (XEP-0433 4.2, 6.1): the request, the matching rooms, and the page of them.
 struct ChannelSearch: Hashable {
-  /// What a room must have, each of them somewhere, in lower case; nil: all rooms are wanted.
+  /// The lower-case words that must all occur in a room's texts; `nil` for all rooms.
   var words: [String]?
   var searchesName = true
   var searchesDescription = true
   var searchesAddress = true
-  /// Fewer people in it: not wanted.
+  /// The least number of people in a room.
   var usersMin = 0
-  /// The client wants rooms of XEP-0045; there are no others here.
+  /// Whether rooms of XEP-0045 are wanted; there are no others here.
   var wantsRooms = true
   var order = Order.users
 
   enum Order: String, Hashable, CaseIterable {
-    /// The most people first.
+    /// Rooms with the most people come first.
     case users = "{urn:xmpp:channel-search:0:order}nusers"
-    /// Pages in this order have every room once.
+    /// Pages in this order contain every room once.
     case address = "{urn:xmpp:channel-search:0:order}address"
   }
 
@@ -31,7 +30,7 @@ struct ChannelSearch: Hashable {
     static let all = "all"
     static let name = "sinname"
     static let description = "sindescription"
-    // The form of the specification says one, its table of fields the other.
+    // The form of the specification has one name, its table of fields the other.
     static let address = "sinaddr"
     static let addressToo = "sinaddress"
     static let usersMin = "min_users"
@@ -41,7 +40,7 @@ struct ChannelSearch: Hashable {
 
   // MARK: The form
 
-  /// To be filled in, with what holds where nothing else is said (5).
+  /// The empty form, with the default values (5).
   static var form: DataForm {
     let search = ChannelSearch()
     return DataForm(
@@ -72,9 +71,9 @@ struct ChannelSearch: Hashable {
 
   /// Reads a form that was filled in. Fields of other names are ignored (5).
   ///
-  /// - Throws: as 4.2.2 has it, with its own conditions: `feature-not-implemented` for another order; `bad-request` for words
-  ///   that nothing can be found by, for fields that contradict each other, and where nothing says what is wanted.
-  ///   `bad-request` also for another form; `not-acceptable` for a value that is none of its field's.
+  /// - Throws: the errors of 4.2.2, with its own conditions: `feature-not-implemented` for another order; `bad-request`
+  ///   for unsuitable search words, for contradicting fields, and for a form without conditions; also `bad-request` for
+  ///   another form, and `not-acceptable` for an invalid value of a field.
   init(_ form: DataForm) throws(StanzaError) {
     guard form.kind == .submit, form.formType == nil || form.formType == "\(NS.channelSearchParameters)" else {
       throw StanzaError(.badRequest, "the form is no search for rooms")
@@ -109,7 +108,7 @@ struct ChannelSearch: Hashable {
     words = try Self.words(in: text)
   }
 
-  /// Signs around words are not searched for: people write them, rooms do not have them.
+  /// Returns the words, without the punctuation around them: people write it, rooms do not have it.
   private static func words(in text: String) throws(StanzaError) -> [String] {
     let text = text.utf8.count <= DoorLimits.searchBytesMax ? text : ""
     let words = text.lowercased().split(whereSeparator: \.isWhitespace).compactMap { part -> String? in
@@ -143,7 +142,7 @@ struct ChannelSearch: Hashable {
 
   // MARK: Finding
 
-  /// A room that is wanted.
+  /// A matching room.
   struct Hit: Hashable {
     let room: Room
     let users: Int
@@ -164,14 +163,14 @@ struct ChannelSearch: Hashable {
     var set: ResultSetPage
   }
 
-  /// On a reader's thread. `counts`: how many are in each room where somebody is.
+  /// Returns a page; called on a reader's thread. `counts` has the number of people in each room that is not empty.
   ///
-  /// - Throws: `item-not-found` for an anchor that is none.
+  /// - Throws: `item-not-found` for an invalid anchor.
   func page(
     _ set: ResultSetRequest, in realm: RealmID, counts: [DialogID: Int], _ reader: any StoreReader
   ) throws -> Page {
     let limit = set.limit(default: DoorLimits.channelPageDefault, max: DoorLimits.channelPageMax)
-    // By address one need not look further than the page.
+    // In the order of addresses nothing behind the page need be read.
     let isStraight = order == .address && !set.isBackward && limit > 0
     var (hits, looked): ([Hit], Int) = ([], 0)
     var (last, isWhole) = (isStraight ? set.after : nil, false)
@@ -188,7 +187,9 @@ struct ChannelSearch: Hashable {
     return try page(of: hits, set, limit: limit, count: isCounted ? hits.count : nil)
   }
 
-  /// - Parameter count: of all that is wanted, where it is known.
+  /// Returns a page of sorted hits.
+  ///
+  /// - Parameter count: the number of all matching rooms, where it is known.
   func page(of hits: [Hit], _ set: ResultSetRequest, limit: Int, count: Int?) throws(StanzaError) -> Page {
     var sorted = hits.map { (place: Place($0, order), hit: $0) }.sorted { $0.place < $1.place }
     if let text = set.after {
@@ -205,9 +206,9 @@ struct ChannelSearch: Hashable {
       set: ResultSetPage(first: page.first?.place.text, last: page.last?.place.text, count: count))
   }
 
-  /// Where a room stands in an order. It can be said without the room, so that nothing need be kept between pages (2).
+  /// The place of a room in an order. Its text does not need the room, so nothing is kept between pages (2).
   private struct Place: Comparable {
-    /// nil: people do not count.
+    /// The number of people; `nil` in the order of addresses.
     let users: Int?
     let local: String
 
@@ -239,10 +240,10 @@ struct ChannelSearch: Hashable {
 }
 
 extension Room {
-  /// Whoever comes gets in (XEP-0433 6.2).
+  /// Whether anyone may enter (XEP-0433 6.2).
   var isOpen: Bool { !settings.isMembersOnly && settings.password == nil }
 
-  /// What it is about; of an open room without a description, what it talks about.
+  /// The room's description; for an open room without one, its topic.
   var summary: String? {
     if let about = settings.about { return about }
     return isOpen ? topic.flatMap { $0.text.isEmpty ? nil : $0.text } : nil

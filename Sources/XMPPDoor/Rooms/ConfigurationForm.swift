@@ -2,10 +2,10 @@ import Addresses
 import Dialogs
 import XMPP
 
-/// How a room is meant, as a form for its owners (XEP-0045 10.1.3, 10.2, 16.5.3; slow mode: XEP-0500 5.1).
+/// The configuration of a room as a form for its owners (XEP-0045 10.1.3, 10.2, 16.5.3; slow mode: XEP-0500 5.1).
 ///
-/// Left out is what this server cannot honour: public logs, hiding the presence of some roles, a limit of history per room,
-/// a node of publish-subscribe. Who may see the member list follows from the affiliation and from `whois` (5.2.1).
+/// Fields that this server does not support are left out: public logs, hiding the presence of some roles, a limit of
+/// history per room, a publish-subscribe node. The affiliation and `whois` decide who may see the member list (5.2.1).
 enum ConfigurationForm {
   private enum Key {
     static let name = "muc#roomconfig_roomname"
@@ -23,7 +23,7 @@ enum ConfigurationForm {
     static let membersInvite = "muc#roomconfig_allowinvites"
     static let changeSubject = "muc#roomconfig_changesubject"
     static let slowMode = "muc#roomconfig_slow_mode_duration"
-    /// Our own: what somebody who has just come may see of what was said before. XEP-0045 has no field for it.
+    /// Parley's own field: the history that new members may see. XEP-0045 has none for it.
     static let history = "parley#history"
     static let admins = "muc#roomconfig_roomadmins"
     static let owners = "muc#roomconfig_roomowners"
@@ -31,7 +31,7 @@ enum ConfigurationForm {
 
   // MARK: Offering
 
-  /// The form with the settings as they are (10.2). Owners see the password.
+  /// Returns the form with the present settings (10.2). Owners see the password.
   ///
   /// - Parameters:
   ///   - owners: all of them; the field holds the full list, not a change (10.5).
@@ -88,7 +88,8 @@ enum ConfigurationForm {
       options: options.map { DataForm.Option($0.value, label: $0.label) })
   }
 
-  /// The numbers offered are examples; any up to `Limits.occupantsMax` is taken.
+  /// Returns the field for the most occupants. The numbers offered are examples; any up to `Limits.occupantsMax` is
+  /// accepted.
   private static func occupants(_ current: Int?) -> DataForm.Field {
     var numbers = [10, 20, 30, 50, 100, 200, 500, 1_000]
     if let current, !numbers.contains(current) { numbers.append(current) }
@@ -114,20 +115,20 @@ enum ConfigurationForm {
 
   // MARK: Reading
 
-  /// What a filled-in form changes. A field that is missing, or has no value where it needs one, changes nothing; fields of
-  /// other names are ignored. An empty form accepts the room as it is (10.1.2).
+  /// Returns the changes in a filled-in form. A missing field, or one without a value that needs one, changes nothing;
+  /// fields of other names are ignored. An empty form accepts the room as it is (10.1.2).
   ///
-  /// The lists of people become changes against what is: an owner who is no longer named becomes admin, an admin member
-  /// (10.2: "admin"; "member" or "none", of which the former does not put them out of a members-only room). An owner among
-  /// the admins stays owner. A temporary room is not to be had: `persistentroom` is read and does nothing.
+  /// The lists of people become changes: an owner who is no longer named becomes admin, an admin member (10.2: "admin";
+  /// "member" or "none", of which the former does not remove them from a members-only room). An owner among the admins
+  /// stays owner. Temporary rooms are not supported: `persistentroom` is read and ignored.
   ///
   /// - Parameters:
-  ///   - settings: as they are, to know whether there is a password.
-  ///   - owners: as they are.
-  ///   - admins: as they are.
-  /// - Throws: `bad-request` for a form of another type; `not-acceptable` (10.1.3) for a value that none of the kind is, one
-  ///   beyond its bound, or a password that is wanted and not given; `jid-malformed` for an address that is none; `conflict`
-  ///   (10.2, 10.5) for a list without owners; `policy-violation` for more than `Limits.memberChangesMax` people.
+  ///   - settings: the present ones, to know whether there is a password.
+  ///   - owners: the present ones.
+  ///   - admins: the present ones.
+  /// - Throws: `bad-request` for a form of another type; `not-acceptable` (10.1.3) for an invalid value, one beyond its
+  ///   bound, or a missing password; `jid-malformed` for an invalid address; `conflict` (10.2, 10.5) for a list without
+  ///   owners; `policy-violation` for more than `Limits.memberChangesMax` people.
   static func read(
     _ form: DataForm, of settings: RoomSettings, owners: [BareJID], admins: [BareJID]
   ) throws(StanzaError) -> SettingsDraft {
@@ -148,7 +149,7 @@ enum ConfigurationForm {
     return SettingsDraft(members: members) { wishes.apply(to: &$0) }
   }
 
-  /// What the form asks for; nil: leave it.
+  /// The changes that a form asks for; `nil` leaves a setting unchanged.
   private struct Wishes: Sendable {
     let name: String??
     let about: String??
@@ -183,7 +184,7 @@ enum ConfigurationForm {
     }
   }
 
-  /// `.some(nil)`: taken away.
+  /// Returns the text of a field; `.some(nil)` removes the setting.
   private static func text(_ form: DataForm, _ key: String, bytesMax: Int) throws(StanzaError) -> String?? {
     guard let field = form[key] else { return nil }
     guard let value = field.value, !value.allSatisfy(\.isWhitespace) else { return .some(nil) }
@@ -191,7 +192,7 @@ enum ConfigurationForm {
     return value
   }
 
-  /// A tag in the form of RFC 5646 2.1; whether it is registered nobody asks.
+  /// Returns a language tag in the form of RFC 5646 2.1; it need not be registered.
   private static func language(_ form: DataForm) throws(StanzaError) -> String?? {
     guard let value = try text(form, Key.language, bytesMax: DoorLimits.languageBytesMax) else { return nil }
     guard let value else { return .some(nil) }
@@ -211,8 +212,8 @@ enum ConfigurationForm {
     }
   }
 
-  /// The flag decides where it is given; without it, a password that is not empty is a new one, and an empty one is a field
-  /// that was not filled in: a room is never opened by mistake.
+  /// Returns the password. The flag decides where it is given. Without it, a password that is not empty is a new one,
+  /// and an empty one is a field that was not filled in: a room is never opened by mistake.
   private static func password(_ form: DataForm, hasOne: Bool) throws(StanzaError) -> String?? {
     let isWanted = try form.boolean(Key.hasPassword)
     if isWanted == false { return .some(nil) }
@@ -231,7 +232,7 @@ enum ConfigurationForm {
     case nil: return nil
     case "anyone": return true
     case "moderators": return false
-    // "none" was a fully anonymous room, which is no more (10.1.3).
+    // "none" was a fully anonymous room, which no longer exists (10.1.3).
     default: throw unacceptable(Key.whois, "is neither 'anyone' nor 'moderators'")
     }
   }
@@ -312,7 +313,8 @@ enum ConfigurationForm {
     return drafts
   }
 
-  /// Nil: the form does not say. Full addresses count as bare ones (10.5); clients send an empty value for an empty list.
+  /// Returns the addresses in a field; `nil` if it is missing. Full addresses count as bare ones (10.5); clients send
+  /// an empty value for an empty list.
   private static func addresses(_ form: DataForm, _ key: String) throws(StanzaError) -> [BareJID]? {
     guard let field = form[key] else { return nil }
     var seen: Set<BareJID> = []

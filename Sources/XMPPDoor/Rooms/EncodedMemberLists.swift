@@ -1,8 +1,8 @@
 import Dialogs
 import NIOCore
 
-/// Lists of members as they are told (XEP-0045 9.5), kept until they change. Where everybody is known, every client that
-/// enters asks for them, to encrypt for the absent too: a room of thousands is not read and encoded again for each.
+/// The cache of encoded member lists (XEP-0045 9.5). In a non-anonymous room every client requests them when it enters,
+/// to encrypt for absent members too: a list of thousands is not read and encoded again for each.
 final class EncodedMemberLists: Sendable {
   private struct Key: Hashable {
     let room: DialogID
@@ -14,7 +14,7 @@ final class EncodedMemberLists: Sendable {
   }
   private let state = Locked(State())
 
-  /// nil: another edition than this one is kept, or none.
+  /// Returns the list; `nil` if another edition is cached, or none.
   func find(_ affiliation: Affiliation, of room: DialogID, _ edition: UInt64) -> ByteBuffer? {
     state.withLock { state in
       guard let kept = state.lists[Key(room: room, affiliation: affiliation)], kept.edition == edition else {
@@ -24,7 +24,7 @@ final class EncodedMemberLists: Sendable {
     }
   }
 
-  /// `edition`: what was current before the list was read. One that came in between is told of in the next.
+  /// Caches a list. `edition` is the one that was current before the list was read; a later change is in the next.
   func keep(_ list: ByteBuffer, _ affiliation: Affiliation, of room: DialogID, _ edition: UInt64) {
     guard list.readableBytes <= DoorLimits.memberListBytesMax else { return }
     state.withLock { state in

@@ -2,13 +2,13 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// How much of what was said a client wants when it enters (XEP-0045 7.2.14). Every bound that is given holds, and so do the
-/// server's own: `DoorLimits.historyMax`, `historyBytesMax`, and `historyDefault` where the client gives none.
+/// The history that a client wants when it enters (XEP-0045 7.2.14). Every given bound holds, and so do the server's
+/// own: `DoorLimits.historyMax`, `historyBytesMax`, and `historyDefault` where the client gives none.
 struct HistoryRequest: Hashable, Sendable {
-  /// Of the complete stanzas.
+  /// The most characters of the complete stanzas.
   var charactersMax: Int?
   var stanzasMax: Int?
-  /// Not older than so many.
+  /// The greatest age in seconds.
   var seconds: Int?
   var since: Dialogs.Timestamp?
 
@@ -19,7 +19,7 @@ struct HistoryRequest: Hashable, Sendable {
     self.since = since
   }
 
-  /// Reads `<history/>`. An attribute that is no number, a negative one, or no date is as if absent.
+  /// Reads `<history/>`. An attribute that is no number, negative, or no date is ignored.
   init(_ element: Element) {
     charactersMax = Self.number(element, "maxchars")
     stanzasMax = Self.number(element, "maxstanzas")
@@ -33,7 +33,7 @@ struct HistoryRequest: Hashable, Sendable {
     return value
   }
 
-  /// The most messages to look at.
+  /// The most messages to read.
   var limit: Int {
     if charactersMax == 0 || seconds == 0 { return 0 }
     if let stanzasMax { return min(stanzasMax, DoorLimits.historyMax) }
@@ -41,18 +41,18 @@ struct HistoryRequest: Hashable, Sendable {
     return isBounded ? DoorLimits.historyMax : DoorLimits.historyDefault
   }
 
-  /// What is older is not sent; nil: age does not matter.
+  /// Returns the time of the oldest message to send; `nil` if age does not matter.
   func earliest(now: Dialogs.Timestamp) -> Dialogs.Timestamp? {
-    // No arithmetic on what a client said may overflow: more seconds than there have been are all of them.
+    // Arithmetic on a client's number must not overflow: more seconds than there have been are all of them.
     let past = seconds.map { Dialogs.Timestamp(milliseconds: now.milliseconds - 1_000 * Int64(min($0, 1 << 40))) }
     guard let past, let since else { return past ?? since }
     return max(past, since)
   }
 
-  /// How many of the messages are sent: that many from the start of the list, which is the newest of them.
+  /// Returns how many of the messages are sent: that many from the start of the list, which is the newest of them.
   ///
-  /// - Parameter newestFirst: when each was said, and the bytes of its whole stanza. Bytes are counted as characters: never
-  ///   fewer, so the client gets no more than it asked for.
+  /// - Parameter newestFirst: the time of each message, and the bytes of its whole stanza. Bytes are counted as
+  ///   characters: never fewer, so the client gets no more than it asked for.
   func select(_ newestFirst: some Sequence<(time: Dialogs.Timestamp, byteCount: Int)>, now: Dialogs.Timestamp) -> Int {
     let (limit, earliest) = (limit, earliest(now: now))
     var left = min(charactersMax ?? .max, DoorLimits.historyBytesMax)

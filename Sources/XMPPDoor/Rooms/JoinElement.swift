@@ -1,15 +1,15 @@
 import XMLStream
 import XMPP
 
-/// What a client that enters a room says in `<x xmlns='…muc'/>` (XEP-0045 7.2.1, 7.2.5, 7.2.14, 19.1).
+/// The element `<x xmlns='…muc'/>` of a client that enters a room (XEP-0045 7.2.1, 7.2.5, 7.2.14, 19.1).
 struct JoinElement: Hashable, Sendable {
-  /// Nil: none was said. An empty one was.
+  /// The password; `nil` if none was sent, which differs from an empty one.
   var password: String?
   var history = HistoryRequest()
-  /// Nil: the client keeps no member list (XEP-0463).
+  /// The client's member list; `nil` if it keeps none (XEP-0463).
   var known: KnownMemberList?
 
-  /// Never refused: what cannot be read was not said, and entering does not fail for it.
+  /// Reads the element. It never fails: unreadable parts are ignored, so that entering does not fail for them.
   init(_ element: Element) {
     password = element.first(.mucJoinPassword)?.text
     if let child = element.first(.mucJoinHistory) { history = HistoryRequest(child) }

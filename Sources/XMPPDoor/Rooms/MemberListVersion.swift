@@ -2,11 +2,11 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// Which member list a change leads from and to (XEP-0463 5.2), in opaque strings.
+/// The versions of a member list before and after a change (XEP-0463 5.2), as opaque strings.
 struct MemberListVersion: Hashable, Sendable {
-  /// The list before; nil: all of it is said, or none of it.
+  /// The version before; `nil` if the whole list is sent, or none of it.
   var since: String?
-  /// The list afterwards.
+  /// The version after.
   var until: String
 
   init(since: String? = nil, until: String) {
@@ -14,7 +14,7 @@ struct MemberListVersion: Hashable, Sendable {
     self.until = until
   }
 
-  /// Opaque, and of this log only, as the versions of rosters are.
+  /// Creates opaque versions that are valid for this log only, as the versions of rosters are.
   init(since: Position?, until: Position, in room: RoomName, _ parley: Parley) {
     self.init(
       since: since.map { parley.cursor($0, in: room.realm) }, until: parley.cursor(until, in: room.realm))
@@ -31,14 +31,14 @@ struct MemberListVersion: Hashable, Sendable {
 
 /// The member list that a client has kept (XEP-0463 5.1).
 enum KnownMemberList: Hashable, Sendable {
-  /// It wants all of it.
+  /// The client wants the whole list.
   case nothing
   case until(String)
 
-  /// Nil: the client does not keep the list.
+  /// Reads the element; `nil` if the client does not keep the list.
   init?(_ join: Element) {
     guard let element = join.first(.mucAffiliations) else { return nil }
-    // What is too long to be ours is a version we do not know: then all is said.
+    // A string that is too long to be this server's counts as an unknown version: the whole list is sent.
     if let since = element["since"], !since.isEmpty, since.utf8.count <= XMPPLimits.resultSetAnchorBytesMax {
       self = .until(since)
     } else {
@@ -46,7 +46,7 @@ enum KnownMemberList: Hashable, Sendable {
     }
   }
 
-  /// What is no version of ours is as good as none.
+  /// Returns the request for the core; an unknown version requests the whole list.
   func request(in realm: RealmID, _ parley: Parley) -> MemberListRequest {
     guard case .until(let version) = self, let since = parley.position(ofCursor: version, in: realm) else {
       return .whole
@@ -55,16 +55,18 @@ enum KnownMemberList: Hashable, Sendable {
   }
 }
 
-/// What one message says of a member list: a long one takes several, each of which leads from the version before it to the
-/// next (XEP-0463 5.2.1).
+/// A part of a member list in one message: a long one takes several, each of which leads from the version before it to
+/// the next (XEP-0463 5.2.1).
 struct MemberListPart: Hashable {
   let since: Position?
   let until: Position
   let members: [Member]
 
+  /// Splits a list into parts.
+  ///
   /// - Parameters:
-  ///   - members: by version.
-  ///   - since: what the client has; nil: nothing.
+  ///   - members: the members in the order of their versions.
+  ///   - since: the client's version; `nil` if it has none.
   static func parts(
     of members: [Member], since: Position?, until: Position, itemsMax: Int = DoorLimits.memberListItemsMax
   ) -> [MemberListPart] {
@@ -73,7 +75,7 @@ struct MemberListPart: Hashable {
     var rest = members[...]
     while rest.count > itemsMax {
       let version = rest[rest.startIndex + itemsMax - 1].version
-      // A client that has heard of a version has heard all of it.
+      // A client that has a version has every member of that version.
       let part = rest.prefix { $0.version <= version }
       if part.count == rest.count { break }
       parts.append(MemberListPart(since: known, until: version, members: Array(part)))

@@ -4,35 +4,36 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// An occupant's presence as a room tells it (XEP-0045 7.2.2 to 7.2.4, 7.6, 7.7, 7.14, 8, 9, 10.9, 17.3; occupant ids:
+/// Writes an occupant's presence in a room (XEP-0045 7.2.2 to 7.2.4, 7.6, 7.7, 7.14, 8, 9, 10.9, 17.3; occupant ids:
 /// XEP-0421 3.1; hats: XEP-0317 3.1).
 ///
-/// Everybody is sent the same but for the `to`, in one of three dresses. A room of hundreds encodes each dress once:
+/// All recipients get the same stanza but for the `to`, in one of three variants (`Dress`). A room of hundreds encodes
+/// each variant once:
 ///
 ///     writer.open(.presence)
 ///     writer.attribute("to", recipient)
 ///     writer.close(with: OccupantWriter.shared(presence, isModerator: false))
 enum OccupantWriter {
-  /// For whose eyes.
+  /// The variant of a presence for a kind of recipient.
   enum Dress: Hashable, Sendable, CaseIterable {
-    /// Nobody learns whose nick it is.
+    /// Without the address.
     case anonymous
-    /// With the full address: in rooms where everybody is known, and for moderators.
+    /// With the full address: in non-anonymous rooms, and for moderators.
     case addressed
-    /// To the occupant's own sessions: with the address and status code 110.
+    /// For the occupant's own sessions: with the address and status code 110.
     case own
   }
 
-  /// What others than the occupant are shown.
+  /// Returns the variant for recipients other than the occupant.
   static func dress(of presence: OccupantPresence, isModerator: Bool) -> Dress {
     presence.showsAddress || isModerator ? .addressed : .anonymous
   }
 
   // MARK: Stanzas
 
-  /// The stanza for one recipient.
+  /// Writes the stanza for one recipient.
   ///
-  /// - Parameter version: of the member list, where the room tells it (XEP-0463 5.2).
+  /// - Parameter version: the version of the member list, where the room tells it (XEP-0463 5.2).
   static func write(
     _ presence: OccupantPresence, dress: Dress, version: MemberListVersion? = nil, to: String,
     into writer: inout ElementWriter
@@ -43,7 +44,8 @@ enum OccupantWriter {
     writer.close()
   }
 
-  /// What stands behind the `to`: the other attributes, the content and the end tag, for `ElementWriter.close(with:)`.
+  /// Returns the bytes behind the `to`: the other attributes, the content and the end tag, for
+  /// `ElementWriter.close(with:)`.
   static func tail(of presence: OccupantPresence, dress: Dress, version: MemberListVersion? = nil) -> [UInt8] {
     var writer = ElementWriter()
     writer.open(.presence)
@@ -53,8 +55,8 @@ enum OccupantWriter {
     return Array(writer.buffer.readableBytesView.dropFirst(start))
   }
 
-  /// The tail for everybody but the occupant, encoded once per presence and kept with it. A version is for those only who
-  /// are shown addresses.
+  /// Returns the tail for recipients other than the occupant, encoded once per presence and kept with it. Only
+  /// recipients who see addresses get a version.
   static func shared(
     _ presence: OccupantPresence, isModerator: Bool, version: @autoclosure () -> MemberListVersion? = nil
   ) -> [UInt8] {
@@ -68,7 +70,7 @@ enum OccupantWriter {
 
   private struct Tails: Sendable {
     let addressed: [UInt8]
-    /// Nil: nobody is shown it.
+    /// The tail without the address; `nil` if no recipient needs it.
     let anonymous: [UInt8]?
   }
 
@@ -88,7 +90,8 @@ enum OccupantWriter {
     if presence.isAvailable { writeHats(of: presence.affiliation, into: &writer) }
   }
 
-  /// What the client said, or what an app's session says. Nothing that only rooms say is in it any more.
+  /// Writes the children that the client sent, or those of an app's session. Children that only rooms may add were
+  /// removed before.
   private static func writeChildren(of presence: Presence, into writer: inout ElementWriter) {
     guard presence.extras.isEmpty else { return writer.raw(presence.extras) }
     if let show = show(presence.availability) {
@@ -139,10 +142,10 @@ enum OccupantWriter {
 
   private static func writeItem(_ presence: OccupantPresence, _ dress: Dress, into writer: inout ElementWriter) {
     let isDestroyed = presence.destroyed != nil
-    // 7.14: who has gone has no role; who changes the nick has not gone (7.6).
+    // 7.14: an occupant who has left has no role; one who changes the nick has not left (7.6).
     let isGone = !presence.isAvailable && presence.newNick == nil
     writer.open("item")
-    // 10.9: nobody is anything to a room that is no more.
+    // 10.9: a destroyed room has no affiliations.
     writer.attribute("affiliation", isDestroyed ? Affiliation.none.text : presence.affiliation.text)
     if dress != .anonymous { writer.attribute("jid", address(presence.party, presence.resource)) }
     writer.attribute("nick", presence.newNick)
@@ -156,7 +159,7 @@ enum OccupantWriter {
     writer.close()
   }
 
-  /// Each once, in order.
+  /// Returns the status codes, each once, in order.
   private static func codes(of presence: OccupantPresence, _ dress: Dress) -> [UInt16] {
     var codes = Set(presence.codes)
     if dress == .own { codes.formUnion(presence.ownCodes + [110]) }
@@ -169,9 +172,9 @@ enum OccupantWriter {
     writer.close()
   }
 
-  /// One hat, for watchers: that they are here to read, and that it lasts, no pair of affiliation and role says (a visitor
-  /// may get voice any time). Owners, admins and moderators wear none: clients show what `<item/>` says of them, and would
-  /// show it twice.
+  /// Writes the hat of a watcher: no pair of affiliation and role says that somebody is here to read for good (a
+  /// visitor may get voice any time). Owners, admins and moderators wear none: clients show them by `<item/>`, and
+  /// would show them twice.
   private static func writeHats(of affiliation: Affiliation, into writer: inout ElementWriter) {
     guard affiliation == .watcher else { return }
     writer.open(.hats)
@@ -185,7 +188,7 @@ enum OccupantWriter {
 
   static let watcher: StaticString = "urn:parley:hat:watcher"
 
-  /// 17.3 rule 10: full, where there is a session.
+  /// Returns the address (17.3 rule 10), full where there is a session.
   static func address(_ party: Party, _ resource: String?) -> String {
     guard let resource else { return party.address.description }
     return "\(party.address)/\(resource)"

@@ -2,35 +2,35 @@ import Addresses
 import XMLStream
 import XMPP
 
-/// What only owners ask of a room (XEP-0045 10.1, 10.2, 10.9, 19.4).
+/// A request that only owners may make of a room (XEP-0045 10.1, 10.2, 10.9, 19.4).
 enum OwnerQuery: Equatable, Sendable {
-  /// The configuration, to be changed.
+  /// Requests the configuration form.
   case form
-  /// The configuration, changed; an empty form accepts what is (10.1.2).
+  /// Submits the configuration; an empty form accepts the present one (10.1.2).
   case submit(DataForm)
-  /// Nothing is changed; a room that was not yet set up is given up (10.1.3).
+  /// Changes nothing; a room that is still being set up is abandoned (10.1.3).
   case cancel
   case destroy(Destruction)
 
-  /// The end of a room (10.9).
+  /// The destruction of a room (10.9).
   struct Destruction: Hashable, Sendable {
-    /// Where people may go instead.
+    /// The room to go to instead.
     var alternate: BareJID?
-    /// To enter there.
+    /// The password of that room.
     var password: String?
     var reason: String?
   }
 
-  /// An IQ of type `get`.
-  /// - Throws: `bad-request` for a query with content: lists are asked of `muc#admin`.
+  /// Reads an IQ of type `get`.
+  /// - Throws: `bad-request` for a query with content: lists are requested by `muc#admin`.
   init(get query: Element) throws(StanzaError) {
     guard query.children.isEmpty else { throw StanzaError(.badRequest, "a request for the form is empty") }
     self = .form
   }
 
-  /// An IQ of type `set`.
-  /// - Throws: `bad-request` unless it has one child, a form that is submitted or cancelled or `<destroy/>`; `jid-malformed`
-  ///   for an alternate address that is none.
+  /// Reads an IQ of type `set`.
+  /// - Throws: `bad-request` unless it has one child, a form that is submitted or cancelled or `<destroy/>`;
+  ///   `jid-malformed` for an invalid alternate address.
   init(set query: Element) throws(StanzaError) {
     var children = query.children.makeIterator()
     guard let child = children.next(), children.next() == nil else {

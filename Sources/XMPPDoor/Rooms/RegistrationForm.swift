@@ -2,8 +2,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// Entering the member list of an open room, and claiming a nick there (XEP-0045 7.10, 16.5.1). The nick is all that is
-/// asked: names and addresses of people are in their profiles, if they wish.
+/// The registration as a member of an open room, with a nick (XEP-0045 7.10, 16.5.1). The nick is the only field:
+/// people's names and addresses are in their profiles, if they wish.
 enum RegistrationForm {
   private static let nick = "muc#register_roomnick"
   private static let registered = Name("registered", NS.register)
@@ -11,8 +11,8 @@ enum RegistrationForm {
 
   // MARK: Offering
 
-  /// The answer to who is not registered.
-  /// - Parameter nick: to begin with.
+  /// Writes the answer to a user who is not registered.
+  /// - Parameter nick: the suggested nick.
   static func write(suggesting nick: String?, into writer: inout ElementWriter) {
     writer.open(.register)
     writer.open("instructions")
@@ -30,7 +30,7 @@ enum RegistrationForm {
 
   private static let instructions = "Your nickname in this room will be reserved for you."
 
-  /// The answer to who is registered (7.10).
+  /// Writes the answer to a user who is registered (7.10).
   static func write(registered nick: String?, into writer: inout ElementWriter) {
     writer.open(.register)
     writer.open(registered)
@@ -47,14 +47,15 @@ enum RegistrationForm {
 
   enum Request: Hashable, Sendable {
     case register(nick: String)
-    /// No longer a member (XEP-0077 3.2).
+    /// Ends the membership (XEP-0077 3.2).
     case remove
-    /// Nothing is changed (XEP-0004 3.1).
+    /// Changes nothing (XEP-0004 3.1).
     case cancel
   }
 
-  /// - Throws: `bad-request` for no form, one of another type, or one without nick (7.10, XEP-0077 3.2); `jid-malformed` for
-  ///   a nick that is none.
+  /// Reads a request.
+  /// - Throws: `bad-request` for no form, one of another type, or one without nick (7.10, XEP-0077 3.2);
+  ///   `jid-malformed` for an invalid nick.
   static func read(_ query: Element) throws(StanzaError) -> Request {
     if query.first(remove) != nil {
       var children = query.children.makeIterator()

@@ -3,10 +3,9 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// What rooms there are, and what is to be known of one (XEP-0045 6).
+/// The discovery of rooms, and of one room (XEP-0045 6).
 enum RoomDirectory {
-  /// 6.3: one's own rooms, also hidden ones, and those anybody may find; the
-  /// latter by the page (XEP-0059).
+  /// Lists the user's own rooms, including hidden ones, and the public rooms, the latter by the page (XEP-0059; 6.3).
   static func items(_ turn: Turn, _ query: Element) throws(StanzaError) {
     if query["node"] != nil { throw StanzaError(.itemNotFound, "there is no such node") }
     let set = try query.payload(ResultSetRequest.self)
@@ -39,10 +38,10 @@ enum RoomDirectory {
     }
   }
 
-  /// 6.4, and the reserved nick (7.12).
+  /// Returns the information of a room (6.4), or the user's reserved nick in it (7.12).
   static func info(_ turn: Turn, _ query: Element) throws(StanzaError) {
     let node = query["node"]
-    // 18.1.1: what is said here is passed on whole.
+    // 18.1.1: the room passes all stanzas on.
     if node == "\(NS.muc)#traffic" { throw StanzaError(.serviceUnavailable, "nothing is held back here") }
     let (user, now) = (turn.party.id, turn.parley.clock.now)
     turn.occupancy { (room, occupancy) in
@@ -74,7 +73,7 @@ enum RoomDirectory {
     }
   }
 
-  /// 6.5: by nick; of a closed room its own people only.
+  /// Lists the occupants by nick (6.5); those of a closed room are shown to its members only.
   static func occupants(_ turn: Turn, _ query: Element) throws(StanzaError) {
     if query["node"] != nil { throw StanzaError(.itemNotFound, "there is no such node") }
     turn.occupancy(lists: true) { (room, occupancy) in
@@ -93,13 +92,12 @@ enum RoomDirectory {
 }
 
 extension Turn {
-  /// The room that is addressed.
+  /// The addressed room.
   var room: BareJID { to?.bare ?? party.address }
 
-  /// Who is there, as far as it concerns the asker; refused where the room is not
-  /// theirs to know.
+  /// Reads the occupancy as far as the requester may see it; refused if the room is hidden from them.
   ///
-  /// - Parameter lists: who the others are, too: in a large room by far the most of the work.
+  /// - Parameter lists: whether to read who the others are, too: in a large room by far the most of the work.
   func occupancy(lists: Bool = false, _ then: @escaping (Room, Occupancy) throws(StanzaError) -> Void) {
     postToRoom(lists ? .occupants(.address(room)) : .place(.address(room))) { [self] receipt in
       guard let room = receipt.room, let occupancy = receipt.value as? Occupancy else {

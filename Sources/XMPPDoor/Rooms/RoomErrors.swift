@@ -3,8 +3,7 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// The conditions XEP-0045 names for what the core refuses in a room. What is
-/// not here has its usual face.
+/// Maps the core's problems in a room to the conditions that XEP-0045 names. Other problems have their default error.
 extension StanzaError {
   init(inRoom problem: Problem) {
     switch problem.code {
@@ -34,7 +33,7 @@ extension StanzaError {
 extension Turn {
   func fail(inRoom problem: Problem) { fail(inRoom: StanzaError(inRoom: problem)) }
 
-  /// Of an IQ as everywhere; of a message or presence, which others may answer too, with the room as who refuses.
+  /// Answers with an error. For a message or presence, which others may answer too, it names the room as its author.
   func fail(inRoom error: StanzaError) {
     guard stanza.mayBeAnswered, stanza.kind != .iq else { return fail(error) }
     let by = room.description
@@ -43,7 +42,7 @@ extension Turn {
         error.writeReply(to: stanza, into: &$0, to: session.jid.description, by: by)
       }
     }
-    // 7.2.5 to 7.2.10: by `<x/>` clients tell that it is the room that refuses.
+    // 7.2.5 to 7.2.10: clients recognise an error of the room by `<x/>`.
     session.send { writer in
       stanza.openReply(type: "error", into: &writer, to: session.jid.description)
       writer.open(.mucJoin)
@@ -53,7 +52,7 @@ extension Turn {
     }
   }
 
-  /// A post about a room, whose refusal goes back as the XEP says.
+  /// Posts an intent about a room; a refusal is answered as the XEP says.
   func postToRoom(_ intent: RoomIntent, numbered: Bool = false, then: @escaping (Receipt) -> Void = { _ in }) {
     session.post(.room(intent), numbered: numbered) { [self] result in
       switch result {

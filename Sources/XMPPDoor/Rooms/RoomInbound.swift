@@ -4,9 +4,10 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// Stanzas that a client sends to a room -> posts (XEP-0045 7 to 10).
+/// Translates a client's stanzas to a room into posts (XEP-0045 7 to 10).
 enum RoomInbound {
-  /// Of presence: what only rooms say, and what is meant for the room alone.
+  /// Returns whether a child of a presence is removed: those that only rooms may add, and those meant for the room
+  /// alone.
   static func isStripped(_ child: Element) -> Bool {
     child.is(.mucJoin) || child.is(.mucUser) || child.is(.occupantID) || child.is(.hats)
   }
@@ -42,8 +43,7 @@ enum RoomInbound {
     }
   }
 
-  /// Others, oneself, history, topic, and then what came since: in this order
-  /// (7.2.2).
+  /// Sends the others' presence, the own one, the history, the topic, and then what came since, in this order (7.2.2).
   private static func entered(_ entrance: Entrance, _ history: HistoryRequest?, _ session: XMPPSession) {
     let room = entrance.room
     let isLease = room.id == DialogID(0)
@@ -71,7 +71,7 @@ enum RoomInbound {
     session.fetch({ try $0.archive(of: room.id, asked).entries }) { result in
       guard session.rooms.isIn(room.address, visit) else { return }
       if case .success(let entries) = result {
-        // The topic comes last, once, whatever stands in the history.
+        // The topic comes last, once, even if it is in the history.
         let said = entries.filter { if case .message = $0.fact { true } else { false } }
         let count = request.select(
           said.reversed().lazy.map { ($0.time, RoomOutbound.byteCount(of: $0, for: session)) }, now: now)
@@ -82,7 +82,7 @@ enum RoomInbound {
     }
   }
 
-  /// Tells what came while the history was read: from memory or, where that was too much, from the log.
+  /// Sends the entries that arrived while the history was read: from memory or, if they were too many, from the log.
   private static func goOn(
     _ address: BareJID, _ visit: Int, through end: Position, isLast: Bool, _ session: XMPPSession
   ) {
@@ -92,15 +92,15 @@ enum RoomInbound {
     readOn(address, session)
   }
 
-  /// Reads what the room has told and the session has not, up to the session's place: what is behind that is told as the
-  /// session comes to it.
+  /// Reads the room's entries that the session has not sent, up to the session's place: those behind it are sent as the
+  /// session comes to them.
   static func readOn(_ address: BareJID, _ session: XMPPSession) {
     guard let (room, visit, after) = session.rooms.read(address) else { return }
     let user = session.party.id
     session.fetch({
       try $0.page(of: user, rooms: [(room, after)], after: after, limit: Limits.feedPageMax, all: true)
     }) { result in
-      // Else the room would stay silent: what comes live waits behind what is read.
+      // Otherwise the room would stay silent: live entries wait behind those that are read.
       guard case .success(let page) = result else { return session.unreadable() }
       guard session.rooms.isIn(address, visit) else { return }
       let place = session.cursor.log.position
@@ -139,7 +139,7 @@ enum RoomInbound {
     }
     switch stanza.messageType {
     case .error:
-      // An occupant whose client refuses what it is sent keeps its seat: it is the server's own session, and ends by itself.
+      // An occupant whose client bounces stanzas keeps its seat: it is a session of this server, and ends by itself.
       session.management.handledUnlessPost()
     case .groupchat:
       guard to.isBare else {
@@ -168,7 +168,7 @@ enum RoomInbound {
     return draft
   }
 
-  /// What is said, to everybody or to one.
+  /// Returns the draft of a message to all or to one.
   private static func said(
     _ turn: Turn, _ draft: Draft, _ type: Envelope.MessageType, _ extras: [UInt8]
   ) -> RoomMessageDraft {
@@ -200,7 +200,7 @@ enum RoomInbound {
     // 8.1: a subject and neither body nor thread sets the topic.
     let isTopic = subject != nil && draft.body == nil && turn.stanza.element.first(Name("thread", NS.client)) == nil
     let extras = Inbound.extras(of: turn.stanza, turn.session)
-    // What carries a topic or a marker.
+    // The stanza of a topic or a marker.
     let stanza = RoomMessageDraft(
       content: Content(kind: .none, extras: extras), envelope: envelope(turn, .groupchat), traits: [.archived], key: nil
     )
@@ -217,7 +217,7 @@ enum RoomInbound {
     turn.postToRoom(.say(room, said(turn, draft, .groupchat, extras)), numbered: true)
   }
 
-  /// Chat states and whatever else is not kept.
+  /// Passes on chat states and other messages that are not kept.
   private static func overhear(_ turn: Turn, _ room: RoomReference, _ draft: Draft, _ extras: [UInt8]) {
     turn.postToRoom(.signal(room, relayed(turn, .message(.groupchat), draft, extras)), numbered: true)
   }
@@ -231,8 +231,8 @@ enum RoomInbound {
       custom: draft.custom, isPrivate: draft.isUncopied)
   }
 
-  /// 7.5. What is said is an entry; chat states, receipts and markers alone are
-  /// passed on, and so is what is not to be kept.
+  /// Sends a private message (7.5). One with content is an entry; chat states, receipts and markers alone are passed
+  /// on, and so are messages that are not to be kept.
   private static func whisper(_ turn: Turn, _ address: BareJID, _ nick: String) throws(StanzaError) {
     let draft = try read(turn)
     defer { if let to = turn.to { DisplayedSync.assist(draft, in: to, turn) } }
@@ -240,7 +240,7 @@ enum RoomInbound {
     var writer = turn.session.wheel.takeWriter()
     let domain = turn.jid.bare.domain
     writer.children(of: turn.stanza.element) { StanzaIDs.isStripped($0, domain: domain) || $0.is(.mucUser) }
-    // A receiver tells by this that it is no user's address (7.5).
+    // Receivers recognise by this that it is no user's address (7.5).
     writer.open(.mucUser)
     writer.close()
     let extras = Array(writer.buffer.readableBytesView)
@@ -257,7 +257,7 @@ enum RoomInbound {
     turn.postToRoom(.whisper(room, nick: nick, said(turn, draft, type, extras)), numbered: true)
   }
 
-  /// Not to the occupants but to the room: invitations, declines, voice.
+  /// Handles a message to the room itself: invitations, declines, voice.
   private static func toRoom(_ turn: Turn, _ address: BareJID) throws(StanzaError) {
     let room = RoomReference.address(address)
     if let element = turn.stanza.element.first(.mucUser) {
@@ -301,7 +301,7 @@ enum RoomInbound {
       guard let seat = session.rooms[address] else {
         guard type.isRequest else { return }
         let asks = turn.stanza.payload.map { $0.is(.discoInfo) || $0.is(.discoItems) } ?? false
-        // 6.6; XEP-0410 3: "not an occupant", in the words that say so.
+        // 6.6; XEP-0410 3 defines the error for "not an occupant".
         return asks ? turn.fail(StanzaError(.badRequest, "enter the room first")) : turn.fail(inRoom: .notOccupant)
       }
       // XEP-0410 3.3: the room answers for the client that pings itself.
@@ -313,7 +313,7 @@ enum RoomInbound {
     }
   }
 
-  /// Between the clients of two occupants: versions, times.
+  /// Passes an IQ on between the clients of two occupants: versions, times.
   private static func pass(_ turn: Turn, _ address: BareJID, _ nick: String, _ type: IQType) {
     let session = turn.session
     let extras = Inbound.extras(of: turn.stanza, session)

@@ -2,36 +2,35 @@ import Addresses
 import Dialogs
 import XMPP
 
-/// What a room tells whoever asks (XEP-0045 6.4, 16.3, 16.5.4; slow mode: XEP-0500 5.2; avatar: XEP-0486 3.3).
+/// The disco#info of a room (XEP-0045 6.4, 16.3, 16.5.4; slow mode: XEP-0500 5.2; avatar: XEP-0486 3.3).
 enum RoomInfo {
-  /// Identity, features and the form of room information.
+  /// Returns the identity, the features and the form of room information.
   ///
   /// - Parameters:
-  ///   - occupants: how many people are there.
-  ///   - isMember: whether the viewer belongs to the room. Others learn of a room that is not open to them neither what it
-  ///     talks about nor whose it is.
-  ///   - owners: to be asked about the room; members see them.
+  ///   - occupants: the number of people in the room.
+  ///   - isMember: whether the viewer is a member. Others see neither the topic of a closed room nor any room's owners.
+  ///   - owners: the people to contact about the room, shown to members.
   ///   - activity: messages per hour.
-  ///   - features: what further protocols the room speaks; each is said once.
+  ///   - features: the features of other protocols; each is listed once.
   static func capabilities(
     of room: Room, occupants: Int, isMember: Bool, owners: [BareJID], activity: Double? = nil, features: [String] = []
   ) -> Capabilities {
     var seen: Set<String> = []
     return Capabilities(
       identities: [Capabilities.Identity(category: "conference", type: "text", name: room.settings.name)],
-      // XEP-0115 5.4: nothing is said twice.
+      // XEP-0115 5.4: without duplicates.
       features: (common + traits(of: room.settings) + features).filter { seen.insert($0).inserted },
       forms: [form(of: room, occupants: occupants, isMember: isMember, owners: owners, activity: activity)])
   }
 
-  /// What every room speaks. Occupant ids are in all of them (XEP-0421 4), ids of messages are kept (16.3), and the picture
-  /// is in the room's vCard (XEP-0486).
+  /// The features of every room. All have occupant ids (XEP-0421 4) and stable message ids (16.3), and the picture is
+  /// in the room's vCard (XEP-0486).
   private static let common: [String] = [
     NS.discoInfo, NS.muc, NS.mucStableID, NS.mucRoomConfig, NS.mucRegister, NS.register, NS.occupantID, NS.hats,
     NS.vCard,
   ].map { "\($0)" }
 
-  /// One of each pair (4.2).
+  /// Returns one feature of each pair (4.2).
   private static func traits(of settings: RoomSettings) -> [String] {
     [
       settings.password == nil ? "muc_unsecured" : "muc_passwordprotected",
@@ -65,7 +64,7 @@ enum RoomInfo {
     }
     let topicLabel = "Those with voice may set the subject"
     fields.append(DataForm.Field("muc#roominfo_subjectmod", settings.participantsSetTopic, label: topicLabel))
-    // 6.4: fields of the configuration may stand here; clients look for these to offer only what will succeed.
+    // 6.4: fields of the configuration may stand here; clients use these to offer only what will succeed.
     fields.append(DataForm.Field("muc#roomconfig_changesubject", settings.participantsSetTopic, label: topicLabel))
     fields.append(DataForm.Field("muc#roomconfig_allowinvites", settings.membersInvite, label: "Members may invite"))
     say(
@@ -73,7 +72,7 @@ enum RoomInfo {
       label: "Who may write to one person in the room")
     say("muc#maxhistoryfetch", "\(DoorLimits.historyMax)", label: "Most messages of history")
     say("muc#roominfo_slow_mode_duration", "\(settings.slowModeSeconds)", label: "Slow mode")
-    // Only of public rooms (XEP-0502 4).
+    // Only for public rooms (XEP-0502 4).
     if room.settings.isListed {
       say(RoomActivity.field, activity.map { RoomActivity.text($0) }, label: "Messages per hour")
     }

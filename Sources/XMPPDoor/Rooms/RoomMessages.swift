@@ -3,14 +3,16 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// The messages that a room itself sends (XEP-0045 7.2.15, 7.8.2, 8.1, 8.6, 9.5, 10.2.1, 10.3 to 10.7).
+/// Writes the messages that a room itself sends (XEP-0045 7.2.15, 7.8.2, 8.1, 8.6, 9.5, 10.2.1, 10.3 to 10.7).
 enum RoomMessages {
   // MARK: Notices
 
+  /// Writes a notice.
+  ///
   /// - Parameters:
-  ///   - showsAddresses: whether the recipient may know who is who: everybody in rooms where people are known, else
-  ///     moderators. Of somebody without a nick others are then told nothing.
-  ///   - version: of the member list, with a change of it (XEP-0463 5.2.2).
+  ///   - showsAddresses: whether the recipient may see addresses, as all may in non-anonymous rooms, and moderators
+  ///     elsewhere. Otherwise nothing is written about a person without a nick.
+  ///   - version: the version of the member list, with a change of it (XEP-0463 5.2.2).
   /// - Returns: whether a message was written.
   @discardableResult
   static func write(
@@ -53,8 +55,8 @@ enum RoomMessages {
     return true
   }
 
-  /// The member list, or what has changed of it, for who enters (XEP-0463 5.2.1). Without nicks: they change, and no version
-  /// tells it.
+  /// Writes the member list, or its changes, for an occupant who enters (XEP-0463 5.2.1). It has no nicks: they change
+  /// without a new version.
   static func write(
     _ members: [Member], version: MemberListVersion, of room: RoomName, to: String, id: String?,
     into writer: inout ElementWriter
@@ -72,7 +74,7 @@ enum RoomMessages {
     writer.close()
   }
 
-  /// Who enters may not read the list (XEP-0463 5.2.3).
+  /// Writes the refusal of the member list to an occupant who may not read it (XEP-0463 5.2.3).
   static func writeListRefused(by room: RoomName, to: String, id: String?, into writer: inout ElementWriter) {
     open(room, type: .error, to: to, id: id, into: &writer)
     StanzaError(.forbidden, type: .auth).write(into: &writer, by: room.address.description)
@@ -81,7 +83,7 @@ enum RoomMessages {
 
   // MARK: Invitations
 
-  /// 7.8.2, 7.9: the room asks somebody in, for somebody.
+  /// Writes a mediated invitation (7.8.2, 7.9).
   static func write(_ invitation: Invitation, to: String, id: String?, into writer: inout ElementWriter) {
     open(invitation.room, to: to, id: id, into: &writer)
     writer.open(.mucUser)
@@ -105,12 +107,12 @@ enum RoomMessages {
 
   // MARK: Subject
 
-  /// 7.2.15 and 8.1: what the room talks about.
+  /// Writes the subject (7.2.15, 8.1).
   ///
   /// - Parameters:
-  ///   - topic: nil: there never was one, and an empty subject says that the history ends here.
-  ///   - occupantID: of the author (XEP-0421 4), where known.
-  ///   - isDelayed: whether it was set before the recipient came; then it says when.
+  ///   - topic: the topic; `nil` if there never was one: an empty subject ends the history.
+  ///   - occupantID: the occupant id of the author (XEP-0421 4), where known.
+  ///   - isDelayed: whether it was set before the recipient entered; then its time is written.
   static func writeSubject(
     _ topic: Topic?, of room: RoomName, occupantID: String? = nil, isDelayed: Bool, to: String, id: String?,
     into writer: inout ElementWriter

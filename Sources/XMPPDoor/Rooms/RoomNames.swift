@@ -6,14 +6,14 @@ import XMPP
 
 /// The elements of rooms, by namespace (XEP-0045 19).
 extension Name {
-  // A client that enters (19.1).
+  // In a client's presence to a room (19.1).
   static let mucJoin = Name("x", NS.muc)
   static let mucJoinHistory = Name("history", NS.muc)
   static let mucJoinPassword = Name("password", NS.muc)
-  /// XEP-0463: which member list the client has, and which one there is.
+  /// XEP-0463: the versions of the member list.
   static let mucAffiliations = Name("mav", NS.mucAffiliations)
 
-  // What a room says of people, and invitations (19.2).
+  // Descriptions of people, and invitations (19.2).
   static let mucUser = Name("x", NS.mucUser)
   static let mucUserContinue = Name("continue", NS.mucUser)
   static let mucUserDecline = Name("decline", NS.mucUser)
@@ -34,7 +34,7 @@ extension Name {
   static let mucOwnerPassword = Name("password", NS.mucOwner)
   static let mucOwnerReason = Name("reason", NS.mucOwner)
 
-  /// A request for a room name that nobody has: not in XEP-0045 since 1.25, but old clients send it.
+  /// A request for an unused room name: not in XEP-0045 since 1.25, but old clients send it.
   static let mucUnique = Name("unique", NS.mucUnique)
 
   /// XEP-0249: an invitation from user to user.

@@ -4,8 +4,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// What a room says -> stanzas for one session. A message to a room is encoded
-/// once, behind its `to`, however many occupants hear it.
+/// Translates the entries and signals of a room to stanzas for one session. A message to a room is encoded once, behind
+/// its `to`, for all occupants.
 enum RoomOutbound {
   /// A message of a room behind `<message to='…'` and before `</message>`.
   private final class Tail: Sendable {
@@ -34,9 +34,9 @@ enum RoomOutbound {
     return Array(writer.buffer.readableBytesView)
   }
 
-  /// As the archive shows it (XEP-0313 5.1.2), without `to`.
+  /// Writes a message as the archive shows it (XEP-0313 5.1.2), without `to`.
   ///
-  /// - Parameter withAddress: the viewer may see who it was.
+  /// - Parameter withAddress: whether the viewer may see the author's address.
   static func forwarded(
     _ entry: Entry, withAddress: Bool, _ parley: Parley, into writer: inout ElementWriter
   ) {
@@ -59,14 +59,14 @@ enum RoomOutbound {
     writer.raw(tail.bytes)
     if delayed {
       var inner = ElementWriter()
-      // XEP-0045 7.2.13: the room kept it.
+      // XEP-0045 7.2.13: the room stored it.
       Delay.write(entry.time, by: entry.addressee.description, into: &inner)
       writer.raw(inner.buffer)
     }
     writer.raw(end)
   }
 
-  /// nil: nothing that XMPP is told in a message.
+  /// Returns the encoded message; `nil` if XMPP sends no message for the entry.
   private static func tail(of entry: Entry, _ parley: Parley) -> Tail? {
     guard let room = entry.room else { return nil }
     switch entry.fact {
@@ -137,7 +137,7 @@ enum RoomOutbound {
     writer.attribute("id", id ?? entry.id.description)
     if let language { writer.attribute("xml:lang", language) }
     content(&writer)
-    // What the room itself says is nobody's.
+    // The room's own messages have no occupant.
     if nick != nil {
       writer.open(.occupantID)
       writer.attribute("id", parley.occupantID(of: entry.author.id, in: room))
@@ -157,9 +157,11 @@ enum RoomOutbound {
     writer.close()
   }
 
-  // MARK: What is not kept
+  // MARK: Stanzas that are not stored
 
-  /// - Parameter version: of the member list, for who has just entered.
+  /// Sends an occupant's presence.
+  ///
+  /// - Parameter version: the version of the member list, for an occupant who has just entered.
   static func presence(
     _ presence: OccupantPresence, _ form: Form, version: MemberListVersion? = nil, to session: XMPPSession
   ) {
@@ -175,7 +177,7 @@ enum RoomOutbound {
         let version = version ?? (isReader ? stepped() : nil)
         OccupantWriter.write(presence, dress: .own, version: version, to: to, into: &writer)
       case .roomOpen where !isReader:
-        // A moderator who is no admin: sees addresses, reads no lists.
+        // A moderator who is no admin sees addresses, but may not read the lists.
         OccupantWriter.write(presence, dress: .addressed, to: to, into: &writer)
       default:
         writer.open(.presence)
@@ -185,9 +187,9 @@ enum RoomOutbound {
     }
   }
 
-  /// What who enters is told of the member list, before all else (XEP-0463 5.2.1).
+  /// Sends the member list to an occupant who enters, before all else (XEP-0463 5.2.1).
   ///
-  /// - Parameter id: of the presence with which they enter.
+  /// - Parameter id: the id of the presence with which they enter.
   static func memberList(_ entrance: Entrance, id: String?, to session: XMPPSession) {
     let (room, to) = (entrance.room.name, session.jid.description)
     switch entrance.list {
@@ -204,17 +206,17 @@ enum RoomOutbound {
     }
   }
 
-  /// The client takes itself for an occupant, and is none (7.2.18).
+  /// Tells a client that takes itself for an occupant that it is none (7.2.18).
   static func notThere(_ occupant: String, _ session: XMPPSession) {
     absent(occupant, codes: [110, 307, 333], reason: "You are not in this room.", session)
   }
 
-  /// 332: the service has shut down since (11.2).
+  /// Tells a client that the service has been shut down since: code 332 (11.2).
   static func shutDown(_ occupant: String, _ session: XMPPSession) {
     absent(occupant, codes: [110, 332], session)
   }
 
-  /// A room that was being set up is given up, and with it ends what its creator was in (10.1.3).
+  /// Tells the creator of a room that was being set up that it is abandoned (10.1.3).
   static func abandoned(_ address: BareJID, _ session: XMPPSession) {
     guard let seat = session.rooms[address], seat.room == nil else { return }
     session.rooms.left(address)
@@ -257,11 +259,11 @@ enum RoomOutbound {
     }
   }
 
-  /// Invitations of before the client came, of which a bookmark says the same: they
-  /// wait until the client has said whether it follows bookmarks.
+  /// The invitations from before the client came that are also in a bookmark: they wait until the client has said
+  /// whether it follows bookmarks.
   private static let held = Slot<[Entry]>([])
 
-  /// The client's interests are known now.
+  /// Sends the held invitations once the client's interests are known.
   static func inviteHeld(_ session: XMPPSession) {
     let entries = session[held]
     if entries.isEmpty { return }
@@ -273,8 +275,10 @@ enum RoomOutbound {
     }
   }
 
-  /// - Parameter delayed: it was kept while the client was away, so nobody has asked
-  ///   yet whether this client needs it.
+  /// Sends an invitation.
+  ///
+  /// - Parameter delayed: whether it was kept while the client was away, so that it is not yet known whether this
+  ///   client needs it.
   static func invitation(_ invitation: Invitation, _ entry: Entry, delayed: Bool, to session: XMPPSession) {
     guard session.isAvailable else { return }
     if delayed, invitation.isBookmarked {
@@ -289,7 +293,7 @@ enum RoomOutbound {
     }
   }
 
-  /// 7.2.15: also of a room without one.
+  /// Sends the subject (7.2.15), even of a room without one.
   static func topic(_ room: Room, to session: XMPPSession) {
     session.send {
       RoomMessages.writeSubject(
@@ -297,7 +301,7 @@ enum RoomOutbound {
     }
   }
 
-  /// Of the whole stanza.
+  /// Returns the size of the whole stanza.
   static func byteCount(of entry: Entry, for session: XMPPSession) -> Int {
     (tail(of: entry, session.parley)?.bytes.readableBytes ?? 0) + session.messageStart.readableBytes
       + end.utf8CodeUnitCount

@@ -3,8 +3,7 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// Setting a room up, changing what it is meant to be, and ending it
-/// (XEP-0045 10).
+/// Setting a room up, configuring and destroying it (XEP-0045 10).
 enum RoomOwnership {
   static func form(_ turn: Turn, _ query: Element) throws(StanzaError) {
     _ = try OwnerQuery(get: query)
@@ -55,7 +54,7 @@ enum RoomOwnership {
     }
   }
 
-  /// As the room is; of one that is being set up, as it begins.
+  /// Reads the present settings and people; a room that is being set up has its initial ones.
   private static func current(
     _ turn: Turn, _ then: @escaping (RoomSettings, [BareJID], [BareJID]) throws(StanzaError) -> Void
   ) {

@@ -13,13 +13,13 @@ enum RoomPeople {
       let isModerator = isAdmin || occupancy.role == .moderator
       switch request {
       case .role(let role):
-        // 8.5, 9.7: by moderators, of moderators by admins.
+        // 8.5, 9.7: by moderators; moderators themselves by admins.
         guard isModerator, role != .moderator || isAdmin else { throw StanzaError(inRoom: .notModerator) }
         let found = occupancy.occupants.filter { $0.role == role }.sorted { $0.nick < $1.nick }
         turn.reply { AdminQuery.write(found, showsAddresses: true, into: &$0) }
       case .affiliation(let affiliation):
         let among: Set<Affiliation> = affiliation == .member ? [.member, .watcher] : [affiliation]
-        // 10.5, 10.8: where not everybody is known, owners and admins are for owners to list.
+        // 10.5, 10.8: in a semi-anonymous room only owners may list owners and admins.
         let isOwners = affiliation >= .admin && !room.settings.showsAddresses
         let readable = room.settings.readable(by: occupancy.affiliation, isThere: occupancy.role > .none)
         guard isOwners ? occupancy.affiliation == .owner : readable.isSuperset(of: among) else {
@@ -66,8 +66,8 @@ enum RoomPeople {
     }
   }
 
-  /// Only a ban is refused for whom it would hit (9.1: `not-allowed`); otherwise the lists of owners and admins are not for
-  /// the others to change (10.3 to 10.8: `forbidden`).
+  /// Changes affiliations. A ban of a higher-ranking person is `not-allowed` (9.1); changing the lists of owners and
+  /// admins is `forbidden` to others (10.3 to 10.8).
   private static func change(_ turn: Turn, _ drafts: [MemberDraft]) {
     turn.session.post(.room(.members(.address(turn.room), drafts))) { result in
       switch result {

@@ -4,7 +4,7 @@ import XMPP
 
 /// Affiliations as XEP-0045 5.2 spells them.
 extension Affiliation {
-  /// A watcher is a member, whose role says the rest.
+  /// The name of the affiliation. A watcher is a member, and is told apart by the role.
   var text: StaticString {
     switch self {
     case .outcast: "outcast"
@@ -15,7 +15,7 @@ extension Affiliation {
     }
   }
 
-  /// Nil for what is none. Nobody becomes a watcher this way.
+  /// Reads a name; `nil` if it is unknown. It never gives a watcher.
   init?(text: String) {
     switch text {
     case "outcast": self = .outcast
@@ -27,8 +27,8 @@ extension Affiliation {
     }
   }
 
-  /// The attribute of an `<item/>`; nil when it is absent.
-  /// - Throws: `bad-request` for what is none.
+  /// Returns the attribute of an `<item/>`; `nil` if it is absent.
+  /// - Throws: `bad-request` for an unknown affiliation.
   static func read(_ item: Element) throws(StanzaError) -> Affiliation? {
     guard let text = item["affiliation"] else { return nil }
     guard let value = Affiliation(text: text) else {
@@ -49,7 +49,7 @@ extension Role {
     }
   }
 
-  /// Nil for what is none.
+  /// Reads a name; `nil` if it is unknown.
   init?(text: String) {
     switch text {
     case "none": self = .none
@@ -60,8 +60,8 @@ extension Role {
     }
   }
 
-  /// The attribute of an `<item/>`; nil when it is absent.
-  /// - Throws: `bad-request` for what is none.
+  /// Returns the attribute of an `<item/>`; `nil` if it is absent.
+  /// - Throws: `bad-request` for an unknown role.
   static func read(_ item: Element) throws(StanzaError) -> Role? {
     guard let text = item["role"] else { return nil }
     guard let value = Role(text: text) else {

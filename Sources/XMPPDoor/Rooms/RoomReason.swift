@@ -1,15 +1,15 @@
 import Dialogs
 import XMLStream
 
-/// The words that go with a kick, a ban, an invitation: passed on as they are, never longer than `Limits.reasonBytesMax`.
+/// The reason of a kick, a ban, an invitation: passed on as it is, never longer than `Limits.reasonBytesMax`.
 enum RoomReason {
-  /// The text of a child; nil when there is none or it is empty.
+  /// Returns the text of a child; `nil` if there is none or it is empty.
   static func read(_ name: Name, of element: Element) -> String? {
     guard let text = element.first(name)?.text, !text.isEmpty else { return nil }
     return cut(text)
   }
 
-  /// Cut to what fits, never within a character's bytes.
+  /// Returns the text cut to the bound, never within a character's bytes.
   static func cut(_ text: String) -> String {
     let bytes = text.utf8
     guard bytes.count > Dialogs.Limits.reasonBytesMax else { return text }

@@ -2,13 +2,13 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// Entering the member list of an open room, and claiming a nick (XEP-0045 7.10).
+/// Registers a user as a member of an open room, with a nick (XEP-0045 7.10).
 enum RoomRegistration {
   static func offer(_ turn: Turn, _ query: Element) throws(StanzaError) {
     turn.occupancy { (room, occupancy) throws(StanzaError) in
       if occupancy.affiliation == .outcast { throw StanzaError(.notAllowed) }
       let isMember = occupancy.affiliation.isMember
-      // 7.10: where members are made by others.
+      // 7.10: in a members-only room admins add members.
       if !isMember, room.settings.isMembersOnly {
         throw StanzaError(.notAllowed, "members are made by the room's admins")
       }

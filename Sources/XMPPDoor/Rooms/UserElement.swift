@@ -2,34 +2,34 @@ import Addresses
 import XMLStream
 import XMPP
 
-/// What a client says to a room in `<x xmlns='…muc#user'/>`: mediated invitations and their refusal (XEP-0045 7.8.2, 7.9).
-/// Everything else there is the room's to say (17.3 rule 6) and ignored.
+/// The element `<x xmlns='…muc#user'/>` from a client: mediated invitations and their refusal (XEP-0045 7.8.2, 7.9).
+/// Everything else in it is the room's to send (17.3 rule 6) and ignored.
 enum UserElement: Hashable, Sendable {
   case invite([Asked])
   case decline(Declined)
 
-  /// Somebody to be asked into the room.
+  /// A person to invite.
   struct Asked: Hashable, Sendable {
-    /// As the client wrote it: a full address reaches the one session that is talked with (7.9), an occupant's address is of
-    /// somebody in another room.
+    /// The address as the client wrote it: a full address reaches the one session of a chat (7.9), an occupant's
+    /// address belongs to somebody in another room.
     let to: JID
     let reason: String?
-    /// A chat between two goes on in the room (7.9).
+    /// Whether a chat between two continues in the room (7.9).
     let isContinued: Bool
-    /// Of that chat.
+    /// The thread of that chat.
     let thread: String?
   }
 
-  /// An invitation is refused.
+  /// The refusal of an invitation.
   struct Declined: Hashable, Sendable {
-    /// Who had invited.
+    /// The inviter.
     let to: JID
     let reason: String?
   }
 
-  /// Nil: the element says neither, as in a private message (7.5).
+  /// Reads the element; `nil` if it is neither, as in a private message (7.5).
   /// - Throws: `bad-request` for an invitation or refusal without addressee, or both at once; `jid-malformed` for an
-  ///   addressee that is none; `policy-violation` for more than `DoorLimits.invitationsMax` invitations.
+  ///   invalid addressee; `policy-violation` for more than `DoorLimits.invitationsMax` invitations.
   static func read(_ element: Element) throws(StanzaError) -> UserElement? {
     var asked: [Asked] = []
     var declined: Declined?

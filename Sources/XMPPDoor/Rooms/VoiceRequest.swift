@@ -2,11 +2,11 @@ import Addresses
 import Dialogs
 import XMPP
 
-/// Asking for voice and giving it (XEP-0045 7.13, 8.6, 16.5.2).
+/// A request for voice, and its grant (XEP-0045 7.13, 8.6, 16.5.2).
 enum VoiceRequest: Hashable, Sendable {
-  /// Somebody without voice wants it.
+  /// An occupant without voice requests it.
   case request
-  /// A moderator's answer: with `isGranted`, the occupant becomes participant; else nothing happens.
+  /// A moderator's answer: with `isGranted`, the occupant becomes participant; otherwise nothing happens.
   case answer(nick: String, isGranted: Bool)
 
   private enum Key {
@@ -16,11 +16,11 @@ enum VoiceRequest: Hashable, Sendable {
     static let allow = "muc#request_allow"
   }
 
-  /// What a form says that came in a message to the room; nil for a form of another type, or one that was cancelled: the
+  /// Reads a form in a message to the room; `nil` for a form of another type, or a cancelled one, by which the
   /// moderator skips the request.
   ///
-  /// - Throws: `bad-request` for another role than participant, which nobody gets this way, or an answer without nick;
-  ///   `not-acceptable` where the answer is neither yes nor no; `jid-malformed` for a nick that is none.
+  /// - Throws: `bad-request` for another role than participant, which cannot be requested, or an answer without nick;
+  ///   `not-acceptable` for an answer that is neither yes nor no; `jid-malformed` for an invalid nick.
   static func read(_ form: DataForm) throws(StanzaError) -> VoiceRequest? {
     guard form.formType == "\(NS.mucRequest)", form.kind == .submit else { return nil }
     if let role = form.value(Key.role), role != "\(Role.participant.text)" {
@@ -36,7 +36,7 @@ enum VoiceRequest: Hashable, Sendable {
     return .answer(nick: try RoomNick.read(nick), isGranted: try form.boolean(Key.allow) ?? false)
   }
 
-  /// The request as moderators get it (8.6).
+  /// Returns the form for moderators (8.6).
   static func form(nick: String, address: BareJID) -> DataForm {
     DataForm(
       .form, formType: "\(NS.mucRequest)", title: "Voice request",
