@@ -3,10 +3,10 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// XEP-0494: what has access to the account, and taking it away.
+/// XEP-0494: lists the clients that have access to the account, and revokes it.
 ///
-/// Listed are clients with tokens (XEP-0484), logins of apps, app passwords, and whoever is here by the account's password
-/// alone. Of those who were here by it once nothing is kept: what has access is the password.
+/// The list contains clients with tokens (XEP-0484), logins of apps, app passwords, and sessions that were opened with
+/// the account's password alone. Former sessions of that kind are not kept: it is the password that has access.
 struct ClientAccess: Feature {
   static let xep = XEP(
     494, "0.1.0", "Client Access Management",
@@ -31,7 +31,7 @@ struct ClientAccess: Feature {
     }
   }
 
-  /// 4.2. Where the password is known too, what could be taken away is gone all the same.
+  /// Revokes a client (4.2). Where it also knows the password, the request fails, but the rest has been revoked.
   private static func revoke(_ turn: Turn, _ request: Element) throws(StanzaError) {
     guard let id = request["id"] else { throw StanzaError(.badRequest, "name a client by its id") }
     let session = turn.session

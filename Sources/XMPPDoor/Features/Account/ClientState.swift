@@ -1,8 +1,8 @@
 import XMLStream
 import XMPP
 
-/// XEP-0352: a client says whether anybody looks at it. What waits meanwhile is
-/// in `DeferredSignals`; nobody else is told.
+/// XEP-0352: a client says whether it is in use. Signals that wait meanwhile are in `DeferredSignals`; other users are
+/// not told.
 struct ClientState: Feature {
   static let xep = XEP(352, "1.0.0", "Client State Indication", note: "events of XEP-0163 do not wait")
 

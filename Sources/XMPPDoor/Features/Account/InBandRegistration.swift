@@ -3,8 +3,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0077 for who has an account: what is on file, another password, the end of the account. What comes before a login is
-/// `RegistrationMachine`'s.
+/// XEP-0077 for a user with an account: shows the registration, changes the password, deletes the account.
+/// `RegistrationMachine` handles registration before a login.
 struct InBandRegistration: Feature {
   static let xep = XEP(77, "2.4", "In-Band Registration", note: "username and password; no forms")
 
@@ -42,7 +42,7 @@ struct InBandRegistration: Feature {
     }
   }
 
-  /// Another domain of this server is another server.
+  /// Another domain of this server counts as another server.
   private static func check(_ turn: Turn) throws(StanzaError) {
     if let to = turn.to, to.domain != turn.party.address.domain { throw StanzaError(.registrationRequired) }
   }
@@ -51,7 +51,9 @@ struct InBandRegistration: Feature {
     case remove
     case password(String)
 
-    /// - Throws: what the tables of 3.2 and 3.3 say.
+    /// Reads a request.
+    ///
+    /// - Throws: the errors in the tables of 3.2 and 3.3.
     init(_ query: Element, of owner: BareJID) throws(StanzaError) {
       if query.first(InBandRegistration.remove) != nil {
         var children = query.children.makeIterator()
@@ -86,7 +88,7 @@ struct InBandRegistration: Feature {
     }
   }
 
-  /// 3.2: the result, then the end of the stream.
+  /// Deletes the account (3.2): the result, then the end of the stream.
   private static func remove(_ turn: Turn) {
     let (parley, user, session) = (turn.parley, turn.party.id, turn.session.handle.id)
     turn.await { () throws(Problem) in
@@ -102,10 +104,10 @@ struct InBandRegistration: Feature {
   }
 }
 
-/// XEP-0401 and XEP-0445: invitations are commands of the door and tokens of streams; XEP-0379 is read where subscription
-/// requests are. Nothing of them is advertised on the server itself.
+/// XEP-0401 and XEP-0445: invitations are ad-hoc commands and tokens of streams; XEP-0379 is read with subscription
+/// requests. The server itself advertises nothing of them.
 extension Inbound {
-  /// The post for a subscription request.
+  /// Returns the post of a subscription request.
   static func request(_ stanza: Stanza, to address: BareJID, extras: [UInt8]?) -> Intent {
     guard let token = stanza.element.first(.preauth)?["token"], !token.isEmpty else {
       return .subscription(.subscribe, to: address, stanza: extras)

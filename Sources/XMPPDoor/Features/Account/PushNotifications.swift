@@ -3,8 +3,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0357: a client says where its device is to be woken. When it is, the core decides (`Dialogs.Pushes`); how it is said,
-/// `PushPublisher`.
+/// XEP-0357: a client registers a push service for its device. The core decides when to push (`Dialogs.Pushes`);
+/// `PushPublisher` does it.
 struct PushNotifications: Feature {
   static let xep = XEP(
     357, "0.4.1", "Push Notifications",
@@ -36,7 +36,7 @@ struct PushNotifications: Feature {
     return service
   }
 
-  /// 5: what the service wants to see with each publication, kept as it came.
+  /// Returns the publish options that the service requires with each publication (5), as they came.
   private static func options(_ element: Element) throws(StanzaError) -> [UInt8]? {
     guard let child = element.first(.dataForm) else { return nil }
     let form = try DataForm(child)

@@ -3,8 +3,8 @@ import Logging
 import XMLStream
 import XMPP
 
-/// XEP-0377: what a user says of whom they block, for the server's operators. Nothing is forwarded; what the reporter allowed is
-/// kept with it.
+/// XEP-0377: users' reports about blocked users, for the server's operators. They are not forwarded; the reporter's
+/// consent to it is stored.
 struct Reporting: Feature {
   static let xep = XEP(377, "0.4.1", "Spam Reporting", note: "kept for the operators; forwarded to nobody")
 
@@ -12,7 +12,7 @@ struct Reporting: Feature {
 
   func register(in table: inout FeatureTable) { table.advertise("\(NS.reporting)") }
 
-  /// The report in an item of a block request; nil: none.
+  /// Returns the report in an item of a block request; `nil` if there is none.
   static func draft(in item: Element, of reported: BlockPattern) throws(StanzaError) -> ReportDraft? {
     guard let report = item.first(report) else { return nil }
     var draft = ReportDraft(reported: reported, reason: try report.requiredNonEmpty("reason"))
@@ -35,7 +35,7 @@ struct Reporting: Feature {
     return draft
   }
 
-  /// A line for the operator; what is in it shows `parley report show`.
+  /// Logs the reports for the operator; `parley report show` shows their content.
   static func log(_ reports: [Report], by turn: Turn) {
     for report in reports {
       turn.session.door.logger.notice(

@@ -3,8 +3,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0363: slots for files. The service is a domain of its own among the server's items, where all clients look; files
-/// go over the HTTP port (`ParleyServer/Blobs`). Without HTTPS in `http.url` there is none (5).
+/// XEP-0363: slots for file uploads. The service has a domain of its own among the server's items, where all clients
+/// look; files go over the HTTP port (`ParleyServer/Blobs`). Without HTTPS in `http.url` there is no service (5).
 struct Uploads: Feature {
   static let xep = XEP(363, "1.2.0", "HTTP File Upload", note: "purposes message, profile and ephemeral")
 

@@ -3,13 +3,12 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0313: what a user has said and heard, by the page. The log is the
-/// archive: a query is one read, its ids are the positions of entries, sealed.
+/// XEP-0313: the messages of a user, by the page. The log is the archive: a query is one read, its ids are the
+/// encrypted positions of entries.
 ///
-/// With `urn:xmpp:mam:2#extended` (7): ids as bounds, single messages, flipped
-/// pages, metadata. Of room messages there are none in a user's archive, which
-/// the field `include-groupchat` does not change (4.1.4): each room has its own.
-/// Private messages of rooms are there, under the addresses that occupants have.
+/// It supports `urn:xmpp:mam:2#extended` (7): ids as bounds, single messages, flipped pages, metadata. A user's archive
+/// has no room messages, which the field `include-groupchat` does not change (4.1.4): each room has its own. It has
+/// private messages of rooms, under the addresses of occupants.
 struct Archive: Feature {
   static let xep = XEP(
     313, "1.1.3", "Message Archive Management",
@@ -28,7 +27,7 @@ struct Archive: Feature {
     table.iq(.get, Self.query, to: [.account]) { turn, _ in turn.reply { Self.writeForm(into: &$0) } }
     table.iq(.set, Self.query, to: [.account], Self.answer)
     table.iq(.get, Self.metadata, to: [.account]) { turn, _ in Self.answerMetadata(turn) }
-    // A room's archive is for those who may enter.
+    // Only people who may enter a room may read its archive.
     table.advertise("\(NS.mam)", "\(NS.mamExtended)", "\(NS.stanzaID)", on: [.room])
     table.iq(.get, Self.query, to: [.room]) { turn, _ in turn.reply { Self.writeForm(into: &$0) } }
     table.iq(.set, Self.query, to: [.room], Self.answerOfRoom)
@@ -61,7 +60,7 @@ struct Archive: Feature {
     field("with", "jid-single")
     for name: StaticString in ["start", "end", "before-id", "after-id"] { field(name, "text-single") }
     field("ids", "list-multi") { writer in
-      // XEP-0122: any value will do.
+      // XEP-0122: any value is allowed.
       writer.open(Name("validate", "http://jabber.org/protocol/xdata-validate"))
       writer.attribute("datatype", "xs:string" as StaticString)
       writer.open("open")
@@ -79,7 +78,7 @@ struct Archive: Feature {
   private static func answer(_ turn: Turn, _ query: Element) throws(StanzaError) {
     let (parley, realm) = (turn.parley, turn.party.realm)
     let request = try ArchiveRequest(query) { parley.position(of: $0, in: realm) }
-    // Who reads the archive needs no offline messages (6.1.1).
+    // A client that reads the archive needs no offline messages (6.1.1).
     turn.session.cursor.readsArchive()
     let user = turn.party
     turn.whenIndexed(request.text != nil) {
@@ -96,7 +95,7 @@ struct Archive: Feature {
   private static func send(_ page: ArchivePage, for request: ArchiveRequest, to turn: Turn) {
     let session = turn.session
     let (user, to, queryID) = (session.party, session.jid.description, request.queryID)
-    // 4.3.4: flipping changes the order of sending, not what is said of the page.
+    // 4.3.4: flipping changes the order of sending, but not the description of the page.
     let order = request.isFlipped ? page.entries.reversed() : page.entries
     for entry in order {
       session.send {
@@ -116,7 +115,7 @@ struct Archive: Feature {
     }
   }
 
-  /// One result of a user's archive (4.2), whole.
+  /// Writes one whole result of a user's archive (4.2).
   static func write(
     _ entry: Entry, queryID: String?, for user: Party, to: String, _ occupantID: (UserID, RoomName) -> String,
     into writer: inout ElementWriter
@@ -127,7 +126,7 @@ struct Archive: Feature {
     }
   }
 
-  /// The same without the message around it.
+  /// Writes the same without the message around it.
   static func writeResult(
     _ entry: Entry, _ message: Message, queryID: String?, for user: Party,
     _ occupantID: (UserID, RoomName) -> String, into writer: inout ElementWriter
@@ -169,8 +168,8 @@ struct Archive: Feature {
 
   // MARK: Rooms (5.1.2)
 
-  /// What of a room's archive somebody may read: nothing, or what came behind a
-  /// position.
+  /// Runs `then` with the position behind which the requester may read the room's archive; refuses if they may not read
+  /// any of it.
   private static func ofRoom(_ turn: Turn, _ then: @escaping (Room, Occupancy, Position) throws(StanzaError) -> Void) {
     turn.occupancy { (room, occupancy) throws(StanzaError) in
       let isMember = occupancy.affiliation.isMember
@@ -182,7 +181,7 @@ struct Archive: Feature {
       turn.fetch {
         try $0.member(user, of: room.id)
       } reply: { (member) throws(StanzaError) in
-        // Who is no member sees what they are told while they are there.
+        // A requester who is no member sees only what is sent while they are in the room.
         try then(room, occupancy, member.map(\.since) ?? .end)
       }
     }
@@ -244,7 +243,7 @@ struct Archive: Feature {
     }
   }
 
-  /// The oldest and the newest message of a user's archive, as it was when the log ended at `position`.
+  /// Returns the oldest and the newest message of a user's archive, as it was when the log ended at `position`.
   static func ends(
     of user: UserID, at position: Position = .end, _ reader: any StoreReader
   ) throws -> (Entry?, Entry?) {
@@ -270,7 +269,7 @@ struct Archive: Feature {
 }
 
 extension Entry {
-  /// The stanza that the archive keeps of it; nil: none.
+  /// The stanza that the archive keeps; `nil` if it keeps none.
   var archived: Message? {
     switch fact {
     case .message(let message): message
@@ -288,27 +287,29 @@ extension Entry {
   }
 }
 
-/// A query (XEP-0313 4.1, 4.3) as it was asked, ids resolved to positions.
+/// A query (XEP-0313 4.1, 4.3), with ids resolved to positions.
 struct ArchiveRequest: Sendable {
   var queryID: String?
   var isFlipped = false
   var with: JID?
   var start: Dialogs.Timestamp?
   var end: Dialogs.Timestamp?
-  /// Exactly these, ascending.
+  /// The positions of single messages, ascending; `nil` if not asked for.
   var ids: [Position]?
-  /// XEP-0431; nil: whatever they say.
+  /// The words to search for (XEP-0431); `nil` for all messages.
   var text: String?
-  /// Bounds that must be in the archive.
+  /// The ids that were used as bounds, which must be in the archive.
   var anchors: Set<Position> = []
   var after = Position.zero
   var before = Position.end
   var isBackward = false
   var limit = DoorLimits.archivePageDefault
 
-  /// - Parameter position: opens an id; nil: not one of ours.
-  /// - Throws: `bad-request` for a malformed form, `feature-not-implemented` for a field that is unknown (4.1.5),
-  ///   `item-not-found` for an id that was never given out (4.1.3).
+  /// Reads a query.
+  ///
+  /// - Parameter position: returns the position of an id; `nil` for one of another server.
+  /// - Throws: `bad-request` for a malformed form, `feature-not-implemented` for an unknown field (4.1.5),
+  ///   `item-not-found` for an id that was never issued (4.1.3).
   init(_ query: Element, position: (PublicID) -> Position?) throws(StanzaError) {
     func open(_ text: String) throws(StanzaError) -> Position {
       guard let id = PublicID(text), let found = position(id) else {
@@ -381,12 +382,12 @@ struct ArchiveRequest: Sendable {
     return Dialogs.Timestamp(milliseconds: time.milliseconds)
   }
 
-  /// The page of a room's archive behind a position, ascending; nil: an id is not
-  /// in it. On a reader's thread.
+  /// Returns the page of a room's archive behind a position, ascending; `nil` if an id is not in it. Called on a
+  /// reader's thread.
   func page(
     of room: DialogID, for viewer: UserID, after floor: Position, _ reader: any StoreReader
   ) throws -> ArchivePage? {
-    // What lies before the floor is not there for this reader.
+    // Entries before the floor do not exist for this reader.
     if let ids, ids.contains(where: { $0 <= floor }) { return nil }
     return try page(with: nil, after: floor, reader) {
       var query = $0
@@ -395,8 +396,7 @@ struct ArchiveRequest: Sendable {
     }
   }
 
-  /// The page of a user's archive, ascending; nil: an id is not in it. On a
-  /// reader's thread.
+  /// Returns the page of a user's archive, ascending; `nil` if an id is not in it. Called on a reader's thread.
   func page(of user: Party, _ reader: any StoreReader) throws -> ArchivePage? {
     var dialog: DialogID?
     if let with {
@@ -409,7 +409,7 @@ struct ArchiveRequest: Sendable {
     return try page(with: dialog, after: .zero, reader) { try reader.archive(of: user.id, $0) }
   }
 
-  /// With a user, or with a room: then it is what was whispered there.
+  /// Returns the dialog with a user, or with a room, whose whispers it contains.
   private static func dialog(of user: Party, with address: BareJID, _ reader: any StoreReader) throws -> DialogID? {
     if let peer = try reader.user(address) { return try reader.dialog(between: user.id, and: peer.id)?.id }
     return try reader.room(at: address)?.id
@@ -421,7 +421,7 @@ struct ArchiveRequest: Sendable {
   ) throws -> ArchivePage? {
     guard try hasAnchors(reader, archive) else { return nil }
     if let ids { return try page(ids, in: dialog, archive) }
-    // Asked for nothing, one entry tells whether there is anything.
+    // If no results are asked for, one entry shows whether there are any.
     var query = ArchiveQuery(limit: max(1, limit))
     query.with = dialog
     query.withResource = with?.resource
@@ -435,21 +435,21 @@ struct ArchiveRequest: Sendable {
     return limit == 0 ? ArchivePage(entries: [], complete: page.entries.isEmpty) : cut(page)
   }
 
-  /// What has gone since it was given out still says where the client stands: a
-  /// marker, say, that was the last of the archive until a later one took its place.
+  /// Returns whether the bounds are valid. One that has been removed since it was issued still is: a marker, say, that
+  /// was the last of the archive until a later one replaced it.
   private func hasAnchors(
     _ reader: any StoreReader, _ archive: (ArchiveQuery) throws -> ArchivePage
   ) throws -> Bool {
     if anchors.isEmpty { return true }
     var check = ArchiveQuery(limit: anchors.count)
     check.positions = anchors.sorted()
-    // What the user has deleted for themselves still says where a client stands.
+    // A message that the user has deleted for themself is still a valid bound.
     check.includesHidden = true
     let missing = anchors.subtracting(try archive(check).entries.map(\.position))
     return try missing.allSatisfy { try !reader.hasEntry(at: $0) }
   }
 
-  /// Single messages: all must be there (4.1.3); other filters pick among them.
+  /// Returns single messages: all must exist (4.1.3); other filters select among them.
   private func page(
     _ ids: [Position], in dialog: DialogID?, _ archive: (ArchiveQuery) throws -> ArchivePage
   ) throws -> ArchivePage? {
@@ -470,8 +470,7 @@ struct ArchiveRequest: Sendable {
     return cut(page)
   }
 
-  /// A page of large messages ends early, at the end that the client reads on
-  /// from.
+  /// Cuts a page of large messages, at the end that the client reads on from.
   private func cut(_ page: ArchivePage) -> ArchivePage {
     var left = DoorLimits.archivePageBytesMax
     // The client's own id comes back with each result.

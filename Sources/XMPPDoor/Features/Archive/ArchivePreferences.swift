@@ -3,8 +3,7 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0441: what a user wants to find in their archive. What it means here:
-/// `Dialogs.ArchivePreferences`.
+/// XEP-0441: a user's preferences for their archive. `Dialogs.ArchivePreferences` defines their meaning.
 struct ArchivePreferencesCommand: Feature {
   static let xep = XEP(
     441, "0.2.0", "Message Archive Management Preferences",

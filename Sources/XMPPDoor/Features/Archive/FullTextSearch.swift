@@ -2,10 +2,9 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0431: a field more in the archive's form. What is found is what an app would
-/// show: the message as it is after its last edit; what is sent is the stanza as it
-/// was said, as ever in an archive. All words must be there; case, accents and width
-/// do not matter, and nothing that is typed has a meaning of its own.
+/// XEP-0431: one more field in the archive's form. The search covers messages as an app shows them, after their last
+/// edit; the results are the stanzas as they were sent, as always in an archive. All words must occur; case, accents
+/// and width are ignored, and there is no query syntax.
 struct FullTextSearch: Feature {
   static let xep = XEP(
     431, "0.2.0", "Full Text Search in MAM",
@@ -15,7 +14,7 @@ struct FullTextSearch: Feature {
 
   func register(in table: inout FeatureTable) { table.advertise("urn:xmpp:fulltext:0", on: [.account, .room]) }
 
-  /// nil: nothing is searched for.
+  /// Returns the words to search for; `nil` if there are none.
   static func read(_ value: String) throws(StanzaError) -> String? {
     guard value.utf8.count <= DoorLimits.fullTextBytesMax else {
       throw StanzaError(.policyViolation, "a search has at most \(DoorLimits.fullTextBytesMax) bytes")
@@ -25,7 +24,7 @@ struct FullTextSearch: Feature {
 }
 
 extension Turn {
-  /// The index is brought up to date when somebody searches, and not before.
+  /// Runs `then` when the index is up to date; it is updated by searches only.
   func whenIndexed(_ isSearch: Bool, _ then: @escaping () -> Void) {
     guard isSearch else { return then() }
     let parley = parley

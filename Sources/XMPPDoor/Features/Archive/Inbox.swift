@@ -3,13 +3,11 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0430: a user's conversations in one answer, private dialogs and the rooms
-/// they are a member of, the liveliest first, each with what was said last and
-/// how much is unread: one read of the store.
+/// XEP-0430: a user's conversations in one answer, private dialogs and the rooms they are a member of, the most
+/// recently active first, each with its last message and its unread count: one read of the store.
 ///
-/// Pages (XEP-0059) are of the order in which conversations stand: `first` and
-/// `last` are ids of the messages that gave them their place. What comes meanwhile
-/// only moves conversations to the front, so that paging back misses none that stood still.
+/// Pages (XEP-0059) follow that order: `first` and `last` are ids of the messages that determine the place of their
+/// conversations. New messages only move conversations to the front, so that paging back misses none that did not move.
 struct ConversationInbox: Feature {
   static let xep = XEP(
     430, "0.2.0", "Inbox",
@@ -25,12 +23,12 @@ struct ConversationInbox: Feature {
     table.iq(.get, Self.inbox, to: [.user]) { (_, _) throws(StanzaError) in throw StanzaError(.forbidden) }
   }
 
-  /// A conversation as it is written.
+  /// A conversation in the answer.
   private struct Line: Sendable {
     let conversation: Conversation
-    /// nil: there is none to show.
+    /// The message to show; `nil` if there is none.
     let message: Entry?
-    /// Of a room: whether the reader may know who wrote it.
+    /// Whether the reader may see the author's address in a room.
     var showsAddress = false
     var weight: Int { DoorLimits.inboxEntryBytes + (message?.weight ?? 0) }
   }
@@ -64,7 +62,7 @@ struct ConversationInbox: Feature {
       }
       return position
     }
-    // The newest first: what comes behind is older.
+    // The newest come first: `after` means older.
     if let behind = try place(set.after) { query.before = behind }
     if let before = try place(set.before) { query.after = before }
     query.oldest = set.isBackward
@@ -72,7 +70,7 @@ struct ConversationInbox: Feature {
     return query
   }
 
-  /// What of a conversation its reader may see; on a reader's thread.
+  /// Returns what the reader may see of a conversation; called on a reader's thread.
   private static func line(_ conversation: Conversation, for user: Party, _ reader: any StoreReader) throws -> Line {
     guard let room = conversation.room else { return Line(conversation: conversation, message: conversation.message) }
     guard let message = conversation.message, let found = try reader.room(room),

@@ -2,16 +2,14 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// Messages without a body that are kept all the same, because they say
-/// something that must not be lost: XEP-0313 6.1.1 allows it, and the XEPs below
-/// want it. Each child is passed on and archived as it came; this server acts on
-/// none of them.
+/// Messages without a body that are stored all the same, because their content must not be lost: XEP-0313 6.1.1 allows
+/// it, and the XEPs below ask for it. Each child is passed on and archived as it came; the server acts on none of them.
 struct OfflineMessages: Feature {
   static let xep = XEP(
     160, "1.0.1", "Best Practices for Handling Offline Messages",
     note: "offline messages are read from the log; bodiless messages that count are kept too")
 
-  /// XEPs whose messages are stored without a body and passed on.
+  /// The XEPs whose messages are stored without a body and passed on.
   static let passedOn: [XEP] = [
     XEP(373, "0.7.0", "OpenPGP for XMPP"),
     XEP(380, "0.4.0", "Explicit Message Encryption"),
@@ -25,7 +23,7 @@ struct OfflineMessages: Feature {
     let kept: [Name] = [
       // RFC 6121 5.2.4.
       .subject,
-      // Where a file is, told later (XEP-0447).
+      // The source of a file, sent later (XEP-0447).
       Name("sources", NS.sfs),
     ]
     for name in kept { table.read(name) { _, draft in draft.isKept = true } }
@@ -41,8 +39,8 @@ struct OfflineMessages: Feature {
     registerCiphertext(in: &table)
   }
 
-  /// What is encrypted is a message to the user, though nobody here can read
-  /// it. OMEMO without a payload only carries keys: kept, not shown.
+  /// Registers encrypted content, which counts as a message although the server cannot read it. OMEMO without a payload
+  /// only carries keys: it is stored, but not shown.
   private func registerCiphertext(in table: inout FeatureTable) {
     for namespace in [NS.omemo, NS.omemoLegacy] {
       let payload = Name("payload", namespace)
@@ -51,7 +49,7 @@ struct OfflineMessages: Feature {
         if element.first(payload) != nil { draft.kind = .encrypted }
       }
     }
-    // XEP-0373, and XEP-0027, which some clients still speak.
+    // XEP-0373, and XEP-0027, which some clients still use.
     for name in [Name("openpgp", "urn:xmpp:openpgp:0"), Name("x", "jabber:x:encrypted")] {
       table.read(name) { _, draft in
         draft.isKept = true
@@ -60,7 +58,7 @@ struct OfflineMessages: Feature {
     }
     table.read(Name("encryption", NS.encryption)) { element, draft in
       draft.isKept = true
-      // OMEMO says itself whether there is something to show.
+      // An OMEMO element itself tells whether there is something to show.
       let isOMEMO =
         element.has("namespace", equalTo: NS.omemo) || element.has("namespace", equalTo: NS.omemoLegacy)
       if !isOMEMO { draft.kind = .encrypted }

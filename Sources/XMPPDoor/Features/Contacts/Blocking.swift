@@ -3,8 +3,7 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0191: the block list. What a block does to stanzas and presence is
-/// decided by the core and the gates before it; here it is read and written.
+/// XEP-0191: reads and writes the block list. The core, and checks before it, apply it to stanzas and presence.
 struct Blocking: Feature {
   static let xep = XEP(191, "1.3", "Blocking Command")
 
@@ -17,7 +16,7 @@ struct Blocking: Feature {
     table.advertise("\(NS.blocking)")
     table.iq(.get, Self.blocklist, to: [.account]) { turn, _ in
       turn.afterPosts { () throws(StanzaError) in
-        // Pushes first, then the list, so that no change falls between (3.2).
+        // Pushes first, then the list, so that no change is missed between them (3.2).
         turn.parley.hub.update(turn.session.handle) { $0.wantsBlocks = true }
         guard let contactSnapshot = turn.session.contactSnapshot else { throw StanzaError(.internalServerError) }
         turn.reply { Self.write(Self.blocklist, contactSnapshot.blocks, into: &$0) }
@@ -36,7 +35,7 @@ struct Blocking: Feature {
         }
       }
     }
-    // No item: all of them (3.5).
+    // No item unblocks all addresses (3.5).
     table.iq(.set, Self.unblock, to: [.account]) { (turn, payload) throws(StanzaError) in
       turn.postAndReply(.unblock(try Self.patterns(payload)))
     }
@@ -65,10 +64,10 @@ struct Blocking: Feature {
 
   // MARK: Push
 
-  /// Tells the session of a change, if it has asked for the list (3.3, 3.4).
+  /// Pushes a change to the session, if it has requested the list (3.3, 3.4).
   static func push(_ change: BlockChange, to session: XMPPSession) {
     guard session.onlineSession?.wantsBlocks == true else { return }
-    // Nothing is left of several: that is "unblock all" (3.5).
+    // Several were removed and none is left: that is "unblock all" (3.5).
     let isAll = change.act == .unblock && change.patterns.count > 1 && session.contactSnapshot?.blocks.isEmpty == true
     session.send {
       writePush(change, isAll: isAll, id: DoorContext.randomID(), to: session.jid.description, into: &$0)

@@ -2,17 +2,15 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0115: the server's own capabilities as a hash, in its stream features
-/// (6.3), so that a client which has seen this server need not ask again.
+/// XEP-0115: the hash of the server's own capabilities, in its stream features (6.3), so that a client that knows this
+/// server need not ask again.
 ///
-/// Clients' capabilities ride in their presence. The server reads one thing out
-/// of them: of which nodes a client wants to be told (XEP-0060 9.2). It asks the
-/// first client that shows a hash, and believes it of all others.
+/// Clients send their capabilities in presence. The server uses them for one purpose: the nodes that a client is
+/// interested in (XEP-0060 9.2). It queries the first client with a hash, and applies the answer to all others.
 struct EntityCapabilities: Feature {
   static let xep = XEP(
     115, "1.6.0", "Entity Capabilities", note: "of clients by SHA-1; passed on, not optimised away (8.4)")
-  /// Names the software (4: a URI, best one to read about it at; a UUID names it
-  /// without claiming an address that is somebody else's).
+  /// The URI of the software (4): a UUID claims no address that belongs to somebody else.
   static let software = "urn:uuid:0f6c3f0e-6f0b-4c53-9d0c-9f3a5d1f7a52"
 
   func register(in table: inout FeatureTable) {
@@ -21,15 +19,14 @@ struct EntityCapabilities: Feature {
 
   // MARK: Clients
 
-  /// What the session's client said last; its interests are known or asked for.
+  /// The session's last capabilities; its interests are known or have been queried.
   private static let claim = Slot<CapabilitiesClaim?>(nil)
   private static let asked = Slot(false)
 
-  /// Whether the client has yet to say what it is interested in.
+  /// Returns whether the client has yet to state its interests.
   static func isAsked(_ session: XMPPSession) -> Bool { session[asked] }
 
-  /// An available presence for everybody has been sent. One that says nothing of
-  /// capabilities changes nothing (8.4).
+  /// Handles available presence sent to everybody. One without capabilities changes nothing (8.4).
   static func announced(_ presence: Element, by session: XMPPSession) {
     if let claim = CapabilitiesClaim(presence), claim != session[Self.claim] {
       session[Self.claim] = claim
@@ -43,7 +40,7 @@ struct EntityCapabilities: Feature {
     PEP.announced(by: session)
   }
 
-  /// 6.2.
+  /// Queries a client (6.2).
   private static func ask(_ session: XMPPSession, for claim: CapabilitiesClaim) {
     session[asked] = true
     session.ask { writer in
@@ -51,9 +48,9 @@ struct EntityCapabilities: Feature {
       writer.attribute("node", claim.queried)
       writer.close()
     } then: { session, answer in
-      // Another presence may have said something else meanwhile.
+      // Another presence may have stated other capabilities meanwhile.
       guard session[Self.claim] == claim else { return }
-      // Who cannot say it is interested in nothing.
+      // A client that answers with an error has no interests.
       let query = answer.isError ? nil : answer.element.first(.discoInfo)
       learned(query.map { session.door.capabilities.learn($0, for: claim) } ?? [], of: session)
       PEP.announced(by: session)
@@ -72,17 +69,17 @@ struct EntityCapabilities: Feature {
 
   // MARK: The server
 
-  /// The node under which disco#info repeats these capabilities (6.2).
+  /// Returns the node under which disco#info repeats these capabilities (6.2).
   static func node(of capabilities: Capabilities) -> String { "\(software)#\(capabilities.verification)" }
 
   static func streamFeature(_ table: FeatureTable) -> StreamFeature {
     .capabilities(node: software, version: table.capabilities(of: .server).verification)
   }
 
-  /// The hash of an app's session, the same for all of them.
+  /// The hash of every app session's capabilities.
   private static let sessionVersion = Features.table().capabilities(of: .session).verification
 
-  /// `<c/>` for the presence of an app's session, which the server speaks for.
+  /// Writes `<c/>` for the presence of an app's session, which the server answers for.
   static func writeSession(into writer: inout ElementWriter) {
     writer.open(.caps)
     writer.attribute("hash", "sha-1" as StaticString)

@@ -3,9 +3,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0012: how long a user has been gone, and how long the server has been
-/// up. A query to a full JID goes to the client there, if the asking user may
-/// see that user's presence (4).
+/// XEP-0012: the time since a user was last online, and the server's uptime. A query to a full JID goes to that client,
+/// if the requester may see the user's presence (4).
 struct LastActivity: Feature {
   static let xep = XEP(
     12, "2.0", "Last Activity", note: "the status text of the last unavailable presence is not kept (3: MAY)")
@@ -17,7 +16,7 @@ struct LastActivity: Feature {
       let up = turn.parley.clock.now.milliseconds - turn.session.door.started.milliseconds
       turn.reply { Self.write(milliseconds: up, into: &$0) }
     }
-    // Whoever asks about their own account has a connected resource (3).
+    // A user who asks about their own account has a connected resource (3).
     table.iq(.get, Self.query, to: [.account]) { turn, _ in
       turn.reply { Self.write(milliseconds: 0, into: &$0) }
     }
@@ -35,8 +34,8 @@ struct LastActivity: Feature {
       case .absent: throw StanzaError(.serviceUnavailable)
       case .denied, .granted:
         guard sight.isShown else { throw StanzaError(.forbidden) }
-        // "At least one connected or available resource" (3). Who lets everybody know when they were here does not let everybody
-        // know that they are.
+        // "At least one connected or available resource" (3). A user who shows everybody when they were online does not
+        // thereby show that they are.
         if case .granted(let user) = sight.access, !turn.parley.hub.onlineSessions(of: user.id).isEmpty {
           return turn.reply { write(milliseconds: 0, into: &$0) }
         }
@@ -49,7 +48,7 @@ struct LastActivity: Feature {
     }
   }
 
-  /// What the asking user may know of the other. Apps get the same answer (`StoreReader.view`).
+  /// The requester's view of the other user. Apps get the same answer (`StoreReader.view`).
   private struct Sight: Sendable {
     let access: PresenceAccess
     let isShown: Bool
@@ -70,7 +69,7 @@ struct LastActivity: Feature {
     }
   }
 
-  /// Whether a query to a full JID may be passed on to the client there (4, 8).
+  /// Returns whether a query to a full JID may be passed on to that client (4, 8).
   static func mayPass(_ payload: Element, from viewer: Party, at jid: FullJID, to: BareJID, _ hub: Hub) -> Bool {
     !payload.is(query) || PresenceAccess.isGranted(to: to, for: viewer, at: jid, hub)
   }

@@ -2,19 +2,17 @@ import Addresses
 import Dialogs
 import XMPP
 
-/// Who may learn about another user what presence would tell them: those with a
-/// subscription of type `from` or `both` (RFC 6120 13.10.2 calls the opposite a
-/// presence leak). Several XEPs share the rule: 0012 8, 0030 8.
+/// The access to information that presence would reveal: for those with a subscription of type `from` or `both` (RFC
+/// 6120 13.10.2 calls the opposite a presence leak). Several XEPs share the rule: 0012 8, 0030 8.
 enum PresenceAccess: Sendable {
-  /// The other user as they are stored.
+  /// Access to the user, as stored.
   case granted(User)
-  /// There is such a user, who does not share presence with whom asks.
+  /// The user exists, but does not share presence with the requester.
   case denied
-  /// No such user, or none that the asking user may notice: unknown, disabled,
-  /// or blocking them (XEP-0191 3.3).
+  /// There is no such user, or none that the requester may notice: unknown, disabled, or blocking them (XEP-0191 3.3).
   case absent
 
-  /// Asks the store; on a reader's thread.
+  /// Reads the access from the store; called on a reader's thread.
   static func to(_ address: BareJID, for viewer: Party, at jid: FullJID, _ reader: any StoreReader) throws -> Self {
     guard let user = try reader.user(address), user.state == .active else { return .absent }
     if user.id == viewer.id { return .granted(user) }
@@ -23,7 +21,7 @@ enum PresenceAccess: Sendable {
     return contact?.subscription.from == true ? .granted(user) : .denied
   }
 
-  /// The same for a user who is online, without the store.
+  /// Returns the same for a user who is online, without the store.
   static func isGranted(to address: BareJID, for viewer: Party, at jid: FullJID, _ hub: Hub) -> Bool {
     if address == viewer.address { return true }
     guard let user = hub.user(at: address), let contactSnapshot = hub.contactSnapshot(of: user),
@@ -34,8 +32,8 @@ enum PresenceAccess: Sendable {
 }
 
 extension Turn {
-  /// For requests to an app's session, which the server answers: only those who
-  /// may see its presence learn that it is there.
+  /// Checks a request to an app's session, which the server answers: only users who may see its presence learn that it
+  /// exists.
   func checkSight() throws(StanzaError) {
     guard let to, PresenceAccess.isGranted(to: to.bare, for: party, at: jid, parley.hub) else {
       throw StanzaError(.serviceUnavailable)

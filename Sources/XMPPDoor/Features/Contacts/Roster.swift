@@ -4,12 +4,10 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// RFC 6121 2: the roster. What it says is in the user's card; here it is read
-/// and written as XMPP has it.
+/// RFC 6121 2: reads and writes the roster. Its data is in the user's contact snapshot.
 ///
-/// The whole roster is encoded once per card, so that a get copies bytes. A
-/// client that names the version it has (2.6) gets only what changed since,
-/// each item once, as pushes behind an empty result.
+/// The whole roster is encoded once per snapshot, so that a get copies bytes. A client that states its version (2.6)
+/// gets only the changes since, each item once, as pushes behind an empty result.
 struct Roster: Feature {
   static let xep = XEP(0, "", "RFC 6121 2: roster, with versioning (2.6, XEP-0237)")
 
@@ -20,8 +18,7 @@ struct Roster: Feature {
     table.advertise("\(NS.roster)", on: [.server, .account])
     table.iq(.get, .roster, to: [.account], Self.get)
     table.iq(.set, .roster, to: [.account], Self.set)
-    // 2.1.5, 2.3.3: somebody else's roster.
-    // Only a component may be granted that (XEP-0356 4).
+    // 2.1.5, 2.3.3: another user's roster, which only a component may be granted (XEP-0356 4).
     table.iq(.get, .roster, to: [.user]) { (turn, query) throws(StanzaError) in
       try PrivilegedEntity.act(turn, by: .roster(isSet: false)) { (turn) throws(StanzaError) in
         try Self.get(turn, query)
@@ -40,8 +37,8 @@ struct Roster: Feature {
   private static let told = Slot<Position>(.zero)
 
   private static func get(_ turn: Turn, _ query: Element) throws(StanzaError) {
-    // No attribute: the client knows no versions. Empty: it has none yet (2.6.2).
-    // Who stands in for the user is sent one answer.
+    // No attribute: the client knows no versions. Empty: it has none yet (2.6.2). An impersonated session gets one
+    // answer only.
     let written = turn.session.impersonated == nil ? query["ver"] : nil
     let known = written.flatMap { turn.parley.position(ofCursor: $0, in: turn.party.realm) }
     turn.afterPosts { () throws(StanzaError) in
@@ -50,8 +47,8 @@ struct Roster: Feature {
         if let known, known == contactSnapshot.rosterVersion { return turn.reply() }
         return replyWhole(turn, contactSnapshot)
       }
-      // While the changes are read, further ones may be committed and pushed:
-      // the answer must neither miss one nor say an older one behind it.
+      // Further changes may be committed and pushed while the changes are read: the answer must neither miss one nor
+      // send an older one behind it.
       turn.parley.hub.update(turn.session.handle) { $0.wantsRoster = false }
       let owner = turn.party.id
       turn.fetch { reader in
@@ -68,8 +65,8 @@ struct Roster: Feature {
     }
   }
 
-  /// From here on the session gets pushes (2.2); the card is read behind that,
-  /// so that no change falls between the two.
+  /// Turns on pushes for the session (2.2). The snapshot is read behind that, so that no change is missed between the
+  /// two.
   @discardableResult
   static func interest(_ turn: Turn) throws(StanzaError) -> ContactSnapshot {
     turn.parley.hub.update(turn.session.handle) { $0.wantsRoster = true }
@@ -78,8 +75,8 @@ struct Roster: Feature {
     return contactSnapshot
   }
 
-  /// An item that is no longer in the roster without having been removed (a
-  /// request came for what had been removed) cannot be told as a push.
+  /// Returns whether a change can be a push. An item that has left the roster without having been removed (a request
+  /// came for what had been removed) cannot.
   private static func isTellable(_ change: ContactChange) -> Bool {
     change.removed || change.contact.subscription.isInRoster
   }
@@ -91,7 +88,7 @@ struct Roster: Feature {
     turn.reply { $0.raw(body) }
   }
 
-  /// `<query/>` with every item that shows, ordered by address.
+  /// Returns `<query/>` with every visible item, ordered by address.
   static func encoded(_ contactSnapshot: ContactSnapshot, version: String) -> ByteBuffer {
     let contacts = contactSnapshot.contacts.values.filter(\.subscription.isInRoster)
       .sorted { $0.address.description < $1.address.description }
@@ -134,8 +131,8 @@ struct Roster: Feature {
     }
   }
 
-  /// A component says how its own users stand to a user: it speaks for the one side, and is granted the other (XEP-0356 4).
-  /// From everybody else, and of everybody else, the attribute says nothing (RFC 6121 2.1.2.5).
+  /// Returns the subscription that a component states between one of its own users and a local one: it represents the
+  /// one side, and is granted the other (XEP-0356 4). In all other cases the attribute is ignored (RFC 6121 2.1.2.5).
   private static func vouched(
     _ query: Element, _ address: BareJID, _ impersonated: ImpersonatedSession?
   ) -> Subscription? {
@@ -156,7 +153,7 @@ struct Roster: Feature {
     case remove(BareJID)
   }
 
-  /// What a roster set asks for (2.1.5), or why not (2.3.3).
+  /// Reads a roster set (2.1.5), or throws its error (2.3.3).
   static func change(_ query: Element, of owner: BareJID) throws(StanzaError) -> Change {
     var items = query.children.makeIterator()
     guard let element = items.next(), element.is(item), items.next() == nil else {
@@ -190,9 +187,9 @@ struct Roster: Feature {
 
   // MARK: Push
 
-  /// Tells the session of a change, if it has asked for its roster (2.2).
+  /// Pushes a change to the session, if it has requested its roster (2.2).
   static func push(_ change: ContactChange, to session: XMPPSession) {
-    // What an answer has told already may still have been on its way here.
+    // A change in an earlier answer may still have been on its way here.
     guard session.onlineSession?.wantsRoster == true, change.contact.version > session[told] else { return }
     sendPush(change, to: session)
   }
@@ -204,7 +201,7 @@ struct Roster: Feature {
     }
   }
 
-  /// Without `from`: from the account itself (2.1.6).
+  /// Writes a push. Without `from` it comes from the account itself (2.1.6).
   static func writePush(
     _ change: ContactChange, version: String, id: String, to: String, from: String? = nil,
     into writer: inout ElementWriter

@@ -3,9 +3,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0055: the users of the server's domain who let themselves be searched for, by the name they log in with and the name they
-/// show: whichever field a client fills in is looked for in these. A mail address elsewhere is looked for as a whole, among those
-/// who let themselves be found by it. Apps find the same users.
+/// XEP-0055: searches the domain's users who allow it, by login name and display name, whichever field a client fills
+/// in. A mail address of another domain must match as a whole, and finds users who allow it. Apps find the same users.
 struct UserSearch: Feature {
   static let xep = XEP(
     55, "1.3", "Jabber Search",
@@ -53,7 +52,7 @@ struct UserSearch: Feature {
     }
   }
 
-  /// What is looked for: all of it must be found. `*` stands for any rest, as many clients add it.
+  /// Returns the terms, all of which must match. `*` stands for any rest, as many clients add it.
   static func terms(_ payload: Element, _ form: DataForm?, domain: String) throws(StanzaError) -> [String] {
     var terms: [String] = []
     var isAsked = false
@@ -69,7 +68,7 @@ struct UserSearch: Feature {
     return terms
   }
 
-  /// The app's search, page by page, without those who cannot be reached.
+  /// Searches as an app does, page by page, without users who cannot be reached.
   static func find(_ terms: [String], for viewer: Party, _ reader: any StoreReader) throws -> [User] {
     if let mail = terms.first(where: { $0.contains("@") }) {
       return try reader.user(findableBy: Identity(.email, mail.lowercased()), for: viewer).map { [$0] } ?? []
@@ -78,7 +77,7 @@ struct UserSearch: Feature {
     var found: [User] = []
     var last: String?
     var looked = 0
-    // Of those the first term names the others may leave few: it goes on behind them.
+    // The other terms may leave few of those that match the first: the search continues behind them.
     repeat {
       let page = try reader.directory(
         of: viewer.realm, DirectoryQuery(text: terms.first, after: last, limit: Dialogs.Limits.pageMax))

@@ -2,14 +2,12 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0280: copies for a user's other resources. Which messages are copied and
-/// to whom is `Dialogs.Routing`; here is the wrapping, and the switch.
+/// XEP-0280: copies for a user's other resources. `Dialogs.Routing` decides which messages are copied and to whom; this
+/// file has the wrapping, and the switch.
 ///
-/// Of private messages in rooms only those that the user sent are copied, to the
-/// sessions that are in the room too.
+/// Private messages in rooms are copied only if the user sent them, to the sessions that are in the room too.
 ///
-/// `urn:xmpp:carbons:rules:0` (6.2) is not advertised: errors go to the exact
-/// resource only.
+/// `urn:xmpp:carbons:rules:0` (6.2) is not advertised: errors go to the exact resource only.
 struct Carbons: Feature {
   static let xep = XEP(
     280, "1.0.1", "Message Carbons", note: "errors are not copied, so the rules of 6.1 are not advertised")
@@ -30,8 +28,7 @@ struct Carbons: Feature {
     table.read(Name("private", NS.carbons)) { _, draft in draft.isUncopied = true }
   }
 
-  /// Behind the session's own posts, so that what it sent before is copied as
-  /// it was switched then.
+  /// Switches carbons behind the session's own posts, so that earlier ones are copied as it was switched then.
   private static func turn(_ turn: Turn, on isEnabled: Bool) {
     turn.afterPosts {
       turn.parley.hub.update(turn.session.handle) { $0.carbons = isEnabled }
@@ -39,8 +36,7 @@ struct Carbons: Feature {
     }
   }
 
-  /// Opens the wrapping of a copy (7, 8): the forwarded message comes next, then
-  /// `close`.
+  /// Opens the wrapping of a copy (7, 8): the forwarded message comes next, then `close`.
   ///
   /// - Parameters:
   ///   - from: the user's bare JID.

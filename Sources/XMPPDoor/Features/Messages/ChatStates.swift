@@ -1,8 +1,8 @@
 import XMLStream
 import XMPP
 
-/// XEP-0085: composing and not. A state alone is a signal, passed on and never
-/// stored (5.8); what apps see of it is whether somebody types.
+/// XEP-0085: chat states. A state alone is a signal, passed on and never stored (5.8); apps see only whether a user is
+/// typing.
 struct ChatStates: Feature {
   static let xep = XEP(85, "2.1", "Chat State Notifications")
 
@@ -19,7 +19,7 @@ struct ChatStates: Feature {
     }
   }
 
-  /// What an app's typing looks like to XMPP.
+  /// Writes the chat state of an app's user.
   static func write(isTyping: Bool, into writer: inout ElementWriter) {
     writer.open(isTyping ? composing : paused)
     writer.close()

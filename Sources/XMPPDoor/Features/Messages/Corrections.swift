@@ -2,8 +2,7 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0308: a message said anew. Its author names it by their own id, always the
-/// first one's.
+/// XEP-0308: replaces an earlier message. Its author refers to it by their own id, always the first one's.
 struct Corrections: Feature {
   static let xep = XEP(308, "1.2.1", "Last Message Correction", note: "of any message of one's own, not only the last")
 

@@ -2,9 +2,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0203: when a stanza was first sent, said by the server where it hands
-/// over later than it received. Forged ones are taken off incoming messages
-/// (5, `StanzaIDs.isStripped`).
+/// XEP-0203: the time when a stanza was first sent, added by the server where it delivers later than it received.
+/// Forged ones are removed from incoming messages (5, `StanzaIDs.isStripped`).
 struct Delay: Feature {
   static let xep = XEP(203, "2.0", "Delayed Delivery")
 
@@ -12,7 +11,9 @@ struct Delay: Feature {
     table.advertise("\(NS.delay)", on: [.server])
   }
 
-  /// - Parameter by: who kept the stanza; nil leaves it out.
+  /// Writes a delay.
+  ///
+  /// - Parameter by: the entity that kept the stanza; `nil` leaves it out.
   static func write(_ time: Dialogs.Timestamp, by: String? = nil, into writer: inout ElementWriter) {
     writer.open(.delay)
     writer.attribute("from", by)

@@ -3,9 +3,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0490: what one client has displayed the others need not. The items of the
-/// node are a view of the user's marks (`Dialogs.Displayed`), which apps and
-/// displayed markers move too.
+/// XEP-0490: synchronises the displayed position among a user's clients. The items of the node are made from the user's
+/// marks (`Dialogs.Displayed`), which apps and displayed markers move too.
 struct DisplayedSync: Feature {
   static let xep = XEP(
     490, "1.0.1", "Message Displayed Synchronization",
@@ -16,16 +15,15 @@ struct DisplayedSync: Feature {
     table.read(DisplayedElement.displayed) { element, draft in draft.displayed = DisplayedElement.read(element) }
   }
 
-  /// 5.1: what stood in a message is published under the address it went to. The
-  /// message comes first: its marker (XEP-0333) is for the other side too, and
-  /// the publication then has nothing left to move.
+  /// Publishes the element of a message under the addressee's address (5.1). The message comes first: its marker
+  /// (XEP-0333) is for the other side too, and the publication then has nothing left to move.
   static func assist(_ draft: Draft, in chat: JID, _ turn: Turn) {
     guard let displayed = draft.displayed else { return }
     let item = NodePublication.Item(id: chat.description, content: .displayed(displayed))
     turn.session.post(.node(.publish(NodePublication(node: Displayed.node, item: item))), then: nil)
   }
 
-  /// XEP-0060 6.5.
+  /// Returns items (XEP-0060 6.5).
   static func items(of node: Node, _ request: ItemsRequest, _ reader: any StoreReader) throws -> [NodeItem] {
     guard let owner = try reader.party(node.owner) else { return [] }
     let items = try Displayed.items(of: owner, reader)
@@ -39,7 +37,7 @@ struct DisplayedSync: Feature {
 enum DisplayedElement {
   static let displayed = Name("displayed", NS.mds)
 
-  /// nil: it is of another form, and says nothing to the server.
+  /// Reads the element; `nil` for another form, which the server ignores.
   static func read(_ element: Element?) -> Displayed? {
     guard let element, element.is(displayed) else { return nil }
     let children = Array(element.children)

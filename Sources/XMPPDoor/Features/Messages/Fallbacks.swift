@@ -1,16 +1,15 @@
 import XMLStream
 import XMPP
 
-/// XEP-0428: what of a body is there for clients that do not know a XEP. Apps know
-/// what answers what, so they are shown an answer without its quote; XMPP clients get
-/// it as it was sent.
+/// XEP-0428: the parts of a body that are meant for clients without a XEP. Apps understand replies, so they are shown a
+/// reply without its quote; XMPP clients get it as it was sent.
 struct Fallbacks: Feature {
   static let xep = XEP(
     428, "0.2.1", "Fallback Indication", note: "quotes of replies and addresses of files, which apps are not shown")
 
   private static let fallback = Name("fallback", NS.fallback)
   private static let body = Name("body", NS.fallback)
-  /// Of one message; further ones are shown.
+  /// The most fallbacks of one message; further ones are shown.
   private static let rangesMax = 16
 
   func register(in table: inout FeatureTable) {
@@ -22,7 +21,7 @@ struct Fallbacks: Feature {
           draft.fallbacks.append(0..<Int.max)
           continue
         }
-        // Without bounds it is the whole body, which then says nothing else.
+        // Without bounds it is the whole body, which then has no other content.
         guard let start = child["start"].flatMap({ Int($0) }), let end = child["end"].flatMap({ Int($0) }),
           start >= 0, start < end
         else { continue }
@@ -31,14 +30,14 @@ struct Fallbacks: Feature {
     }
   }
 
-  /// The whole body stands in for what the XEP of this namespace says.
+  /// Marks the whole body as a fallback for the XEP of this namespace.
   static func write(for namespace: StaticString, into writer: inout ElementWriter) {
     writer.open(fallback)
     writer.attribute("for", namespace)
     writer.close()
   }
 
-  /// A part of the body does; nil: all of it, said with `<body/>` as XEP-0447 2.1 has it.
+  /// Marks a part of the body; `nil` for all of it, written with `<body/>` as in XEP-0447 2.1.
   static func write(for namespace: StaticString, range: Range<Int>?, into writer: inout ElementWriter) {
     writer.open(fallback)
     writer.attribute("for", namespace)

@@ -2,8 +2,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0447: what a file in a message is, and where. With the elements of XEP-0446 (what is known of it), XEP-0300 (its
-/// hash) and XEP-0264 0.4.1 (a small picture of it).
+/// XEP-0447: a file in a message, and its source. With the elements of XEP-0446 (its metadata), XEP-0300 (its hash) and
+/// XEP-0264 0.4.1 (its thumbnail).
 struct FileSharing: Feature {
   static let xep = XEP(
     447, "0.3.1", "Stateless file sharing", note: "files at one address, with XEP-0264; others are passed on")
@@ -23,7 +23,7 @@ struct FileSharing: Feature {
     }
   }
 
-  /// nil: there is no address yet, or none that an app could open.
+  /// Reads a file; `nil` if it has no URL yet, or none that an app could open.
   private static func read(_ element: Element) -> Attachment? {
     guard let source = element.first(sources)?.children.first(where: { $0.is(urlData) }),
       let url = source["target"], isUsable(url)
@@ -47,7 +47,7 @@ struct FileSharing: Feature {
       attachment.sha256 = Base64.decode(Array(child.text.utf8)).flatMap { $0.count == 32 ? $0 : nil }
     }
     for child in element.first(file)?.children ?? element.children where child.is(thumbnail) {
-      // Of several the first that an app can open: `cid:` is asked of the sender alone (XEP-0231).
+      // The first thumbnail that an app can open: `cid:` is requested from the sender alone (XEP-0231).
       guard attachment.thumbnail == nil, let uri = child["uri"], isUsable(uri) else { continue }
       attachment.thumbnail = Attachment.Thumbnail(
         url: uri, mediaType: child["media-type"].flatMap { MediaType.essence($0) },
@@ -60,15 +60,15 @@ struct FileSharing: Feature {
     Int(text).flatMap { (0...Int(Int32.max)).contains($0) ? $0 : nil }
   }
 
-  /// An address that an app may open. What is encrypted for its readers alone is no file to anybody else.
+  /// Returns whether an app may open a URL. A file that is encrypted for its readers is of no use to others.
   static func isUsable(_ url: String) -> Bool {
     url.utf8.count <= Dialogs.Limits.attachmentURLBytesMax && (url.hasPrefix("https://") || url.hasPrefix("http://"))
       && !url.contains { $0.isWhitespace }
   }
 
-  // MARK: What an app's file is to XMPP
+  // MARK: Writing an app's file
 
-  /// The body says what the app's text says, then the address, which those who know the rest do not show (2.1).
+  /// Writes a file. The body is the app's text, then the URL, which clients that know the rest do not show (2.1).
   static func write(_ attachment: Attachment, caption: String, into writer: inout ElementWriter) {
     let lead = caption.isEmpty ? "" : caption + "\n"
     writer.open(.body)

@@ -1,8 +1,8 @@
 import XMLStream
 import XMPP
 
-/// XEP-0334: what the sender would like to happen to a message's copies. Hints
-/// on errors are ignored (5): `Inbound` passes errors on without asking drafts.
+/// XEP-0334: the sender's hints on storing and copying a message. Hints on errors are ignored (5): `Inbound` passes
+/// errors on without asking drafts.
 struct Hints: Feature {
   static let xep = XEP(334, "1.0.0", "Message Processing Hints")
 

@@ -3,10 +3,10 @@ import FoundationEssentials
 import XMLStream
 import XMPP
 
-/// What only an app understands, in the container of XEP-0335, inside an element that says what it is (its section 4): an event, in
-/// a message that nobody keeps (XEP-0334 4.3),
-/// `<event xmlns='urn:parley:events:0' kind='…'><json xmlns='urn:xmpp:json:0'>{…}</json></event>`, and content of an app's own, beside
-/// the body that stands in for it, `<custom xmlns='urn:parley:content:0' kind='…'><json xmlns='urn:xmpp:json:0'>…</json></custom>`.
+/// Content for apps only, in the container of XEP-0335, inside an element that names its type (section 4): a custom
+/// event, in a message that is not stored (XEP-0334 4.3), `<event xmlns='urn:parley:events:0' kind='…'><json
+/// xmlns='urn:xmpp:json:0'>{…}</json></event>`, and custom content, beside the body that is its fallback, `<custom
+/// xmlns='urn:parley:content:0' kind='…'><json xmlns='urn:xmpp:json:0'>…</json></custom>`.
 struct JSONContainers: Feature {
   static let xep = XEP(
     335, "0.1.1", "JSON Containers",
@@ -31,7 +31,7 @@ struct JSONContainers: Feature {
     }
   }
 
-  /// What an app's event looks like to XMPP.
+  /// Writes an app's custom event.
   static func write(_ custom: CustomEvent, into writer: inout ElementWriter) {
     writer.open(event)
     writer.attribute("kind", custom.kind)
@@ -42,7 +42,7 @@ struct JSONContainers: Feature {
     Hints.writeNoStore(into: &writer)
   }
 
-  /// What content of an app's own looks like to XMPP, behind its body.
+  /// Writes an app's custom content, behind its body.
   static func write(_ content: OwnContent, into writer: inout ElementWriter) {
     writer.open(custom)
     writer.attribute("kind", content.kind)
@@ -54,12 +54,12 @@ struct JSONContainers: Feature {
     writer.close()
   }
 
-  /// The members that content of type custom has for everybody, as apps name them.
+  /// The members of content of type custom, as apps name them.
   struct OwnContent: Codable, Hashable, Sendable {
     let kind: String
     let payload: JSON?
 
-    /// nil: the payload is no JSON, or longer than an event's may be.
+    /// Creates content; `nil` if the payload is no JSON, or longer than an event's may be.
     init?(kind: String, json text: String?) {
       self.kind = kind
       guard let text else {
@@ -72,7 +72,7 @@ struct JSONContainers: Feature {
       self.payload = payload
     }
 
-    /// As an app's content has it; nil: it has none.
+    /// Reads an app's content; `nil` if it has none of this type.
     init?(_ content: Content) {
       guard let fields = content.fields, let own = try? JSONDecoder().decode(Self.self, from: Data(fields.utf8)) else {
         return nil
@@ -83,7 +83,7 @@ struct JSONContainers: Feature {
     var fields: String? { JSON.text(of: self) }
   }
 
-  /// Any value. Whole numbers of 64 bits stay what they are; members of objects are in the order of their names.
+  /// Any JSON value. Whole numbers of 64 bits stay exact; members of objects are in the order of their names.
   enum JSON: Codable, Hashable, Sendable {
     case null, bool(Bool), integer(Int64), number(Double), string(String), array([JSON]), object([String: JSON])
 

@@ -3,8 +3,9 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// XEP-0353: what rings. The core knows the call, whoever is called by whom; each of these messages is kept as it came, and what an
-/// app does is said by one that is written here. What follows between the two clients (XEP-0166) is theirs.
+/// XEP-0353: call messages. The core knows the call, whichever protocol the caller and callee use; each of these
+/// messages is kept as it came, and an app's acts are written here as such messages. The clients then negotiate by
+/// themselves (XEP-0166).
 struct JingleMessages: Feature {
   static let xep = XEP(
     353, "0.8.0", "Jingle Message Initiation",
@@ -39,11 +40,12 @@ struct JingleMessages: Feature {
         draft.call = Draft.CallPart(name: id, act: act, kind: kind ?? .audio, reason: Self.reason(in: element))
       }
     }
-    // Before 0.4 a client told its own others so.
+    // Before 0.4 a client told the user's other clients so.
     table.read(Name("accept", NS.jingleMessage)) { _, draft in draft.isKept = true }
   }
 
-  /// XEP-0166 7.4, as far as it makes a difference to people; nil: it is what the message means anyway.
+  /// Returns the reason (XEP-0166 7.4), as far as it makes a difference to users; `nil` if it is the usual one of the
+  /// message.
   private static func reason(in element: Element) -> Call.Reason? {
     if element.first(tieBreak) != nil { return .crossed }
     if element.first(migrated) != nil { return .replaced }
@@ -121,7 +123,7 @@ struct JingleMessages: Feature {
 }
 
 extension CallChange {
-  /// What XMPP is told of it, whoever said it; nil: nothing.
+  /// The message for XMPP, whichever protocol the act came from; `nil` if there is none.
   var stanza: Message? {
     guard let message else { return nil }
     guard message.content.extras.isEmpty else { return message }

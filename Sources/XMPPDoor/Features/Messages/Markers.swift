@@ -2,8 +2,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0333: how far somebody has read. `<received/>` and `<acknowledged/>` of
-/// drafts before version 1.0 (11) have no meaning left; they are passed on.
+/// XEP-0333: displayed markers. `<received/>` and `<acknowledged/>` of drafts before version 1.0 (11) have no meaning
+/// any more; they are passed on.
 struct Markers: Feature {
   static let xep = XEP(333, "1.0.0", "Displayed Markers")
 
@@ -23,6 +23,8 @@ struct Markers: Feature {
     writer.close()
   }
 
+  /// Writes a marker.
+  ///
   /// - Parameter id: the stanza id of the last message that was displayed.
   static func writeDisplayed(_ id: String, into writer: inout ElementWriter) {
     writer.open(displayed)

@@ -3,18 +3,18 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0372 3.2: members of a dialog who are named in a message, by their address or, in a room, as the occupant they are
-/// there. Places are in code points of the body (2.1; XEP-0426), which apps are shown without its fallbacks.
+/// XEP-0372 3.2: mentions of a dialog's members in a message, by their address or, in a room, by their occupant. Places
+/// are in code points of the body (2.1; XEP-0426); apps count them in the text without the fallbacks.
 struct Mentions: Feature {
   static let xep = XEP(372, "0.5.0", "References", note: "mentions; other references are passed on")
 
   private static let reference = Name("reference", NS.references)
 
   func register(in table: inout FeatureTable) {
-    // 2: who implements it is a client.
+    // 2: only clients implement it.
     table.advertise("\(NS.references)", on: [.session])
     table.read(Self.reference) { element, draft in
-      // With an anchor it is about another message (3.1).
+      // With an anchor it refers to another message (3.1).
       guard draft.mentions.count < Dialogs.Limits.mentionsMax, element.has("type", equalTo: "mention"),
         element["anchor"] == nil, let address = element["uri"].flatMap({ JID(uri: $0) })
       else { return }
@@ -24,7 +24,7 @@ struct Mentions: Feature {
     }
   }
 
-  /// What an app's mentions are to XMPP.
+  /// Writes an app's mentions.
   static func write(_ mentions: [Mention], in room: RoomName?, into writer: inout ElementWriter) {
     for mention in mentions {
       guard let address = address(of: mention, in: room) else { continue }
@@ -51,10 +51,10 @@ struct Mentions: Feature {
 }
 
 extension Draft {
-  /// `mentions` with their places in `text`. What is mentioned in a quote only was said before.
+  /// The `mentions` with their places in `text`. A mention inside a quote is left out.
   var textMentions: [MentionDraft] {
     guard let body, !mentions.isEmpty, !fallbacks.isEmpty, text != body else { return mentions }
-    // How much of the text stands before each place of the body.
+    // The number of the text's code points before each place of the body.
     var kept = [0]
     for place in 0..<body.unicodeScalars.count {
       kept.append(kept[place] + (fallbacks.contains { $0.contains(place) } ? 0 : 1))

@@ -3,7 +3,7 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0425: a moderator takes a message away. The room says so, not the moderator.
+/// XEP-0425: a moderator removes a message; the announcement comes from the room.
 struct Moderation: Feature {
   static let xep = XEP(425, "0.3.0", "Moderated Message Retraction")
 
@@ -30,7 +30,7 @@ struct Moderation: Feature {
     }
   }
 
-  /// What the room says (3.1).
+  /// Writes the room's announcement (3.1).
   static func write(
     _ reference: Reference, reason: String?, by room: RoomName, _ occupantID: String, into writer: inout ElementWriter
   ) {
@@ -42,7 +42,7 @@ struct Moderation: Feature {
     Hints.writeStore(into: &writer)
   }
 
-  /// Who it was only the occupant id says: nicks change.
+  /// Writes the moderator, by occupant id only: nicks change.
   static func writeModerated(_ room: RoomName, _ occupantID: String, into writer: inout ElementWriter) {
     writer.open(moderated)
     writer.attribute("by", room.address.description)

@@ -2,7 +2,7 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0066 3: the address beside a message. Where it is all that the body says, clients mean a file.
+/// XEP-0066 3: a URL beside the message. If the body is nothing but this URL, clients mean a file.
 struct OutOfBand: Feature {
   static let xep = XEP(66, "1.5", "Out of Band Data", note: "in messages")
 

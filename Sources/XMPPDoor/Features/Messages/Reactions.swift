@@ -2,7 +2,7 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0444: all emoji of somebody for a message, each time anew.
+/// XEP-0444: the emoji of a user for a message; each stanza replaces all earlier ones.
 struct Reactions: Feature {
   static let xep = XEP(444, "0.2.1", "Message Reactions")
 
@@ -14,7 +14,7 @@ struct Reactions: Feature {
       draft.isKept = true
       guard let id = element["id"], StanzaIDs.isUsable(id) else { return }
       var emoji: [String] = []
-      // What is more than anybody shows is not even read.
+      // More than can be shown are not even read.
       for child in element.children where child.is(Self.reaction) && emoji.count < Dialogs.Limits.reactionsMax {
         emoji.append(child.text)
       }

@@ -2,9 +2,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0184: a request for a receipt makes the message ask for one; a receipt
-/// is a delivered marker. One without `id` (before version 1.0) means nothing
-/// here and is passed on.
+/// XEP-0184: a message may request a receipt; a receipt is a delivered marker. One without `id` (before version 1.0)
+/// has no meaning here and is passed on.
 struct Receipts: Feature {
   static let xep = XEP(184, "1.4.0", "Message Delivery Receipts")
 
@@ -24,6 +23,8 @@ struct Receipts: Feature {
     writer.close()
   }
 
+  /// Writes a receipt.
+  ///
   /// - Parameter id: the stanza id of the message that has arrived.
   static func writeReceived(_ id: String, into writer: inout ElementWriter) {
     writer.open(received)

@@ -3,7 +3,7 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0461: an answer to one message. It changes nothing of that one.
+/// XEP-0461: a reply to a message, which itself stays unchanged.
 struct Replies: Feature {
   static let xep = XEP(461, "0.2.1", "Message Replies")
 
@@ -29,6 +29,6 @@ struct Replies: Feature {
 }
 
 extension Reference {
-  /// By which the target's author named it; an app's message has one id everywhere.
+  /// The id by which the target's author knows it; an app's message has one id everywhere.
   var stanzaID: String { targetStanzaID ?? targetID.description }
 }

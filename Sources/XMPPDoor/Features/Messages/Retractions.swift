@@ -4,8 +4,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// XEP-0424: a message is taken back by its author. What it said is overwritten;
-/// the archive shows a tombstone in its place, and the retraction where it stands.
+/// XEP-0424: an author retracts a message. Its content is erased; the archive shows a tombstone in its place, and the
+/// retraction where it was sent.
 struct Retractions: Feature {
   static let xep = XEP(424, "0.4.2", "Message Retraction", note: "with tombstones")
 
@@ -22,7 +22,7 @@ struct Retractions: Feature {
     }
   }
 
-  /// What an app's retraction is to XMPP (3).
+  /// Writes an app's retraction (3).
   static func write(_ reference: Reference, inRoom: Bool, into writer: inout ElementWriter) {
     writer.open(retract)
     writer.attribute("id", inRoom ? reference.targetID.description : reference.stanzaID)
@@ -34,7 +34,7 @@ struct Retractions: Feature {
     Hints.writeStore(into: &writer)
   }
 
-  /// In place of what was said (4; XEP-0425 4).
+  /// Writes a tombstone in place of a retracted message (4; XEP-0425 4).
   static func writeTombstone(
     _ retraction: MessageState.Retraction, in room: RoomName?, _ occupantID: (UserID, RoomName) -> String,
     into writer: inout ElementWriter

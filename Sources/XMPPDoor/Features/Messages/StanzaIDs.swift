@@ -2,15 +2,15 @@ import Addresses
 import XMLStream
 import XMPP
 
-/// XEP-0359: the id a client gives its message, and the ids only servers give.
+/// XEP-0359: the id that a client gives its message, and the ids that only servers give.
 ///
-/// Here also stands what no client may say to another, whether or not we speak
-/// the protocol it belongs to: what a receiver would take for our word.
+/// This file also lists the elements that no client may send to another, whether or not the server implements their
+/// protocol: a receiver would take them for the server's.
 struct StanzaIDs: Feature {
   static let xep = XEP(359, "0.7.0", "Unique and Stable Stanza IDs")
 
-  /// Bytes of an id that is looked up or stored as a key: ids are UUIDs or
-  /// shorter, and 1,023 is what everything else in an address may have.
+  /// The most bytes of an id that is looked up or stored as a key: ids are UUIDs or shorter, and 1,023 is the bound of
+  /// the parts of an address.
   static let idBytesMax = 1_023
 
   static func isUsable(_ id: String) -> Bool { !id.isEmpty && id.utf8.count <= idBytesMax }
@@ -26,24 +26,22 @@ struct StanzaIDs: Feature {
     }
   }
 
-  /// Whether a child is taken off a client's message.
+  /// Returns whether a child is removed from a client's message.
   ///
-  /// - Parameter domain: the sender's: every JID at it, or below it, is ours to
-  ///   speak for.
+  /// - Parameter domain: the sender's domain; only this server may use addresses of it or below it.
   static func isStripped(_ child: Element, domain: String) -> Bool {
     if child.is(.stanzaID) {
-      // 3: those that are, or look like, one we would set; and those that are
-      // nobody's, since 'by' is REQUIRED.
+      // 3: ids that this server sets or seems to set, and those without 'by', which is REQUIRED.
       return child.withAttribute("by") { isOurs($0, domain) } ?? true
     }
     if child.is(.delay) {
-      // XEP-0203 5; a client's own delay, from its full JID or unsigned, stays.
+      // XEP-0203 5; a client's own delay, from its full JID or without 'from', stays.
       return child.withAttribute("from") { bytes in
         guard let jid = JID(parsing: bytes) else { return true }
         return jid.isBare && isOurs(jid, domain)
       } ?? false
     }
-    // Only rooms say these: XEP-0421 4, XEP-0317 3, and of occupants XEP-0045.
+    // Only rooms send these: XEP-0421 4, XEP-0317 3, and items of XEP-0045.
     if child.is(.occupantID) || child.is(.hats) { return true }
     if child.is(.mucUser) { return child.first(.mucUserItem) != nil || child.first(.mucUserStatus) != nil }
     // Tombstones (XEP-0424 4, XEP-0425 4) and moderated retractions (XEP-0425 3.1) are made by servers.
@@ -53,7 +51,7 @@ struct StanzaIDs: Feature {
     return child.is(DisplayedElement.displayed)
   }
 
-  /// The same of what another server says: it has ids, delays and rooms of its own, and none of ours.
+  /// Returns the same for a message from another server, which may use its own addresses, but not this one's.
   static func isForged(_ child: Element, domain: String, sender: String) -> Bool {
     let attribute: StaticString
     if child.is(.stanzaID) {

@@ -3,25 +3,24 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// XEP-0153: the hash of the user's avatar in their presence, put in by the
-/// server as XEP-0398 4 wants it, so that no client has to fetch its own vCard
-/// for that at every login.
+/// XEP-0153: the hash of the user's avatar in presence, added by the server (XEP-0398 4), so that no client has to
+/// fetch its own vCard for it at every login.
 struct AvatarHash: Feature {
   static let xep = XEP(
     153, "1.1.1", "vCard-Based Avatars", note: "the server puts the hash in (XEP-0398 4), in rooms too")
 
   private static let update = Name("x", NS.vCardUpdate)
   private static let photo = Name("photo", NS.vCardUpdate)
-  /// The presence in which this server said that there is no avatar any more: a
-  /// client's own word to that effect must be left alone, ours need not.
+  /// The presence in which this server announced that there is no avatar any more: a client's own announcement of that
+  /// must be left alone, the server's need not.
   private static let retraction = Slot<Presence?>(nil)
 
   func register(in table: inout FeatureTable) {}
 
-  /// The children of a client's presence with the hash of the avatar.
+  /// Writes the children of a client's presence with the hash of the avatar.
   ///
   /// - Parameters:
-  ///   - profile: the sender's; nil: unknown, and nothing is changed.
+  ///   - profile: the sender's; if `nil` it is unknown, and nothing is changed.
   ///   - isAvailable: only available presence carries a hash.
   ///   - isLeftOut: children that are not written at all.
   static func writeChildren(
@@ -32,11 +31,11 @@ struct AvatarHash: Feature {
     let said = presence.first(update)
     switch (said?.first(photo), profile.avatarHash) {
     case (let photo?, _) where !photo.hasText:
-      // "I have none": theirs to say.
+      // "I have none" is for the client to say.
       writer.children(of: presence, except: isLeftOut)
     case (.some, nil): writer.children(of: presence, except: isLeftOut)
     case (nil, nil):
-      // "Not ready yet" is overwritten; saying nothing stays so.
+      // "Not ready yet" is overwritten; a presence without the element stays so.
       writer.children(of: presence) { $0.is(update) || isLeftOut($0) }
       if said != nil { write(nil, into: &writer) }
     case (_, let hash?):
@@ -45,7 +44,9 @@ struct AvatarHash: Feature {
     }
   }
 
-  /// - Parameter hash: nil: there is no avatar (XEP-0153 4.1).
+  /// Writes the element.
+  ///
+  /// - Parameter hash: the hash; `nil` if there is no avatar (XEP-0153 4.1).
   static func write(_ hash: String?, into writer: inout ElementWriter) {
     writer.open(update)
     writer.open(photo)
@@ -54,8 +55,7 @@ struct AvatarHash: Feature {
     writer.close()
   }
 
-  /// The user's profile has changed: if the avatar has, everybody who sees the
-  /// session's presence learns it.
+  /// Handles a change of the user's profile: if the avatar has changed, the session's presence is sent again.
   static func changed(_ profile: Profile, _ session: XMPPSession) {
     guard let presence = session.presence else { return }
     let isOurs = session[retraction] === presence
@@ -68,8 +68,7 @@ struct AvatarHash: Feature {
     session.parley.hub.setPresence(next, of: session.handle)
   }
 
-  /// The children of a presence, as bytes, with another hash; nil: nothing
-  /// changes.
+  /// Returns the children of a presence with another hash; `nil` if nothing changes.
   static func amended(_ extras: [UInt8], hash: String?, mayFillEmpty: Bool) -> [UInt8]? {
     let document = Array("<presence xmlns='jabber:client'>".utf8) + extras + Array("</presence>".utf8)
     guard let presence = try? Element(parsing: document) else { return nil }

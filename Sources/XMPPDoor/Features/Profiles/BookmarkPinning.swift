@@ -1,7 +1,7 @@
 import XMLStream
 import XMPP
 
-/// XEP-0469: that a bookmark is important; to apps, that the dialog is pinned.
+/// XEP-0469: marks a bookmark as important; to apps, the dialog is pinned.
 struct BookmarkPinning: Feature {
   static let xep = XEP(469, "0.1.0", "Bookmark Pinning")
 

@@ -3,8 +3,7 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0402: bookmarks as items of a node, and unified with the older forms
-/// (5.2). What they are to the server: `Dialogs.Bookmark`.
+/// XEP-0402: bookmarks as items of a node, unified with the older forms (5.2). `Dialogs.Bookmark` defines their effect.
 struct Bookmarks: Feature {
   static let xep = XEP(
     402, "1.2.0", "PEP Native Bookmarks",
@@ -16,21 +15,21 @@ struct Bookmarks: Feature {
     table.advertise("\(NS.bookmarksCompatibility)", "\(NS.bookmarksPEPCompatibility)", on: [.account])
   }
 
-  /// An item's id as it is stored: of a bookmark the address, normalised.
+  /// Returns an item's id as it is stored: a bookmark's is its normalised address.
   static func id(_ text: String, in node: String) -> String {
     guard node == Bookmark.node, let jid = JID(parsing: text) else { return text }
     return jid.description
   }
 }
 
-/// XEP-0048: all bookmarks in one element. In PEP (3) a node with one item that
-/// is put together when it is read and taken apart when it is written.
+/// XEP-0048: all bookmarks in one element. In PEP (3) it is a node with one item, which is made from the bookmarks when
+/// it is read, and split into them when it is written.
 struct BookmarkStorage: Feature {
   static let xep = XEP(48, "1.2", "Bookmarks", note: "a view of XEP-0402's; it cannot be configured")
 
   func register(in table: inout FeatureTable) {}
 
-  /// The view; nil: nothing has been bookmarked yet.
+  /// Returns the node; `nil` if there are no bookmarks yet.
   static func node(of owner: UserID, _ reader: any StoreReader) throws -> Node? {
     guard let list = try Bookmark.list(of: owner, reader) else { return nil }
     return Node(
@@ -38,8 +37,7 @@ struct BookmarkStorage: Feature {
       itemCount: 1)
   }
 
-  /// 3.1. Of the conditions only what cannot be otherwise matters: the list is
-  /// kept, and its owner's alone.
+  /// Publishes the list (3.1). The only conditions are those that always hold: the list is stored, and private.
   static func publish(_ turn: Turn, _ request: PublishRequest) throws(StanzaError) {
     for condition in request.conditions {
       switch condition {
@@ -57,8 +55,7 @@ struct BookmarkStorage: Feature {
   }
 }
 
-/// XEP-0411: whichever of the older forms a client writes, the other has it too;
-/// there is nothing to convert.
+/// XEP-0411: both older forms show the same bookmarks, so nothing needs converting.
 struct BookmarkConversion: Feature {
   static let xep = XEP(411, "1.1.0", "Bookmarks Conversion")
 

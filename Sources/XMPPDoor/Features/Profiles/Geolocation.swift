@@ -3,7 +3,7 @@ import FoundationEssentials
 import XMLStream
 import XMPP
 
-/// XEP-0080: where something is, in a message. The body says it too, as a geo URI (RFC 5870), which is all that many clients
+/// XEP-0080: a location in a message. The body has it too, as a geo URI (RFC 5870), which is all that many clients
 /// write and show.
 struct Geolocation: Feature {
   static let xep = XEP(80, "1.10.0", "User Location", note: "in messages: coordinates and a name")
@@ -26,7 +26,7 @@ struct Geolocation: Feature {
     }
   }
 
-  /// The body says what the app's text says, then where, unless that is what it says.
+  /// Writes a location. The body is the app's text, then the URI, unless it is the text.
   static func write(_ place: Place, caption: String, into writer: inout ElementWriter) {
     writer.open(.body)
     writer.text(caption.isEmpty || caption.hasPrefix("geo:") ? place.uri : caption + "\n" + place.uri)
@@ -44,14 +44,14 @@ struct Geolocation: Feature {
     writer.close()
   }
 
-  /// The members that content of type location has, as apps name them.
+  /// The members of content of type location, as apps name them.
   struct Place: Codable, Hashable, Sendable {
-    /// Degrees north and east (WGS 84).
+    /// The degrees north and east (WGS 84).
     let lat: Double
     let lng: Double
     let name: String?
 
-    /// nil: there is no such place.
+    /// Creates a place; `nil` if the coordinates are invalid.
     init?(latitude: String?, longitude: String?, name: String? = nil) {
       guard let lat = latitude.flatMap({ Double($0) }), let lng = longitude.flatMap({ Double($0) }), abs(lat) <= 90,
         abs(lng) <= 180
@@ -61,7 +61,7 @@ struct Geolocation: Feature {
       self.name = name
     }
 
-    /// As an app's content has it; nil: it has none.
+    /// Reads an app's content; `nil` if it has none of this type.
     init?(_ content: Content) {
       guard let fields = content.fields,
         let place = try? JSONDecoder().decode(Self.self, from: Data(fields.utf8))
@@ -69,8 +69,8 @@ struct Geolocation: Feature {
       self = place
     }
 
-    /// RFC 5870 3.3: `geo:lat,lon`, perhaps an altitude, perhaps parameters, and nothing else. In another reference system the
-    /// numbers mean something else.
+    /// Reads RFC 5870 3.3: `geo:lat,lon`, optionally an altitude and parameters, and nothing else. Numbers of another
+    /// reference system are refused.
     init?(uri text: String) {
       guard text.hasPrefix("geo:"), text.utf8.count <= Dialogs.Limits.contentFieldBytesMax,
         !text.contains(where: \.isWhitespace)
@@ -89,7 +89,7 @@ struct Geolocation: Feature {
 
     var fields: String? { (try? JSONEncoder().encode(self)).map { String(decoding: $0, as: UTF8.self) } }
 
-    /// Without an exponent, to a centimetre.
+    /// Returns degrees without an exponent, to a centimetre.
     static func decimal(_ degrees: Double) -> String {
       let scaled = Int64((degrees * 1e7).rounded())
       let digits = String(scaled.magnitude % 10_000_000)

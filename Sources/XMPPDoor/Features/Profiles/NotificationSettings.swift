@@ -2,8 +2,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0492: of which messages of a chat a user's clients alert, in its bookmark. Pushes obey what is there for phones, and
-/// apps see and set it. What it is to the server: `Dialogs.DialogSettings`.
+/// XEP-0492: the messages of a chat that a user's clients alert of, in its bookmark. Pushes follow the rule for phones,
+/// and apps show and set it. `Dialogs.DialogSettings` defines its effect.
 struct NotificationSettings: Feature {
   static let xep = XEP(
     492, "0.2.0", "Chat notification settings",

@@ -2,8 +2,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0049: elements that a client keeps at the server for itself, by their
-/// names. Bookmarks among them are a view (`Dialogs.Bookmark`).
+/// XEP-0049: elements that a client stores for itself, by their names. Bookmarks among them are made from the stored
+/// ones (`Dialogs.Bookmark`).
 struct PrivateStorage: Feature {
   static let xep = XEP(49, "1.2", "Private XML Storage")
 
@@ -19,7 +19,7 @@ struct PrivateStorage: Feature {
     table.iq(.set, Self.query, to: [.user], forbidden)
   }
 
-  /// One element, of which nothing but the name counts.
+  /// Returns one element; only the name of the requested element matters.
   private static func get(_ turn: Turn, _ query: Element) throws(StanzaError) {
     var children = query.children.makeIterator()
     guard let wanted = children.next() else { throw StanzaError(.badRequest, "ask for an element") }
@@ -38,7 +38,7 @@ struct PrivateStorage: Feature {
     turn.fetch {
       try $0.vault(owner, node: Vault.privateXML, item: name)
     } reply: { kept in
-      // What was never stored comes back as it was asked for: empty.
+      // An element that was never stored comes back as it was requested: empty.
       reply(turn) { writer in
         if let kept { writer.raw(kept) } else { writer.element(wanted) }
       }
@@ -75,7 +75,7 @@ struct PrivateStorage: Feature {
     }
   }
 
-  /// 2.3: an element has a namespace of its own.
+  /// Returns the name of an element, which must have a namespace of its own (2.3).
   private static func name(of element: Element) throws(StanzaError) -> String {
     let namespace = element.namespace
     guard !namespace.isEmpty, namespace != String(describing: NS.privateStorage) else {

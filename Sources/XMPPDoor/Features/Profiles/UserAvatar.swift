@@ -2,7 +2,7 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0084: a user's picture in two nodes, one of which says what is in the other.
+/// XEP-0084: a user's picture in two nodes, one of which holds the metadata of the other.
 struct UserAvatar: Feature {
   static let xep = XEP(
     84, "1.1.4", "User Avatar",
@@ -18,7 +18,7 @@ struct UserAvatar: Feature {
 
   // MARK: Data
 
-  /// 4.1.
+  /// Reads a picture (4.1).
   static func read(data payload: Element) throws(StanzaError) -> Avatar {
     guard payload.is(data) else { throw StanzaError(.badRequest, pubsub: "invalid-payload", "this is no <data/>") }
     let bytes = try Picture.published(payload.withText { Array($0) })
@@ -34,8 +34,8 @@ struct UserAvatar: Feature {
 
   // MARK: Metadata
 
-  /// 4.2. All is kept as it is said: other forms of the picture on the web, pointers.
-  /// Without an `<info/>` there is no picture.
+  /// Reads metadata (4.2). All of it is stored as it came: other forms of the picture on the web, pointers. Without an
+  /// `<info/>` there is no picture.
   static func read(metadata payload: Element) throws(StanzaError) -> AvatarMetadata {
     guard payload.is(metadata) else {
       throw StanzaError(.badRequest, pubsub: "invalid-payload", "this is no <metadata/>")
@@ -73,8 +73,8 @@ struct UserAvatar: Feature {
   }
 }
 
-/// XEP-0398: there is one picture, so that nothing has to be converted
-/// (`Dialogs.ProfileNode`). Its hash in presence: `AvatarHash`.
+/// XEP-0398: both XEPs show the same picture, so nothing needs converting (`Dialogs.ProfileNode`). `AvatarHash` adds
+/// its hash to presence.
 struct AvatarConversion: Feature {
   static let xep = XEP(
     398, "1.0.0", "User Avatar to vCard-Based Avatars Conversion",

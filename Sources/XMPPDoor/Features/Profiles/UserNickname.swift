@@ -2,8 +2,7 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0172: what a user is called, to those who see their presence; the same name
-/// that apps show.
+/// XEP-0172: a user's display name for those who see their presence; the same name that apps show.
 struct UserNickname: Feature {
   static let xep = XEP(172, "1.1", "User Nickname", note: "published; an app's name is one")
 
@@ -11,7 +10,7 @@ struct UserNickname: Feature {
 
   func register(in table: inout FeatureTable) { table.advertise("\(NS.nick)", on: [.account]) }
 
-  /// 4.4. A long one is cut.
+  /// Reads a nickname (4.4). A long one is cut.
   static func read(_ payload: Element) throws(StanzaError) -> NodeContent {
     guard payload.is(nick) else {
       throw StanzaError(.badRequest, pubsub: "invalid-payload", "a nickname is a <nick/>")

@@ -6,9 +6,8 @@ import XMPP
 
 /// XEP-0054: a user's vCard.
 ///
-/// The profile and the vCard are one (`Dialogs.ProfileNode`): names and picture are
-/// taken out of what a client stores, and put into what anybody reads, so that a
-/// change anywhere shows here. The rest is kept as it came.
+/// Profile and vCard share their names and picture (`Dialogs.ProfileNode`): these are taken out of a stored vCard, and
+/// put into one that is read, so that a change anywhere shows here. The rest is stored as it came.
 struct VCard: Feature {
   static let xep = XEP(
     54, "1.3.0", "vcard-temp", note: "FN, NICKNAME and PHOTO are the profile's, all else is kept as it is")
@@ -31,13 +30,13 @@ struct VCard: Feature {
 
   // MARK: Get
 
-  /// What there is of a user's vCard.
+  /// The stored parts of a user's vCard.
   struct Stored: Sendable {
     var profile: Profile
-    /// nil: the display name.
+    /// The full name; `nil` if it is the display name.
     var fullName: String?
     var vCard: [UInt8]?
-    /// As far as whoever asks may see it.
+    /// The picture, if the requester may see it.
     var avatar: Avatar?
     var isEmpty: Bool { vCard == nil && avatar == nil && profile.displayName == nil }
   }
@@ -46,7 +45,9 @@ struct VCard: Feature {
     answer(turn, of: turn.to?.bare ?? turn.party.address)
   }
 
-  /// - Parameter isWhole: else the picture alone.
+  /// Answers with a user's vCard.
+  ///
+  /// - Parameter isWhole: whether to return more than the picture.
   static func answer(_ turn: Turn, of address: BareJID, isWhole: Bool = true) {
     let isOwn = address == turn.party.address
     let (viewer, jid) = (turn.party, turn.jid.jid)
@@ -88,10 +89,9 @@ struct VCard: Feature {
 
   // MARK: Set
 
-  /// What a client wants its vCard to be. It is always the whole (3.2): what is
-  /// not in it, goes.
+  /// Reads a vCard, which always replaces the whole (3.2).
   static func read(_ vCard: Element) throws(StanzaError) -> ProfileDraft {
-    // Of several pictures the first is it; one that is elsewhere (EXTVAL) is kept as it is said.
+    // The first of several pictures counts; a URL (EXTVAL) is stored as it came.
     var picture: Element?
     for child in vCard.children where picture == nil && child.is(photo) { picture = child.first(binary) }
     var avatar: Avatar?
@@ -115,7 +115,7 @@ struct VCard: Feature {
       vCard: rest)
   }
 
-  /// The picture's bytes.
+  /// Returns the picture's bytes.
   private static func decoded(_ picture: Element) throws(StanzaError) -> [UInt8]? {
     switch picture.withText({ Picture.decode($0) }) {
     case .tooLarge:

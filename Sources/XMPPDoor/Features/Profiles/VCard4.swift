@@ -3,8 +3,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// XEP-0292: the vCard of RFC 6351, as a node. It and vcard-temp have names and
-/// picture in common; what else a client writes in one stays there.
+/// XEP-0292: the vCard of RFC 6351, as a node. It shares names and picture with vcard-temp; other fields of either stay
+/// where the client wrote them.
 struct VCard4: Feature {
   static let xep = XEP(
     292, "0.12.0", "vCard4 Over XMPP",
@@ -20,8 +20,8 @@ struct VCard4: Feature {
 
   // MARK: Read
 
-  /// 3.2. Without a picture in it the profile's stays, since clients have another
-  /// way to set that; a picture on the web is kept as it is said.
+  /// Reads a vCard (3.2). Without a picture the profile's stays, since clients have another way to set it; a URL is
+  /// stored as it came.
   static func read(_ payload: Element) throws(StanzaError) -> Card4 {
     guard payload.is(vCard) else { throw StanzaError(.badRequest, pubsub: "invalid-payload", "this is no <vcard/>") }
     var avatar: Avatar?
@@ -41,7 +41,7 @@ struct VCard4: Feature {
       bytes: Array(writer.buffer.readableBytesView), photo: avatar)
   }
 
-  /// What stands in a `data:` address (RFC 2397) behind `;base64,`; nil: it is none.
+  /// Returns the Base64 text of a `data:` URL (RFC 2397) behind `;base64,`; `nil` if it is none.
   private static func picture(_ address: UnsafeRawBufferPointer) -> [UInt8]? {
     let text = address.drop { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
     guard text.starts(with: "data:".utf8), let comma = text.firstIndex(of: UInt8(ascii: ",")),
@@ -68,7 +68,7 @@ struct VCard4: Feature {
     writer.close()
   }
 
-  /// The vCards among some items with the picture, as far as the viewer may see it.
+  /// Returns items with the picture added to the vCards among them, if the viewer may see it.
   static func completed(
     _ items: [NodeItem], of owner: UserID, for viewer: Party, _ reader: any StoreReader
   ) throws -> [NodeItem] {

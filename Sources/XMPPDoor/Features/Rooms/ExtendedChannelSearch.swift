@@ -3,8 +3,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0433: a search for rooms, at the domain where they live. What is asked for and
-/// found is `ChannelSearch`; here it comes and goes.
+/// XEP-0433: a search for rooms, at their domain. `ChannelSearch` reads the form and finds the rooms; this file
+/// answers.
 struct ExtendedChannelSearch: Feature {
   static let xep = XEP(
     433, "0.1.0", "Extended Channel Search",
@@ -58,7 +58,7 @@ struct ExtendedChannelSearch: Feature {
     writer.close()
   }
 
-  /// 6.2. Who is in it, or whose it is, nobody learns.
+  /// Writes a result (6.2), without occupants or owners.
   private static func write(_ hit: ChannelSearch.Hit, into writer: inout ElementWriter) {
     let settings = hit.room.settings
     writer.open("item")

@@ -1,8 +1,7 @@
 import XMPP
 
-/// XEP-0463: who belongs to a room, told by version to who enters and keeps the
-/// list. Which changes there are the core knows (`Rooms/MemberLists.swift`); they are
-/// told by the presences and messages that tell of them anyway.
+/// XEP-0463: the versions of a room's member list, for clients that keep it. The core computes the changes
+/// (`Rooms/MemberLists.swift`); their versions are in the presences and messages that announce them anyway.
 struct MemberListVersions: Feature {
   static let xep = XEP(
     463, "0.2.0", "MUC Affiliations Versioning",

@@ -3,9 +3,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0045: group and public dialogs as rooms. What is said and who is there
-/// comes and goes through `Rooms/`; here is what clients ask of the service and
-/// of a room.
+/// XEP-0045: group and public dialogs as rooms. `Rooms/` handles messages and presence; this file handles the requests
+/// to the service and to a room.
 struct MultiUserChat: Feature {
   static let xep = XEP(
     45, "1.35.5", "Multi-User Chat",

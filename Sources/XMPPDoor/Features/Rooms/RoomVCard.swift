@@ -3,8 +3,7 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0486: a room's picture is in its vCard; name and description come from
-/// what the room is meant to be.
+/// XEP-0486: a room's picture is in its vCard; name and description come from its settings.
 struct RoomVCard: Feature {
   static let xep = XEP(
     486, "0.1.0", "MUC Avatars", note: "changes are told by status 104; no presence of the room itself")
@@ -24,16 +23,16 @@ struct RoomVCard: Feature {
     }
   }
 
-  /// Of somebody who is there: their presence shows the hash of a picture (XEP-0398 4), so the picture must be had where the
-  /// presence comes from. The server answers as for the account; where the room hides who they are, with the picture alone,
-  /// since all else would say it.
+  /// Returns an occupant's vCard: their presence shows the hash of a picture (XEP-0398 4), so the picture must be
+  /// available at that address. The server answers as for the account; in a semi-anonymous room with the picture alone,
+  /// since all else would reveal the user.
   static func getOfOccupant(_ turn: Turn, in room: BareJID, _ nick: String) {
     turn.post(.room(.face(.address(room), nick: nick))) { result in
       switch result {
       case .success(let receipt):
         guard let face = receipt.value as? OccupantFace else { return turn.fail(StanzaError(.internalServerError)) }
         VCard.answer(turn, of: face.party.address, isWhole: face.isKnown)
-      // Whoever blocks the asker looks like who has no picture for them: another error would tell who it is.
+      // A user who blocks the requester looks like one without a picture: another error would reveal the user.
       case .failure(let problem) where problem.code == Problem.unreachable.code:
         turn.fail(StanzaError(.serviceUnavailable))
       case .failure(let problem): turn.fail(inRoom: problem)

@@ -1,8 +1,7 @@
 import XMLStream
 import XMPP
 
-/// XEP-0307: a name for a room that nobody has. Any random one will do: 128 bits
-/// are nobody else's, and nothing need be reserved.
+/// XEP-0307: returns an unused room name. A random one will do: 128 bits are unique, so nothing need be reserved.
 struct UniqueRoomNames: Feature {
   static let xep = XEP(307, "0.1", "Unique Room Names for Multi-User Chat")
 

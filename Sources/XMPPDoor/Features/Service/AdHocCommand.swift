@@ -1,10 +1,14 @@
 public import Dialogs
 public import XMPP
 
-/// One command of XEP-0050, as whoever composes the server gives it: what it asks for, and what it does. It has one form at
-/// most, so nothing of it is kept between the form and what comes back.
+/// One ad-hoc command (XEP-0050), as the program that composes the server defines it: its form and its action. It has
+/// one form at most, so no state is kept between the form and its submission.
+///
+///     let motd = AdHocCommand(node: "motd", title: "Message of the day", audience: .users) { _, party in
+///         .done(try await text(for: party))
+///     }
 public struct AdHocCommand: Sendable {
-  /// Who may see and execute it.
+  /// The users who may see and execute a command.
   public enum Audience: Sendable, Hashable {
     /// The domain's own users.
     case users
@@ -12,21 +16,21 @@ public struct AdHocCommand: Sendable {
     case admins
   }
 
-  /// What came of it.
+  /// The outcome of a command.
   public enum Outcome: Sendable, Equatable {
-    /// A line for a person; nil: nothing to say.
+    /// It is done, with a line for the user, if any.
     case done(String?)
     case result(DataForm)
-    /// Some of it could not be done: a line for each failure.
+    /// Some of it failed: a line for each failure.
     case incomplete([String])
   }
 
   public let node: String
   public let title: String
   public let audience: Audience
-  /// What it asks for; nil: it is done at once. Asked for anew each time: a form may show how things are.
+  /// Returns the form; without one the command runs at once. It is called each time: a form may show the present state.
   public let form: (@Sendable (Party) -> DataForm)?
-  /// - Parameter DataForm: what was submitted, an empty form where nothing was asked.
+  /// Runs the command with the submitted form, which is empty if there is none.
   public let perform: @Sendable (DataForm, Party) async throws(Problem) -> Outcome
 
   public init(

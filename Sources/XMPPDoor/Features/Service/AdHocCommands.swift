@@ -4,8 +4,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// XEP-0050: the door's commands, at the server's domain. Each has one stage; the session id is told and not kept, since
-/// what comes back with it says all there is, and who may do it is asked each time.
+/// XEP-0050: the door's commands, at the server's domain. Each has one stage; a session id is issued and not stored,
+/// since a submission is complete in itself, and permission is checked each time.
 struct AdHocCommands: Feature {
   static let xep = XEP(50, "1.3.0", "Ad-Hoc Commands", note: "of one stage each; at the server's domain")
 
@@ -21,7 +21,7 @@ struct AdHocCommands: Feature {
 
   // MARK: Discovery
 
-  /// 2.2, 2.3: of a node of the server; false: it is none of commands.
+  /// Answers disco#info about a node of the server (2.2, 2.3). Returns `false` if the node is no command.
   static func info(_ turn: Turn, _ node: String) throws(StanzaError) -> Bool {
     if node == "\(NS.commands)" {
       reply(turn, node, .init(category: "automation", type: "command-list", name: nil), ["\(NS.commands)"])
@@ -40,7 +40,7 @@ struct AdHocCommands: Feature {
     turn.reply { Disco.write(Capabilities(identities: [identity], features: features), node: node, into: &$0) }
   }
 
-  /// 2.2: those whom who asks may execute.
+  /// Lists the commands that the requester may execute (2.2).
   static func items(_ turn: Turn) {
     let domain = turn.to?.domain ?? turn.party.address.domain
     let commands = turn.session.door.commands.all.filter { mayExecute($0, turn) }

@@ -3,8 +3,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0133 4.23, 4.24: what the domain says to its users, as headlines (RFC 6121 5.2.2). Who may say it, and how, are
-/// commands of the door (`AdHocCommands`).
+/// XEP-0133 4.23, 4.24: a domain's announcements to its users, as headlines (RFC 6121 5.2.2). They are made by ad-hoc
+/// commands (`AdHocCommands`).
 struct Announcements: Feature {
   static let xep = XEP(
     133, "1.3.1", "Service Administration",
@@ -26,7 +26,8 @@ struct Announcements: Feature {
     }
   }
 
-  /// The message of the day, for whom it is new. That they were told is committed first: who has two clients is told once.
+  /// Sends the message of the day to a user who has not got it. This is committed first: a user with two clients gets
+  /// it once.
   static func greet(_ session: XMPPSession) {
     guard let message = session.parley.messageOfTheDay(in: session.party.realm) else { return }
     let user = session.party.id

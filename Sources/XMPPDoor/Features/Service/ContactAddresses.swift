@@ -1,8 +1,7 @@
 import Dialogs
 import XMPP
 
-/// XEP-0157: whom to write to about this server, as extended information
-/// (XEP-0128) in the server's disco#info.
+/// XEP-0157: the contact addresses of this server, as extended information (XEP-0128) in its disco#info.
 struct ContactAddresses: Feature {
   static let xep = XEP(157, "1.1.1", "Contact Addresses for XMPP Services")
 

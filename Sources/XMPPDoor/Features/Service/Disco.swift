@@ -3,8 +3,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0030: what the server, an account and an app's session are and can do,
-/// compiled from what the features have registered.
+/// XEP-0030: the identities and features of the server, an account and an app's session, compiled from the
+/// registrations of the features.
 struct Disco: Feature {
   static let xep = XEP(30, "2.5.0", "Service Discovery")
 
@@ -44,8 +44,7 @@ struct Disco: Feature {
   ) throws(StanzaError) {
     let node = query["node"]
     let capabilities = turn.session.door.capabilities(of: target, in: turn.addressed.domain)
-    // The only nodes are those of entity capabilities (XEP-0115 6.2); an account
-    // has nodes of its own (`PEP.info`).
+    // The only nodes are those of entity capabilities (XEP-0115 6.2); an account has nodes of its own (`PEP.info`).
     if let node, node != EntityCapabilities.node(of: capabilities) {
       throw StanzaError(.itemNotFound, "there is no such node")
     }
@@ -66,7 +65,7 @@ struct Disco: Feature {
     }
   }
 
-  /// XEP-0175 4: whoever knows a guest's address may know that it is one.
+  /// XEP-0175 4: anyone who knows a guest's address may know that it is one.
   private static func replyOfGuest(_ turn: Turn) {
     let capabilities = Capabilities(
       identities: [.init(category: "account", type: "anonymous")],
@@ -74,11 +73,11 @@ struct Disco: Feature {
     turn.reply { write(capabilities, node: nil, into: &$0) }
   }
 
-  /// A node of an account. One that the server does not know may be a component's (XEP-0355 7.2.3, 7.2.4).
+  /// Answers for a node of an account. One that the server does not know may be a component's (XEP-0355 7.2.3, 7.2.4).
   private static func node(_ turn: Turn, _ name: String, _ namespace: String, _ own: @escaping () -> Void) {
     guard let manager = Delegation.ofNodes(namespace, turn) else { return own() }
     let door = turn.session.door
-    // Where a component answers for nodes, the server's own are nobody's.
+    // Where a component answers for nodes, the server's own are not shown.
     if door.delegations.delegates("\(NS.pubsub)", in: turn.addressed.domain) {
       return NamespaceDelegation.forward(turn, to: manager)
     }
@@ -92,7 +91,7 @@ struct Disco: Feature {
 
   static func write(_ capabilities: Capabilities, node: String?, into writer: inout ElementWriter) {
     writer.open(.discoInfo)
-    // 3.2: the answer mirrors the node.
+    // 3.2: the answer repeats the node.
     writer.attribute("node", node)
     capabilities.writeContent(into: &writer)
     writer.close()
@@ -100,8 +99,8 @@ struct Disco: Feature {
 
   // MARK: Items
 
-  /// The server has its rooms; an account has its available resources (4.2) and
-  /// its nodes (XEP-0060 5.2), as far as whoever asks may see them.
+  /// Lists the items: the server's services; an account's available resources (4.2) and nodes (XEP-0060 5.2), as far as
+  /// the requester may see them.
   private static func ownItems(_ turn: Turn, _ query: Element) throws(StanzaError) {
     if turn.to?.isDomain != true { return itemsOfAccount(turn, query) }
     if let node = query["node"] {
@@ -119,7 +118,7 @@ struct Disco: Feature {
 
   private static func itemsOfAccount(_ turn: Turn, _ query: Element) {
     if let node = query["node"] { return Self.node(turn, node, Delegation.anyItems) { PEP.itemNames(turn, node) } }
-    // XEP-0355 7.2.4: the nodes there are the component's, not some of them.
+    // XEP-0355 7.2.4: the component lists all nodes there.
     if let manager = Delegation.ofNodes(Delegation.anyItems, turn) {
       return NamespaceDelegation.forward(turn, to: manager)
     }
@@ -131,7 +130,7 @@ struct Disco: Feature {
         try PEP.nodes(of: address, for: viewer, at: jid, reader)
       )
     } reply: { (access, nodes) in
-      // 8: an empty result for whom it does not concern.
+      // 8: an empty result without access.
       var resources: [String] = []
       if case .granted(let user) = access {
         let party = Party(id: user.id, realm: user.realm, address: user.address)
@@ -170,10 +169,9 @@ struct Disco: Feature {
 }
 
 extension FeatureTable {
-  /// What disco#info says of a target. Each feature string once, in the order
-  /// of registration.
+  /// Returns the disco#info of a target. Each feature is listed once, in the order of registration.
   ///
-  /// - Parameter namespaces: what the features that answer payloads of these say is left out.
+  /// - Parameter namespaces: features that answer payloads of these namespaces are left out.
   func capabilities(of target: Target, without namespaces: Set<String> = []) -> Capabilities {
     let isLeftOut = registrants(answering: namespaces)
     var seen: Set<String> = []

@@ -2,9 +2,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0202: what time it is here. The server's offset is always told as zero:
-/// where it stands is nobody's business (6), and it has no user to whom local
-/// time would mean something.
+/// XEP-0202: the server's time. Its offset is always zero: the server's place is private (6), and it has no user to
+/// whom local time would mean something.
 struct EntityTime: Feature {
   static let xep = XEP(202, "2.0", "Entity Time")
   static let time = Name("time", NS.time)

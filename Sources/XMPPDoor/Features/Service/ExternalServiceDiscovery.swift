@@ -2,8 +2,8 @@ import Dialogs
 import XMLStream
 import XMPP
 
-/// XEP-0215: which STUN and TURN servers a call may use, each with credentials
-/// that count for a while. Only the server's own users are told.
+/// XEP-0215: the STUN and TURN servers for calls, each with temporary credentials. Only the server's own users get
+/// them.
 struct ExternalServiceDiscovery: Feature {
   static let xep = XEP(215, "1.0.0", "External Service Discovery", note: "no pushes (3.3: MAY)")
   private static let services = Name("services", NS.externalServices)
@@ -15,12 +15,12 @@ struct ExternalServiceDiscovery: Feature {
     table.iq(.get, Self.credentials, to: [.server, .account], Self.credentials)
   }
 
-  /// Asking is answered where there is nothing to tell, too; offered is what there is.
+  /// Advertises the feature if there are services; requests are answered in any case.
   static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: DoorContext.Options) {
     if !parley.services.all.isEmpty { table.advertise("\(NS.externalServices)", on: [.server]) }
   }
 
-  /// 3.1, 3.2: all services, or those of one type.
+  /// Lists all services, or those of one type (3.1, 3.2).
   private static func list(_ turn: Turn, _ query: Element) {
     let type = query["type"]
     turn.reply { writer in
@@ -33,7 +33,7 @@ struct ExternalServiceDiscovery: Feature {
     }
   }
 
-  /// 3.4: the credentials of the service that is named.
+  /// Returns the credentials of the named service (3.4).
   private static func credentials(_ turn: Turn, _ query: Element) throws(StanzaError) {
     guard let wanted = query.first(service), let host = wanted["host"], let type = wanted["type"] else {
       throw StanzaError(.badRequest, "<credentials/> names the 'host' and 'type' of a <service/>")

@@ -4,7 +4,7 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// XEP-0355: IQs of a namespace that a component answers in place of the server, as the operator says.
+/// XEP-0355: passes IQs of a namespace to the component that the operator has delegated it to.
 struct NamespaceDelegation: Feature {
   static let xep = XEP(355, "0.5", "Namespace Delegation", note: "by the operator only (4), not by users (5)")
 
@@ -20,9 +20,9 @@ struct NamespaceDelegation: Feature {
     }
   }
 
-  // MARK: A component comes (4.2)
+  // MARK: A component connects (4.2)
 
-  /// Tells it what it manages, and asks what it says of that.
+  /// Tells the component its namespaces, and queries its discovery information.
   static func attached(_ link: ComponentLink, _ door: DoorContext, _ write: ((inout ElementWriter) -> Void) -> Void) {
     let mine = door.delegations.all(of: link.home.domain).filter { $0.component == link.party.address.domain }
     if mine.isEmpty { return }
@@ -48,7 +48,7 @@ struct NamespaceDelegation: Feature {
     discover(mine.filter { !$0.isOfNodes }.map(\.namespace), at: link, door)
   }
 
-  /// 7.2.1, 7.2.2. Asked once, since clients ask often.
+  /// Queries the component (7.2.1, 7.2.2), once per connection, since clients ask often.
   private static func discover(_ namespaces: [String], at link: ComponentLink, _ door: DoorContext) {
     guard let server = BareJID(parsing: link.home.domain) else { return }
     let asker = Party(id: UserID(0), realm: link.home.id, address: server)
@@ -79,7 +79,7 @@ struct NamespaceDelegation: Feature {
 
   // MARK: Requests (4.3)
 
-  /// Passes on what a component manages. False: the server answers.
+  /// Passes a request on to the managing component. Returns `false` if the server answers.
   static func pass(_ turn: Turn, _ payload: Element, _ target: FeatureTable.Target) -> Bool {
     let door = turn.session.door
     if door.delegations.isEmpty { return false }
@@ -90,7 +90,7 @@ struct NamespaceDelegation: Feature {
     guard let manager = door.delegations.manager(of: payload, in: turn.addressed.domain), manager.passes(turn) else {
       return false
     }
-    // Who has asked for it is pushed its changes, whoever answers (RFC 6121 2.2).
+    // A session that has requested its roster gets pushes, whoever answers (RFC 6121 2.2).
     if target == .account, payload.is(.roster), turn.session.impersonated == nil { _ = try? Roster.interest(turn) }
     forward(turn, to: manager)
     return true
@@ -99,7 +99,7 @@ struct NamespaceDelegation: Feature {
   static func forward(_ turn: Turn, to manager: Delegation) {
     let account = turn.addressed
     guard account.local != nil, account != turn.party.address else { return ask(turn, manager) }
-    // Whoever is blocked, or asks of nobody, is told what they always are.
+    // A blocked requester, and a request to an unknown user, get the usual error.
     let (viewer, jid) = (turn.party, turn.jid)
     turn.fetch {
       if case .absent = try PresenceAccess.to(account, for: viewer, at: jid, $0) { false } else { true }
@@ -130,7 +130,7 @@ struct NamespaceDelegation: Feature {
     }
   }
 
-  /// The request as it came, from whom it came.
+  /// Writes the request as it came, with the requester as its sender.
   static func write(_ stanza: Stanza, from: String, into writer: inout ElementWriter) {
     writer.open(delegation)
     writer.open(.forwarded)
@@ -146,7 +146,7 @@ struct NamespaceDelegation: Feature {
     writer.close()
   }
 
-  /// What the answer must answer (4.3).
+  /// The request that the answer must match (4.3).
   struct Initial: Sendable, Hashable {
     let id: String?
     let from: JID?
@@ -162,8 +162,8 @@ struct NamespaceDelegation: Feature {
       self.init(id: turn.stanza.id, from: JID(parsing: turn.session.answered), to: turn.to)
     }
 
-    /// The result for whoever asked; nil: it is none, or somebody else's. Without 'from' it is from where it was asked, as
-    /// in the XEP's examples.
+    /// Returns the result for the requester; `nil` if it is none, or somebody else's. A result without 'from' is taken
+    /// to come from the addressee, as in the XEP's examples.
     func content(of answer: Stanza) -> Element? {
       guard answer.iqType == .result, let forwarded = answer.element.first(delegation)?.first(.forwarded),
         let inner = Stanza(forwarded: forwarded), inner.kind == .iq, inner.iqType == .result, inner.id == id
@@ -180,10 +180,10 @@ struct NamespaceDelegation: Feature {
 }
 
 extension Delegation {
-  /// What the managing component asks itself is the server's to answer (4.4).
+  /// Returns whether a request is passed on: those of the managing component itself are the server's to answer (4.4).
   fileprivate func passes(_ turn: Turn) -> Bool { turn.session.impersonated?.link.party.address.domain != component }
 
-  /// Who answers for a node that the server does not know, if it is a component (7.2.3, 7.2.4).
+  /// Returns the delegation of nodes that the server does not know, if there is one (7.2.3, 7.2.4).
   static func ofNodes(_ namespace: String, _ turn: Turn) -> Delegation? {
     let delegations = turn.session.door.delegations
     guard !delegations.isEmpty, let manager = delegations.manager(ofNodes: namespace, in: turn.addressed.domain),
@@ -194,13 +194,13 @@ extension Delegation {
 }
 
 extension Turn {
-  /// Whom an IQ is for: without 'to' the account.
+  /// The account that an IQ is for, without 'to' the user's own.
   var addressed: BareJID { to?.bare ?? party.address }
 }
 
 extension DoorContext {
-  /// What the server, or an account of a domain, says of itself: in place of what belongs to delegated namespaces that which
-  /// their components say (XEP-0355 7.2).
+  /// Returns the disco#info of the server, or of a domain's accounts: features of delegated namespaces are replaced by
+  /// those of their components (XEP-0355 7.2).
   func capabilities(of target: FeatureTable.Target, in domain: String) -> Capabilities {
     let delegations = delegations.all(of: domain)
     guard !delegations.isEmpty, target == .server || target == .account else { return table.capabilities(of: target) }

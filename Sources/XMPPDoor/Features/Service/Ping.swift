@@ -1,7 +1,6 @@
 import XMPP
 
-/// XEP-0199: "are you there?" A client asks its server (4.2), also by way of
-/// its own account.
+/// XEP-0199: answers pings of a client to its server (4.2), also by its own account.
 struct Ping: Feature {
   static let xep = XEP(199, "2.0.1", "XMPP Ping")
 

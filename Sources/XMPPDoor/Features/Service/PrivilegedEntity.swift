@@ -4,8 +4,8 @@ import NIOCore
 import XMLStream
 import XMPP
 
-/// XEP-0356: what components may do in the name of users, as the operator grants it (`Dialogs.Privileges`). It is the core that
-/// asks the grant for what is written; here it is asked for what is only read or passed on.
+/// XEP-0356: components that act in the name of users, as the operator grants it (`Dialogs.Privileges`). The core
+/// checks the grant for everything that is written; this file checks it for what is only read or passed on.
 struct PrivilegedEntity: Feature {
   static let xep = XEP(
     356, "0.4.1", "Privileged Entity",
@@ -20,9 +20,9 @@ struct PrivilegedEntity: Feature {
     for type in [IQType.get, .set] { table.iq(type, Self.request, to: [.user], Self.ask) }
   }
 
-  // MARK: What it may (4.2, 5.2, 6.2, 7.2)
+  // MARK: Privileges (4.2, 5.2, 6.2, 7.2)
 
-  /// What a component may from now on; of what it may no more that it may not.
+  /// Writes a component's privileges, including those that have been withdrawn.
   static func advertise(
     _ now: Privileges, before: Privileges, from home: Realm, to component: BareJID, into writer: inout ElementWriter
   ) {
@@ -61,7 +61,7 @@ struct PrivilegedEntity: Feature {
 
   // MARK: Messages (5)
 
-  /// A message to the server that says another one in the name of a user or of the server.
+  /// Handles a message to the server that contains another one in the name of a user or of the server.
   static func message(
     _ stanza: Stanza, from: JID, _ link: ComponentLink, _ connection: ComponentConnection
   ) throws(StanzaError) {
@@ -75,7 +75,7 @@ struct PrivilegedEntity: Feature {
     if said.user.local != nil, type == .chat || type == .normal, draft.isPosted {
       intent = Inbound.post(said.stanza, draft, from: nil, to: said.to, extras: extras, door.parley)
     } else {
-      // The core says from whom.
+      // The core sets the author.
       let relayed = RelayedStanza(
         name: .message(Envelope.MessageType(type)), from: link.party, fromResource: nil, to: said.to.bare,
         toResource: said.to.resource, id: said.stanza.id, language: said.stanza.language, extras: extras,
@@ -85,12 +85,12 @@ struct PrivilegedEntity: Feature {
     connection.post(intent, by: link.party, for: stanza, behalf: Behalf(said.user, by: .speak))
   }
 
-  /// Whether it is one of these.
+  /// Returns whether a message contains such a message.
   static func isForwarding(_ stanza: Stanza) -> Bool { stanza.element.first(privilege) != nil }
 
-  /// What a message to the server wants said.
+  /// The message inside a message to the server.
   struct ForwardedMessage {
-    /// In whose name: a user, or the server itself.
+    /// The author: a user, or the server itself.
     let user: BareJID
     let to: JID
     let stanza: Stanza
@@ -113,7 +113,7 @@ struct PrivilegedEntity: Feature {
   private static func ask(_ turn: Turn, _ element: Element) throws(StanzaError) {
     guard let user = turn.to?.bare else { throw StanzaError(.forbidden) }
     let request = try EncapsulatedRequest(turn.stanza, element, of: user)
-    // What is answered by more than one stanza has no place in one.
+    // A request with more than one stanza as its answer cannot be encapsulated.
     if request.namespace == "\(NS.mam)" { throw StanzaError(.featureNotImplemented) }
     let right = Right.request(request.namespace, isSet: request.isSet)
     try act(turn, by: right, answer: answer(turn)) { (inner) throws(StanzaError) in
@@ -124,7 +124,7 @@ struct PrivilegedEntity: Feature {
     }
   }
 
-  /// 6.3: the answer as it came, around it the component's own.
+  /// Returns a handler that encapsulates the answer in one to the component (6.3).
   private static func answer(_ turn: Turn) -> (StanzaError?, (inout ElementWriter) -> Void) -> Void {
     { error, body in
       turn.session.answer(error) { writer in
@@ -142,7 +142,7 @@ struct PrivilegedEntity: Feature {
     }
   }
 
-  /// To somebody who answers themselves.
+  /// Passes a request on to an addressee outside this server.
   private static func relay(_ turn: Turn, _ to: JID) throws(StanzaError) {
     let stanza = turn.stanza
     if turn.session.contactSnapshot?.blocks(to) == true {
@@ -166,15 +166,15 @@ struct PrivilegedEntity: Feature {
     }
   }
 
-  /// An IQ in another.
+  /// An IQ inside another one.
   struct EncapsulatedRequest {
     let stanza: Stanza
     let to: JID?
     let isSet: Bool
-    /// Of what it asks.
+    /// The namespace of the inner request.
     let namespace: String
 
-    /// 6.3: every rule broken is `forbidden`.
+    /// Reads a request; every broken rule is `forbidden` (6.3).
     init(_ outer: Stanza, _ element: Element, of user: BareJID) throws(StanzaError) {
       var children = element.children.makeIterator()
       guard let child = children.next(), children.next() == nil, child.is(.iq), let inner = Stanza(child),
@@ -191,11 +191,11 @@ struct PrivilegedEntity: Feature {
     }
   }
 
-  // MARK: In somebody's name
+  // MARK: Impersonation
 
-  /// Does what a component asks of a user's account, if it may, as the user.
+  /// Carries out a component's request to a user's account as that user, if it is allowed.
   ///
-  /// - Parameter answer: nil: what comes out is the answer.
+  /// - Parameter answer: takes the result; if `nil`, the result is the answer.
   static func act(
     _ turn: Turn, by right: Right, answer: ((StanzaError?, (inout ElementWriter) -> Void) -> Void)? = nil,
     _ body: @escaping (Turn) throws(StanzaError) -> Void
@@ -222,7 +222,7 @@ struct PrivilegedEntity: Feature {
     }
   }
 
-  /// What is encapsulated is answered to the user, all else to the component.
+  /// Returns the addressee of the result: the user for an encapsulated request, otherwise the component.
   private static func answered(_ turn: Turn, _ right: Right) -> String {
     if case .request = right { return turn.to?.bare.description ?? "" }
     return turn.session.answered
@@ -230,7 +230,7 @@ struct PrivilegedEntity: Feature {
 }
 
 extension Stanza {
-  /// What stands in `<forwarded/>` (XEP-0297). Libraries for components leave it in the namespace of their stream.
+  /// Reads the stanza in `<forwarded/>` (XEP-0297). Libraries for components leave it in the namespace of their stream.
   init?(forwarded: Element) {
     for child in forwarded.children where !child.is(.delay) {
       var element = child
@@ -245,7 +245,7 @@ extension Stanza {
     return nil
   }
 
-  /// The children as they will be written again.
+  /// Returns the children as they will be written again.
   func extras(_ wheel: LoopWheel, except isLeftOut: (Element) -> Bool) -> [UInt8] {
     var writer = wheel.takeWriter()
     writer.children(of: element, except: isLeftOut)

@@ -1,8 +1,8 @@
 import XMLStream
 import XMPP
 
-/// XEP-0092: name and version of the server's software. The operating system is
-/// not told (5: it helps only attackers).
+/// XEP-0092: name and version of the server's software. The operating system is never disclosed (5: it helps only
+/// attackers).
 struct SoftwareVersion: Feature {
   static let xep = XEP(92, "1.1", "Software Version", note: "the operating system is never told")
   static let name = "Parley"
@@ -13,7 +13,7 @@ struct SoftwareVersion: Feature {
     table.iq(.get, Self.query, to: [.server]) { turn, _ in
       turn.reply { Self.write(version: turn.session.door.options.version, into: &$0) }
     }
-    // An app's session is software of this server as far as XMPP can see.
+    // To XMPP an app's session is software of this server.
     table.iq(.get, Self.query, to: [.session]) { (turn, _) throws(StanzaError) in
       try turn.checkSight()
       turn.reply { Self.write(version: turn.session.door.options.version, into: &$0) }

@@ -2,10 +2,9 @@ import Dialogs
 import XMPP
 
 extension Turn {
-  /// Runs once everything the session has posted so far is committed and known
-  /// to its card, at once when nothing is under way: an answer then tells what
-  /// the same client changed just before (RFC 6120 10.1). What `body` throws
-  /// goes back as the error.
+  /// Runs `body` once everything the session has posted so far is committed and in its contact snapshot, at once if
+  /// nothing is under way: an answer then includes the same client's earlier changes (RFC 6120 10.1). An error that
+  /// `body` throws is sent back.
   func afterPosts(_ body: @escaping () throws(StanzaError) -> Void) {
     session.afterPosts { [self] in
       do throws(StanzaError) { try body() } catch { fail(error) }
@@ -24,7 +23,7 @@ extension Turn {
 }
 
 extension XMPPSession {
-  /// What the hub knows of this session: whether it wants carbons, roster and
-  /// block list pushes. Kept there, so that it survives a resumption.
+  /// The session in the hub, with its switches for carbons, roster and block list pushes. They are kept there, so that
+  /// they survive a resumption.
   var onlineSession: OnlineSession? { parley.hub.onlineSessions(of: party.id).first { $0.session === handle } }
 }
