@@ -313,7 +313,7 @@ PRINTED = {
     "Groups": ["I am here", '"name":"Orchard"', '"topic":"The moon"', '"role":"admin"', "Market square", "304"],
     "Sending": ["Wherefore art thou?"],
     "Editing, deleting, reacting": ["Good night", '"reactions":', '"replyTo":', '"type":"deleted"'],
-    "Forwarding, pins, and what one does for oneself": ['"forwardedFrom":'],
+    "Forwarding, pins, deleting for oneself": ['"forwardedFrom":'],
     "Markers and unread": ['"read":'],
     "Drafts and scheduled messages": ["Good morning, and", "It was the nightingale"],
     "Finding messages": ["A rose by any other name"],
