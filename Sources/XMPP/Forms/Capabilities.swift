@@ -1,13 +1,13 @@
 import Crypto
 public import XMLStream
 
-/// What an entity says it is and can do: the answer to disco#info (XEP-0030 3.1) and the input of the verification string
-/// of entity capabilities (XEP-0115 5).
+/// The identities and features of an entity: the answer to disco#info (XEP-0030 3.1) and the input of the verification
+/// string of entity capabilities (XEP-0115 5).
 public struct Capabilities: Sendable, Equatable {
   public struct Identity: Sendable, Hashable {
     public var category: String
     public var type: String
-    /// `xml:lang` of the name.
+    /// The language of the name (`xml:lang`).
     public var language: String?
     public var name: String?
 
@@ -21,7 +21,7 @@ public struct Capabilities: Sendable, Equatable {
 
   public var identities: [Identity]
   public var features: [String]
-  /// Extended information (XEP-0128).
+  /// The extended information (XEP-0128).
   public var forms: [DataForm]
 
   public init(identities: [Identity], features: [String], forms: [DataForm] = []) {
@@ -31,8 +31,8 @@ public struct Capabilities: Sendable, Equatable {
   }
 
   /// Reads a disco#info `<query/>`.
-  /// - Throws: `bad-request` for an identity without category or type, a feature without name, a malformed form, or more than
-  ///   `XMPPLimits.capabilityItemsMax` of them.
+  /// - Throws: `bad-request` for an identity without category or type, a feature without name, a malformed form, or
+  ///   more than `XMPPLimits.capabilityItemsMax` of them.
   public init(_ query: Element) throws(StanzaError) {
     self.init(identities: [], features: [])
     var budget = XMPPLimits.capabilityItemsMax
@@ -52,7 +52,7 @@ public struct Capabilities: Sendable, Equatable {
     }
   }
 
-  /// Whether XEP-0115 5.4 rule 3 calls the answer well-formed: nothing is said twice. What is not must not be cached.
+  /// Whether the answer is well-formed by XEP-0115 5.4 rule 3: without duplicates. Another one must not be cached.
   public var isWellFormed: Bool {
     guard Set(identities).count == identities.count, Set(features).count == features.count else { return false }
     let typed = Self.hashed(forms)
@@ -60,10 +60,10 @@ public struct Capabilities: Sendable, Equatable {
       && typed.allSatisfy { Set($0.form.values("FORM_TYPE")).count == 1 }
   }
 
-  /// The verification string (XEP-0115 5.1) with SHA-1, the one hash every client knows: base 64 of 20 bytes.
+  /// The verification string (XEP-0115 5.1) with SHA-1, the one hash every client knows: Base64 of 20 bytes.
   public var verification: String { Base64.string(Array(Insecure.SHA1.hash(data: verificationInput))) }
 
-  /// What is hashed. All sorting is by octets (`i;octet`).
+  /// The hashed text. All sorting is by octets (`i;octet`).
   var verificationInput: [UInt8] {
     var text: [UInt8] = []
     func append(_ part: String) {
@@ -90,7 +90,7 @@ public struct Capabilities: Sendable, Equatable {
     return text
   }
 
-  /// The forms that count: those with a FORM_TYPE of type hidden (XEP-0115 5.4 rule 3.6).
+  /// Returns the forms that are hashed: those with a FORM_TYPE of type hidden (XEP-0115 5.4 rule 3.6).
   private static func hashed(_ forms: [DataForm]) -> [(type: String, form: DataForm)] {
     forms.compactMap { form in
       guard let field = form["FORM_TYPE"], field.kind == .hidden, let type = field.value else { return nil }

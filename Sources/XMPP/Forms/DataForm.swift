@@ -2,16 +2,20 @@ public import Addresses
 public import XMLStream
 
 /// A data form (XEP-0004): `<x xmlns='jabber:x:data'/>` read and written as a value.
+///
+///     let form = DataForm(.submit, formType: "urn:xmpp:mam:2", fields: [.init("with", .jidSingle, "romeo@a.example")])
+///     form.write(into: &writer)
+///     let with = try DataForm(element).jids("with").first
 public struct DataForm: Payload, Equatable {
-  /// What the form is for (XEP-0004 3.1).
+  /// The purpose of a form (XEP-0004 3.1).
   public enum Kind: UInt8, Sendable, CaseIterable {
-    /// To be filled in.
+    /// The form is to be filled in.
     case form
-    /// Filled in.
+    /// The form is filled in.
     case submit
-    /// Declined.
+    /// The form is declined.
     case cancel
-    /// Data.
+    /// The form contains data.
     case result
 
     public var text: StaticString {
@@ -64,8 +68,8 @@ public struct DataForm: Payload, Equatable {
     }
   }
 
-  /// The values of a field are whole numbers in a range (`xs:integer` and `range` of XEP-0122, as XEP-0500 5.1 needs them).
-  /// Only written: what comes back is checked by whoever asked.
+  /// The range of a field's whole numbers (`xs:integer` and `range` of XEP-0122, as XEP-0500 5.1 needs them). It is
+  /// only written: the submitted value is checked by the requester.
   public struct WholeNumbers: Sendable, Equatable {
     public var minimum: Int
     public var maximum: Int
@@ -77,16 +81,16 @@ public struct DataForm: Payload, Equatable {
   }
 
   public struct Field: Sendable, Equatable {
-    /// `var`; nil only for fixed fields.
+    /// The name of the field (`var`); `nil` only for fixed fields.
     public var name: String?
-    /// Nil where the form leaves it to the context (XEP-0004 3.2).
+    /// The type of the field; `nil` where the form leaves it to the context (XEP-0004 3.2).
     public var kind: FieldKind?
     public var label: String?
     public var description: String?
     public var isRequired: Bool
     public var values: [String]
     public var options: [Option]
-    /// What a value must look like, for the client to check (XEP-0122).
+    /// The range of valid values, for the client to check (XEP-0122).
     public var range: WholeNumbers?
 
     public init(
@@ -103,12 +107,12 @@ public struct DataForm: Payload, Equatable {
       self.range = range
     }
 
-    /// A field of one value.
+    /// Creates a field of one value.
     public init(_ name: String, _ kind: FieldKind? = nil, _ value: String, label: String? = nil) {
       self.init(name, kind, label: label, values: [value])
     }
 
-    /// A yes-or-no field.
+    /// Creates a yes-or-no field.
     public init(_ name: String, _ value: Bool, label: String? = nil) {
       self.init(name, .boolean, label: label, values: [value ? "1" : "0"])
     }
@@ -123,7 +127,7 @@ public struct DataForm: Payload, Equatable {
   public var fields: [Field]
   /// The columns of a table of results (XEP-0004 3.4).
   public var reported: [Field]
-  /// Its rows.
+  /// The rows of that table.
   public var items: [[Field]]
 
   public static let name = Name.dataForm
@@ -140,7 +144,7 @@ public struct DataForm: Payload, Equatable {
     self.items = items
   }
 
-  /// A form of a registered type (XEP-0068): the hidden field `FORM_TYPE` comes first.
+  /// Creates a form of a registered type (XEP-0068): the hidden field `FORM_TYPE` comes first.
   public init(_ kind: Kind, formType: String, title: String? = nil, instructions: [String] = [], fields: [Field] = []) {
     self.init(
       kind, title: title, instructions: instructions,
@@ -152,16 +156,16 @@ public struct DataForm: Payload, Equatable {
   /// The value of `FORM_TYPE` (XEP-0068).
   public var formType: String? { self["FORM_TYPE"]?.value }
 
-  /// The first field of a name.
+  /// Returns the first field of a name.
   public subscript(_ name: String) -> Field? { fields.first { $0.name == name } }
 
-  /// The first value of a field; nil when the field or the value is missing.
+  /// Returns the first value of a field; `nil` if the field or the value is missing.
   public func value(_ name: String) -> String? { self[name]?.value }
 
-  /// All values of a field; empty when it is missing.
+  /// Returns all values of a field; empty if it is missing.
   public func values(_ name: String) -> [String] { self[name]?.values ?? [] }
 
-  /// A boolean (XEP-0004 3.3): nil when the field or the value is missing.
+  /// Returns a boolean (XEP-0004 3.3); `nil` if the field or the value is missing.
   /// - Throws: `not-acceptable` (XEP-0004 4) for any other value.
   public func boolean(_ name: String) throws(StanzaError) -> Bool? {
     switch value(name) {
@@ -172,7 +176,7 @@ public struct DataForm: Payload, Equatable {
     }
   }
 
-  /// A whole number, nil when the field or the value is missing or empty.
+  /// Returns a whole number; `nil` if the field or the value is missing or empty.
   /// - Throws: `not-acceptable` (XEP-0004 4) for anything else.
   public func integer(_ name: String) throws(StanzaError) -> Int? {
     guard let text = value(name), !text.isEmpty else { return nil }
@@ -183,8 +187,8 @@ public struct DataForm: Payload, Equatable {
     return value
   }
 
-  /// The addresses of a field, duplicates dropped (XEP-0004 3.3).
-  /// - Throws: `jid-malformed` when one is none.
+  /// Returns the addresses of a field without duplicates (XEP-0004 3.3).
+  /// - Throws: `jid-malformed` for an invalid one.
   public func jids(_ name: String) throws(StanzaError) -> [JID] {
     var seen: Set<JID> = []
     var list: [JID] = []
@@ -200,7 +204,7 @@ public struct DataForm: Payload, Equatable {
   // MARK: Reading
 
   /// Reads a form.
-  /// - Throws: `bad-request` for an unknown type of form, a field without a name, an option without a value, or more than
+  /// - Throws: `bad-request` for an unknown type of form, a field without name, an option without value, or more than
   ///   `XMPPLimits.formFieldsMax` fields or `XMPPLimits.formValuesMax` values.
   public init(_ element: Element) throws(StanzaError) {
     guard let kind = Kind.allCases.first(where: { element.has("type", equalTo: $0.text) }) else {
@@ -231,7 +235,7 @@ public struct DataForm: Payload, Equatable {
     return fields
   }
 
-  /// What a form may still hold.
+  /// The fields and values that a form may still hold.
   fileprivate struct Budget {
     private var fields = XMPPLimits.formFieldsMax
     private var values = XMPPLimits.formValuesMax
@@ -274,7 +278,7 @@ extension DataForm.Field {
     try budget.spendField()
     let name = element["var"]
     let isTyped = element.withAttribute("type", { _ in true }) ?? false
-    // A type we do not understand is text-single (XEP-0004 3.3).
+    // An unknown type is text-single (XEP-0004 3.3).
     let kind =
       DataForm.FieldKind.allCases.first { element.has("type", equalTo: $0.text) } ?? (isTyped ? .textSingle : nil)
     guard name != nil || kind == .fixed else { throw StanzaError(.badRequest, "a field without the attribute 'var'") }
@@ -328,7 +332,7 @@ extension DataForm.Field {
 }
 
 extension ElementWriter {
-  /// An element of the parent's namespace that holds only text.
+  /// Writes an element of the parent's namespace that holds only text.
   mutating func element(_ local: StaticString, _ text: String) {
     open(local)
     self.text(text)

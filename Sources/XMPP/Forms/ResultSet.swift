@@ -1,19 +1,19 @@
 public import XMLStream
 
-/// What page of a result set is asked for (XEP-0059 2).
+/// The page of a result set that is requested (XEP-0059 2).
 ///
-/// The items asked for are those behind `after` and before `before`, where given. Of these the page holds the first `max`, or,
-/// when `isBackward`, the last `max`; in either case they are written in the order of the set.
+/// The requested items are those behind `after` and before `before`, where given. The page holds the first `max` of
+/// these, or, if `isBackward`, the last `max`; in either case they are written in the order of the set.
 public struct ResultSetRequest: Payload, Equatable {
-  /// How many items at most; 0 asks for the count only (XEP-0059 2.6). Nil leaves it to the server.
+  /// The most items; 0 requests the count only (XEP-0059 2.6), and `nil` leaves it to the server.
   public var max: Int?
-  /// The id of the item before the first wanted.
+  /// The id of the item before the first one requested.
   public var after: String?
-  /// The id of the item behind the last wanted.
+  /// The id of the item behind the last one requested.
   public var before: String?
   /// Whether `<before/>` was there at all: the page is counted from the end (XEP-0059 2.3, 2.5).
   public var isBackward: Bool
-  /// The place of the first item wanted (XEP-0059 2.5).
+  /// The place of the first requested item (XEP-0059 2.5).
   public var index: Int?
 
   public static let name = Name.resultSet
@@ -29,7 +29,8 @@ public struct ResultSetRequest: Payload, Equatable {
   }
 
   /// Reads `<set/>`.
-  /// - Throws: `bad-request` for a number that is none or below zero; `item-not-found` for an anchor too long to be ours.
+  /// - Throws: `bad-request` for an invalid or negative number; `item-not-found` for an anchor too long to be this
+  ///   server's.
   public init(_ element: Element) throws(StanzaError) {
     self.init()
     for child in element.children {
@@ -38,7 +39,7 @@ public struct ResultSetRequest: Payload, Equatable {
       } else if child.is(.resultSetIndex) {
         index = try Self.number(child)
       } else if child.is(.resultSetAfter) {
-        // An empty <after/> is where one stands before the first page: as if absent.
+        // An empty <after/> is the place before the first page: as if absent.
         after = try Self.anchor(child)
       } else if child.is(.resultSetBefore) {
         isBackward = true
@@ -47,7 +48,7 @@ public struct ResultSetRequest: Payload, Equatable {
     }
   }
 
-  /// How many items the page may hold.
+  /// Returns the most items that the page may hold.
   public func limit(default: Int, max most: Int = XMPPLimits.resultSetPageMax) -> Int { min(max ?? `default`, most) }
 
   public func write(into writer: inout ElementWriter) {
@@ -75,15 +76,15 @@ public struct ResultSetRequest: Payload, Equatable {
   }
 }
 
-/// What page was returned (XEP-0059 2.2): goes beside the items.
+/// The page that is returned (XEP-0059 2.2), beside the items.
 public struct ResultSetPage: Payload, Equatable {
-  /// The id of the first item of the page; nil when it is empty.
+  /// The id of the first item of the page; `nil` if it is empty.
   public var first: String?
-  /// Its place in the whole set, where that is cheap to know.
+  /// The place of that item in the whole set, where that is cheap to know.
   public var firstIndex: Int?
-  /// The id of the last item of the page; nil when it is empty.
+  /// The id of the last item of the page; `nil` if it is empty.
   public var last: String?
-  /// Items of the whole set, where that is cheap to know.
+  /// The number of items of the whole set, where that is cheap to know.
   public var count: Int?
 
   public static let name = Name.resultSet

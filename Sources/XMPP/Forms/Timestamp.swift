@@ -1,7 +1,7 @@
-/// A moment in UTC, to the millisecond: DateTime of XEP-0082, `CCYY-MM-DDThh:mm:ss[.sss]TZD`.
+/// A time in UTC, to the millisecond: DateTime of XEP-0082, `CCYY-MM-DDThh:mm:ss[.sss]TZD`.
 ///
-/// Years 0001 to 9999; what lies outside is moved to the nearer end. Days are counted with the proleptic Gregorian calendar:
-/// a year starts in March, so that the leap day is its last and a month's start is a linear formula.
+/// Years are 0001 to 9999; a time outside is moved to the nearer end. Days are counted with the proleptic Gregorian
+/// calendar: a year starts in March, so that the leap day is its last and a month's start is a linear formula.
 public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// Milliseconds since 1970-01-01T00:00:00Z.
   public let milliseconds: Int64
@@ -11,7 +11,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
   /// 9999-12-31T23:59:59.999Z.
   public static let latest = Timestamp(milliseconds: 253_402_300_799_999)
 
-  /// Bytes of the written form: `1969-07-21T02:56:15.000Z`.
+  /// The bytes of the written form: `1969-07-21T02:56:15.000Z`.
   public static let byteCount = 24
 
   public init(milliseconds: Int64) {
@@ -62,15 +62,15 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
 
   // MARK: Reading
 
-  /// Reads a DateTime; white space around it is an error. Fractions are cut to milliseconds; an offset is applied. Nil for
-  /// anything else, including dates that are none and leap seconds.
+  /// Reads a DateTime; white space around it is an error. Fractions are cut to milliseconds; an offset is applied.
+  /// `nil` for anything else, including nonexistent dates and leap seconds.
   public init?(_ text: String) {
     var text = text
     guard let value = text.withUTF8({ Timestamp(UnsafeRawBufferPointer($0)) }) else { return nil }
     self = value
   }
 
-  /// As `init(_: String)`, from bytes.
+  /// Reads a DateTime from bytes, like `init(_: String)`.
   public init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= 20, bytes.count <= 64,
       let year = Self.number(bytes, 0, 4), bytes[4] == UInt8(ascii: "-"),
@@ -127,7 +127,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
 
   // MARK: The calendar
 
-  /// Days from 1970-01-01. 400 years have 146,097 days; the era starts on a 1st of March.
+  /// Returns the days from 1970-01-01. 400 years have 146,097 days; the era starts on a 1st of March.
   private static func days(year: Int, month: Int, day: Int) -> Int {
     let year = month <= 2 ? year - 1 : year
     let era = year.floorDivided(by: 400)
@@ -158,7 +158,7 @@ public struct Timestamp: Sendable, Hashable, Comparable, CustomStringConvertible
 }
 
 extension FixedWidthInteger {
-  /// Division rounded down, for dates before the epoch. The divisor is positive.
+  /// Returns the quotient rounded down, for dates before the epoch. The divisor is positive.
   fileprivate func floorDivided(by divisor: Self) -> Self {
     let quotient = self / divisor
     return self % divisor < 0 ? quotient - 1 : quotient

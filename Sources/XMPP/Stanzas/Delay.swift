@@ -1,11 +1,11 @@
 public import XMLStream
 
-/// Delayed delivery (XEP-0203): when a stanza was first sent, said by whoever kept it.
+/// Delayed delivery (XEP-0203): the time when a stanza was first sent, stated by the entity that kept it.
 public struct Delay: Payload, Equatable {
-  /// Who kept it.
+  /// The entity that kept the stanza.
   public var from: String?
   public var stamp: Timestamp
-  /// Why, in words.
+  /// The reason, as text.
   public var reason: String?
 
   public static let name = Name.delay
@@ -32,10 +32,10 @@ public struct Delay: Payload, Equatable {
   }
 }
 
-/// A stable id given by an entity that keeps the stanza (XEP-0359 3).
+/// A stable id given by an entity that stores the stanza (XEP-0359 3).
 public struct StanzaID: Payload, Equatable {
   public var id: String
-  /// Who gave it, the owner of the archive.
+  /// The entity that gave it, the owner of the archive.
   public var by: String
 
   public static let name = Name.stanzaID

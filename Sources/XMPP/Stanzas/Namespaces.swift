@@ -1,4 +1,4 @@
-/// Every namespace name the protocol layer knows, once, sorted by constant. The document that defines it stands beside it.
+/// The namespaces of the protocol layer, sorted by constant, with the documents that define them.
 public enum NS {
   /// XEP-0033.
   public static let address: StaticString = "http://jabber.org/protocol/address"
@@ -22,7 +22,7 @@ public enum NS {
   public static let bob: StaticString = "urn:xmpp:bob"
   /// XEP-0402.
   public static let bookmarks: StaticString = "urn:xmpp:bookmarks:1"
-  /// XEP-0402 as an old bookmark storage (XEP-0048) sees it.
+  /// XEP-0402, as old bookmark storage (XEP-0048) sees it.
   public static let bookmarksCompatibility: StaticString = "urn:xmpp:bookmarks:1#compat"
   /// XEP-0402, as the PEP node of XEP-0048 sees it.
   public static let bookmarksPEPCompatibility: StaticString = "urn:xmpp:bookmarks:1#compat-pep"
@@ -48,7 +48,7 @@ public enum NS {
   public static let channelBinding: StaticString = "urn:xmpp:sasl-cb:0"
   /// XEP-0433.
   public static let channelSearch: StaticString = "urn:xmpp:channel-search:0:search"
-  /// XEP-0433 4.2: its conditions of errors.
+  /// XEP-0433 4.2: its error conditions.
   public static let channelSearchError: StaticString = "urn:xmpp:channel-search:0:error"
   /// XEP-0433 4.2: a type of form.
   public static let channelSearchParameters: StaticString = "urn:xmpp:channel-search:0:search-params"
@@ -139,7 +139,7 @@ public enum NS {
   public static let mucAffiliations: StaticString = "urn:xmpp:muc:affiliations:1"
   /// XEP-0045.
   public static let mucOwner: StaticString = "http://jabber.org/protocol/muc#owner"
-  /// XEP-0045 16.5.1: a type of form, and the feature that says so.
+  /// XEP-0045 16.5.1: a type of form, and the feature of that name.
   public static let mucRegister: StaticString = "http://jabber.org/protocol/muc#register"
   /// XEP-0045 16.5.2: a type of form.
   public static let mucRequest: StaticString = "http://jabber.org/protocol/muc#request"
@@ -149,7 +149,7 @@ public enum NS {
   public static let mucRoomInfo: StaticString = "http://jabber.org/protocol/muc#roominfo"
   /// XEP-0045 16.3: a feature.
   public static let mucStableID: StaticString = "http://jabber.org/protocol/muc#stable_id"
-  /// XEP-0045 before version 1.25: unique names of rooms, which old clients still ask for.
+  /// XEP-0045 before version 1.25: unique room names, which old clients still request.
   public static let mucUnique: StaticString = "http://jabber.org/protocol/muc#unique"
   /// XEP-0045.
   public static let mucUser: StaticString = "http://jabber.org/protocol/muc#user"
@@ -161,7 +161,7 @@ public enum NS {
   public static let occupantID: StaticString = "urn:xmpp:occupant-id:0"
   /// XEP-0384.
   public static let omemo: StaticString = "urn:xmpp:omemo:2"
-  /// XEP-0384 before version 0.4, still what most clients speak.
+  /// XEP-0384 before version 0.4, which most clients still use.
   public static let omemoLegacy: StaticString = "eu.siacs.conversations.axolotl"
   /// XEP-0066.
   public static let oob: StaticString = "jabber:x:oob"

@@ -1,34 +1,41 @@
 public import Addresses
 public import XMLStream
 
-/// Something a stanza carries that the program handles as a value: one element, read with the field reader below and
-/// written with an `ElementWriter`.
+/// An element of a stanza that the program handles as a value: read with the field reader below and written with an
+/// `ElementWriter`.
+///
+///     struct Nick: Payload {
+///         static let name = Name("nick", NS.nick)
+///         var text: String
+///         init(_ element: Element) throws(StanzaError) { text = element.text }
+///         func write(into writer: inout ElementWriter) { writer.element(Self.name) { $0.text(text) } }
+///     }
 public protocol Payload: Sendable {
-  /// The element that carries it.
+  /// The name of the element.
   static var name: Name { get }
-  /// - Throws: the exact stanza error its sender deserves.
+  /// Reads the element. Throws the exact stanza error for its sender.
   init(_ element: Element) throws(StanzaError)
   /// Writes the element in the writer's scope.
   func write(into writer: inout ElementWriter)
 }
 
-/// The field reader: what is missing or wrong becomes `bad-request` (RFC 6120 8.3.3.1) with a text naming the field, so that
-/// features state their needs in one word each.
+/// The field reader: a missing or invalid field becomes `bad-request` (RFC 6120 8.3.3.1) with a text naming the field,
+/// so that features state their needs in one word each.
 extension Element {
-  /// An attribute that must be there.
+  /// Returns a required attribute.
   public func required(_ attribute: StaticString) throws(StanzaError) -> String {
     guard let value = self[attribute] else { throw missing(attribute: attribute) }
     return value
   }
 
-  /// An attribute that must be there and not be empty.
+  /// Returns a required attribute that must not be empty.
   public func requiredNonEmpty(_ attribute: StaticString) throws(StanzaError) -> String {
     let value = try required(attribute)
     guard !value.isEmpty else { throw wrong(attribute, "is empty") }
     return value
   }
 
-  /// A child that must be there.
+  /// Returns a required child.
   public func required(_ child: Name) throws(StanzaError) -> Element {
     guard let element = first(child) else {
       throw StanzaError(.badRequest, "<\(local)/> lacks the element <\(child.local)/>")
@@ -36,30 +43,30 @@ extension Element {
     return element
   }
 
-  /// The text of a child that must be there; may be empty.
+  /// Returns the text of a required child, which may be empty.
   public func requiredText(of child: Name) throws(StanzaError) -> String { try required(child).text }
 
-  /// A whole number in decimal (XML Schema `integer`), or nil when the attribute is absent.
+  /// Returns a whole number in decimal (XML Schema `integer`); `nil` if the attribute is absent.
   public func integer(_ attribute: StaticString) throws(StanzaError) -> Int? {
     guard let parsed = withAttribute(attribute, { Decimal.signed($0) }) else { return nil }
     guard let value = parsed else { throw wrong(attribute, "is no whole number") }
     return value
   }
 
-  /// A whole number in decimal that must be there.
+  /// Returns a required whole number in decimal.
   public func requiredInteger(_ attribute: StaticString) throws(StanzaError) -> Int {
     guard let value = try integer(attribute) else { throw missing(attribute: attribute) }
     return value
   }
 
-  /// XML Schema `unsignedInt`, or nil when the attribute is absent.
+  /// Returns an XML Schema `unsignedInt`; `nil` if the attribute is absent.
   public func unsigned(_ attribute: StaticString) throws(StanzaError) -> UInt32? {
     guard let parsed = withAttribute(attribute, { Decimal.unsigned32($0) }) else { return nil }
     guard let value = parsed else { throw wrong(attribute, "is no number from 0 to 4294967295") }
     return value
   }
 
-  /// XML Schema `boolean`: `true`, `1`, `false`, `0`; nil when the attribute is absent.
+  /// Returns an XML Schema `boolean`: `true`, `1`, `false`, `0`; `nil` if the attribute is absent.
   public func boolean(_ attribute: StaticString) throws(StanzaError) -> Bool? {
     if has(attribute, equalTo: "true") || has(attribute, equalTo: "1") { return true }
     if has(attribute, equalTo: "false") || has(attribute, equalTo: "0") { return false }
@@ -67,7 +74,7 @@ extension Element {
     return nil
   }
 
-  /// An address, or nil when the attribute is absent.
+  /// Returns an address; `nil` if the attribute is absent.
   /// - Throws: `jid-malformed` (RFC 6120 8.3.3.8).
   public func jid(_ attribute: StaticString) throws(StanzaError) -> JID? {
     guard let parsed = withAttribute(attribute, { JID(parsing: $0) }) else { return nil }
@@ -77,21 +84,21 @@ extension Element {
     return value
   }
 
-  /// An address that must be there.
-  /// - Throws: `bad-request` when it is missing, `jid-malformed` when it is none.
+  /// Returns a required address.
+  /// - Throws: `bad-request` if it is missing, `jid-malformed` if it is invalid.
   public func requiredJID(_ attribute: StaticString) throws(StanzaError) -> JID {
     guard let value = try jid(attribute) else { throw missing(attribute: attribute) }
     return value
   }
 
-  /// A moment (XEP-0082 DateTime), or nil when the attribute is absent.
+  /// Returns a time (XEP-0082 DateTime); `nil` if the attribute is absent.
   public func timestamp(_ attribute: StaticString) throws(StanzaError) -> Timestamp? {
     guard let parsed = withAttribute(attribute, { Timestamp($0) }) else { return nil }
     guard let value = parsed else { throw wrong(attribute, "is no date and time of XEP-0082") }
     return value
   }
 
-  /// The payload of a type among the children, or nil when there is none.
+  /// Returns the payload of a type among the children; `nil` if there is none.
   public func payload<P: Payload>(_: P.Type) throws(StanzaError) -> P? {
     guard let child = first(P.name) else { return nil }
     return try P(child)
@@ -106,7 +113,7 @@ extension Element {
   }
 }
 
-/// Decimal numbers from bytes, without making a `String`. Surrounding white space is allowed, as XML Schema has it.
+/// Reads decimal numbers from bytes, without making a `String`. Surrounding white space is allowed, as in XML Schema.
 enum Decimal {
   static func signed(_ bytes: UnsafeRawBufferPointer) -> Int? {
     var digits = trimmed(bytes)

@@ -7,7 +7,7 @@ public enum StanzaKind: UInt8, Sendable, CaseIterable {
   case presence
   case iq
 
-  /// The kind of an element, or nil when it is no stanza. One hash comparison in the common case.
+  /// Returns the kind of an element; `nil` if it is no stanza. One hash comparison in the common case.
   public init?(_ element: Element) {
     if element.is(.message) || element.is(.serverMessage) {
       self = .message
@@ -20,7 +20,7 @@ public enum StanzaKind: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// Its name on client-to-server streams.
+  /// The name on client-to-server streams.
   public var name: Name {
     switch self {
     case .message: .message
@@ -67,7 +67,7 @@ public enum PresenceType: UInt8, Sendable, CaseIterable {
   case probe
   case error
 
-  /// Nil for `available`, which is written by leaving the attribute out.
+  /// The attribute; `nil` for `available`, which is written by leaving it out.
   public var text: StaticString? {
     switch self {
     case .available: nil
@@ -140,37 +140,41 @@ public enum IQType: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// Whether it wants an answer.
+  /// Whether it requires an answer.
   public var isRequest: Bool { self == .get || self == .set }
 }
 
-/// A message, presence or IQ as it stands on a stream: a typed view of an `Element` that copies nothing. Asking for an
+/// A message, presence or IQ as it stands on a stream: a typed view of an `Element` that copies nothing. Reading an
 /// attribute as `String` or address makes one; `type` and the `with` accessors do not.
+///
+///     guard let stanza = Stanza(element), stanza.kind == .iq, stanza.iqType == .get else { return }
+///     let to = try stanza.to()
+///     if stanza.payload?.is(.ping) == true { ... }
 public struct Stanza: Sendable, Equatable {
   public let kind: StanzaKind
   public let element: Element
 
-  /// Nil when the element is no stanza.
+  /// Creates a stanza; `nil` if the element is none.
   public init?(_ element: Element) {
     guard let kind = StanzaKind(element) else { return nil }
     self.kind = kind
     self.element = element
   }
 
-  /// RFC 6120 8.1.3.
+  /// The id (RFC 6120 8.1.3).
   public var id: String? { element["id"] }
-  /// The bytes of `id`, without making a `String`.
+  /// Calls `body` with the bytes of `id`, without making a `String`.
   public func withID<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R? {
     try element.withAttribute("id", body)
   }
-  /// RFC 6120 8.1.5, or nil: then the stream's language holds.
+  /// The language (RFC 6120 8.1.5); if `nil`, the stream's language holds.
   public var language: String? { element.language }
 
-  /// Whom it is for (RFC 6120 8.1.1); nil when there is no attribute.
+  /// Returns the addressee (RFC 6120 8.1.1); `nil` if there is no attribute.
   /// - Throws: `jid-malformed` (RFC 6120 8.3.3.8).
   public func to() throws(StanzaError) -> JID? { try element.jid("to") }
 
-  /// Who it claims to be from (RFC 6120 8.1.2): on client streams the server overrides it.
+  /// Returns the claimed sender (RFC 6120 8.1.2): on client streams the server overrides it.
   /// - Throws: `jid-malformed` (RFC 6120 8.3.3.8).
   public func from() throws(StanzaError) -> JID? { try element.jid("from") }
 
@@ -183,14 +187,14 @@ public struct Stanza: Sendable, Equatable {
     return element.withAttribute("type") { MessageType($0) } ?? .normal
   }
 
-  /// The type of a presence; nil when the attribute has an unknown value, or for any other stanza.
+  /// The type of a presence; `nil` if the attribute has an unknown value, or for any other stanza.
   public var presenceType: PresenceType? {
     guard kind == .presence else { return nil }
     guard let type = element.withAttribute("type", { PresenceType($0) }) else { return .available }
     return type
   }
 
-  /// The type of an IQ; nil when it is absent or unknown, or for any other stanza.
+  /// The type of an IQ; `nil` if it is absent or unknown, or for any other stanza.
   public var iqType: IQType? {
     guard kind == .iq else { return nil }
     return element.withAttribute("type") { IQType($0) } ?? nil
@@ -207,7 +211,7 @@ public struct Stanza: Sendable, Equatable {
     }
   }
 
-  /// The first child element: what an IQ asks.
+  /// The first child element: the request of an IQ.
   public var payload: Element? {
     for child in element.children { return child }
     return nil
@@ -216,9 +220,9 @@ public struct Stanza: Sendable, Equatable {
   /// The first `<body/>`, whatever its language.
   public var body: Element? { element.first(kind == .message && element.is(.serverMessage) ? .serverBody : .body) }
 
-  /// The rules of RFC 6120 8.2.3 for IQs and 4.7.1 of RFC 6121 for presence.
+  /// Checks the rules of RFC 6120 8.2.3 for IQs and of RFC 6121 4.7.1 for presence.
   ///
-  /// - Throws: `bad-request` with the rule broken. Whether it may be sent back is `mayBeAnswered`'s to say.
+  /// - Throws: `bad-request` with the broken rule; `mayBeAnswered` decides whether it may be sent back.
   public func validate() throws(StanzaError) {
     switch kind {
     case .message:
@@ -250,7 +254,7 @@ extension Name {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether these are the bytes of a string known at compile time.
+  /// Returns whether these are the bytes of a string known at compile time.
   func spells(_ string: StaticString) -> Bool {
     string.withUTF8Buffer { elementsEqual($0) }
   }

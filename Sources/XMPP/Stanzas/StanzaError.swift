@@ -1,19 +1,19 @@
 public import XMLStream
 
-/// A stanza error (RFC 6120 8.3): what a feature throws and what goes back to the sender.
+/// A stanza error (RFC 6120 8.3): features throw it, and the sender gets it.
 public struct StanzaError: Error, Sendable, Equatable {
-  /// What went wrong (RFC 6120 8.3.3).
+  /// The condition (RFC 6120 8.3.3).
   public var condition: Condition
-  /// What the sender might do about it (RFC 6120 8.3.2).
+  /// The advice to the sender (RFC 6120 8.3.2).
   public var type: Kind
-  /// For diagnosis only, in English.
+  /// The text for diagnosis only, in English.
   public var text: String?
   /// An application-specific condition (RFC 6120 8.3.4).
   public var application: Element?
   /// The new address of `gone` (RFC 6120 8.3.3.5) and `redirect` (8.3.3.14), an XMPP URI.
   public var alternative: String?
 
-  /// - Parameter type: nil for the type recommended with the condition.
+  /// Creates an error, whose `type` is the one recommended with the condition if it is `nil`.
   public init(
     _ condition: Condition, _ text: String? = nil, type: Kind? = nil, application: Element? = nil,
     alternative: String? = nil
@@ -74,7 +74,7 @@ public struct StanzaError: Error, Sendable, Equatable {
     case undefinedCondition
     case unexpectedRequest
 
-    /// The local name of its element.
+    /// The local name of the condition's element.
     public var text: StaticString {
       switch self {
       case .badRequest: "bad-request"
@@ -102,7 +102,8 @@ public struct StanzaError: Error, Sendable, Equatable {
       }
     }
 
-    /// The type RFC 6120 8.3.3 recommends; the first where it names two. `undefined-condition` takes any, so `cancel`.
+    /// The type that RFC 6120 8.3.3 recommends, the first where it names two. `undefined-condition` takes any, so
+    /// `cancel`.
     public var recommendedType: Kind {
       switch self {
       case .badRequest, .jidMalformed, .notAcceptable, .policyViolation, .redirect: .modify
@@ -114,8 +115,8 @@ public struct StanzaError: Error, Sendable, Equatable {
       }
     }
 
-    /// The number that stood for it before there were conditions (XEP-0086 2); nil for what came later. Clients of today
-    /// still read it: profanity publishes its first list of OMEMO devices only where the answer is a 404.
+    /// The number from before there were conditions (XEP-0086 2); `nil` for later conditions. Some clients still read
+    /// it: profanity publishes its first list of OMEMO devices only if the answer is a 404.
     public var code: StaticString? {
       switch self {
       case .badRequest, .jidMalformed, .unexpectedRequest: "400"
@@ -135,7 +136,7 @@ public struct StanzaError: Error, Sendable, Equatable {
       }
     }
 
-    /// The condition an element names; nil for a name that is none.
+    /// Reads the condition of an element; `nil` for an unknown name.
     public init?(_ element: Element) {
       guard element.namespace == String(describing: NS.stanzas) else { return nil }
       let local = element.local
@@ -148,7 +149,7 @@ public struct StanzaError: Error, Sendable, Equatable {
 extension StanzaError {
   /// Writes `<error/>` (RFC 6120 8.3.2, with the number of XEP-0086) into an open stanza.
   ///
-  /// - Parameter by: who found the error (RFC 6120 8.3.1 rule 5); nil leaves it out.
+  /// - Parameter by: the entity that found the error (RFC 6120 8.3.1 rule 5); `nil` leaves it out.
   public func write(into writer: inout ElementWriter, by: String? = nil) {
     writer.open("error")
     writer.attribute("by", by)
@@ -168,11 +169,11 @@ extension StanzaError {
   }
 
   /// Writes the whole error reply to a stanza (RFC 6120 8.3.1): the same kind, the addresses swapped, the same id.
+  /// Nothing is written if the stanza may not be answered.
   ///
-  /// Nothing is written when the stanza may not be answered.
   /// - Parameters:
-  ///   - from: the reply's sender; nil for the stanza's `to`.
-  ///   - to: the reply's addressee; nil for the stanza's `from`.
+  ///   - from: the reply's sender; `nil` for the stanza's `to`.
+  ///   - to: the reply's addressee; `nil` for the stanza's `from`.
   ///   - includingPayload: whether the stanza's children go back too, a courtesy of rule 6; never for large stanzas.
   /// - Returns: whether a reply was written.
   @discardableResult
@@ -192,7 +193,7 @@ extension StanzaError {
     return true
   }
 
-  /// What an `<error/>` element says. An unknown condition is `undefined-condition` (RFC 6120 8.3.2); a missing type is the
+  /// Reads an `<error/>` element. An unknown condition is `undefined-condition` (RFC 6120 8.3.2); a missing type is the
   /// condition's own.
   public init(_ error: Element) {
     var condition: Condition?
@@ -214,7 +215,7 @@ extension StanzaError {
       condition ?? .undefinedCondition, text, type: type, application: application, alternative: alternative)
   }
 
-  /// The error a stanza of type `error` reports; nil when it reports none.
+  /// Reads the error of a stanza of type `error`; `nil` if it reports none.
   public init?(reportedBy stanza: Stanza) {
     guard stanza.isError else { return nil }
     guard let error = stanza.element.first(.error) ?? stanza.element.first(.serverError) else { return nil }
@@ -223,15 +224,15 @@ extension StanzaError {
 }
 
 extension Stanza {
-  /// Copies an attribute without making a `String`; nothing when it is absent.
+  /// Copies an attribute without making a `String`; does nothing if it is absent.
   func copy(_ source: StaticString, to target: StaticString, in writer: inout ElementWriter) {
     element.withAttribute(source) { writer.attribute(target, $0) }
   }
 
-  /// Writes the start of the reply to an IQ request or an answer of the same kind: `id` kept, addresses swapped. The caller
-  /// writes the content and closes the element.
+  /// Writes the start of the reply to an IQ request or an answer of the same kind: `id` kept, addresses swapped. The
+  /// caller writes the content and closes the element.
   ///
-  /// - Parameter type: for example `IQType.result.text`; nil leaves it out.
+  /// - Parameter type: for example `IQType.result.text`; `nil` leaves it out.
   public func openReply(
     type: StaticString?, into writer: inout ElementWriter, from: String? = nil, to: String? = nil
   ) {

@@ -1,14 +1,14 @@
-// What was sent and is not yet acknowledged (XEP-0198 4), and what was received and is not yet durable.
+// Stanzas that were sent and are not yet acknowledged (XEP-0198 4), and those received that are not yet durable.
 //
-// Theory. Both ends of a managed stream count stanzas from 1 on, on the wire modulo 2^32. `AcknowledgementQueue` is the sending
-// end: every stanza sent is numbered and kept as an item (whatever lets the caller send it again) until the peer's `h` reaches
-// it. `InboundCounter` is the receiving end: every stanza that arrives is numbered, and the `h` we tell is the highest number up
-// to which every stanza has been taken over for good.
+// Theory. Both ends of a managed stream count stanzas from 1 on, on the wire modulo 2^32. `AcknowledgementQueue` is the
+// sending end: every stanza sent is numbered and kept as an item (anything that lets the caller send it again) until
+// the peer's `h` reaches it. `InboundCounter` is the receiving end: every stanza that arrives is numbered, and the `h`
+// that the server sends is the highest number up to which every stanza has been taken over for good.
 //
 // Inside, counts are 64 bits wide and never wrap, so that an `h` that lies behind can be told from one that lies ahead.
 
-/// Stanzas sent and not acknowledged. `Item` is what the caller needs to send one again: a position in the log for an entry,
-/// bytes for a signal.
+/// The stanzas sent and not acknowledged. `Item` is what the caller needs to send one again: a position in the log for
+/// an entry, bytes for a signal.
 public struct AcknowledgementQueue<Item: Sendable>: Sendable {
   @usableFromInline struct Slot: Sendable {
     @usableFromInline let item: Item
@@ -21,9 +21,9 @@ public struct AcknowledgementQueue<Item: Sendable>: Sendable {
   }
 
   @usableFromInline var slots = Ring<Slot>()
-  /// How many stanzas the peer acknowledged, all told.
+  /// The number of stanzas that the peer has acknowledged in all.
   @usableFromInline var acknowledgedTotal: UInt64
-  /// Bytes kept by the items.
+  /// The bytes kept by the items.
   @inlinable public var byteCount: Int { heldBytes }
   @usableFromInline var heldBytes = 0
   @usableFromInline let itemsMax: Int
@@ -38,19 +38,19 @@ public struct AcknowledgementQueue<Item: Sendable>: Sendable {
     self.bytesMax = bytesMax
   }
 
-  /// How many stanzas wait for their acknowledgement.
+  /// The number of stanzas that wait for their acknowledgement.
   @inlinable public var count: Int { slots.count }
   @inlinable public var isEmpty: Bool { slots.count == 0 }
-  /// How many stanzas were sent, modulo 2^32.
+  /// The number of stanzas sent, modulo 2^32.
   @inlinable public var sent: UInt32 { UInt32(truncatingIfNeeded: sentTotal) }
   /// The last `h` of the peer.
   @inlinable public var acknowledged: UInt32 { UInt32(truncatingIfNeeded: acknowledgedTotal) }
   @inlinable var sentTotal: UInt64 { acknowledgedTotal &+ UInt64(slots.count) }
 
-  /// Takes a stanza about to be sent.
+  /// Adds a stanza about to be sent.
   ///
-  /// - Parameter byteCount: what keeping the item costs; 0 for a position.
-  /// - Returns: false when a bound is reached: the stanza is not taken and must not be sent.
+  /// - Parameter byteCount: the memory that the item costs; 0 for a position.
+  /// - Returns: `false` at a bound: the stanza is not added and must not be sent.
   @inlinable public mutating func append(_ item: Item, byteCount: Int) -> Bool {
     guard slots.count < itemsMax, byteCount <= bytesMax - heldBytes else { return false }
     slots.append(Slot(item: item, byteCount: byteCount))
@@ -58,15 +58,15 @@ public struct AcknowledgementQueue<Item: Sendable>: Sendable {
     return true
   }
 
-  /// What an `h` of the peer means.
+  /// The meaning of an `h` of the peer.
   public enum Outcome: Sendable, Equatable {
-    /// So many stanzas are done; 0 for an `h` that was told before or lies behind.
+    /// This number of stanzas is acknowledged; 0 for an `h` that was sent before or lies behind.
     case released(Int)
     /// More than was ever sent (XEP-0198 6).
     case tooHigh(StreamError)
   }
 
-  /// The peer acknowledged. Released items are handed over, oldest first.
+  /// Acknowledges stanzas. Released items are handed over, oldest first.
   @inlinable public mutating func acknowledge(through h: UInt32, released: (Item) -> Void = { _ in }) -> Outcome {
     let ahead = h &- acknowledged
     if UInt64(ahead) <= UInt64(slots.count) {
@@ -78,37 +78,38 @@ public struct AcknowledgementQueue<Item: Sendable>: Sendable {
       }
       return .released(Int(ahead))
     }
-    // Behind by so many, if so many were ever acknowledged and the count has not gone half way round: an old number.
+    // Behind by this much, if that many were ever acknowledged and the count has not gone half way round: an old
+    // number.
     if UInt64(acknowledged &- h) <= min(acknowledgedTotal, 1 << 31) { return .released(0) }
     return .tooHigh(.handledCountTooHigh(handled: h, sent: sent))
   }
 
-  /// Calls `body` with every item that waits, oldest first.
+  /// Calls `body` with every waiting item, oldest first.
   @inlinable public func forEach(_ body: (Item) throws -> Void) rethrows {
     for offset in 0..<slots.count {
       if let slot = slots[offset] { try body(slot.item) }
     }
   }
 
-  /// The items that wait, oldest first, with what keeping them costs.
+  /// The waiting items, oldest first, with the memory that they cost.
   public var items: [(item: Item, byteCount: Int)] {
     (0..<slots.count).compactMap { slots[$0].map { ($0.item, $0.byteCount) } }
   }
 
-  /// Gives back memory that an empty queue holds, but for a few places.
+  /// Frees the memory that an empty queue holds, except for a few places.
   @inlinable public mutating func shrink() { slots.shrink() }
 }
 
-/// Stanzas received and how far they are durable.
+/// The stanzas received, and up to which one they are durable.
 ///
-/// Most stanzas are done when they are dispatched (`handled`). A post is done when it is committed: it is begun (`began`), given
-/// its number, and finished later; posts finish in the order they began. The durable count is then the number of the last
-/// finished post, or of everything when no post is pending: one number and one counter, whatever is in flight. What was
-/// dispatched behind a pending post is acknowledged with it or a moment after, never too early.
+/// Most stanzas are done when they are dispatched (`handled`). A post is done when it is committed: it is begun
+/// (`began`), given its number, and finished later; posts finish in the order they began. The durable count is then the
+/// number of the last finished post, or of everything if no post is pending: one number and one counter, whatever is in
+/// flight. A stanza dispatched behind a pending post is acknowledged with it or a moment after, never too early.
 public struct InboundCounter: Sendable, Equatable {
-  /// How many stanzas arrived since stream management was enabled, not wrapped.
+  /// The number of stanzas that arrived since stream management was enabled, not wrapped.
   public private(set) var receivedTotal: UInt64
-  /// How many posts are begun and not finished.
+  /// The number of posts begun and not finished.
   public private(set) var pending = 0
   private var floor: UInt64
 
@@ -117,18 +118,18 @@ public struct InboundCounter: Sendable, Equatable {
     floor = handledTotal
   }
 
-  /// Everything up to this number is done; not wrapped.
+  /// The number up to which everything is done; not wrapped.
   public var durableTotal: UInt64 { pending == 0 ? receivedTotal : floor }
 
-  /// The `h` to tell.
+  /// The `h` to send.
   public var durable: UInt32 { UInt32(truncatingIfNeeded: durableTotal) }
 
-  /// A stanza arrived and is done.
+  /// Counts a stanza that has arrived and is done.
   public mutating func handled() { receivedTotal &+= 1 }
 
-  /// A stanza arrived that will be done when it is committed.
+  /// Counts a stanza that has arrived and will be done when it is committed.
   ///
-  /// - Returns: its number, not wrapped, to be given to `finished`.
+  /// - Returns: its number, not wrapped, for `finished`.
   public mutating func began() -> UInt64 {
     if pending == 0 { floor = receivedTotal }
     receivedTotal &+= 1
@@ -136,8 +137,8 @@ public struct InboundCounter: Sendable, Equatable {
     return receivedTotal
   }
 
-  /// A post is committed, or refused for good. Numbers come in the order `began` gave them out; one that lies behind or that
-  /// was never given out is ignored.
+  /// Notes that a post is committed, or refused for good. Numbers come in the order in which `began` issued them; an
+  /// older one, or one that was never issued, is ignored.
   public mutating func finished(_ number: UInt64) {
     guard pending > 0, number > floor, number <= receivedTotal else { return }
     pending -= 1

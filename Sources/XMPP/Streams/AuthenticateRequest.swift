@@ -1,13 +1,13 @@
 public import XMLStream
 
-/// Which dialogue a client authenticates by. The mechanisms and their messages are the same in both.
+/// The dialogue in which a client authenticates. The mechanisms and their messages are the same in both.
 public enum SASLProfile: Sendable, Equatable {
   /// RFC 6120 6: the stream restarts after success, and a resource is bound on the new one.
   case core
-  /// XEP-0388: no restart, and what the client wants next stands in its request already.
+  /// XEP-0388: there is no restart, and the request already contains what the client wants next.
   case extensible
 
-  /// Of the profile's elements.
+  /// The namespace of the profile's elements.
   public var namespace: StaticString {
     switch self {
     case .core: NS.sasl
@@ -16,32 +16,32 @@ public enum SASLProfile: Sendable, Equatable {
   }
 }
 
-/// `<authenticate/>` (XEP-0388 1.0.4, 2.4): the mechanism, who the client is, and what is to be done at once when it has
-/// proved who its user is. Nothing of it counts otherwise (2.6.2).
+/// `<authenticate/>` (XEP-0388 1.0.4, 2.4): the mechanism, the client, and the requests that are carried out at once
+/// after a successful authentication. Otherwise they are void (2.6.2).
 public struct AuthenticateRequest: Sendable, Equatable {
-  /// What a client says of itself. Nobody else is ever shown it.
+  /// A client's description of itself. It is never shown to other users.
   public struct Agent: Sendable, Equatable {
-    /// The installation's own UUID, lower case; nil when none was given.
+    /// The installation's own UUID, in lower case; `nil` if none was given.
     public let id: String?
     public let software: String?
     public let device: String?
   }
 
   public let mechanism: String
-  /// Decoded; nil when there is none.
+  /// The decoded response; `nil` if there is none.
   public let initialResponse: [UInt8]?
   public let agent: Agent?
-  /// The former session to go on with (XEP-0198 9.2). It goes before `bind`.
+  /// The former session to resume (XEP-0198 9.2). It takes precedence over `bind`.
   public let resume: ManagementElement?
   public let bind: InlineBind?
-  /// The upgrades asked for (XEP-0480 2.2) that are known, in the client's order, each once.
+  /// The requested upgrades (XEP-0480 2.2) that are known, in the client's order, each once.
   public let upgrades: [SCRAMMechanism]
-  /// It authenticates by a token (XEP-0484 3.4).
+  /// The use of a token, if the client authenticates by one (XEP-0484 3.4).
   public let fast: TokenUse?
-  /// The mechanism for which it asks for a token (XEP-0484 3.2); nil: it asks for none, or for one for no mechanism.
+  /// The mechanism for which the client requests a token (XEP-0484 3.2); `nil` if it requests none.
   public let wantedToken: String?
 
-  /// - Throws: why it cannot be understood.
+  /// Reads the element. Throws the reason if it is invalid.
   public init(_ element: Element) throws(SASLFailure) {
     mechanism = element["mechanism"] ?? ""
     if let response = element.first(Name("initial-response", NS.sasl2)) {
@@ -84,7 +84,7 @@ public struct AuthenticateRequest: Sendable, Equatable {
     wantedToken = element.first(Name("request-token", NS.fast))?["mechanism"]
   }
 
-  /// 8-4-4-4-12 hexadecimal digits, in lower case. Whether it is of version 4 (2.4) makes no difference to anybody.
+  /// Returns 8-4-4-4-12 hexadecimal digits in lower case. The version (4, by 2.4) makes no difference.
   private static func uuid(_ text: String) -> String? {
     let bytes = Array(text.utf8)
     guard bytes.count == 36 else { return nil }
@@ -98,11 +98,12 @@ public struct AuthenticateRequest: Sendable, Equatable {
   }
 }
 
-/// `<bind/>` of Bind 2 (XEP-0386 1.1.0, 3.2): a resource, and what is to be switched on for the session before anything is told it.
+/// `<bind/>` of Bind 2 (XEP-0386 1.1.0, 3.2): a resource, and the features to switch on before the session is sent
+/// anything.
 public struct InlineBind: Sendable, Equatable {
-  /// The name of the software, the first part of the resource; nil when it is absent or empty.
+  /// The name of the software, the first part of the resource; `nil` if it is absent or empty.
   public let tag: String?
-  /// What else it holds.
+  /// The other elements.
   public let features: [Element]
 
   public init(_ element: Element) {
@@ -112,6 +113,6 @@ public struct InlineBind: Sendable, Equatable {
     features = element.children.filter { !$0.is(name) }
   }
 
-  /// The resource to bind: the tag, and behind it what the server makes (3.3).
+  /// Returns the resource to bind: the tag, and behind it the server's part (3.3).
   public func resource(_ generated: String) -> String { tag.map { "\($0)/\(generated)" } ?? generated }
 }

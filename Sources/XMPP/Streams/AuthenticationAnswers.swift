@@ -1,6 +1,6 @@
-// What the caller of `AuthenticationMachine` has found out, one type for each of its questions.
+// The answers that the caller of `AuthenticationMachine` gives, one type for each of its questions.
 
-/// Whether an account whose password was right may be used.
+/// The state of an account whose password was right.
 public enum AccountStanding: Sendable, Equatable {
   case active
   /// RFC 6120 6.5.2.
@@ -14,7 +14,7 @@ public enum CredentialsAnswer: Sendable, Equatable {
   case found(SCRAMCredentials, AccountStanding)
   /// There is no such user.
   case unknown
-  /// There is one, but without keys for this mechanism.
+  /// The user has no keys for this mechanism.
   case unusable
   /// The store cannot tell now.
   case unavailable
@@ -29,9 +29,9 @@ public enum PasswordAnswer: Sendable, Equatable {
   case unavailable
 }
 
-/// A password on its way to be verified. Does not print itself.
+/// A password on its way to be verified. It does not print itself.
 public struct Password: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
-  /// Prepared with OpaqueString.
+  /// The password, prepared with OpaqueString.
   public let text: String
   public init(_ text: String) { self.text = text }
   public var description: String { "Password" }
@@ -40,11 +40,11 @@ public struct Password: Sendable, Equatable, CustomStringConvertible, CustomDebu
 
 /// The answer to `verifyToken`.
 public enum TokenAnswer: Sendable, Equatable {
-  /// With what proves that the server knows the token too.
+  /// The token was right; the bytes prove that the server knows it too.
   case right([UInt8], AccountStanding)
   /// There is no such token, or it was used in this way before.
   case wrong
-  /// It was right, and is so no more (XEP-0484 4.2).
+  /// It was right, but has expired (XEP-0484 4.2).
   case expired
   /// The store cannot tell now.
   case unavailable
@@ -52,7 +52,7 @@ public enum TokenAnswer: Sendable, Equatable {
 
 /// The answer to `verifyBearer`.
 public enum BearerAnswer: Sendable, Equatable {
-  /// Whose token it is: a prepared name.
+  /// The token was right; the name is prepared.
   case right(username: String, AccountStanding)
   case wrong
   /// The store cannot tell now.
@@ -61,8 +61,8 @@ public enum BearerAnswer: Sendable, Equatable {
 
 /// The answer to `needGuest`.
 public enum GuestAnswer: Sendable, Equatable {
-  /// Who they are: a prepared name.
+  /// The guest was created; the name is prepared.
   case made(username: String)
-  /// There are too many, or none can be made now; why, for people.
+  /// There are too many guests, or none can be created now; the text says why.
   case refused(String)
 }

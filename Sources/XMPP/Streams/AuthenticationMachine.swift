@@ -1,32 +1,33 @@
 // SASL on a client-to-server stream, the server's side (RFC 6120 6).
 //
-// Theory. A client tries mechanisms one after the other until one succeeds; each `<auth/>` is an attempt and replaces the one
-// before it (6.4.2). An attempt is a short dialogue, which the state names:
+// Theory. A client tries mechanisms one after the other until one succeeds; each `<auth/>` is an attempt and replaces
+// the one before it (6.4.2). An attempt is a short dialogue, which the state names:
 //
 //   idle              no attempt under way
-//   initial           <auth/> came without an initial response; an empty challenge went out
+//   initial           <auth/> came without an initial response; an empty challenge was sent
 //   credentials       the user's SCRAM keys were asked for
-//   proof             the SCRAM challenge went out; the client's proof is awaited
-//   password          a plain password was given out to be verified
-//   upgrades          the proof fits; which of the upgrades asked for the user needs was asked
+//   proof             the SCRAM challenge was sent; the client's proof is awaited
+//   password          a plain password is being verified
+//   upgrades          the proof fits; the caller was asked which of the requested upgrades the user needs
 //   task              the client was asked to begin an upgrade (XEP-0480)
-//   salted            it was told the salt; what it makes of its password is awaited
-//   storing           that was given out to be stored
-//   token             a client's token was given out to be verified (XEP-0484)
-//   bearer            an access token was given out to be verified (RFC 7628)
+//   salted            it was sent the salt; the salted password is awaited
+//   storing           that is being stored
+//   token             a client's token is being verified (XEP-0484)
+//   bearer            an access token is being verified (RFC 7628)
 //   guest             a guest was asked for (RFC 4505)
-//   refused           the access token was not good, and why went out; the client's empty word is awaited
+//   refused           the access token was invalid, and the reason was sent; the client's empty response is awaited
 //   finished          success: nothing is accepted any more
 //
-// What takes time (fetching keys, hashing a password) is a question to the caller: an output now, an event later. A question
-// carries the number of its attempt; an answer with another number is of an attempt that was replaced or aborted and is
-// dropped. Failures end the attempt, not the stream (6.4.5), until there were too many.
+// Everything that takes time (fetching keys, hashing a password) is a question to the caller: an output now, an event
+// later. A question carries the number of its attempt; an answer with another number belongs to an attempt that was
+// replaced or aborted and is dropped. Failures end the attempt, not the stream (6.4.5), until there were too many.
 //
-// A failed mechanism is not a failed password: a malformed message, an abort or a mechanism for which the user has no keys
-// must not count against the account. Every failure says which it was (`AuthenticationFault`), for the caller's rate limits.
+// A failed mechanism is not a failed password: a malformed message, an abort or a mechanism for which the user has no
+// keys must not count against the account. Every failure says which it was (`AuthenticationFault`), for the caller's
+// rate limits.
 //
-// Nothing here tells whether an account exists: unknown users get made-up salts (`SCRAMDecoy`) and the same failure, and
-// a disabled account is called so only after the right password.
+// Nothing here reveals whether an account exists: unknown users get made-up salts (`SCRAMDecoy`) and the same failure,
+// and a disabled account is reported only after the right password.
 
 import Addresses
 public import XMLStream
@@ -36,24 +37,24 @@ public struct AuthenticationMachine: Sendable {
   private let domain: String
   private let isSecured: Bool
   private let takesGuests: Bool
-  /// Who the client says it is in its stream header.
+  /// The user that the client claims to be in its stream header.
   private let claimed: String?
-  /// Of the connection: what the client may bind a login to.
+  /// The channel bindings of the connection, to which the client may bind a login.
   private let channelBindings: [ChannelBinding]
-  /// Whether a proof was found to fit: then nobody may begin anew (XEP-0388 6).
+  /// Whether a proof was found to fit: then the client may not begin anew (XEP-0388 6).
   private var isProved = false
   private var state = State.idle
   /// The number of `<auth/>` and `<authenticate/>` seen.
   public private(set) var attempt = 0
-  /// What the client asked for, in the extensible profile; nil in the core's.
+  /// The request in the extensible profile; `nil` in the core's.
   public private(set) var request: AuthenticateRequest?
-  /// Which of the passwords given with `credentialsFound` it was (`SCRAMExchange.verify`).
+  /// The index of the proved password among those given with `credentialsFound` (`SCRAMExchange.verify`).
   public private(set) var password = 0
-  /// In which the current attempt is made, and answered.
+  /// The profile in which the current attempt is made, and answered.
   public private(set) var profile = SASLProfile.core
 
-  /// Whether a dialogue of the extensible profile is under way: nothing but its own elements may come then, and whoever sends
-  /// something else is to be disconnected (XEP-0388 2.5).
+  /// Whether a dialogue of the extensible profile is under way: only its own elements may come then; a client that
+  /// sends another one is to be disconnected (XEP-0388 2.5).
   public var isExclusive: Bool {
     switch state {
     case .idle, .finished: false
@@ -80,30 +81,31 @@ public struct AuthenticationMachine: Sendable {
     case finished
   }
 
-  /// Whose proof fits, and the upgrades that are to come before the success: the first is under way.
+  /// A user whose proof fits, and the upgrades that come before the success: the first is under way.
   private struct Proved: Sendable {
     let user: BareJID
     let username: String
-    /// The mechanism's last word, until it has been said.
+    /// The mechanism's final data, until it has been sent.
     var data: [UInt8]?
     var upgrades: [SCRAMUpgrade]
   }
 
-  /// What a fitting proof means; a decoy's never fits.
+  /// The meaning of a fitting proof; a decoy's never fits.
   private enum Outcome: Sendable {
     case real(AccountStanding)
-    /// No such user.
+    /// There is no such user.
     case decoy
-    /// A user without keys for the mechanism.
+    /// The user has no keys for the mechanism.
     case unusable
   }
 
+  ///
   /// - Parameters:
   ///   - domain: the realm's domain: the authenticated address is `username@domain`.
   ///   - isSecured: whether the stream runs over TLS.
-  ///   - takesGuests: whether nobody in particular may log in.
+  ///   - takesGuests: whether guests may log in.
   ///   - claimed: the `from` of the stream header, as it was sent.
-  ///   - channelBindings: what TLS gives to bind a login to.
+  ///   - channelBindings: the bindings that TLS offers for a login.
   public init(
     policy: AuthenticationPolicy, domain: String, isSecured: Bool, takesGuests: Bool = false, claimed: String? = nil,
     channelBindings: [ChannelBinding] = []
@@ -116,7 +118,7 @@ public struct AuthenticationMachine: Sendable {
     self.channelBindings = policy.offer(bindings: channelBindings)
   }
 
-  /// An element of the SASL namespace of either profile arrived.
+  /// Processes an element of the SASL namespace of either profile.
   public mutating func received(_ element: Element) -> AuthenticationOutput {
     if case .finished = state { return .close(StreamError(.notAuthorized, "the stream is authenticated")) }
     if isProved, element.is(.auth) || element.is(.authenticate) {
@@ -136,7 +138,7 @@ public struct AuthenticationMachine: Sendable {
         return refuse(error)
       }
     }
-    // XEP-0388 2.5: the dialogue goes on in the profile it began in.
+    // XEP-0388 2.5: the dialogue continues in the profile in which it began.
     if element.is(Name("response", profile.namespace)) { return respond(element) }
     if element.is(Name("abort", profile.namespace)) { return fail(.aborted) }
     if element.is(Name("next", NS.sasl2)) { return next(element) }
@@ -144,14 +146,14 @@ public struct AuthenticationMachine: Sendable {
     return fail(.malformedRequest, "no element of SASL a client sends")
   }
 
-  /// The initial response of `<auth/>`: `.some(nil)` where there is none, nil where it is no base 64. No character data at all
-  /// is no response, `=` alone an empty one (RFC 6120 6.4.2).
+  /// Returns the initial response of `<auth/>`: `.some(nil)` if there is none, `nil` if it is no Base64. No character
+  /// data at all is no response, `=` alone an empty one (RFC 6120 6.4.2).
   private func initial(_ element: Element) -> [UInt8]?? {
     guard element.hasText else { return .some(nil) }
     return decode(element).map { .some($0) }
   }
 
-  /// The keys asked for by `needCredentials`.
+  /// Takes the keys that `needCredentials` asked for.
   ///
   /// - Parameter nonce: the server's part of the nonce, fresh random printable ASCII without commas.
   public mutating func credentialsFound(
@@ -160,7 +162,7 @@ public struct AuthenticationMachine: Sendable {
     guard case .credentials(let mechanism, let first, let binding, let username) = state, attempt == self.attempt else {
       return .nothing
     }
-    // Made up in any case, so that the time taken tells nothing.
+    // The decoy is made in any case, so that the time taken reveals nothing.
     let decoy = policy.decoy.credentials(for: username, mechanism: mechanism)
     let credentials: SCRAMCredentials
     let outcome: Outcome
@@ -185,16 +187,16 @@ public struct AuthenticationMachine: Sendable {
     return .challenge(exchange.challenge)
   }
 
-  /// The next element that comes is looked at as the proof of a password.
+  /// Whether the next element is checked as the proof of a password.
   public var isProofDue: Bool { if case .proof = state { true } else { false } }
 
-  /// The proof is not looked at: too many were wrong.
+  /// Ends the attempt without checking the proof, after too many wrong ones.
   public mutating func proofRefused() -> AuthenticationOutput {
     guard isProofDue else { return .nothing }
     return fail(.temporaryAuthFailure, fault: .server)
   }
 
-  /// The verdict asked for by `verifyPassword`.
+  /// Takes the verdict that `verifyPassword` asked for.
   public mutating func passwordVerified(_ answer: PasswordAnswer, attempt: Int) -> AuthenticationOutput {
     guard case .password(let username, let authzid) = state, attempt == self.attempt else { return .nothing }
     switch answer {
@@ -204,33 +206,33 @@ public struct AuthenticationMachine: Sendable {
     }
   }
 
-  /// The verdict asked for by `verifyToken`.
+  /// Takes the verdict that `verifyToken` asked for.
   public mutating func tokenVerified(_ answer: TokenAnswer, attempt: Int) -> AuthenticationOutput {
     guard case .token(let username) = state, attempt == self.attempt else { return .nothing }
     switch answer {
     case .right(let data, let standing): return succeed(username, authzid: nil, standing: standing, data: data)
-    // 256 random bits are not guessed: nobody's password was at stake.
+    // 256 random bits cannot be guessed: no password was tried.
     case .wrong: return fail(.notAuthorized)
     case .expired: return fail(.credentialsExpired)
     case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
     }
   }
 
-  /// The verdict asked for by `verifyBearer`.
+  /// Takes the verdict that `verifyBearer` asked for.
   public mutating func bearerVerified(_ answer: BearerAnswer, attempt: Int) -> AuthenticationOutput {
     guard case .bearer(let authzid) = state, attempt == self.attempt else { return .nothing }
     switch answer {
     case .right(let username, let standing):
       return succeed(username, authzid: authzid, standing: standing, data: nil)
     case .wrong:
-      // RFC 7628 3.2.2: why is said in a challenge, and the failure follows the client's answer to it.
+      // RFC 7628 3.2.2: the reason is in a challenge, and the failure follows the client's answer to it.
       state = .refused
       return .challenge(BearerMessage.invalidToken)
     case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
     }
   }
 
-  /// The guest asked for by `needGuest`.
+  /// Takes the guest that `needGuest` asked for.
   public mutating func guestMade(_ answer: GuestAnswer, attempt: Int) -> AuthenticationOutput {
     guard case .guest = state, attempt == self.attempt else { return .nothing }
     switch answer {
@@ -239,14 +241,14 @@ public struct AuthenticationMachine: Sendable {
     }
   }
 
-  /// The upgrades asked for by `needUpgrades` that the user needs.
+  /// Takes those of the upgrades of `needUpgrades` that the user needs.
   public mutating func upgradesFound(_ upgrades: [SCRAMUpgrade], attempt: Int) -> AuthenticationOutput {
     guard case .upgrades(var proved) = state, attempt == self.attempt else { return .nothing }
     proved.upgrades = upgrades
     return proceed(proved)
   }
 
-  /// What became of the keys given out by `storeUpgrade`.
+  /// Takes the outcome of `storeUpgrade`.
   public mutating func upgradeStored(_ answer: UpgradeAnswer, attempt: Int) -> AuthenticationOutput {
     guard case .storing(var proved) = state, attempt == self.attempt else { return .nothing }
     switch answer {
@@ -254,14 +256,14 @@ public struct AuthenticationMachine: Sendable {
       proved.upgrades.removeFirst()
       return proceed(proved)
     case .outdated: return fail(.notAuthorized, "the password was changed")
-    // A success would say that the keys are there.
+    // A success would mean that the keys are stored.
     case .unavailable: return fail(.temporaryAuthFailure, fault: .server)
     }
   }
 
   // MARK: The dialogue
 
-  /// Of the profile of the current attempt.
+  /// The mechanisms of the current attempt's profile.
   private var offered: [SASLMechanism] { policy.offer(profile, in: conditions) }
 
   private var conditions: StreamConditions {
@@ -281,7 +283,7 @@ public struct AuthenticationMachine: Sendable {
     }
     guard let initial else { return fail(.incorrectEncoding) }
     guard let message = initial else {
-      // XEP-0175 2: no trace data is better than some, and is asked for by nobody.
+      // XEP-0175 2: no trace data is better than some, so none is requested.
       if mechanism == .anonymous { return advance(mechanism, []) }
       state = .initial(mechanism)
       return .challenge([])
@@ -289,7 +291,7 @@ public struct AuthenticationMachine: Sendable {
     return advance(mechanism, message)
   }
 
-  /// XEP-0484 3.4: one message, and it stands in the request.
+  /// Begins a token login (XEP-0484 3.4), whose one message is in the request.
   private mutating func begin(_ mechanism: HashedTokenMechanism, _ request: AuthenticateRequest) -> AuthenticationOutput
   {
     let binding = channelBindings.first { $0.type == mechanism.bindingType }
@@ -312,13 +314,13 @@ public struct AuthenticationMachine: Sendable {
     return .verifyToken(proof, attempt: attempt)
   }
 
-  /// A request to authenticate that cannot be understood is an attempt like others.
+  /// Refuses an invalid request to authenticate, which counts as an attempt like others.
   private mutating func refuse(_ failure: SASLFailure) -> AuthenticationOutput {
     guard count() else { return Self.tooMany }
     return fail(failure.condition, failure.text)
   }
 
-  /// - Returns: whether one more attempt may be made (RFC 6120 6.4.5).
+  /// Counts an attempt. Returns whether it may be made (RFC 6120 6.4.5).
   private mutating func count() -> Bool {
     state = .idle
     password = 0
@@ -335,14 +337,14 @@ public struct AuthenticationMachine: Sendable {
     case .initial(let mechanism): return advance(mechanism, message)
     case .proof(let exchange, let username, let authzid, let outcome):
       return finish(exchange, message, username: username, authzid: authzid, outcome: outcome)
-    // What it says makes no difference (RFC 7628 3.2.3).
+    // The content makes no difference (RFC 7628 3.2.3).
     case .refused: return fail(.notAuthorized)
     case .idle, .credentials, .password, .upgrades, .task, .salted, .storing, .token, .bearer, .guest, .finished:
       return fail(.malformedRequest, "a response nobody asked for")
     }
   }
 
-  /// The client's first message of a mechanism.
+  /// Processes the client's first message of a mechanism.
   private mutating func advance(_ mechanism: SASLMechanism, _ message: [UInt8]) -> AuthenticationOutput {
     guard message.count <= XMPPLimits.saslMessageBytesMax else {
       return fail(.malformedRequest, "the message is too long")
@@ -378,7 +380,7 @@ public struct AuthenticationMachine: Sendable {
       state = .bearer(authzid: bearer.authzid)
       return .verifyBearer(Password(token), attempt: attempt)
     case .anonymous:
-      // RFC 4505 2: an address or a token of up to 255 characters, which is used for nothing here.
+      // RFC 4505 2: an address or a token of up to 255 characters, which is not used here.
       guard let trace = String(validating: message, as: UTF8.self), trace.unicodeScalars.count <= 255 else {
         return fail(.malformedRequest, "no trace information of ANONYMOUS")
       }
@@ -387,7 +389,7 @@ public struct AuthenticationMachine: Sendable {
     }
   }
 
-  /// What the login is bound to (RFC 5802 6).
+  /// Returns the channel binding of the login (RFC 5802 6).
   private func binding(
     _ flag: SCRAMClientFirst.BindingFlag, _ mechanism: SASLMechanism
   ) throws(SCRAMFault) -> ChannelBinding? {
@@ -432,16 +434,16 @@ public struct AuthenticationMachine: Sendable {
     case .expired: return fail(.credentialsExpired, fault: .account(username: username))
     }
     guard let user = address(of: username) else { return fail(.notAuthorized) }
-    // Nobody may act for another (6.3.8); an empty authzid is an absent one (6.6).
+    // No user may act for another (6.3.8); an empty authzid is an absent one (6.6).
     if let authzid, !authzid.isEmpty, BareJID(parsing: authzid) != user {
       return fail(.invalidAuthzid, fault: .account(username: username))
     }
-    // XEP-0388 2.4: nor say one thing in the header and another here.
+    // XEP-0388 2.4: the header and the authzid must not differ.
     if profile == .extensible, let authzid, !authzid.isEmpty, let claimed, JID(parsing: claimed)?.bare != user {
       return fail(.invalidAuthzid, fault: .account(username: username))
     }
-    // Only who proved the password by SCRAM: the server made nothing of it yet that could be weaker than what is given now.
-    // Never without TLS, since what the client gives is as good as the password; never behind another password than the
+    // Only after a SCRAM proof of the password, when the server has no keys yet that could be weaker than the new ones.
+    // Never without TLS, since the salted password is as good as the password; never behind another password than the
     // account's own.
     if case .proof = state, isSecured, password == 0, let request, !request.upgrades.isEmpty {
       isProved = true
@@ -454,7 +456,7 @@ public struct AuthenticationMachine: Sendable {
 
   // MARK: Tasks
 
-  /// The next upgrade, or success.
+  /// Begins the next upgrade, or succeeds.
   private mutating func proceed(_ proved: Proved) -> AuthenticationOutput {
     var proved = proved
     guard let upgrade = proved.upgrades.first else {
@@ -466,7 +468,7 @@ public struct AuthenticationMachine: Sendable {
     return .upgrade(upgrade.mechanism, data)
   }
 
-  /// `<next/>` (XEP-0388 2.6.3): the client begins the task.
+  /// Processes `<next/>` (XEP-0388 2.6.3): the client begins the task.
   private mutating func next(_ element: Element) -> AuthenticationOutput {
     guard case .task(let proved) = state, let upgrade = proved.upgrades.first,
       element["task"] == SCRAMUpgrade.task(upgrade.mechanism)
@@ -475,7 +477,7 @@ public struct AuthenticationMachine: Sendable {
     return .taskData(upgrade)
   }
 
-  /// `<hash/>` in `<task-data/>` (XEP-0480 3).
+  /// Processes `<hash/>` in `<task-data/>` (XEP-0480 3).
   private mutating func taskData(_ element: Element) -> AuthenticationOutput {
     guard case .salted(let proved) = state, let upgrade = proved.upgrades.first,
       let hash = element.first(Name("hash", NS.scramUpgrade))
@@ -497,7 +499,7 @@ public struct AuthenticationMachine: Sendable {
     return .failure(SASLFailure(condition, text), fault)
   }
 
-  /// - Parameter username: whose password a wrong proof counts against; nil for nobody's.
+  /// Fails an attempt by SCRAM. A wrong proof counts against `username`, if there is one.
   private mutating func fail(_ fault: SCRAMFault, username: String?) -> AuthenticationOutput {
     switch fault {
     case .malformed: fail(.malformedRequest)
@@ -511,7 +513,7 @@ public struct AuthenticationMachine: Sendable {
 
   // MARK: Pieces
 
-  /// The decoded character data of `<auth/>` or `<response/>`; nil when it is not proper base 64 (6.5.5).
+  /// Returns the decoded character data of `<auth/>` or `<response/>`; `nil` if it is not proper Base64 (6.5.5).
   private func decode(_ element: Element) -> [UInt8]? {
     element.withText { text in
       if profile == .core, text.spells("=") { return [] }
@@ -519,7 +521,7 @@ public struct AuthenticationMachine: Sendable {
     }
   }
 
-  /// The prepared localpart a simple user name stands for (6.3.7), or nil when it can be none.
+  /// Returns the prepared localpart of a simple user name (6.3.7); `nil` if the name is invalid.
   private func username(_ name: String) -> String? {
     guard name.utf8.count <= XMPPLimits.saslFieldBytesMax else { return nil }
     do { return try BareJID(local: name, domain: domain).local } catch { return nil }
@@ -534,7 +536,7 @@ public struct AuthenticationMachine: Sendable {
   }
 }
 
-/// `[authzid] NUL authcid NUL passwd` (RFC 4616 2).
+/// The message of PLAIN: `[authzid] NUL authcid NUL passwd` (RFC 4616 2).
 struct PlainMessage: Sendable, Equatable {
   let authzid: String?
   let authcid: String

@@ -1,14 +1,15 @@
 // A stream over HTTP requests (XEP-0124 1.11.2, XEP-0206 1.4), the connection manager's side of one session.
 //
-// Theory. Every request has a number and is responded to once, in the order of the numbers. Up to `hold` requests are kept until
-// there is something to say or their time is up; what is said goes out with the oldest. Responses are kept until the client can
-// not ask for them again, so that a request whose response was lost is answered with the same bytes.
+// Theory. Every request has a number and is responded to once, in the order of the numbers. Up to `hold` requests are
+// kept until there is something to send or their time is up; output is sent with the oldest. Responses are kept until
+// the client cannot ask for them again, so that a request whose response was lost is answered with the same bytes.
 //
-// A request is an *exchange* here: a number the caller gives each HTTP request, and gets back with its response. Each exchange is
-// answered exactly once, whatever happens. The caller carries out the outputs in order. `received` takes a request in;
-// `answer` then says which responses go out, so that what the payloads cause at once goes with them.
+// A request is an *exchange* here: a number that the caller gives each HTTP request, and gets back with its response.
+// Each exchange is answered exactly once, whatever happens. The caller carries out the outputs in order. `received`
+// takes a request in; `answer` then says which responses to send, so that the immediate effects of the payloads are
+// sent with them.
 //
-// The machine holds no clock: times are milliseconds of any clock that does not go back, and `deadline` says when to call `passed`.
+// The machine holds no clock: times are milliseconds of any monotonic clock, and `deadline` says when to call `passed`.
 
 import Crypto
 public import NIOCore
@@ -17,11 +18,11 @@ public import XMLStream
 public enum BOSHOutput: Sendable, Equatable {
   /// Respond to this exchange.
   case answer(Int, BOSHResponse)
-  /// The client opens its stream, or opens it anew.
+  /// Open the client's stream, or open it anew.
   case open(StreamHeader)
-  /// The client sent this.
+  /// Process this element from the client.
   case deliver(Element)
-  /// The client closes its stream.
+  /// Close the client's stream.
   case close
   /// The session is over, and so is the connection. Comes once, last.
   case over
@@ -31,39 +32,40 @@ public struct BOSHMachine: Sendable {
   private struct Held: Sendable {
     let rid: Int64
     var exchange: Int
-    /// When it is responded to in any case.
+    /// The time at which it is responded to in any case.
     let until: Int
   }
 
   private let policy: BOSHPolicy
   private let session: BOSHSession
-  /// The highest request taken in; all before it were, too.
+  /// The number of the highest request taken in; all before it were taken in, too.
   private var last: Int64
-  /// Requests that came before one of a lower number.
+  /// The requests that came before one of a lower number.
   private var early: [Int64: (request: BOSHRequest, exchange: Int)] = [:]
-  /// Requests taken in and not responded to, by number.
+  /// The requests taken in and not responded to, by number.
   private var held: [Held] = []
   /// The latest responses, for clients that ask again.
   private var sent: [(rid: Int64, response: BOSHResponse)] = []
   private var queue: [ByteBuffer] = []
-  /// Bytes that wait for a request to respond to.
+  /// The bytes that wait for a request to respond to.
   public private(set) var queuedBytes = 0
   private var isTold = false
-  /// When the last response went out.
+  /// The time of the last response.
   private var responded: Int
-  /// Milliseconds the client may be away.
+  /// The milliseconds for which the client may be away.
   private var patience: Int
-  /// When the last request came, and whether there was nothing in it nor in its response.
+  /// The time of the last request, and whether it and its response were empty.
   private var previous: (time: Int, rid: Int64, isEmpty: Bool, gotNothing: Bool)?
-  /// What the hash of the next key is (15).
+  /// The hash of the next key (15).
   private var expectedKey: String?
-  /// The server ends the session: the next request is told so.
+  /// The server's end of the session, which the next request is told.
   private var farewell: BOSHResponse.Kind?
   private var isOver = false
 
+  ///
   /// - Parameters:
-  ///   - request: one without `sid`. It is still to be `received`.
-  ///   - sid: unpredictable, never used before.
+  ///   - request: the request without `sid`; the caller also passes it to `received`.
+  ///   - sid: an unpredictable id, never used before.
   public init(_ request: BOSHRequest, sid: String, policy: BOSHPolicy, now: Int) {
     self.policy = policy
     let wait = min(request.wait ?? policy.waitMax, policy.waitMax)
@@ -83,7 +85,7 @@ public struct BOSHMachine: Sendable {
   public mutating func received(_ request: BOSHRequest, as exchange: Int, now: Int) -> [BOSHOutput] {
     if isOver { return [.answer(exchange, BOSHResponse(.terminated(.itemNotFound)))] }
     if request.rid <= last { return repeated(request.rid, as: exchange) }
-    // 14.2. The error is the same for all numbers that are wrong.
+    // 14.2. The error is the same for all wrong numbers.
     guard request.rid <= last + Int64(session.requests) else { return end(.itemNotFound, exchange) }
     var outputs: [BOSHOutput] = []
     if let former = early[request.rid] { outputs.append(.answer(former.exchange, BOSHResponse(.repeated))) }
@@ -94,7 +96,7 @@ public struct BOSHMachine: Sendable {
     return outputs
   }
 
-  /// 14.3: the client did not get the response, or will not.
+  /// Answers a repeated request (14.3): the client did not get the response, or will not.
   private mutating func repeated(_ rid: Int64, as exchange: Int) -> [BOSHOutput] {
     if let index = held.firstIndex(where: { $0.rid == rid }) {
       let former = held[index].exchange
@@ -107,7 +109,7 @@ public struct BOSHMachine: Sendable {
 
   private mutating func take(_ request: BOSHRequest, _ exchange: Int, _ now: Int) -> [BOSHOutput] {
     guard isKeyRight(request) else { return end(.itemNotFound, exchange) }
-    // 11: the caller answers whatever is beyond `hold`, unless it cannot keep up.
+    // 11: the caller answers requests beyond `hold`, unless it cannot keep up.
     let isFull = held.count >= session.requests
     if isFull, request.pause == nil, !request.isTermination { return end(.policyViolation, exchange) }
     if request.isEmpty, isTooSoon(now) { return end(.policyViolation, exchange) }
@@ -126,18 +128,18 @@ public struct BOSHMachine: Sendable {
       while !held.isEmpty { outputs.append(respond(now, with: [])) }
       return outputs
     }
-    // The caller closes the stream, whose end is the session's.
+    // The caller closes the stream, and the session ends with it.
     return request.isTermination ? payloads + [.close] + leave(.terminated(nil)) : payloads
   }
 
-  /// 11, 12.
+  /// Returns whether a request comes too early (11, 12).
   private func isTooSoon(_ now: Int) -> Bool {
     guard let previous, now - previous.time < session.polling * 1_000 else { return false }
     return session.hold == 0
       ? previous.isEmpty && previous.gotNothing : held.count + 1 >= session.requests
   }
 
-  /// 15: a client that began with keys goes on with them.
+  /// Returns whether the key is right (15): a client that began with keys continues with them.
   private mutating func isKeyRight(_ request: BOSHRequest) -> Bool {
     if let expectedKey {
       guard let key = request.key, Self.hash(key) == expectedKey else { return false }
@@ -156,19 +158,19 @@ public struct BOSHMachine: Sendable {
     }.joined()
   }
 
-  // MARK: What is said to the client
+  // MARK: Output to the client
 
-  /// An element for the client, standing alone. `answer` sends it.
+  /// Queues a stand-alone element for the client; `answer` sends it.
   public mutating func say(_ element: ByteBuffer) {
     guard !isOver else { return }
     queue.append(element)
     queuedBytes += element.readableBytes
   }
 
-  /// The responses that are due.
+  /// Returns the due responses.
   ///
-  /// - Parameter isBusy: the stream takes no more for now: requests without an answer are kept, beyond `hold` too, so that the
-  ///   client sends no more than it may have open.
+  /// - Parameter isBusy: whether the stream takes no more for now: requests without an answer are kept, even beyond
+  ///   `hold`, so that the client sends no more than it may have open.
   public mutating func answer(now: Int, isBusy: Bool = false) -> [BOSHOutput] {
     var outputs: [BOSHOutput] = []
     while let first = held.first,
@@ -209,14 +211,14 @@ public struct BOSHMachine: Sendable {
 
   // MARK: Time
 
-  /// When to call `passed`; nil: never.
+  /// The time at which to call `passed`; `nil` if there is none.
   public var deadline: Int? {
     if isOver { return nil }
     if session.wait > 0, let first = held.first { return first.until }
     return held.isEmpty ? responded + patience : nil
   }
 
-  /// The deadline may have passed.
+  /// Handles a deadline that may have passed.
   public mutating func passed(now: Int) -> [BOSHOutput] {
     guard let deadline, now >= deadline else { return [] }
     // 10: without telling the client.
@@ -225,7 +227,7 @@ public struct BOSHMachine: Sendable {
 
   // MARK: The end
 
-  /// The server ends the session: what is queued goes out with it. Where no request is held, the next one is told.
+  /// Ends the session for the server: queued elements are sent with it. If no request is held, the next one is told.
   public mutating func close(_ condition: BOSHCondition?) -> [BOSHOutput] {
     guard !isOver, farewell == nil else { return [] }
     if held.isEmpty {
@@ -235,7 +237,7 @@ public struct BOSHMachine: Sendable {
     return leave(.terminated(condition))
   }
 
-  /// 13, 17.2: the oldest request is told, the others get nothing.
+  /// Ends the session (13, 17.2): the oldest request is told, the others get empty responses.
   private mutating func leave(_ kind: BOSHResponse.Kind) -> [BOSHOutput] {
     var payloads = queue
     var outputs: [BOSHOutput] = []
@@ -248,7 +250,7 @@ public struct BOSHMachine: Sendable {
     return outputs + over(.plain)
   }
 
-  /// An error: all requests are told.
+  /// Ends the session with an error, which all requests are told.
   private mutating func end(_ condition: BOSHCondition, _ exchange: Int?) -> [BOSHOutput] {
     let response = BOSHResponse(.terminated(condition))
     var outputs = held.map { BOSHOutput.answer($0.exchange, response) }
@@ -266,7 +268,7 @@ public struct BOSHMachine: Sendable {
     return outputs + [.over]
   }
 
-  /// The lower of both (7.2); minor numbers may have several digits.
+  /// Returns the lower version (7.2); minor numbers may have several digits.
   private static func version(_ asked: String?) -> String {
     let own = (major: 1, minor: 11)
     let parts = (asked ?? "").split(separator: ".").map { Int($0) ?? 0 }

@@ -1,7 +1,7 @@
 public import NIOCore
 public import XMLStream
 
-/// Why a BOSH session ends (XEP-0124 17.2).
+/// The reason why a BOSH session ends (XEP-0124 17.2).
 public enum BOSHCondition: String, Error, Sendable, Equatable {
   case badRequest = "bad-request"
   case internalServerError = "internal-server-error"
@@ -13,32 +13,32 @@ public enum BOSHCondition: String, Error, Sendable, Equatable {
   case systemShutdown = "system-shutdown"
 }
 
-/// A `<body/>` of a client: what it asks of the session, and the elements in it (XEP-0124 6, XEP-0206 2).
+/// A client's `<body/>`: its request to the session, and its elements (XEP-0124 6, XEP-0206 2).
 public struct BOSHRequest: Sendable, Equatable {
   /// The number of the request, one more than the one before (14).
   public var rid: Int64
-  /// nil: it asks for a new session (7.1).
+  /// The session's id; `nil` requests a new session (7.1).
   public var sid: String?
-  /// The elements in it. Stanzas are in `jabber:client`.
+  /// The elements. Stanzas are in `jabber:client`.
   public var payloads: [Element] = []
-  /// It ends the session, behind its payloads (13).
+  /// Whether it ends the session, behind its payloads (13).
   public var isTermination = false
-  /// It restarts the stream (XEP-0206 5).
+  /// Whether it restarts the stream (XEP-0206 5).
   public var isRestart = false
-  /// Seconds for which the client will send nothing (10).
+  /// The seconds for which the client will send nothing (10).
   public var pause: Int?
-  /// Up to which request the client has every response (9.2).
+  /// The number up to which the client has every response (9.2).
   public var ack: Int64?
   /// The next key of the client's sequence, and the first of a new one (15).
   public var key: String?
   public var newKey: String?
 
-  // Of a request for a session.
-  /// Seconds that a response may wait.
+  // For a request that opens a session:
+  /// The seconds that a response may wait.
   public var wait: Int?
-  /// Requests that may be kept waiting.
+  /// The requests that may be kept waiting.
   public var hold: Int?
-  /// `<major>.<minor>` of BOSH.
+  /// The `<major>.<minor>` version of BOSH.
   public var version: String?
   /// The header of the stream that is opened or restarted.
   public var header: StreamHeader
@@ -46,12 +46,12 @@ public struct BOSHRequest: Sendable, Equatable {
   /// The largest number that a request may have (14.1).
   public static let ridMax: Int64 = 9_007_199_254_740_991
 
-  /// Reads a `<body/>`. Throws `badRequest` where it is none.
+  /// Reads a `<body/>`. Throws `badRequest` if it is none.
   public init(_ body: Element) throws(BOSHCondition) {
     guard body.is(.httpBody), let rid = body["rid"].flatMap({ Self.number($0) }), rid > 0 else { throw .badRequest }
     self.rid = rid
     sid = body["sid"]
-    // Character data is for the elements in it (6).
+    // Character data is only for the elements in it (6).
     payloads = Array(body.children)
     isTermination = body["type"] == "terminate"
     isRestart = ["true", "1"].contains(body.attribute("restart", namespace: NS.xbosh))
@@ -71,7 +71,7 @@ public struct BOSHRequest: Sendable, Equatable {
         ]))
   }
 
-  /// Nothing but a chance to respond.
+  /// Whether it contains nothing and is only an opportunity to respond.
   var isEmpty: Bool { payloads.isEmpty && !isTermination && !isRestart && pause == nil }
 
   private static func count(_ text: String?) throws(BOSHCondition) -> Int? {
@@ -86,22 +86,22 @@ public struct BOSHRequest: Sendable, Equatable {
   }
 }
 
-/// A `<body/>` of the server.
+/// A server's `<body/>`.
 public struct BOSHResponse: Sendable, Equatable {
   public enum Kind: Sendable, Equatable {
     case plain
-    /// Send it again, and what came after it (XEP-0124 17.3).
+    /// Send it again, with all that followed it (XEP-0124 17.3).
     case repeated
-    /// The session is over: as the client asked (nil), or for this reason.
+    /// The session is over: as the client asked (`nil`), or for this reason.
     case terminated(BOSHCondition?)
   }
 
   public var kind: Kind
-  /// The highest request that has come with all before it, where it is not the one responded to (9.1).
+  /// The highest request that has arrived with all before it, if it is not the one responded to (9.1).
   public var ack: Int64?
-  /// What the first response tells.
+  /// The parameters of the session, in the first response.
   public var session: BOSHSession?
-  /// Elements that stand alone (`StreamFraming.writeStandAlone`).
+  /// The stand-alone elements (`StreamFraming.writeStandAlone`).
   public var payloads: [ByteBuffer]
 
   public init(
@@ -113,7 +113,7 @@ public struct BOSHResponse: Sendable, Equatable {
     self.payloads = payloads
   }
 
-  /// The whole `<body/>`.
+  /// Returns the whole `<body/>`.
   public func written() -> ByteBuffer {
     var writer = ElementWriter(defaultNamespace: "")
     writer.open(.httpBody)
@@ -126,7 +126,7 @@ public struct BOSHResponse: Sendable, Equatable {
     }
     if let ack { writer.attribute("ack", ack) }
     session?.write(into: &writer)
-    // XEP-0206 2: where features or an error of the stream are in it.
+    // XEP-0206 2: if it contains features or an error of the stream.
     if payloads.contains(where: { $0.readableBytesView.starts(with: "<stream:".utf8) }) {
       writer.attribute("xmlns:stream", NS.streams)
     }
@@ -136,25 +136,25 @@ public struct BOSHResponse: Sendable, Equatable {
   }
 }
 
-/// What was agreed on for a session (XEP-0124 7.2).
+/// The parameters of a session (XEP-0124 7.2).
 public struct BOSHSession: Sendable, Equatable {
   public var sid: String
-  /// The number of the request that made it.
+  /// The number of the request that opened it.
   public var rid: Int64
-  /// Seconds a response may wait, at most as asked for.
+  /// The seconds that a response may wait, at most as requested.
   public var wait: Int
-  /// Requests kept waiting, at most as asked for.
+  /// The requests kept waiting, at most as requested.
   public var hold: Int
-  /// Requests a client may have open.
+  /// The requests that a client may have open.
   public var requests: Int
-  /// Seconds a client may have none open.
+  /// The seconds for which a client may have none open.
   public var inactivity: Int
-  /// Seconds between two empty requests, at least.
+  /// The least seconds between two empty requests.
   public var polling: Int
-  /// Seconds a client may ask to be away.
+  /// The most seconds for which a client may pause.
   public var pauseMax: Int
   public var version: String
-  /// The domain asked for.
+  /// The requested domain.
   public var from: String?
 
   func write(into writer: inout ElementWriter) {
@@ -174,18 +174,19 @@ public struct BOSHSession: Sendable, Equatable {
   }
 }
 
-/// What a server allows in a BOSH session. Numbers in seconds, bytes and requests.
+/// The bounds of BOSH sessions, in seconds, bytes and requests.
 public struct BOSHPolicy: Sendable {
-  /// Proxies give up after a minute or two.
+  /// The seconds that a response may wait: proxies give up after a minute or two.
   public var waitMax = 60
-  /// More than one gains nothing: what comes goes out with the oldest.
+  /// The requests held: more than one gains nothing, since output is sent with the oldest.
   public var holdMax = 1
-  /// A bad network's round trip and a browser that sleeps a little; then the session is lost (10).
+  /// The seconds without a request after which the session is lost (10): a bad network's round trip and a browser that
+  /// sleeps a little.
   public var inactivity = 60
   public var polling = 2
-  /// From one page to the next, or a phone that was put away.
+  /// The seconds of a pause: from one page to the next, or a phone that was put away.
   public var pauseMax = 120
-  /// Of one response; the next one has the rest.
+  /// The bytes of one response; the next one has the rest.
   public var responseBytesMax = 256 * 1024
 
   public init() {}

@@ -1,9 +1,9 @@
-/// Base 64 (RFC 4648 4) as RFC 6120 6.3.5 wants it: padded, no white space, padding bits zero.
+/// Base64 (RFC 4648 4) as RFC 6120 6.3.5 requires it: padded, no white space, padding bits zero.
 public enum Base64 {
   private static let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
   private static let pad = UInt8(ascii: "=")
 
-  /// The text that stands for some bytes; empty for none.
+  /// Returns the text of some bytes; empty for none.
   public static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -21,13 +21,13 @@ public enum Base64 {
     return text
   }
 
-  /// As `encode`, as a `String`.
+  /// Returns the text as a `String`.
   public static func string(_ bytes: some Collection<UInt8>) -> String {
     String(decoding: encode(bytes), as: UTF8.self)
   }
 
-  /// The bytes a text stands for. Nil when a character is outside the alphabet, white space included, when the padding is
-  /// missing or not at the end, or when padding bits are set.
+  /// Returns the bytes of a text; `nil` if a character is outside the alphabet, white space included, if the padding is
+  /// missing or not at the end, or if padding bits are set.
   public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard text.count % 4 == 0 else { return nil }
     var bytes: [UInt8] = []

@@ -1,14 +1,14 @@
-/// The client's message of OAUTHBEARER (RFC 7628 3.1): a GS2 header, and what would stand in the headers of a request over HTTP.
+/// The client's message of OAUTHBEARER (RFC 7628 3.1): a GS2 header, and the headers of a corresponding HTTP request.
 ///
-/// `host` and `port` are not compared with anything: the token is no digest over them (3.1), and behind a proxy or an SRV
-/// record the server does not know what the client connected to.
+/// `host` and `port` are not compared with anything: the token is no digest over them (3.1), and behind a proxy or an
+/// SRV record the server does not know what the client connected to.
 struct BearerMessage: Sendable, Equatable {
-  /// Whom to act as; nil when absent.
+  /// The identity to act as; `nil` if absent.
   let authzid: String?
-  /// nil: there is none, or of another kind, which is a question for what is needed (RFC 7628 4.3).
+  /// The token; `nil` if there is none, or one of another kind, by which a client asks what is needed (RFC 7628 4.3).
   let token: String?
 
-  /// What goes out when a token is not good (RFC 7628 3.2.2, RFC 6750 3.1).
+  /// The answer to an invalid token (RFC 7628 3.2.2, RFC 6750 3.1).
   static let invalidToken = Array(#"{"status":"invalid_token"}"#.utf8)
 
   init?(_ message: [UInt8]) {
@@ -25,7 +25,7 @@ struct BearerMessage: Sendable, Equatable {
       if pair[..<equals].elementsEqual("auth".utf8) { authorization = value }
     }
     guard let authorization else { return nil }
-    // RFC 6750 2.1; schemes are spelt in any case (RFC 9110 11.1).
+    // RFC 6750 2.1; schemes are case-insensitive (RFC 9110 11.1).
     let scheme = authorization.prefix { $0 != " " }
     let token = authorization.dropFirst(scheme.count).drop { $0 == " " }
     self.token =
@@ -33,7 +33,8 @@ struct BearerMessage: Sendable, Equatable {
       ? String(token) : nil
   }
 
-  /// `.some(nil)` where there is none, nil where the header is none (RFC 5801 4). Nothing is bound to a channel.
+  /// Returns the identity: `.some(nil)` if there is none, `nil` if the header is invalid (RFC 5801 4). Nothing is bound
+  /// to a channel.
   private static func authzid(_ header: ArraySlice<UInt8>) -> String?? {
     let parts = header.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
     guard parts.count == 3, parts[2].isEmpty, parts[0].elementsEqual("n".utf8) || parts[0].elementsEqual("y".utf8)

@@ -1,9 +1,9 @@
-// Resource binding (RFC 6120 7): which address a session gets.
+// Resource binding (RFC 6120 7): decides the address of a session.
 //
-// Theory. The client asks with or without a name of its own. A name that cannot be prepared is replaced by one we make
-// (7.7.2.1 prefers that to an error). A name in use is a conflict, and the policy says who yields. The machine counts refusals,
-// for after ten of them the stream ends (7.7.3); everything else is a pure decision over the list of connected resources,
-// which the caller takes from the place that knows and must hold still until the new one is in it.
+// Theory. The client asks with or without a resource of its own. One that cannot be prepared is replaced by a generated
+// one (7.7.2.1 prefers that to an error). A resource in use is a conflict, and the policy says which session yields.
+// The machine counts refusals, for after ten of them the stream ends (7.7.3); everything else is a pure decision over
+// the list of connected resources, which the caller must keep unchanged until the new one is in it.
 
 public import Addresses
 public import XMLStream
@@ -12,10 +12,10 @@ public import XMLStream
 public struct BindRequest: Sendable, Equatable {
   /// The IQ that carried it.
   public let stanza: Stanza
-  /// The resource it asks for, as sent; nil to be given one.
+  /// The requested resource, as sent; `nil` to be given one.
   public let resource: String?
 
-  /// Nil when the stanza does not ask to bind.
+  /// Reads a stanza; `nil` if it does not ask to bind.
   /// - Throws: `bad-request` for an IQ of another type than `set` or one without id.
   public init?(_ stanza: Stanza) throws(StanzaError) {
     guard stanza.kind == .iq, let type = stanza.iqType, type.isRequest, let payload = stanza.payload, payload.is(.bind)
@@ -41,21 +41,21 @@ public struct BindRequest: Sendable, Equatable {
   }
 }
 
-/// Who yields when two sessions want one resource (RFC 6120 7.7.2.2).
+/// The session that yields when two want one resource (RFC 6120 7.7.2.2).
 public enum ResourceConflict: Sendable, Equatable {
   /// The older session ends with a `conflict` stream error: it is mostly a dead one of the same device.
   case replace
-  /// The newer gets a resource of our making.
+  /// The newer one gets a generated resource.
   case rename
-  /// The newer is refused.
+  /// The newer one is refused.
   case refuse
 }
 
 public struct BindPolicy: Sendable, Equatable {
   public var conflict: ResourceConflict
-  /// Sessions of one account at a time.
+  /// The sessions of one account at a time.
   public var resourcesMax: Int
-  /// Attempts of one stream.
+  /// The attempts of one stream.
   public var attemptsMax: Int
 
   public init(
@@ -69,7 +69,7 @@ public struct BindPolicy: Sendable, Equatable {
 }
 
 public enum BindDecision: Sendable, Equatable {
-  /// Bind this address. When `replacing`, first end the session that has it with `StreamError(.conflict)`.
+  /// Bind this address. If `replacing`, first end the session that has it with `StreamError(.conflict)`.
   case bind(FullJID, replacing: Bool)
   /// Answer with this error; the client may try again.
   case refuse(StanzaError)
@@ -88,9 +88,9 @@ public struct BindMachine: Sendable {
   /// Decides a request.
   ///
   /// - Parameters:
-  ///   - resource: the one asked for, as sent; nil to be given one.
-  ///   - user: who authenticated.
-  ///   - connected: the resources the user has bound now.
+  ///   - resource: the requested one, as sent; `nil` to be given one.
+  ///   - user: the authenticated user.
+  ///   - connected: the resources that the user has bound now.
   ///   - generated: a fresh random resource (RFC 6120 7.5), used when one is needed.
   public mutating func requested(
     _ resource: String?, user: BareJID, connected: some Collection<String>, generated: String

@@ -1,7 +1,7 @@
-/// What ties a login to the TLS connection it is made on (RFC 5056): both ends of one connection know the same bytes, and
-/// whoever stands between has two connections with different ones.
+/// The binding of a login to its TLS connection (RFC 5056): both ends of one connection know the same bytes, and an
+/// attacker in between has two connections with different ones.
 ///
-/// A secret of the connection while a login is under way; nothing keeps it longer.
+/// It is a secret of the connection while a login is under way, and is not kept longer.
 public struct ChannelBinding: Sendable, Equatable, CustomStringConvertible {
   /// The registered name, as in `p=` of a GS2 header (RFC 5802 7) and in XEP-0440.
   public let type: String
@@ -12,23 +12,23 @@ public struct ChannelBinding: Sendable, Equatable, CustomStringConvertible {
     self.data = data
   }
 
-  /// RFC 9266: 32 bytes, of TLS 1.3.
+  /// Returns the binding of RFC 9266: 32 bytes, of TLS 1.3.
   public static func tlsExporter(_ data: [UInt8]) -> ChannelBinding { ChannelBinding(type: exporterType, data: data) }
   public static let exporterType = "tls-exporter"
 
-  /// RFC 5929 4: the hash of the server's certificate, the same for all its connections. It tells a client that nobody
-  /// with another certificate stands between; against whoever has got hold of the key it does nothing.
+  /// Returns the binding of RFC 5929 4: the hash of the server's certificate, the same for all its connections. It
+  /// shows a client that nobody with another certificate stands in between; it does not protect against a stolen key.
   public static func tlsServerEndPoint(_ data: [UInt8]) -> ChannelBinding {
     ChannelBinding(type: endPointType, data: data)
   }
   public static let endPointType = "tls-server-end-point"
 
-  /// Without the bytes.
+  /// The type, without the bytes.
   public var description: String { type }
 }
 
 extension StreamConditions {
-  /// What a stream with TLS has that these can be used on.
+  /// Creates the conditions of a stream with TLS and these bindings.
   init(bindings: [ChannelBinding]) {
     self = bindings.isEmpty ? .secured : [.secured, .bindable]
     if bindings.contains(where: { $0.type == ChannelBinding.exporterType }) { insert(.exporting) }

@@ -2,22 +2,22 @@ import Addresses
 import Crypto
 public import XMLStream
 
-/// A component's stream from the server's side (XEP-0114 3): header, handshake, stanzas, the end. A value: what comes in
-/// is an event, what comes out is to be carried out.
+/// A component's stream from the server's side (XEP-0114 3): header, handshake, stanzas, the end. It is a value: events
+/// come in, and the caller carries out the outputs.
 public struct ComponentMachine: Sendable {
   public enum Phase: Sendable, Equatable { case opening, handshaking, accepted, closed }
 
   public enum Output: Sendable, Equatable {
     case nothing
     case open(StreamResponse)
-    /// The secret is right: `accepted` or `refuse(.conflict)` is the caller's to say.
+    /// The secret is right: the caller answers with `accepted` or `refuse(.conflict)`.
     case attach(domain: String)
     case stanza(Stanza)
-    /// It does not say from whom and for whom it is: to be answered with an error.
+    /// It lacks a sender or an addressee: to be answered with an error.
     case unaddressed(Stanza)
-    /// The stream ends with an error, behind a header where there was none yet.
+    /// The stream ends with an error, behind a header if none was sent yet.
     case refuse(StreamResponse?, StreamError)
-    /// The stream ends: both sides have said what they had to.
+    /// The stream ends normally.
     case finish
   }
 
@@ -27,10 +27,10 @@ public struct ComponentMachine: Sendable {
   private let secrets: [String: String]
   private var id = ""
 
-  /// - Parameter secrets: by domain.
+  /// Creates a machine with the secrets by domain.
   public init(secrets: [String: String]) { self.secrets = secrets }
 
-  /// - Parameter id: a fresh stream id, unpredictable: it is what makes a handshake good once only.
+  /// Processes a header. `id` is a fresh, unpredictable stream id, which makes a handshake valid only once.
   public mutating func opened(_ header: StreamHeader, id: String) -> Output {
     guard phase == .opening else { return refuse(StreamError(.badFormat, "a header within a stream")) }
     var response = response(id)
@@ -70,29 +70,29 @@ public struct ComponentMachine: Sendable {
     return .attach(domain: domain)
   }
 
-  /// It has its place: stanzas follow.
+  /// Notes that the component is attached: stanzas follow.
   public mutating func accepted() { phase = .accepted }
 
-  /// SHA-1 of stream id and secret, in hex.
+  /// Returns SHA-1 of stream id and secret, in hex.
   static func proof(id: String, secret: String) -> [UInt8] {
     let digits = Array("0123456789abcdef".utf8)
     return Insecure.SHA1.hash(data: Array((id + secret).utf8)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
   }
 
-  /// In a time that tells nothing of where they differ.
+  /// Compares in constant time.
   private static func isEqual(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     guard a.count == b.count else { return false }
     return zip(a, b).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
   }
 
-  /// 3: every stanza says from whom and for whom it is, and it is from somebody of the component.
+  /// Processes a stanza, which must have an addressee, and a sender of the component's domain (3).
   private mutating func stanza(_ element: Element) -> Output {
-    // What is the content namespace there is jabber:client here.
+    // The content namespace there is jabber:client here.
     let bytes = element.serialised(defaultNamespace: NS.component)
     guard let read = try? Element(parsing: bytes, defaultNamespace: String(describing: NS.client)),
       let stanza = Stanza(read)
     else { return refuse(StreamError(.unsupportedStanzaType)) }
-    // What has no addresses, or wrong ones, is that stanza's fault alone: libraries make such.
+    // Missing or wrong addresses are an error of that stanza alone: some libraries send such stanzas.
     guard let from = try? stanza.from(), (try? stanza.to()) ?? nil != nil else {
       return .unaddressed(stanza)
     }
@@ -106,7 +106,7 @@ public struct ComponentMachine: Sendable {
     refuse(StreamError(violation: violation), phase == .opening ? response(id) : nil)
   }
 
-  /// The closing tag arrived (RFC 6120 4.4).
+  /// Processes the closing tag (RFC 6120 4.4).
   public mutating func closed() -> Output {
     if phase == .closed { return .nothing }
     phase = .closed

@@ -1,16 +1,16 @@
-// HT (draft-schmaus-kitten-sasl-ht-09): a client proves by one message that it knows a token, and the server by its answer that
-// it does too. Neither sends the token itself.
+// HT (draft-schmaus-kitten-sasl-ht-09): a client proves by one message that it knows a token, and the server by its
+// answer that it does too. Neither sends the token itself.
 //
 //   client   authcid NUL HMAC(token, "Initiator" || cb-data)
 //   server   HMAC(token, "Responder" || cb-data)
 //
-// There is no challenge in it, so whoever reads the client's message can use it again: it is for TLS only, and better where the
-// connection's own bytes (cb-data) are in it.
+// There is no challenge in it, so an attacker who reads the client's message can use it again: it is for TLS only, and
+// better if it contains the connection's own bytes (cb-data).
 
 import Crypto
 import XMLStream
 
-/// The mechanisms of HT that are offered, the better first: names, and what they bind a login to.
+/// The offered mechanisms of HT, the better first: their names and channel bindings.
 public enum HashedTokenMechanism: Sendable, Hashable, CaseIterable {
   case exporter
   case endPoint
@@ -24,7 +24,7 @@ public enum HashedTokenMechanism: Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Of a `ChannelBinding`; nil: nothing is bound.
+  /// The type of `ChannelBinding`; `nil` if nothing is bound.
   public var bindingType: String? {
     switch self {
     case .exporter: ChannelBinding.exporterType
@@ -33,7 +33,7 @@ public enum HashedTokenMechanism: Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// What a stream must have for it.
+  /// The conditions that a stream must meet.
   var needs: StreamConditions {
     switch self {
     case .exporter: .exporting
@@ -43,11 +43,11 @@ public enum HashedTokenMechanism: Sendable, Hashable, CaseIterable {
   }
 }
 
-/// `<fast/>` of a client (XEP-0484 0.2.0, 3.4): that its mechanism is for a token, and what becomes of that.
+/// A client's `<fast/>` (XEP-0484 0.2.0, 3.4): its mechanism uses a token.
 public struct TokenUse: Sendable, Equatable {
-  /// Higher at each use; nil: not given.
+  /// A count that is higher at each use; `nil` if not given.
   public let count: Int64?
-  /// The token is worth nothing from now on (3.6).
+  /// Whether the token is invalid from now on (3.6).
   public let invalidates: Bool
 
   public init(count: Int64?, invalidates: Bool) {
@@ -87,18 +87,18 @@ struct HashedTokenMessage: Sendable, Equatable {
   }
 }
 
-/// What a client says to prove that it knows a token.
+/// A client's proof that it knows a token.
 public struct TokenProof: Sendable, Equatable {
-  /// Prepared.
+  /// The prepared name.
   public let username: String
-  /// The installation's UUID, lower case.
+  /// The installation's UUID, in lower case.
   public let agent: String
   public let mechanism: HashedTokenMechanism
   public let use: TokenUse
-  /// The mechanism for which another token is asked for.
+  /// The mechanism for which another token is requested.
   public let wanted: String?
   let hash: [UInt8]
-  /// Of the connection; empty where the mechanism binds nothing.
+  /// The binding of the connection; empty if the mechanism binds nothing.
   let binding: [UInt8]
 
   public init(
@@ -115,18 +115,18 @@ public struct TokenProof: Sendable, Equatable {
     self.binding = binding
   }
 
-  /// Whether it is this one. The time taken does not tell where two differ (XEP-0484 6).
+  /// Returns whether the proof is of this token, in constant time (XEP-0484 6).
   public func fits(_ token: String) -> Bool {
     HMAC<SHA256>.isValidAuthenticationCode(
       hash, authenticating: Array("Initiator".utf8) + binding, using: SymmetricKey(data: Array(token.utf8)))
   }
 
-  /// What proves to the client that the server knows the token.
+  /// Returns the proof for the client that the server knows the token.
   public func answer(_ token: String) -> [UInt8] {
     Self.hash("Responder", token, binding)
   }
 
-  /// What a client sends; for scripted clients and tests.
+  /// Returns a client's message; for scripted clients and tests.
   public static func message(username: String, token: String, binding: [UInt8] = []) -> [UInt8] {
     Array(username.utf8) + [0] + hash("Initiator", token, binding)
   }

@@ -1,9 +1,10 @@
 // Stream management (XEP-0198 1.6.3): enabling it, acknowledging both ways, resuming a session on a new stream.
 //
 // Theory. One machine belongs to one session, not to one stream: when the connection breaks, the machine stays with the
-// suspended session, and when the client comes back on a new stream, the former session's machine is asked (`resume`) and takes
-// over. Its states are few: off; on; on and resumable under an id. What it remembers is in two counters and a queue
-// (`AcknowledgementQueue.swift`); who keeps suspended sessions, for how long, and under which id they are found is the caller's.
+// suspended session, and when the client comes back on a new stream, the former session's machine is asked (`resume`)
+// and takes over. Its states are few: off; on; on and resumable under an id. Its memory is two counters and a queue
+// (`AcknowledgementQueue.swift`); the caller keeps suspended sessions and decides for how long, and under which id they
+// are found.
 //
 //   <enable/>   -> enable     -> <enabled/>, or <failed/>
 //   <r/>        -> inbound.durable is the answer, at once
@@ -12,9 +13,9 @@
 
 public import XMLStream
 
-/// What a client sends of stream management, parsed.
+/// A client's element of stream management.
 public enum ManagementElement: Sendable, Equatable {
-  /// Start counting (XEP-0198 3). `max`: the time the client would like to resume within, in seconds.
+  /// Start counting (XEP-0198 3). `max` is the time for which the client would like to be able to resume, in seconds.
   case enable(resume: Bool, max: UInt32?)
   /// Take over a former session (XEP-0198 5).
   case resume(previous: String, handled: UInt32)
@@ -23,8 +24,8 @@ public enum ManagementElement: Sendable, Equatable {
   /// `<a/>`.
   case acknowledge(UInt32)
 
-  /// Nil when the element is none of these.
-  /// - Throws: `bad-request` when an attribute is missing or wrong.
+  /// Reads an element; `nil` if it is none of these.
+  /// - Throws: `bad-request` for a missing or invalid attribute.
   public init?(_ element: Element) throws(StanzaError) {
     if element.is(.smRequest) {
       self = .request
@@ -55,9 +56,9 @@ public enum ManagementElement: Sendable, Equatable {
 public struct ResumptionPolicy: Sendable, Equatable {
   /// Whether sessions can be resumed at all.
   public var allowsResumption: Bool
-  /// How long a suspended session waits, in seconds.
+  /// The time for which a suspended session waits, in seconds.
   public var secondsMax: UInt32
-  /// Where to reconnect first (XEP-0198 3); nil for anywhere.
+  /// The address to reconnect to first (XEP-0198 3); `nil` for any.
   public var location: String?
 
   public init(
@@ -69,22 +70,22 @@ public struct ResumptionPolicy: Sendable, Equatable {
   }
 }
 
-/// What to answer to `<enable/>`.
+/// The answer to `<enable/>`.
 public enum EnableDecision: Sendable, Equatable {
   case enabled(Resumable?)
-  /// `<failed/>` with this condition.
+  /// Send `<failed/>` with this condition.
   case failed(StanzaError.Condition)
   /// A second request: `<failed/>` with `unexpected-request` and then this stream error (XEP-0198 3 asks for both).
   case misused(StreamError)
 
   public struct Resumable: Sendable, Equatable {
     public let id: String
-    /// Seconds.
+    /// The time for which the session can be resumed, in seconds.
     public let max: UInt32
     public let location: String?
   }
 
-  /// Writes what the client is told.
+  /// Writes the answer.
   public func write(into writer: inout ElementWriter) {
     switch self {
     case .enabled(let resumable): StreamManagement.writeEnabled(resumable, into: &writer)
@@ -94,41 +95,41 @@ public enum EnableDecision: Sendable, Equatable {
   }
 }
 
-/// What to answer to `<resume/>`.
+/// The answer to `<resume/>`.
 public enum ResumeDecision: Sendable, Equatable {
-  /// `<resumed/>` with this `h`; then send again what the machine's `outbound` holds, so many stanzas, before anything else.
+  /// Send `<resumed/>` with this `h`; then send the machine's `outbound` again, `replay` stanzas, before anything else.
   case resumed(handled: UInt32, replay: Int)
-  /// `<failed/>` with this condition and, when known, `h`; the client may bind instead.
+  /// Send `<failed/>` with this condition and, if known, `h`; the client may bind instead.
   case failed(StanzaError.Condition, handled: UInt32?)
-  /// The client's `h` was never reached: end the new stream; the former session is as it was.
+  /// End the new stream, since the client's `h` was never reached; the former session is unchanged.
   case close(StreamError)
 }
 
-/// What became of a former session that cannot be resumed.
+/// The state of a former session that cannot be resumed.
 public enum FormerSession: Sendable, Equatable {
-  /// No session of this user had the id; another user's is treated as none, so that ids cannot be probed.
+  /// No session of this user had the id; another user's counts as none, so that ids cannot be probed.
   case unknown
-  /// It timed out, or ended with the server; so many of the client's stanzas had been taken over.
+  /// It timed out, or ended with the server, after it had handled this many of the client's stanzas.
   case expired(handled: UInt32)
   /// Resumption is switched off.
   case unsupported
 }
 
 public struct ResumptionMachine<Item: Sendable>: Sendable {
-  /// Stanzas sent to the client.
+  /// The stanzas sent to the client.
   @inlinable public var outbound: AcknowledgementQueue<Item> { queue }
   @usableFromInline var queue: AcknowledgementQueue<Item>
-  /// Stanzas received from the client.
+  /// The stanzas received from the client.
   public var inbound: InboundCounter
   /// Whether stanzas are counted.
   public internal(set) var isEnabled = false
-  /// The id under which the session can be resumed; nil when it cannot.
+  /// The id under which the session can be resumed; `nil` if it cannot.
   public private(set) var id: String?
-  /// Seconds the session waits after its connection broke.
+  /// The seconds for which the session waits after its connection broke.
   public private(set) var resumptionSeconds: UInt32 = 0
   @usableFromInline var isRequestOutstanding = false
 
-  /// Stream management that has not been enabled.
+  /// Creates a machine with stream management disabled.
   public init(
     itemsMax: Int = XMPPLimits.unacknowledgedItemsMax, bytesMax: Int = XMPPLimits.unacknowledgedBytesMax
   ) {
@@ -136,7 +137,7 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
     inbound = InboundCounter()
   }
 
-  /// What outlives a restart of the server.
+  /// The state that outlives a restart of the server.
   public struct Snapshot: Sendable {
     public var id: String
     public var resumptionSeconds: UInt32
@@ -144,7 +145,7 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
     public var acknowledgedTotal: UInt64
     /// `InboundCounter.durableTotal`.
     public var handledTotal: UInt64
-    /// Oldest first.
+    /// The unacknowledged items, oldest first.
     public var items: [(item: Item, byteCount: Int)]
 
     public init(
@@ -159,7 +160,7 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
     }
   }
 
-  /// The state to keep over a restart; nil when the session cannot be resumed.
+  /// The state to keep over a restart; `nil` if the session cannot be resumed.
   public var snapshot: Snapshot? {
     guard let id else { return nil }
     return Snapshot(
@@ -167,8 +168,8 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
       handledTotal: inbound.durableTotal, items: queue.items)
   }
 
-  /// A suspended session from before a restart. Items beyond a bound are left out at the end: such a queue was kept by
-  /// a server with larger bounds.
+  /// Creates the machine of a suspended session from before a restart. Items beyond a bound are left out at the end: a
+  /// server with larger bounds kept such a queue.
   public init(
     restoring snapshot: Snapshot, itemsMax: Int = XMPPLimits.unacknowledgedItemsMax,
     bytesMax: Int = XMPPLimits.unacknowledgedBytesMax
@@ -182,11 +183,11 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
     for (item, byteCount) in snapshot.items where !queue.append(item, byteCount: byteCount) { break }
   }
 
-  /// `<enable/>` arrived on a bound stream. Counting starts, both ways, at zero.
+  /// Handles `<enable/>` on a bound stream. Counting starts, both ways, at zero.
   ///
   /// - Parameters:
   ///   - max: the client's wish, in seconds.
-  ///   - id: a fresh id, random and never reused, asked for only when the session will be resumable.
+  ///   - id: a fresh id, random and never reused, asked for only if the session will be resumable.
   public mutating func enable(
     resume: Bool, max: UInt32?, policy: ResumptionPolicy, id: @autoclosure () -> String
   ) -> EnableDecision {
@@ -201,15 +202,15 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
     return .enabled(EnableDecision.Resumable(id: id, max: resumptionSeconds, location: policy.location))
   }
 
-  /// A stanza is about to be sent. Nothing is kept before stream management is enabled.
+  /// Counts a stanza about to be sent. Nothing is kept before stream management is enabled.
   ///
-  /// - Returns: false when a bound is reached: the stanza must not be sent.
+  /// - Returns: `false` at a bound: the stanza must not be sent.
   @inlinable public mutating func sending(_ item: @autoclosure () -> Item, byteCount: Int) -> Bool {
     guard isEnabled else { return true }
     return queue.append(item(), byteCount: byteCount)
   }
 
-  /// `<a/>` arrived. Released items are handed over, oldest first.
+  /// Handles `<a/>`. Released items are handed over, oldest first.
   @inlinable public mutating func acknowledged(
     _ h: UInt32, released: (Item) -> Void = { _ in }
   ) -> AcknowledgementQueue<Item>.Outcome {
@@ -219,15 +220,15 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
     return outcome
   }
 
-  /// Whether to send `<r/>` behind what was just sent: when something waits and no request is under way. The caller that gets
-  /// true sends it.
+  /// Returns whether to send `<r/>` behind what was just sent: if something waits and no request is under way. A caller
+  /// that gets `true` sends it.
   @inlinable public mutating func requestIsDue() -> Bool {
     guard isEnabled, !queue.isEmpty, !isRequestOutstanding else { return false }
     isRequestOutstanding = true
     return true
   }
 
-  /// `<resume/>` with this machine's id arrived on a new stream. The counters go on where they were (XEP-0198 5).
+  /// Handles `<resume/>` with this machine's id on a new stream. The counters continue (XEP-0198 5).
   public mutating func resume(handled h: UInt32, released: (Item) -> Void = { _ in }) -> ResumeDecision {
     guard id != nil else { return .failed(.itemNotFound, handled: nil) }
     switch queue.acknowledge(through: h, released: released) {
@@ -238,7 +239,7 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
     }
   }
 
-  /// `<resume/>` arrived and there is no machine to ask.
+  /// Returns the answer to `<resume/>` without a machine to ask.
   public static func refuse(_ former: FormerSession) -> ResumeDecision {
     switch former {
     case .unknown: .failed(.itemNotFound, handled: nil)
@@ -248,9 +249,9 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
   }
 }
 
-/// Writes what a server sends of stream management.
+/// Writes the server's elements of stream management.
 public enum StreamManagement {
-  /// `<enabled/>` (XEP-0198 3).
+  /// Writes `<enabled/>` (XEP-0198 3).
   public static func writeEnabled(_ resumable: EnableDecision.Resumable?, into writer: inout ElementWriter) {
     writer.open(.smEnabled)
     if let resumable {
@@ -262,7 +263,7 @@ public enum StreamManagement {
     writer.close()
   }
 
-  /// `<failed/>` (XEP-0198 5, 6).
+  /// Writes `<failed/>` (XEP-0198 5, 6).
   public static func writeFailed(
     _ condition: StanzaError.Condition, handled: UInt32? = nil, into writer: inout ElementWriter
   ) {
@@ -273,7 +274,7 @@ public enum StreamManagement {
     writer.close()
   }
 
-  /// `<resumed/>` (XEP-0198 5).
+  /// Writes `<resumed/>` (XEP-0198 5).
   public static func writeResumed(previous: String, handled: UInt32, into writer: inout ElementWriter) {
     writer.open(.smResumed)
     writer.attribute("h", handled)
@@ -281,7 +282,7 @@ public enum StreamManagement {
     writer.close()
   }
 
-  /// `<a/>` (XEP-0198 4). Sent with every commit, so written as it is, without the writer's bookkeeping.
+  /// Writes `<a/>` (XEP-0198 4). It is sent with every commit, so it bypasses the writer's bookkeeping.
   public static func writeAcknowledgement(_ handled: UInt32, into writer: inout ElementWriter) {
     writer.raw("<a xmlns='urn:xmpp:sm:3' h='")
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 10) { digits in
@@ -297,7 +298,7 @@ public enum StreamManagement {
     writer.raw("'/>")
   }
 
-  /// `<r/>` (XEP-0198 4).
+  /// Writes `<r/>` (XEP-0198 4).
   public static func writeRequest(into writer: inout ElementWriter) {
     writer.raw("<r xmlns='urn:xmpp:sm:3'/>")
   }

@@ -1,7 +1,7 @@
-/// A first-in first-out queue over a ring: appending and removing at the ends cost a step, and a drained queue keeps its room
-/// until `shrink`. Holds no memory while empty from the start. Room is a power of two, so that places wrap by masking.
+/// A first-in first-out queue over a ring: appending and removing at the ends cost a step, and a drained queue keeps
+/// its memory until `shrink`. A new queue holds none. Its capacity is a power of two, so that places wrap by masking.
 ///
-/// Inlinable, as all that is generic on the path of a stanza: unspecialised, each call costs ten times as much.
+/// It is inlinable, as all generic code on the path of a stanza: unspecialised, each call costs ten times as much.
 @usableFromInline struct Ring<Element> {
   @usableFromInline var slots: [Element?] = []
   @usableFromInline var head = 0
@@ -26,12 +26,12 @@
     return element
   }
 
-  /// The element at a place, counted from the oldest; nil when there are not as many.
+  /// The element at a place, counted from the oldest; `nil` if there are not as many.
   @inlinable subscript(_ offset: Int) -> Element? {
     offset >= 0 && offset < count ? slots[(head &+ offset) & (slots.count &- 1)] : nil
   }
 
-  /// Gives back the memory of an empty queue that has grown beyond `keeping` places.
+  /// Frees the memory of an empty queue that has grown beyond `keeping` places.
   @inlinable mutating func shrink(keeping: Int = 16) {
     guard count == 0, slots.count > keeping else { return }
     slots = []

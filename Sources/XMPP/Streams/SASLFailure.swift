@@ -1,9 +1,9 @@
 public import XMLStream
 
-/// Why a SASL handshake failed (RFC 6120 6.5).
+/// The reason why a SASL handshake failed (RFC 6120 6.5).
 public struct SASLFailure: Error, Sendable, Equatable {
   public var condition: Condition
-  /// May be shown to a person beside the condition (RFC 6120 6.5).
+  /// The text, which may be shown to a person beside the condition (RFC 6120 6.5).
   public var text: String?
 
   public init(_ condition: Condition, _ text: String? = nil) {
@@ -25,7 +25,7 @@ public struct SASLFailure: Error, Sendable, Equatable {
     case notAuthorized
     case temporaryAuthFailure
 
-    /// The local name of its element.
+    /// The local name of the condition's element.
     public var text: StaticString {
       switch self {
       case .aborted: "aborted"
@@ -43,7 +43,7 @@ public struct SASLFailure: Error, Sendable, Equatable {
     }
   }
 
-  /// Writes `<failure/>` (RFC 6120 6.5, XEP-0388 2.6.2) where stanzas go. The conditions are the core's in both profiles.
+  /// Writes `<failure/>` (RFC 6120 6.5, XEP-0388 2.6.2), whose conditions are the same in both profiles.
   public func write(_ profile: SASLProfile = .core, into writer: inout ElementWriter) {
     writer.open(Name("failure", profile.namespace))
     writer.open(Name(condition.text, NS.sasl))
@@ -57,8 +57,8 @@ public struct SASLFailure: Error, Sendable, Equatable {
     writer.close()
   }
 
-  /// What a server's `<failure/>` says; nil when the element is none. An unknown condition is `not-authorized`
-  /// (RFC 6120 6.5).
+  /// Reads a server's `<failure/>`; `nil` if the element is none. An unknown condition is `not-authorized` (RFC 6120
+  /// 6.5).
   public init?(_ element: Element) {
     guard element.is(.saslFailure) else { return nil }
     var condition: Condition?

@@ -1,7 +1,7 @@
 /// The SASL mechanisms of a stream.
 public enum SASLMechanism: Sendable, Hashable {
   case scram(SCRAMMechanism)
-  /// With channel binding: `-PLUS` (RFC 5802 4).
+  /// SCRAM with channel binding: `-PLUS` (RFC 5802 4).
   case boundSCRAM(SCRAMMechanism)
   case plain
   /// RFC 7628.
@@ -20,7 +20,7 @@ public enum SASLMechanism: Sendable, Hashable {
     }
   }
 
-  /// Whether it ties the login to its TLS connection.
+  /// Whether it binds the login to its TLS connection.
   public var isBound: Bool {
     switch self {
     case .boundSCRAM: true
@@ -28,12 +28,12 @@ public enum SASLMechanism: Sendable, Hashable {
     }
   }
 
-  /// All that are known, strongest first: the order of the offer.
+  /// All known mechanisms, strongest first: the order of the offer.
   public static let all: [SASLMechanism] =
     SCRAMMechanism.allCases.map(SASLMechanism.boundSCRAM) + SCRAMMechanism.allCases.map(SASLMechanism.scram)
     + [.plain, .oauthBearer, .anonymous]
 
-  /// Whether what the client sends is all that whoever reads it needs to be the client.
+  /// Whether an attacker who reads the client's messages can impersonate it.
   var isReadable: Bool {
     switch self {
     case .scram, .boundSCRAM, .anonymous: false

@@ -1,13 +1,13 @@
 // SCRAM (RFC 5802; RFC 7677 for SHA-256), pure: messages in, messages out.
 //
-// Four messages. The client names itself and gives a nonce (client-first). The server answers with its own nonce appended,
-// the user's salt and iteration count (server-first). The client proves that it knows the password (client-final): the proof
-// is ClientKey XOR HMAC(StoredKey, AuthMessage), where AuthMessage joins what was said so far. The server recovers ClientKey,
-// hashes it and compares with StoredKey; then it proves itself with HMAC(ServerKey, AuthMessage) (server-final). A password
-// never travels, and a stolen StoredKey opens nothing.
+// Four messages. The client names itself and sends a nonce (client-first). The server answers with its own nonce
+// appended, the user's salt and iteration count (server-first). The client proves that it knows the password
+// (client-final): the proof is ClientKey XOR HMAC(StoredKey, AuthMessage), where AuthMessage joins the messages so far.
+// The server recovers ClientKey, hashes it and compares it with StoredKey; then it proves itself with HMAC(ServerKey,
+// AuthMessage) (server-final). A password never travels, and a stolen StoredKey opens nothing.
 //
-// A user who does not exist goes the same way with made-up keys (`SCRAMDecoy`): same messages, same work, same salt whenever
-// asked, and a proof that never fits.
+// An unknown user goes the same way with made-up keys (`SCRAMDecoy`): the same messages, the same work, the same salt
+// each time, and a proof that never fits.
 
 import Crypto
 
@@ -35,7 +35,7 @@ public enum SCRAMMechanism: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// Length of a key, in bytes.
+  /// The length of a key, in bytes.
   public var byteCount: Int {
     switch self {
     case .sha512: SHA512Digest.byteCount
@@ -45,7 +45,7 @@ public enum SCRAMMechanism: UInt8, Sendable, CaseIterable {
   }
 }
 
-/// What belongs to one password (RFC 5802 3).
+/// The keys of one password (RFC 5802 3).
 public struct SCRAMKeyPair: Sendable, Equatable {
   public var storedKey: [UInt8]
   public var serverKey: [UInt8]
@@ -56,13 +56,13 @@ public struct SCRAMKeyPair: Sendable, Equatable {
   }
 }
 
-/// What a server keeps of a user's password, as SCRAM needs it (RFC 5802 3).
+/// The data that a server stores of a user's password for SCRAM (RFC 5802 3).
 public struct SCRAMCredentials: Sendable, Equatable {
   public var salt: [UInt8]
   public var iterations: Int
   public var storedKey: [UInt8]
   public var serverKey: [UInt8]
-  /// Of further passwords of the user, under the same salt and iterations.
+  /// The keys of further passwords of the user, under the same salt and iterations.
   public var alternatives: [SCRAMKeyPair]
 
   public init(
@@ -76,14 +76,14 @@ public struct SCRAMCredentials: Sendable, Equatable {
   }
 }
 
-/// Makes credentials for users who do not exist. The same name always has the same salt, derived from a secret of the server,
-/// so that neither one answer nor two tell whether an account exists (RFC 6120 6.5.10).
+/// Makes credentials for unknown users. The same name always has the same salt, derived from a secret of the server, so
+/// that neither one answer nor two reveal whether an account exists (RFC 6120 6.5.10).
 public struct SCRAMDecoy: Sendable, Equatable {
-  /// At least 16 random bytes that stay the same over restarts.
+  /// The secret: at least 16 random bytes that stay the same over restarts.
   public var secret: [UInt8]
-  /// What new accounts get; an account made under another number can still be told apart from a decoy.
+  /// The iterations of new accounts; an account made under another number can still be told apart from a decoy.
   public var iterations: Int
-  /// What real salts have.
+  /// The length of real salts, in bytes.
   public var saltByteCount: Int
 
   public init(secret: [UInt8], iterations: Int = 4096, saltByteCount: Int = 16) {
@@ -92,7 +92,7 @@ public struct SCRAMDecoy: Sendable, Equatable {
     self.saltByteCount = saltByteCount
   }
 
-  /// - Parameter username: the prepared name.
+  /// Returns the made-up credentials of a user, whose name is prepared.
   public func credentials(for username: String, mechanism: SCRAMMechanism) -> SCRAMCredentials {
     func bytes(_ label: String, _ count: Int) -> [UInt8] {
       let message = Array("\(label)\0\(mechanism.name)\0\(username)".utf8)
@@ -104,18 +104,18 @@ public struct SCRAMDecoy: Sendable, Equatable {
   }
 }
 
-/// What a message of the peer did wrong.
+/// The fault of a peer's message.
 public enum SCRAMFault: Error, Sendable, Equatable {
-  /// Breaks the syntax of RFC 5802 7.
+  /// It breaks the syntax of RFC 5802 7.
   case malformed
-  /// Asks for an extension by `m=` (RFC 5802 5.1).
+  /// It requires an extension by `m=` (RFC 5802 5.1).
   case extensionRequired
-  /// Asks for channel binding where there is none, for none where there must be, for a type that is not ours, or its `c=`
+  /// It asks for channel binding where there is none, for none where it is required, for an unknown type, or its `c=`
   /// is not what was sent first and what TLS says (RFC 5802 6).
   case channelBinding
-  /// Sees no channel binding offered where it was: somebody changed the offer on its way (RFC 5802 6).
+  /// It claims that no channel binding was offered although it was: the offer was changed on its way (RFC 5802 6).
   case downgraded
-  /// The nonce is not the one of this exchange.
+  /// The nonce is not that of this exchange.
   case nonce
   /// The proof or signature does not fit: a wrong password, or none.
   case proof
@@ -123,11 +123,11 @@ public enum SCRAMFault: Error, Sendable, Equatable {
 
 /// The client's first message (RFC 5802 7, `client-first-message`).
 public struct SCRAMClientFirst: Sendable, Equatable {
-  /// What the client says of channel binding (`gs2-cbind-flag`).
+  /// The client's statement on channel binding (`gs2-cbind-flag`).
   public enum BindingFlag: Sendable, Equatable {
-    /// `n`: it has none.
+    /// `n`: the client supports none.
     case unsupported
-    /// `y`: it has, and sees none offered.
+    /// `y`: it supports it, and sees none offered.
     case unoffered
     /// `p=`: it uses this type.
     case used(type: String)
@@ -136,11 +136,11 @@ public struct SCRAMClientFirst: Sendable, Equatable {
   public let bindingFlag: BindingFlag
   /// The name to authenticate, unescaped and not yet prepared.
   public let username: String
-  /// Whom to act as, unescaped; nil when absent.
+  /// The identity to act as, unescaped; `nil` if absent.
   public let authzid: String?
   /// The client's nonce.
   public let nonce: [UInt8]
-  /// Up to the second comma, as received.
+  /// The message up to the second comma, as received.
   public let gs2Header: [UInt8]
   /// The rest, as received: the hash covers it byte by byte (RFC 5802 5.1).
   public let bare: [UInt8]
@@ -180,7 +180,7 @@ public struct SCRAMClientFirst: Sendable, Equatable {
     }
   }
 
-  /// `saslname` (RFC 5802 7): `=2C` is a comma, `=3D` an equals sign, any other `=` an error.
+  /// Reads a `saslname` (RFC 5802 7): `=2C` is a comma, `=3D` an equals sign, any other `=` an error.
   static func unescape(_ value: ArraySlice<UInt8>) throws(SCRAMFault) -> String {
     guard !value.isEmpty, value.count <= 3 * XMPPLimits.saslFieldBytesMax else { throw .malformed }
     var bytes: [UInt8] = []
@@ -202,7 +202,7 @@ public struct SCRAMClientFirst: Sendable, Equatable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The reverse of `unescape`.
+  /// Reverses `unescape`.
   static func escape(_ name: String) -> [UInt8] {
     var bytes: [UInt8] = []
     for byte in name.utf8 {
@@ -222,17 +222,18 @@ public struct SCRAMExchange: Sendable, Equatable {
   /// The server-first-message, to be sent.
   public let challenge: [UInt8]
 
-  /// What `c=` must say: the client's GS2 header, and behind it what both ends know of TLS.
+  /// The required value of `c=`: the client's GS2 header, followed by the channel binding.
   private let channelBinding: [UInt8]
   private let clientFirstBare: [UInt8]
   private let nonce: [UInt8]
-  /// The first is the account's own.
+  /// The keys; the first are the account's own.
   private let keys: [SCRAMKeyPair]
 
+  ///
   /// - Parameters:
   ///   - nonce: the server's part: random printable ASCII without commas, at least 18 characters, new each time.
-  ///   - channelBinding: of the type that the client's flag names; nil where it names none.
-  ///   - offer: what the client was offered; nil to say nothing of it.
+  ///   - channelBinding: the binding of the type that the client's flag names; `nil` if it names none.
+  ///   - offer: the offer to the client; `nil` to leave its hash out.
   public init(
     mechanism: SCRAMMechanism, first: SCRAMClientFirst, nonce: String, credentials: SCRAMCredentials,
     channelBinding: ChannelBinding? = nil, offer: SASLOffer? = nil
@@ -254,7 +255,8 @@ public struct SCRAMExchange: Sendable, Equatable {
   /// - Returns: the server-final-message, to be sent with the success.
   public func finish(_ message: [UInt8]) throws(SCRAMFault) -> [UInt8] { try verify(message).data }
 
-  /// As `finish`, and which of the passwords it was: 0 for the account's own, else one of the alternatives, counted from 1.
+  /// Checks the message like `finish`. Also returns which of the passwords it was: 0 for the account's own, otherwise
+  /// one of the alternatives, counted from 1.
   public func verify(_ message: [UInt8]) throws(SCRAMFault) -> (data: [UInt8], password: Int) {
     guard String(validating: message, as: UTF8.self) != nil, !message.contains(0) else { throw .malformed }
     let attributes = try SCRAMAttributes(message)
@@ -269,7 +271,7 @@ public struct SCRAMExchange: Sendable, Equatable {
     let withoutProof = message[..<(last.value.startIndex - 3)]
     let comma = UInt8(ascii: ",")
     let authMessage = clientFirstBare + [comma] + challenge + [comma] + withoutProof
-    // All are tried, so that the time taken does not tell which it was.
+    // All are tried, so that the time taken does not reveal which it was.
     var found: Int?
     for (index, key) in keys.enumerated() where key.storedKey.count == mechanism.byteCount {
       let signature = mechanism.hmac(key: key.storedKey, authMessage)
@@ -281,9 +283,9 @@ public struct SCRAMExchange: Sendable, Equatable {
   }
 }
 
-/// The client's side, for scripted clients and tests. Derives the keys itself, so it blocks for milliseconds.
+/// The client's side, for scripted clients and tests. It derives the keys itself, so it blocks for milliseconds.
 public struct SCRAMClient: Sendable {
-  /// A server may ask for no more: RFC 5802 9 warns of the cost.
+  /// The most iterations that a server may ask for: RFC 5802 9 warns of the cost.
   public static let iterationsMax = 1_000_000
 
   public let mechanism: SCRAMMechanism
@@ -296,11 +298,12 @@ public struct SCRAMClient: Sendable {
   private let password: String
   private var expected: [UInt8]?
 
+  ///
   /// - Parameters:
   ///   - password: prepared with OpaqueString.
   ///   - nonce: random printable ASCII without commas.
-  ///   - authzid: whom to act as; nil for the user.
-  ///   - channelBinding: what the login is bound to, for the mechanism with channel binding.
+  ///   - authzid: the identity to act as; `nil` for the user.
+  ///   - channelBinding: the binding, for a mechanism with channel binding.
   public init(
     mechanism: SCRAMMechanism, username: String, password: String, nonce: String, authzid: String? = nil,
     channelBinding: ChannelBinding? = nil
@@ -392,7 +395,7 @@ extension SCRAMMechanism {
     }
   }
 
-  /// Compares in constant time: that is what the library's digest equality is for.
+  /// Compares in constant time, as the library's digest equality does.
   func hash(of data: [UInt8], equals expected: [UInt8]) -> Bool {
     switch self {
     case .sha512: SHA512.hash(data: data) == expected
@@ -401,7 +404,7 @@ extension SCRAMMechanism {
     }
   }
 
-  /// `Hi` (RFC 5802 2.2): PBKDF2 of one block.
+  /// Returns `Hi` (RFC 5802 2.2): PBKDF2 of one block.
   func saltedPassword(_ password: [UInt8], salt: [UInt8], iterations: Int) -> [UInt8] {
     var block = hmac(key: password, salt + [0, 0, 0, 1])
     var result = block

@@ -1,10 +1,10 @@
 public import XMLStream
 
-/// A task behind a login (XEP-0480 0.2.0 3): the client gives what another hash makes of its password, so that the account
+/// A task behind a login (XEP-0480 0.2.0 3): the client sends its password salted for another hash, so that the account
 /// can be logged in to by a mechanism that it had no keys for.
 public struct SCRAMUpgrade: Sendable, Equatable {
   public let mechanism: SCRAMMechanism
-  /// Fresh, for the keys to be made.
+  /// The fresh salt of the new keys.
   public let salt: [UInt8]
   public let iterations: Int
 
@@ -14,13 +14,13 @@ public struct SCRAMUpgrade: Sendable, Equatable {
     self.iterations = iterations
   }
 
-  /// Those that are offered, strongest first. Nobody is upgraded to SHA-1.
+  /// The offered upgrades, strongest first. SHA-1 is never one.
   public static let offered: [SCRAMMechanism] = [.sha512, .sha256]
 
-  /// The name of its task (2.1).
+  /// Returns the name of a task (2.1).
   public static func task(_ mechanism: SCRAMMechanism) -> String { "UPGR-\(mechanism.name)" }
 
-  /// `<continue/>` (XEP-0388 2.6.3), with the last word of the mechanism where it had one.
+  /// Writes `<continue/>` (XEP-0388 2.6.3), with the final data of the mechanism if it had any.
   public static func writeContinue(
     _ mechanism: SCRAMMechanism, data: [UInt8]?, into writer: inout ElementWriter
   ) {
@@ -38,7 +38,7 @@ public struct SCRAMUpgrade: Sendable, Equatable {
     writer.close()
   }
 
-  /// What the client needs to know (XEP-0480 3).
+  /// Writes the salt and the iterations for the client (XEP-0480 3).
   public func write(into writer: inout ElementWriter) {
     writer.open(Name("task-data", NS.sasl2))
     writer.open(Name("salt", NS.scramUpgrade))
@@ -49,7 +49,8 @@ public struct SCRAMUpgrade: Sendable, Equatable {
   }
 }
 
-/// `SaltedPassword` (RFC 5802 3) on its way to be stored: as good as the password for one mechanism. Does not print itself.
+/// `SaltedPassword` (RFC 5802 3) on its way to be stored: as good as the password for one mechanism. It does not print
+/// itself.
 public struct SaltedPassword: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
   public let bytes: [UInt8]
   public init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -59,7 +60,7 @@ public struct SaltedPassword: Sendable, Equatable, CustomStringConvertible, Cust
 
 /// The answer to `storeUpgrade`.
 public enum UpgradeAnswer: Sendable, Equatable {
-  /// It is durable, or others were quicker.
+  /// The keys are durable, or had been stored meanwhile.
   case stored
   /// The password is no longer the one that was proved.
   case outdated

@@ -3,7 +3,7 @@ public import XMLStream
 /// A stream error (RFC 6120 4.9): unrecoverable, sent once, followed by the end of the stream.
 public struct StreamError: Error, Sendable, Equatable {
   public var condition: Condition
-  /// For diagnosis only, in English (RFC 6120 4.9.2).
+  /// The text for diagnosis only, in English (RFC 6120 4.9.2).
   public var text: String?
   /// An application-specific condition (RFC 6120 4.9.4).
   public var application: Element?
@@ -45,7 +45,7 @@ public struct StreamError: Error, Sendable, Equatable {
     case unsupportedStanzaType
     case unsupportedVersion
 
-    /// The local name of its element.
+    /// The local name of the condition's element.
     public var text: StaticString {
       switch self {
       case .badFormat: "bad-format"
@@ -76,7 +76,7 @@ public struct StreamError: Error, Sendable, Equatable {
       }
     }
 
-    /// The condition an element names; nil for a name that is none.
+    /// Reads the condition of an element; `nil` for an unknown name.
     public init?(_ element: Element) {
       guard element.namespace == String(describing: NS.streamErrors) else { return nil }
       let local = element.local
@@ -85,10 +85,10 @@ public struct StreamError: Error, Sendable, Equatable {
     }
   }
 
-  /// The error for bytes that broke a rule of XML (RFC 6120 4.9.3, 11). A stanza above a size limit also carries
-  /// `stanza-too-big` (RFC 6120 4.9.3.14, XEP-0205).
+  /// Creates the error for bytes that broke a rule of XML (RFC 6120 4.9.3, 11). A stanza above a size limit also
+  /// carries `stanza-too-big` (RFC 6120 4.9.3.14, XEP-0205).
   ///
-  /// Labelled, because `.unsupportedEncoding` and `.badNamespacePrefix` name a condition, too.
+  /// It is labelled because `.unsupportedEncoding` and `.badNamespacePrefix` name a condition, too.
   public init(violation: XMLViolation) {
     switch violation {
     case .notWellFormed(let rule): self.init(.notWellFormed, rule)
@@ -100,11 +100,11 @@ public struct StreamError: Error, Sendable, Equatable {
     }
   }
 
-  /// The peer acknowledged more stanzas than it was sent (XEP-0198 6).
+  /// Returns the error for a peer that acknowledged more stanzas than it was sent (XEP-0198 6).
   ///
   /// - Parameters:
   ///   - handled: the `h` it sent.
-  ///   - sent: how many stanzas it was sent, modulo 2^32.
+  ///   - sent: the number of stanzas it was sent, modulo 2^32.
   public static func handledCountTooHigh(handled: UInt32, sent: UInt32) -> StreamError {
     StreamError(
       .undefinedCondition, "You acknowledged \(handled) stanzas, but I only sent you \(sent) so far.",
@@ -129,8 +129,8 @@ extension StreamError {
     writer.close()
   }
 
-  /// What a peer's `<stream:error/>` says; nil when the element is none. An unknown condition is `undefined-condition`
-  /// (RFC 6120 4.9.2).
+  /// Reads a peer's `<stream:error/>`; `nil` if the element is none. An unknown condition is `undefined-condition` (RFC
+  /// 6120 4.9.2).
   public init?(_ element: Element) {
     guard element.is(.streamError) else { return nil }
     var condition: Condition?

@@ -1,6 +1,6 @@
 public import XMLStream
 
-/// What has been negotiated on a stream.
+/// The state that has been negotiated on a stream.
 public struct StreamConditions: OptionSet, Sendable, Hashable {
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -17,18 +17,18 @@ public struct StreamConditions: OptionSet, Sendable, Hashable {
   public static let exporting = StreamConditions(rawValue: 16)
   /// Bindable by `tls-server-end-point`.
   public static let certified = StreamConditions(rawValue: 32)
-  /// It is for a domain that takes guests.
+  /// The stream is for a domain that takes guests.
   public static let guests = StreamConditions(rawValue: 64)
 }
 
-/// A stream feature as a value (RFC 6120 4.3.2): what is advertised, and when. The offer of a stream is the table of features,
-/// filtered by what has been negotiated.
+/// A stream feature as a value (RFC 6120 4.3.2): its element, and when it is advertised. The offer of a stream is the
+/// table of features, filtered by what has been negotiated.
 public struct StreamFeature: Sendable, Equatable {
   /// The child of `<stream:features/>`.
   public var element: Element
-  /// Offered only when all of these hold.
+  /// The conditions that must all hold for the offer.
   public var needs: StreamConditions
-  /// Offered only while none of these holds.
+  /// The conditions none of which may hold for the offer.
   public var forbids: StreamConditions
 
   public init(_ element: Element, needs: StreamConditions = [], forbids: StreamConditions = []) {
@@ -43,27 +43,27 @@ public struct StreamFeature: Sendable, Equatable {
 }
 
 extension [StreamFeature] {
-  /// The features to advertise now, in the order of the table.
+  /// Returns the features to advertise now, in the order of the table.
   public func offered(in conditions: StreamConditions) -> [StreamFeature] { filter { $0.isOffered(in: conditions) } }
 }
 
 extension StreamFeature {
-  /// STARTTLS (RFC 6120 5.4.1), never on a stream that has TLS (XEP-0368 2).
+  /// Returns STARTTLS (RFC 6120 5.4.1), never on a stream that has TLS (XEP-0368 2).
   public static func startTLS(isRequired: Bool) -> StreamFeature {
     StreamFeature(
       Element(.startTLS, [:], isRequired ? [Element(.startTLSRequired)] : []), forbids: [.secured, .authenticated])
   }
 
-  /// The SASL mechanisms a policy offers (RFC 6120 6.4.1): one feature for streams with TLS, one for those without where
-  /// anything is allowed there.
+  /// Returns the SASL mechanisms that a policy offers (RFC 6120 6.4.1): one feature for streams with TLS, and one for
+  /// those without if anything is allowed there.
   public static func mechanisms(_ policy: AuthenticationPolicy) -> [StreamFeature] {
     offers(policy, .core) { mechanisms, _ in
       Element(.mechanisms, [:], mechanisms.map { Element(.mechanism, text: String(describing: $0.name)) })
     }
   }
 
-  /// The extensible profile (XEP-0388 2.2), what can be negotiated in one go with it, and the upgrades (XEP-0480 2.1), which
-  /// are never for streams without TLS. It is for streams with TLS (3); those without get it where anything is allowed there.
+  /// Returns the extensible profile (XEP-0388 2.2) with its inline features and the upgrades (XEP-0480 2.1), which are
+  /// never for streams without TLS. It is for streams with TLS (3); those without get it if anything is allowed there.
   public static func authentication(_ policy: AuthenticationPolicy, inline: [Element]) -> [StreamFeature] {
     offers(policy, .extensible) { mechanisms, isSecured in
       Element(
@@ -76,7 +76,8 @@ extension StreamFeature {
     }
   }
 
-  /// Tokens as part of `authentication` (XEP-0484 3.1): each offer gets the mechanisms that are good where it stands.
+  /// Adds tokens to `authentication` (XEP-0484 3.1): each offer gets the mechanisms that are possible under its
+  /// conditions.
   public static func offeringTokens(_ features: [StreamFeature], _ policy: AuthenticationPolicy) -> [StreamFeature] {
     features.flatMap { feature -> [StreamFeature] in
       guard feature.needs.contains(.secured), !feature.forbids.contains(.bindable) else {
@@ -128,7 +129,7 @@ extension StreamFeature {
     }
   }
 
-  /// The types of channel binding (XEP-0440 3), beside mechanisms that use them.
+  /// Returns the types of channel binding (XEP-0440 3), beside mechanisms that use them.
   public static func channelBindings(_ types: [String]) -> StreamFeature {
     StreamFeature(
       Element(
@@ -137,7 +138,7 @@ extension StreamFeature {
       needs: .bindable, forbids: .authenticated)
   }
 
-  /// Bind 2 as part of `authentication` (XEP-0386 3.1), with the features that can be switched on in it.
+  /// Returns Bind 2 as part of `authentication` (XEP-0386 3.1), with the features that it can switch on.
   public static func inlineBind(_ features: [String]) -> Element {
     Element(
       .inlineBind, [:],
@@ -163,22 +164,22 @@ extension StreamFeature {
   /// Client state indication (XEP-0352 3).
   public static let clientState = StreamFeature(Element(Name("csi", NS.csi)), needs: .authenticated)
 
-  /// In-band registration (XEP-0077 8), before authentication.
+  /// Returns in-band registration (XEP-0077 8), before authentication.
   public static func registration(needsTLS: Bool) -> StreamFeature {
     StreamFeature(
       Element(Name("register", NS.registerFeature)), needs: needsTLS ? .secured : [], forbids: .authenticated)
   }
 
-  /// In-band registration with an invitation (XEP-0445 3), before authentication.
+  /// Returns in-band registration with an invitation (XEP-0445 3), before authentication.
   public static func invitedRegistration(needsTLS: Bool) -> StreamFeature {
     StreamFeature(Element(Name("register", NS.ibrToken)), needs: needsTLS ? .secured : [], forbids: .authenticated)
   }
 
-  /// The limits of a stream (XEP-0478 2).
+  /// Returns the limits of a stream (XEP-0478 2).
   ///
   /// - Parameters:
-  ///   - maxBytes: of one stanza.
-  ///   - idleSeconds: of silence until the server closes; nil for no such limit.
+  ///   - maxBytes: the most bytes of one stanza.
+  ///   - idleSeconds: the silence after which the server closes; `nil` for no such limit.
   public static func limits(
     maxBytes: Int, idleSeconds: Int?, needs: StreamConditions, forbids: StreamConditions = []
   ) -> StreamFeature {
@@ -187,7 +188,7 @@ extension StreamFeature {
     return StreamFeature(Element(Name("limits", NS.limits), [:], children), needs: needs, forbids: forbids)
   }
 
-  /// The server's capabilities (XEP-0115 6.3).
+  /// Returns the server's capabilities (XEP-0115 6.3).
   public static func capabilities(node: String, version: String) -> StreamFeature {
     StreamFeature(Element(.caps, ["hash": "sha-1", "node": node, "ver": version]), needs: .authenticated)
   }

@@ -1,29 +1,30 @@
 // A client-to-server stream, the receiving side (RFC 6120 4 to 7).
 //
-// Theory. A stream is opened up to three times on one connection: in the clear, after STARTTLS, after SASL. Each time the client
-// sends a header and gets ours with the features that what has been negotiated leaves to offer. After the last opening it binds
-// a resource or resumes a former session, and from then on stanzas flow until one side closes. The phases:
+// Theory. A stream is opened up to three times on one connection: in the clear, after STARTTLS, after SASL. Each time
+// the client sends a header and gets the server's with the features that may still be negotiated. After the last
+// opening it binds a resource or resumes a former session, and from then on stanzas flow until one side closes. The
+// phases:
 //
 //   opening        a header is awaited (first, or again after TLS or SASL)
-//   negotiating    header exchanged; TLS and SASL are what may come
-//   securing       <proceed/> went out; TLS is being set up, no XML is expected
-//   authenticated  header exchanged after SASL, or none needed (XEP-0388); binding or resuming is what may come
+//   negotiating    header exchanged; TLS and SASL may come
+//   securing       <proceed/> was sent; TLS is being set up, no XML is expected
+//   authenticated  header exchanged after SASL, or none needed (XEP-0388); binding or resuming may come
 //   bound          stanzas
-//   closing        our closing tag went out; theirs is awaited, and what they still send counts (4.4)
+//   closing        our closing tag was sent; theirs is awaited, and what they still send counts (4.4)
 //   closed         nothing counts
 //
-// Events are the methods in past participle; each returns one output, which the caller carries out in full before the next
-// event. What takes time or knowledge (keys, passwords, resources, former sessions) is an output now and an event later, and
-// until the answer is in, the caller feeds nothing more. The machine holds no clock: it says which deadline runs (`deadline`),
-// and the caller says when it has passed.
+// Events are the methods in past participle; each returns one output, which the caller carries out in full before the
+// next event. Everything that takes time or knowledge (keys, passwords, resources, former sessions) is an output now
+// and an event later, and until the answer is in, the caller feeds nothing more. The machine holds no clock: it names
+// the running deadline (`deadline`), and the caller reports when it has passed.
 //
-// The `from` of a header is answered but not compared with who authenticates (RFC 6120 6.4.6 would have it so): nothing is ever
-// decided by it, and clients are known to send it unprepared.
+// The `from` of a header is answered but not compared with the authenticated user (as RFC 6120 6.4.6 asks): nothing is
+// ever decided by it, and clients are known to send it unprepared.
 
 public import Addresses
 public import XMLStream
 
-/// What a server offers and allows on its streams. A value: changing it concerns new streams.
+/// The offer and the rules of a server's streams. It is a value: a change affects new streams.
 public struct StreamPolicy: Sendable {
   public enum TLS: Sendable, Equatable {
     /// STARTTLS is offered and nothing else until it is done (RFC 6120 5.3.1).
@@ -34,22 +35,22 @@ public struct StreamPolicy: Sendable {
     case unavailable
   }
 
-  /// The domains served, normalised.
+  /// The served domains, normalised.
   public var domains: Set<String>
-  /// Taken when a header names none (RFC 6120 4.7.2: be liberal); nil to refuse such streams.
+  /// The domain of headers that name none (RFC 6120 4.7.2: be liberal); `nil` to refuse such streams.
   public var defaultDomain: String?
   public var tls: TLS
   public var authentication: AuthenticationPolicy
   /// The table of features, in the order they are written: STARTTLS, mechanisms, bind and session included.
   public var features: [StreamFeature]
-  /// The language of the texts we send.
+  /// The language of the server's texts.
   public var language: String
   /// Whether registration requests (XEP-0077, XEP-0445) are let through before authentication.
   public var allowsRegistration: Bool
   /// The domains that take guests (XEP-0175).
   public var guestDomains: Set<String>
 
-  /// - Parameter features: besides STARTTLS, the mechanisms, resource binding and the session request.
+  /// Creates a policy with features besides STARTTLS, the mechanisms, resource binding and the session request.
   public init(
     domains: Set<String>, defaultDomain: String? = nil, tls: TLS = .required, authentication: AuthenticationPolicy,
     features: [StreamFeature] = [.streamManagement], language: String = "en", allowsRegistration: Bool = false,
@@ -72,14 +73,14 @@ public struct StreamPolicy: Sendable {
   }
 }
 
-/// What the caller does next. The rare large cases are indirect: a stanza costs no more to return than it holds.
+/// The next action of the caller. The rare large cases are indirect: a stanza costs no more to return than it holds.
 public enum StreamOutput: Sendable, Equatable {
   case nothing
   /// Send this header and `<stream:features/>` with these.
   indirect case open(StreamResponse, [StreamFeature])
-  /// Send the header if there is one, the error, the closing tag; then close the connection. What is unread is dropped.
+  /// Send the header if there is one, the error, the closing tag; then close the connection. Unread input is dropped.
   indirect case refuse(StreamResponse?, StreamError)
-  /// Send `<proceed/>`, drop what is unread, start TLS, and say `secured` (RFC 6120 5.4.2.3).
+  /// Send `<proceed/>`, drop unread input, start TLS, and call `secured` (RFC 6120 5.4.2.3).
   case startTLS
   /// Send `<failure/>` of STARTTLS and the closing tag; then close the connection (RFC 6120 5.4.2.2).
   case refuseTLS
@@ -91,9 +92,9 @@ public enum StreamOutput: Sendable, Equatable {
   case verifyPassword(username: String, password: Password, attempt: Int)
   /// See `AuthenticationOutput`; answer with `upgradesFound`.
   case needUpgrades([SCRAMMechanism], username: String, attempt: Int)
-  /// Send `<continue/>` with the upgrade to this.
+  /// Send `<continue/>` with the upgrade to this mechanism.
   case upgrade(SCRAMMechanism, [UInt8]?)
-  /// Send `<task-data/>` with it.
+  /// Send `<task-data/>` with this upgrade.
   case taskData(SCRAMUpgrade)
   /// Answer with `upgradeStored`.
   indirect case storeUpgrade(SCRAMUpgrade, SaltedPassword, username: String, attempt: Int)
@@ -105,38 +106,39 @@ public enum StreamOutput: Sendable, Equatable {
   case needGuest(attempt: Int)
   /// Send `<success/>` and start a new reader: the stream restarts (RFC 6120 6.4.6).
   case authenticated(BareJID, [UInt8]?)
-  /// Authenticated by the extensible profile: the stream goes on as it is, with the bounds of an authenticated one. Do what the
-  /// request asks for, say `bound` where that gave an address, then send `<success/>` and the features (`offered`).
+  /// Continue the stream as it is, with the bounds of an authenticated one: the extensible profile has succeeded. Do
+  /// what the request asks for, call `bound` if that gave an address, then send `<success/>` and the features
+  /// (`offered`).
   indirect case admitted(BareJID, [UInt8]?, AuthenticateRequest)
   /// Send `<failure/>` of SASL in the `saslProfile`.
   case authenticationFailed(SASLFailure, AuthenticationFault)
-  /// Decide with `BindMachine` and answer with `bound` or `bindRefused`.
+  /// Decide with `BindMachine`, and call `bound` if it binds.
   case bind(BindRequest)
   /// Send an empty result (RFC 3921 3).
   case answerSession(Stanza)
   /// Send this error to this stanza.
   indirect case reply(StanzaError, Stanza)
-  /// Stream management: carry it out with `ResumptionMachine`; after a resumption say `resumed`.
+  /// Carry out stream management with `ResumptionMachine`; after a resumption call `bound`.
   case management(ManagementElement)
   /// Send `<failed/>` of stream management with this condition (XEP-0198 6).
   case managementFailed(StanzaError.Condition)
-  /// A stanza to be handled.
+  /// Handle a stanza.
   case stanza(Stanza)
-  /// Another top-level element of a bound stream; when nobody knows it, say `notUnderstood`.
+  /// Handle another top-level element of a bound stream; if it is unknown, call `notUnderstood`.
   case element(Element)
-  /// Send the closing tag and wait for theirs.
+  /// Send the closing tag and wait for the client's.
   case close
-  /// The stream is over: close the connection, after the closing tag if `closing`.
+  /// Close the connection, after the closing tag if `closing`: the stream is over.
   case finish(closing: Bool)
 }
 
-/// A deadline the caller keeps for a stream.
+/// A deadline that the caller keeps for a stream.
 public enum StreamDeadline: Sendable, Equatable {
   /// From the connection to a bound resource.
   case negotiation
-  /// From our closing tag to theirs.
+  /// From the server's closing tag to the client's.
   case closing
-  /// A bound stream: silence is watched by the caller's own rule.
+  /// On a bound stream: silence, which the caller's own rule bounds.
   case idle
 }
 
@@ -153,29 +155,30 @@ public struct StreamMachine: Sendable {
 
   private let policy: StreamPolicy
   private var authentication: AuthenticationMachine?
-  /// What a login can be bound to; forgotten with it.
+  /// The channel bindings of a login; dropped after it.
   private var channelBindings: [ChannelBinding] = []
   /// Whether stanzas still count while closing.
   private var listensWhileClosing = false
 
   public private(set) var phase = Phase.opening
   public private(set) var conditions: StreamConditions
-  /// The domain the stream is for, once a header said so.
+  /// The domain that the stream is for, once a header has named it.
   public private(set) var domain: String?
   /// The client's default language (RFC 6120 4.7.4), for stanzas without their own.
   public private(set) var language: String?
-  /// Who authenticated.
+  /// The authenticated user.
   public private(set) var user: BareJID?
-  /// By which of their passwords; see `AuthenticationMachine.password`.
+  /// The index of the password that was used; see `AuthenticationMachine.password`.
   public private(set) var password = 0
   /// The address of a bound stream.
   public private(set) var jid: FullJID?
   /// Whether the client ended the stream with its closing tag: then there is nothing to resume (XEP-0198 7).
   public private(set) var wasClosedByPeer = false
 
+  ///
   /// - Parameters:
   ///   - isSecured: whether the connection has TLS from its first byte (XEP-0368).
-  ///   - channelBindings: of that TLS, where they are known already; else `secured` says them.
+  ///   - channelBindings: the bindings of that TLS, if known already; otherwise `secured` takes them.
   public init(policy: StreamPolicy, isSecured: Bool, channelBindings: [ChannelBinding] = []) {
     self.policy = policy
     self.conditions = isSecured ? .secured : []
@@ -188,13 +191,13 @@ public struct StreamMachine: Sendable {
     return (policy.features + (bindings.isEmpty ? [] : [.channelBindings(bindings)])).offered(in: conditions)
   }
 
-  /// Which installation authenticates by the extensible profile, where it says so.
+  /// The installation that authenticates by the extensible profile, if it names itself.
   public var agentID: String? { authentication?.request?.agent?.id }
 
-  /// In which the client authenticates.
+  /// The profile in which the client authenticates.
   public var saslProfile: SASLProfile { authentication?.profile ?? .core }
 
-  /// Which deadline runs now; nil for none.
+  /// The running deadline; `nil` for none.
   public var deadline: StreamDeadline? {
     switch phase {
     case .opening, .negotiating, .securing, .authenticated: .negotiation
@@ -206,9 +209,7 @@ public struct StreamMachine: Sendable {
 
   // MARK: The reader's events
 
-  /// A header arrived.
-  ///
-  /// - Parameter id: a fresh stream id.
+  /// Processes a header. `id` is a fresh stream id.
   public mutating func opened(_ header: StreamHeader, id: String) -> StreamOutput {
     switch phase {
     case .opening: break
@@ -259,7 +260,7 @@ public struct StreamMachine: Sendable {
       phase = .authenticated
     } else {
       phase = .negotiating
-      // A restart after TLS forgets what was said before it (RFC 6120 5.4.3.3).
+      // A restart after TLS forgets earlier negotiation (RFC 6120 5.4.3.3).
       let takesGuests = policy.guestDomains.contains(asked)
       if takesGuests { conditions.insert(.guests) } else { conditions.remove(.guests) }
       authentication = AuthenticationMachine(
@@ -270,7 +271,7 @@ public struct StreamMachine: Sendable {
     return .open(response, offered)
   }
 
-  /// A top-level element is complete.
+  /// Processes a complete top-level element.
   public mutating func received(_ element: Element) -> StreamOutput {
     switch phase {
     case .bound: return receivedBound(element)
@@ -286,7 +287,7 @@ public struct StreamMachine: Sendable {
     }
   }
 
-  /// The client's closing tag arrived (RFC 6120 4.4).
+  /// Processes the client's closing tag (RFC 6120 4.4).
   public mutating func closed() -> StreamOutput {
     switch phase {
     case .closed: return .nothing
@@ -301,18 +302,17 @@ public struct StreamMachine: Sendable {
     }
   }
 
-  /// The bytes broke a rule of XML.
-  ///
-  /// - Parameter id: a fresh stream id, asked for only when our header is still to be sent (RFC 6120 4.9.1.2).
+  /// Processes a violation of XML. `id` is asked for only if the server's header is still to be sent (RFC 6120 4.9.1.2).
   public mutating func violated(_ violation: XMLViolation, id: @autoclosure () -> String) -> StreamOutput {
     end(StreamError(violation: violation), id: id)
   }
 
   // MARK: The caller's events
 
-  /// TLS is set up: a new header comes (RFC 6120 5.4.3.3). Where the connection has it from its first byte, the first one.
+  /// Notes that TLS is set up: a new header comes (RFC 6120 5.4.3.3), or the first one if the connection has TLS from
+  /// its first byte.
   ///
-  /// - Parameter channelBindings: what a login can be bound to: empty where TLS gives nothing to bind to.
+  /// - Parameter channelBindings: the bindings for a login; empty if TLS offers none.
   public mutating func secured(channelBindings: [ChannelBinding] = []) {
     switch phase {
     case .securing:
@@ -333,65 +333,65 @@ public struct StreamMachine: Sendable {
     conditions.formUnion(StreamConditions(bindings: bindings))
   }
 
-  /// The answer to `needCredentials`; see `AuthenticationMachine.credentialsFound`.
+  /// Takes the answer to `needCredentials`; see `AuthenticationMachine.credentialsFound`.
   public mutating func credentialsFound(_ answer: CredentialsAnswer, attempt: Int, nonce: String) -> StreamOutput {
     guard phase == .negotiating, let output = authentication?.credentialsFound(answer, attempt: attempt, nonce: nonce)
     else { return .nothing }
     return authenticate(output)
   }
 
-  /// See `AuthenticationMachine.isProofDue`.
+  /// Whether the next element is a proof; see `AuthenticationMachine.isProofDue`.
   public var isProofDue: Bool { phase == .negotiating && authentication?.isProofDue == true }
 
-  /// In place of the proof; see `AuthenticationMachine.proofRefused`.
+  /// Refuses the proof; see `AuthenticationMachine.proofRefused`.
   public mutating func proofRefused() -> StreamOutput {
     guard phase == .negotiating, let output = authentication?.proofRefused() else { return .nothing }
     return authenticate(output)
   }
 
-  /// The answer to `verifyPassword`; see `AuthenticationMachine.passwordVerified`.
+  /// Takes the answer to `verifyPassword`; see `AuthenticationMachine.passwordVerified`.
   public mutating func passwordVerified(_ answer: PasswordAnswer, attempt: Int) -> StreamOutput {
     guard phase == .negotiating, let output = authentication?.passwordVerified(answer, attempt: attempt)
     else { return .nothing }
     return authenticate(output)
   }
 
-  /// The answer to `needUpgrades`; see `AuthenticationMachine.upgradesFound`.
+  /// Takes the answer to `needUpgrades`; see `AuthenticationMachine.upgradesFound`.
   public mutating func upgradesFound(_ upgrades: [SCRAMUpgrade], attempt: Int) -> StreamOutput {
     guard phase == .negotiating, let output = authentication?.upgradesFound(upgrades, attempt: attempt)
     else { return .nothing }
     return authenticate(output)
   }
 
-  /// The answer to `verifyToken`; see `AuthenticationMachine.tokenVerified`.
+  /// Takes the answer to `verifyToken`; see `AuthenticationMachine.tokenVerified`.
   public mutating func tokenVerified(_ answer: TokenAnswer, attempt: Int) -> StreamOutput {
     guard phase == .negotiating, let output = authentication?.tokenVerified(answer, attempt: attempt)
     else { return .nothing }
     return authenticate(output)
   }
 
-  /// The answer to `storeUpgrade`; see `AuthenticationMachine.upgradeStored`.
+  /// Takes the answer to `storeUpgrade`; see `AuthenticationMachine.upgradeStored`.
   public mutating func upgradeStored(_ answer: UpgradeAnswer, attempt: Int) -> StreamOutput {
     guard phase == .negotiating, let output = authentication?.upgradeStored(answer, attempt: attempt)
     else { return .nothing }
     return authenticate(output)
   }
 
-  /// The answer to `verifyBearer`; see `AuthenticationMachine.bearerVerified`.
+  /// Takes the answer to `verifyBearer`; see `AuthenticationMachine.bearerVerified`.
   public mutating func bearerVerified(_ answer: BearerAnswer, attempt: Int) -> StreamOutput {
     guard phase == .negotiating, let output = authentication?.bearerVerified(answer, attempt: attempt)
     else { return .nothing }
     return authenticate(output)
   }
 
-  /// The answer to `needGuest`; see `AuthenticationMachine.guestMade`.
+  /// Takes the answer to `needGuest`; see `AuthenticationMachine.guestMade`.
   public mutating func guestMade(_ answer: GuestAnswer, attempt: Int) -> StreamOutput {
     guard phase == .negotiating, let output = authentication?.guestMade(answer, attempt: attempt)
     else { return .nothing }
     return authenticate(output)
   }
 
-  /// The resource is bound, or a former session was resumed under its address: stanzas flow.
+  /// Notes that the resource is bound, or a former session was resumed under its address: stanzas flow.
   public mutating func bound(_ jid: FullJID) {
     guard phase == .authenticated else { return }
     self.jid = jid
@@ -399,12 +399,12 @@ public struct StreamMachine: Sendable {
     phase = .bound
   }
 
-  /// Nobody knows an element given out as `element` (RFC 6120 4.9.3.24).
+  /// Refuses an unknown element that was given out as `element` (RFC 6120 4.9.3.24).
   public mutating func notUnderstood(_ element: Element) -> StreamOutput {
     refuse(StreamError(.unsupportedStanzaType, "<\(element.local)/> is not understood here"))
   }
 
-  /// The deadline named by `deadline` has passed.
+  /// Handles the passing of `deadline`.
   public mutating func expired(id: @autoclosure () -> String) -> StreamOutput {
     switch phase {
     case .closed: return .nothing
@@ -417,13 +417,13 @@ public struct StreamMachine: Sendable {
     }
   }
 
-  /// The server ends the stream with an error.
+  /// Ends the stream with an error of the server.
   public mutating func fail(_ error: StreamError, id: @autoclosure () -> String) -> StreamOutput {
     end(error, id: id)
   }
 
-  /// The server ends the stream without an error: the closing tag goes out, and what the client still sends counts until its
-  /// own comes.
+  /// Ends the stream without an error: the closing tag is sent, and what the client still sends counts until its own
+  /// comes.
   public mutating func close() -> StreamOutput {
     switch phase {
     case .closing, .closed: return .nothing
@@ -437,7 +437,7 @@ public struct StreamMachine: Sendable {
     }
   }
 
-  /// The connection is gone. Whether the stream had ended is in `wasClosedByPeer`.
+  /// Notes that the connection is gone. `wasClosedByPeer` says whether the stream had ended.
   public mutating func disconnected() {
     phase = .closed
     authentication = nil
@@ -503,7 +503,7 @@ public struct StreamMachine: Sendable {
         }
       }
     } catch {
-      // A broken acknowledgement leaves both sides with different counts: nothing can mend that.
+      // A broken acknowledgement leaves both sides with different counts, which cannot be repaired.
       if element.is(.smAcknowledge) { return refuse(StreamError(.invalidXML, error.text)) }
       return .managementFailed(error.condition)
     }
@@ -560,7 +560,7 @@ public struct StreamMachine: Sendable {
     }
   }
 
-  /// The client reported a stream error and closes (RFC 6120 4.9.1.1): so do we. It did not end its session.
+  /// Closes after a stream error of the client (RFC 6120 4.9.1.1), which does not end its session.
   private mutating func peerFailed() -> StreamOutput {
     phase = .closed
     return .finish(closing: true)
@@ -600,7 +600,7 @@ public struct StreamMachine: Sendable {
   private static let saslNamespace = String(describing: NS.sasl)
   private static let sasl2Namespace = String(describing: NS.sasl2)
 
-  /// `<major>.<minor>` as two numbers, leading zeros ignored (RFC 6120 4.7.5).
+  /// The `<major>.<minor>` as two numbers, leading zeros ignored (RFC 6120 4.7.5).
   private struct Version {
     let major: Int
     let minor: Int

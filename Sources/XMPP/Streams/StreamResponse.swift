@@ -1,23 +1,23 @@
 public import NIOCore
 public import XMLStream
 
-/// How a stream is framed.
+/// The framing of a stream.
 public enum StreamFraming: Sendable, Equatable {
   /// One XML document per stream over TCP or TLS (RFC 6120 4).
   case document
   /// One XML document per WebSocket message (RFC 7395 3.3).
   case messages
-  /// Elements in the bodies of HTTP requests and responses, whose attributes say what headers say (XEP-0206 2, 5).
+  /// Elements in the bodies of HTTP requests and responses, whose attributes replace headers (XEP-0206 2, 5).
   case bodies
 
-  /// A writer for the top level of a stream, where stanzas, features and errors go, as it is in a document. The other
-  /// framings adapt each element with `standAlone`.
+  /// Returns a writer for the top level of a stream, where stanzas, features and errors go, as in a document. The other
+  /// framings adapt each element with `writeStandAlone`.
   public static func writer() -> ElementWriter {
     ElementWriter(defaultNamespace: "jabber:client", isStreamPrefixDeclared: true)
   }
 
-  /// Appends an element written at the top level of a document as it stands alone: with what the header would have declared
-  /// for it (RFC 7395 3.3.3). The bytes are the same otherwise.
+  /// Appends an element written at the top level of a document as it stands alone: with the declarations of the header
+  /// (RFC 7395 3.3.3). The bytes are the same otherwise.
   public static func writeStandAlone(_ element: ByteBufferView, into buffer: inout ByteBuffer) {
     let end = element.firstIndex { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "/") }
     guard let nameEnd = end else { return }
@@ -31,12 +31,12 @@ public enum StreamFraming: Sendable, Equatable {
 
   private static let stanzas = [Array("message".utf8), Array("presence".utf8), Array("iq".utf8)]
 
-  /// Every other element at the top declares its own namespace.
+  /// Returns whether a name is a stanza's: every other top-level element declares its own namespace.
   private static func isStanza(_ name: ByteBufferView) -> Bool {
     stanzas.contains { name.elementsEqual($0) }
   }
 
-  /// Whether the prefix is used anywhere, as far as a look at the bytes tells.
+  /// Returns whether the prefix is used anywhere, as far as a look at the bytes tells.
   private static func needsStreamPrefix(_ element: ByteBufferView) -> Bool {
     let prefix: StaticString = "stream"
     return element.withUnsafeBytes { bytes in
@@ -69,15 +69,15 @@ public enum StreamFraming: Sendable, Equatable {
 
 /// The response stream header (RFC 6120 4.7).
 public struct StreamResponse: Sendable, Equatable {
-  /// The domain that answers; empty when none was asked for and there is no default (RFC 6120 4.9.1.3).
+  /// The domain that answers; empty if none was requested and there is no default (RFC 6120 4.9.1.3).
   public var from: String
-  /// The bare JID the client gave as its own; nil when it gave none (RFC 6120 4.7.2).
+  /// The bare JID that the client claims; `nil` if it sent none (RFC 6120 4.7.2).
   public var to: String?
   /// The stream id: random, never reused (RFC 6120 4.7.3).
   public var id: String
-  /// The language of texts the server makes (RFC 6120 4.7.4).
+  /// The language of the server's texts (RFC 6120 4.7.4).
   public var language: String
-  /// Whether the client speaks XMPP 1.0: `version` is left out for others (RFC 6120 4.7.5 rule 4).
+  /// Whether the client uses XMPP 1.0: `version` is left out for others (RFC 6120 4.7.5 rule 4).
   public var isVersioned: Bool
   /// The content namespace (RFC 6120 4.8.2).
   public var content: StaticString
@@ -123,7 +123,7 @@ public struct StreamResponse: Sendable, Equatable {
     }
   }
 
-  /// The start tag stays open, which `ElementWriter` does not do: escaped by hand.
+  /// Writes an attribute of the start tag, which stays open; `ElementWriter` cannot do that, so it is escaped by hand.
   private func attribute(_ start: StaticString, _ value: String, _ writer: inout ElementWriter) {
     writer.raw(start)
     for byte in value.utf8 {
