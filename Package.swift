@@ -27,9 +27,6 @@ let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let grdb: [Target.Dependency] = [
-  .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
-]
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let jwt = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 
@@ -42,7 +39,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
     .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
@@ -55,6 +51,7 @@ let package = Package(
   targets: [
     // Leaves
     .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(name: "CKeyDerivation"),
     .target(name: "CChildProcess"),
@@ -64,7 +61,7 @@ let package = Package(
 
     // The core, and where it is stored
     .target(name: "Dialogs", dependencies: ["Addresses", "CKeyDerivation", logging] + crypto, swiftSettings: settings),
-    .target(name: "SQLiteStore", dependencies: ["Dialogs", "Addresses", logging] + grdb, swiftSettings: settings),
+    .target(name: "SQLiteStore", dependencies: ["Dialogs", "Addresses", "CSQLite", logging], swiftSettings: settings),
 
     // What the server asks of others: requests and mail, identity tokens, push services
     .target(name: "WebClient", dependencies: ["CCurl", logging], swiftSettings: settings),
@@ -167,7 +164,7 @@ let package = Package(
       name: "StoreConformance", dependencies: ["Dialogs", "Addresses"], path: "Tests/StoreConformance",
       swiftSettings: settings),
     .testTarget(
-      name: "SQLiteStoreTests", dependencies: ["SQLiteStore", "StoreConformance", "Dialogs", "Addresses"] + grdb,
+      name: "SQLiteStoreTests", dependencies: ["SQLiteStore", "StoreConformance", "Dialogs", "Addresses", "CSQLite"],
       swiftSettings: settings),
     .testTarget(
       name: "AppDoorTests",

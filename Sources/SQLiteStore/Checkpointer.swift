@@ -1,6 +1,5 @@
+import CSQLite
 import Dispatch
-import GRDB
-import GRDBSQLite
 import Synchronization
 
 /// Keeps the write-ahead log short. Theory:
@@ -20,33 +19,30 @@ final class Checkpointer: Sendable {
   private let queue = DispatchQueue(label: "parley.checkpoint", qos: .utility)
   private let isPending = Atomic<Bool>(false)
   private let path: String
-  private let pool: DatabasePool
+  private let pool: ConnectionPool
   private let framesMax: Int32
-  private let connection = Mutex<Handle?>(nil)
-
-  /// Only its Mutex's holder uses it.
-  private struct Handle: @unchecked Sendable {  // the connection is in multi-thread mode and guarded by the Mutex
-    let raw: OpaquePointer
-  }
+  private let busyTimeout: Duration
+  /// The connection that copies beside the running writer; opened with the first run, used on `queue` alone.
+  private let connection = Mutex<Connection?>(nil)
 
   /// `framesMax`: pages in the log at which it is copied.
-  init(path: String, pool: DatabasePool, framesMax: Int64) {
+  init(path: String, pool: ConnectionPool, framesMax: Int64, busyTimeout: Duration) {
     self.path = path
     self.pool = pool
     self.framesMax = Int32(clamping: framesMax)
+    self.busyTimeout = busyTimeout
   }
 
   /// Has the writer's connection tell of its commits. `stop` ends that.
-  func watch(_ database: Database) {
-    let itself = Unmanaged.passUnretained(self).toOpaque()
+  func watch(_ writer: Connection) {
     sqlite3_wal_hook(
-      database.sqliteConnection,
+      writer.handle,
       { itself, _, _, frames in
         guard let itself else { return SQLITE_OK }
         let checkpointer = Unmanaged<Checkpointer>.fromOpaque(itself).takeUnretainedValue()
         if frames >= checkpointer.framesMax { checkpointer.ask() }
         return SQLITE_OK
-      }, itself)
+      }, Unmanaged.passUnretained(self).toOpaque())
   }
 
   private func ask() {
@@ -60,47 +56,39 @@ final class Checkpointer: Sendable {
   /// A failure is not told to anybody: the log grows, the next commit asks again,
   /// and when the disk is full or broken that commit itself fails.
   private func run() {
-    let isCopied = connection.withLock { handle in
-      if handle == nil { handle = open() }
-      guard let handle else { return false }
-      return sqlite3_wal_checkpoint_v2(handle.raw, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil) == SQLITE_OK
-    }
-    guard isCopied else { return }
-    pool.writeWithoutTransaction { database in
-      let raw = database.sqliteConnection
-      let patience = database.configuration.busyMode
-      sqlite3_busy_timeout(raw, StoreLimits.walRestartPatience)
-      _ = sqlite3_wal_checkpoint_v2(raw, nil, SQLITE_CHECKPOINT_RESTART, nil, nil)
-      if case .timeout(let seconds) = patience { sqlite3_busy_timeout(raw, Int32(seconds * 1000)) }
-    }
-  }
-
-  private func open() -> Handle? {
-    var raw: OpaquePointer?
-    let code = sqlite3_open_v2(path, &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
-    guard code == SQLITE_OK, let raw else {
-      sqlite3_close(raw)
-      return nil
-    }
-    // The default cache would do harm only in memory; a checkpoint needs none.
-    sqlite3_exec(raw, "PRAGMA synchronous = FULL; PRAGMA cache_size = 8", nil, nil, nil)
-    return Handle(raw: raw)
-  }
-
-  /// No checkpoint runs after this. The writer's connection must not commit any
-  /// more.
-  func stop(_ database: Database) {
-    sqlite3_wal_hook(database.sqliteConnection, nil, nil)
+    do {
+      try connection.withLock { connection in
+        if connection == nil {
+          // The default cache would do harm only in memory; a checkpoint needs none.
+          connection = try Connection(path: path)
+          try connection?.execute("PRAGMA synchronous = FULL")
+        }
+        try connection?.checkpoint(SQLITE_CHECKPOINT_PASSIVE)
+      }
+      try pool.write { writer in
+        writer.connection.wait(upTo: StoreLimits.walRestartPatience)
+        defer { writer.connection.wait(upTo: busyTimeout) }
+        try writer.connection.checkpoint(SQLITE_CHECKPOINT_RESTART)
+      }
+    } catch {}
   }
 
   /// Waits for the runs that were asked for.
   func settle() { queue.sync {} }
 
-  func close() {
+  /// Waits for the runs that were asked for, after which no checkpoint runs.
+  func stop() {
+    try? pool.write { writer in _ = sqlite3_wal_hook(writer.connection.handle, nil, nil) }
     settle()
-    connection.withLock { handle in
-      if let handle { sqlite3_close(handle.raw) }
-      handle = nil
-    }
+    connection.withLock { $0 = nil }
+  }
+}
+
+extension Connection {
+  /// Copies pages of the write-ahead log into the database.
+  ///
+  /// - Parameter mode: `SQLITE_CHECKPOINT_PASSIVE`, `_RESTART` or `_TRUNCATE`.
+  func checkpoint(_ mode: Int32) throws(StoreFailure) {
+    guard sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil) == SQLITE_OK else { throw StoreFailure(handle) }
   }
 }

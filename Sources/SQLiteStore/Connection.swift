@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 import Synchronization
 
 /// The text of a statement, numbered so that each connection finds its prepared
@@ -15,37 +14,99 @@ struct Query: Sendable {
   }
 }
 
-/// One connection and its prepared statements. Used only on the queue of its
-/// GRDB database.
-///
-/// GRDB opens, guards and closes connections; the statements are driven through
-/// the engine's own functions, which on the path of a message costs a fifth less
-/// CPU and leaves the choice of who copies bytes to us.
-final class Connection {
-  let database: Database
-  let handle: OpaquePointer?
-  private var statements: [Statement?] = []
+/// One connection to the database file and its prepared statements.
+final class Connection: @unchecked Sendable {  // used by one thread at a time: the one that its `ConnectionPool` lends it to
+  let handle: OpaquePointer
+  private var statements: [OpaquePointer?] = []
 
-  init(_ database: Database) {
-    self.database = database
-    handle = database.sqliteConnection
+  /// Opens the file, creating it if it is missing.
+  ///
+  /// - Parameters:
+  ///   - cacheBytes: the memory for pages of the file; at least 64 KiB.
+  ///   - busyTimeout: how long a statement waits for another process that holds the file.
+  /// - Throws: `StoreFailure.cannotOpen`, or `.foreign` for a file that is no database.
+  init(path: String, cacheBytes: Int = 0, busyTimeout: Duration = .zero) throws(StoreFailure) {
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(
+      path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+    guard code == SQLITE_OK, let opened else {
+      defer { sqlite3_close(opened) }
+      throw Self.openingFailed(opened, path)
+    }
+    handle = opened
+    wait(upTo: busyTimeout)
+    do {
+      // A negative size is in KiB. No mapping: mapped pages would count as the
+      // process's memory once per connection.
+      try execute(
+        """
+        PRAGMA cache_size = \(-max(64, cacheBytes / 1024));
+        PRAGMA mmap_size = 0;
+        PRAGMA temp_store = MEMORY;
+        """)
+      _ = try int("PRAGMA schema_version")
+    } catch {
+      throw Self.openingFailed(handle, path)
+    }
   }
 
-  /// The statement, with nothing bound that the caller does not bind anew.
+  private static func openingFailed(_ handle: OpaquePointer?, _ path: String) -> StoreFailure {
+    switch sqlite3_errcode(handle) & 0xff {
+    case SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM:
+      .cannotOpen(path: path, reason: sqlite3_errmsg(handle).map { String(cString: $0) } ?? "no reason is given")
+    case SQLITE_NOTADB: .foreign(path: path)
+    default: StoreFailure(handle)
+    }
+  }
+
+  deinit {
+    for statement in statements { sqlite3_finalize(statement) }
+    sqlite3_close(handle)
+  }
+
+  /// Sets how long a statement waits for another process that holds the file.
+  func wait(upTo timeout: Duration) {
+    let (seconds, attoseconds) = timeout.components
+    sqlite3_busy_timeout(handle, Int32(clamping: seconds * 1_000 + attoseconds / 1_000_000_000_000_000))
+  }
+
+  /// Whether a transaction is open.
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+  /// Returns the statement. All its parameters must be bound anew.
   func callAsFunction(_ query: Query) throws(StoreFailure) -> Prepared {
     if query.number < statements.count, let statement = statements[query.number] {
-      return Prepared(raw: statement.sqliteStatement)
+      return Prepared(raw: statement)
     }
-    do {
-      let statement = try database.makeStatement(sql: query.text)
-      while statements.count <= query.number { statements.append(nil) }
-      statements[query.number] = statement
-      return Prepared(raw: statement.sqliteStatement)
-    } catch let error as DatabaseError {
-      throw StoreFailure(error)
-    } catch {
-      throw StoreFailure.engine(code: SQLITE_ERROR, "\(error)")
-    }
+    let statement = try prepare(query.text)
+    while statements.count <= query.number { statements.append(nil) }
+    statements[query.number] = statement.raw
+    return statement
+  }
+
+  /// Prepares one statement, which the caller finalizes.
+  private func prepare(_ text: String) throws(StoreFailure) -> Prepared {
+    var statement: OpaquePointer?
+    let code = sqlite3_prepare_v3(handle, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+    guard code == SQLITE_OK, let statement else { throw StoreFailure(handle) }
+    return Prepared(raw: statement)
+  }
+
+  /// Runs statements that have no parameters.
+  func execute(_ statements: String) throws(StoreFailure) {
+    guard sqlite3_exec(handle, statements, nil, nil, nil) == SQLITE_OK else { throw StoreFailure(handle) }
+  }
+
+  /// Prepares a statement, hands it to `body` and finalizes it.
+  func once<Value>(_ text: String, _ body: (Prepared) throws -> Value) throws -> Value {
+    let statement = try prepare(text)
+    defer { sqlite3_finalize(statement.raw) }
+    return try body(statement)
+  }
+
+  /// Returns the first column of the first row; nil: there is no row.
+  func int(_ text: String) throws -> Int64? {
+    try once(text) { try $0.first { $0.int(0) } }
   }
 }
 

@@ -1,5 +1,4 @@
 import Dialogs
-import GRDB
 
 /// Which messages of a dialog have an id with a given hash: by it repeats are recognised, and what markers, corrections and
 /// reactions name is found. `OriginGenerations` says where that is kept, `OriginFilter` what need not be looked for.

@@ -1,20 +1,19 @@
 import Addresses
 import Dialogs
-import GRDB
 
 /// Reads on one connection, inside a transaction that its store has begun. What
 /// it reads is in the files of this target named after what is read.
 ///
-/// It must be `Sendable` because the store keeps it between two uses.
-class Reader: @unchecked Sendable {  // used only by whoever holds its one connection's queue, one at a time
+/// It is `Sendable` because the pool keeps it between two uses.
+class Reader: @unchecked Sendable {  // used by one thread at a time: the one that its `ConnectionPool` lends it to
   let connection: Connection
   let directory: Directory
   /// Where a text is bound without the engine copying it.
   let arena = Arena()
   private var salted: Digest64?
 
-  init(_ database: Database, _ directory: Directory) {
-    connection = Connection(database)
+  init(_ connection: Connection, _ directory: Directory) {
+    self.connection = connection
     self.directory = directory
   }
 

@@ -1,6 +1,5 @@
 import Addresses
 import Dialogs
-import GRDB
 
 /// What a text is to the search index: its words, each as ten letters. Theory:
 ///

@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 
 /// Why the store did not do what it was asked. The description is one line for
 /// an operator.
@@ -54,14 +53,8 @@ extension StoreFailure {
     case SQLITE_FULL: self = .full
     case SQLITE_CORRUPT, SQLITE_NOTADB: self = .corrupt(message)
     case SQLITE_IOERR, SQLITE_READONLY, SQLITE_CANTOPEN: self = .device(code: code, message)
-    // What GRDB throws when its pool is closed.
-    case SQLITE_MISUSE where message == "Connection is closed": self = .closed
     default: self = .engine(code: code, message)
     }
-  }
-
-  init(_ error: DatabaseError) {
-    self.init(code: error.extendedResultCode.rawValue, message: error.message ?? "no message")
   }
 
   /// The last error of a connection.
@@ -69,15 +62,5 @@ extension StoreFailure {
     self.init(
       code: sqlite3_extended_errcode(connection),
       message: sqlite3_errmsg(connection).map { String(cString: $0) } ?? "no message")
-  }
-
-  /// GRDB's errors become ours; all others (a refusal thrown by the core inside
-  /// a transaction) pass.
-  static func translating<Value>(_ body: () throws -> Value) throws -> Value {
-    do {
-      return try body()
-    } catch let error as DatabaseError {
-      throw StoreFailure(error)
-    }
   }
 }

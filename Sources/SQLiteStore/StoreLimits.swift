@@ -14,9 +14,12 @@ public enum StoreLimits {
   /// import, a reader that stood in the way).
   static let walBytesKept: Int64 = 64 << 20
   /// How long the committer may be held up by readers while the write-ahead log
-  /// is started anew, in milliseconds. When that is not enough the log grows,
+  /// is started anew. When that is not enough the log grows,
   /// and it is tried again after the next commit.
-  static let walRestartPatience: Int32 = 50
+  static let walRestartPatience: Duration = .milliseconds(50)
+
+  /// Bytes of pages that a backup keeps in memory: each page passes once.
+  static let copyCacheBytes = 2 << 20
 
   /// Bytes that are gathered before they are written to the write-ahead log. The
   /// engine's own file layer writes less than 128 KiB at once.

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import CSQLite
 
 /// A file layer for the engine that gathers the writes of a commit. Theory:
 ///
@@ -23,8 +23,8 @@ import GRDBSQLite
 /// `start`; passing on (from the header of a commit's last page to the next
 /// header), in which nothing is held.
 enum WriteGathering {
-  /// Makes this layer the default of the process, once. GRDB names no layer when
-  /// it opens a connection.
+  /// Makes this layer the default of the process, once. Connections name
+  /// no layer when they are opened.
   static func install() throws(StoreFailure) {
     guard installed == SQLITE_OK else {
       throw StoreFailure.engine(code: installed, "the file layer could not be registered")

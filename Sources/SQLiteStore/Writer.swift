@@ -1,7 +1,7 @@
 import Dialogs
 
 /// Writes the log, inside the one transaction of a batch.
-final class Writer: Reader, @unchecked Sendable {  // used only on the queue of its one connection, as `Reader`
+final class Writer: Reader, @unchecked Sendable {  // used only by the one that has borrowed its connection, as `Reader`
   /// Of the last messages. Read with the first transaction.
   var origins = OriginGenerations(start: 0)
   var filter = OriginFilter(ids: 0)

@@ -1,6 +1,6 @@
+import CSQLite
 import Dialogs
 import Foundation
-import GRDB
 import Synchronization
 import Testing
 
@@ -48,7 +48,7 @@ import Testing
     let folder = try Folder()
     let store = try folder.open()
     let verona = try Verona(store)
-    store.pool.writeWithoutTransaction { _ = try? $0.checkpoint(.truncate) }
+    try store.pool.write { try $0.connection.checkpoint(SQLITE_CHECKPOINT_TRUNCATE) }
     var lengths: [Int] = []
     for batch in 0..<6 {
       try store.write { writer in

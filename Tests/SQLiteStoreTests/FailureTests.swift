@@ -1,7 +1,6 @@
 import Addresses
 import Dialogs
 import Foundation
-import GRDB
 import Testing
 
 @testable import SQLiteStore
@@ -12,14 +11,13 @@ import Testing
   @Test func commitsAreSynced() throws {
     let folder = try Folder()
     let store = try folder.open()
-    let pragmas = try store.pool.writeWithoutTransaction { database in
+    let pragmas = try store.pool.write { writer in
       try ["synchronous", "wal_autocheckpoint", "secure_delete", "mmap_size", "cache_size"].map {
-        try Int64.fetchOne(database, sql: "PRAGMA \($0)")
+        try writer.connection.int("PRAGMA \($0)")
       }
     }
     #expect(pragmas == [2, 0, 1, 0, -8192])
-    let mode = try store.pool.writeWithoutTransaction { try String.fetchOne($0, sql: "PRAGMA journal_mode") }
-    #expect(mode == "wal")
+    #expect(try store.rows("PRAGMA journal_mode") == [["wal"]])
   }
 
   @Test func aFullDiskLeavesNothingOfItsBatch() throws {
@@ -55,15 +53,13 @@ import Testing
     let folder = try Folder()
     let store = try folder.open { $0.busyTimeout = .milliseconds(1) }
     let verona = try Verona(store)
-    let other = try DatabaseQueue(path: folder.database)
-    try other.writeWithoutTransaction { database in
-      try database.execute(sql: "BEGIN IMMEDIATE")
+    try folder.edit { other in
+      try other.execute("BEGIN IMMEDIATE")
       #expect(throws: StoreFailure.locked) { try store.write { try verona.say(1, $0) } }
       // Reading goes on.
       #expect(try store.read { try verona.check($0) } == 0)
-      try database.execute(sql: "ROLLBACK")
+      try other.execute("ROLLBACK")
     }
-    try other.close()
     try store.write { try verona.say(1, $0) }
     #expect(try store.read { try verona.check($0) } == 1)
     try store.close()
@@ -72,9 +68,7 @@ import Testing
   @Test func aNewerSchemaIsRefused() throws {
     let folder = try Folder()
     try folder.open().close()
-    let other = try DatabaseQueue(path: folder.database)
-    try other.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('0099-later')") }
-    try other.close()
+    try folder.edit { try $0.execute("INSERT INTO grdb_migrations VALUES ('0099-later')") }
     #expect(throws: StoreFailure.schemaTooNew(found: 99, known: Migration.all.last?.number ?? 0)) { try folder.open() }
     #expect(
       "\(StoreFailure.schemaTooNew(found: 99, known: 1))"
@@ -83,14 +77,9 @@ import Testing
 
   @Test func anotherProgramsDatabaseIsLeftAlone() throws {
     let folder = try Folder()
-    let other = try DatabaseQueue(path: folder.database)
-    try other.write { try $0.execute(sql: "CREATE TABLE theirs (id INTEGER)") }
-    try other.close()
+    try folder.edit { try $0.execute("CREATE TABLE theirs (id INTEGER)") }
     #expect(throws: StoreFailure.foreign(path: folder.database)) { try folder.open() }
-    let again = try DatabaseQueue(path: folder.database)
-    #expect(try again.read { try $0.tableExists("theirs") })
-    #expect(try again.read { try !$0.tableExists("payloads") })
-    try again.close()
+    #expect(try folder.edit { try $0.rows("SELECT name FROM sqlite_schema") } == [["theirs"]])
   }
 
   @Test func whatIsNoDatabaseIsLeftAlone() throws {

@@ -1,5 +1,4 @@
 import Dialogs
-import GRDB
 import Testing
 
 @testable import SQLiteStore
@@ -10,12 +9,8 @@ import Testing
     let folder = try Folder()
     let store = try folder.open()
     defer { try? store.close() }
-    return try store.pool.read { database in
-      let count = query.text.split(separator: "?").dropFirst().compactMap { Int($0.prefix { $0.isNumber }) }.max() ?? 0
-      return try Row.fetchAll(
-        database, sql: "EXPLAIN QUERY PLAN " + query.text, arguments: StatementArguments((0..<count).map { _ in 1 })
-      ).map { $0["detail"] as String }
-    }
+    let count = query.text.split(separator: "?").dropFirst().compactMap { Int($0.prefix { $0.isNumber }) }.max() ?? 0
+    return try store.rows("EXPLAIN QUERY PLAN " + query.text, Array(repeating: 1, count: count)).map { $0[3] }
   }
 
   /// The user's rows and one look at each dialog; nothing is sorted, and no table is gone through.

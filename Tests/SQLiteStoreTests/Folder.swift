@@ -1,6 +1,8 @@
+import CSQLite
 import Dialogs
 import Foundation
-import SQLiteStore
+
+@testable import SQLiteStore
 
 /// A folder of one test, gone with it.
 final class Folder {
@@ -20,5 +22,30 @@ final class Folder {
     var options = SQLiteStore.Options()
     change(&options)
     return try SQLiteStore(path: database, options: options)
+  }
+
+  /// Runs `body` with a connection of another program to the file.
+  func edit<Value>(_ body: (Connection) throws -> Value) throws -> Value {
+    try body(Connection(path: database))
+  }
+}
+
+extension SQLiteStore {
+  /// Returns the rows of a query, each column as text.
+  func rows(_ text: String, _ arguments: [Int64] = []) throws -> [[String]] {
+    try pool.read { try $0.connection.rows(text, arguments) }
+  }
+
+  /// Returns the first column of the first row.
+  func int(_ text: String) throws -> Int64? { try pool.read { try $0.connection.int(text) } }
+}
+
+extension Connection {
+  /// Returns the rows of a query, each column as text.
+  func rows(_ text: String, _ arguments: [Int64] = []) throws -> [[String]] {
+    try once(text) { statement in
+      for (index, argument) in arguments.enumerated() { try statement.bind(Int32(index + 1), argument) }
+      return try statement.all { row in (0..<sqlite3_column_count(row.raw)).map { row.text($0) } }
+    }
   }
 }

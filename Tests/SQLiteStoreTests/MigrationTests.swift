@@ -1,7 +1,6 @@
 import Addresses
 import Dialogs
 import Foundation
-import GRDB
 import Testing
 
 @testable import SQLiteStore
@@ -52,9 +51,7 @@ import Testing
     func schema() throws -> [String] {
       let store = try folder.open()
       defer { try? store.close() }
-      return try store.pool.read {
-        try String.fetchAll($0, sql: "SELECT name || coalesce(sql, '') FROM sqlite_schema ORDER BY name")
-      }
+      return try store.rows("SELECT name || coalesce(sql, '') FROM sqlite_schema ORDER BY name").map { $0[0] }
     }
     let first = try schema()
     #expect(first.count > 20)
@@ -64,61 +61,48 @@ import Testing
   /// Ids that gathered in a table of their own are found when that is gone.
   @Test func idsThatWereGatheringStayKnown() throws {
     let folder = try Folder()
-    let before = try DatabaseQueue(path: folder.database)
-    var migrator = DatabaseMigrator()
-    for migration in Migration.all where migration.number <= 30 {
-      migrator.registerMigration(migration.identifier) { try $0.execute(sql: migration.sql) }
+    try folder.edit { before in
+      try Migration.migrate(before, to: Migration.all.filter { $0.number <= 30 })
+      try before.execute(
+        """
+        PRAGMA application_id = 0x5061726c;
+        INSERT INTO origins (dialog, hash, position) VALUES (1, 4, 1), (1, 5, 2);
+        INSERT INTO fresh_origins (dialog, hash, position) VALUES (1, -4, 3), (2, 9, 4);
+        INSERT INTO payloads (position, dialog, author, peer, kind, time) VALUES (4, 2, 1, 2, 1, 10);
+        """)
     }
-    try migrator.migrate(before)
-    try before.write {
-      try $0.execute(
-        sql: """
-          PRAGMA application_id = 0x5061726c;
-          INSERT INTO origins (dialog, hash, position) VALUES (1, 4, 1), (1, 5, 2);
-          INSERT INTO fresh_origins (dialog, hash, position) VALUES (1, -4, 3), (2, 9, 4);
-          INSERT INTO payloads (position, dialog, author, peer, kind, time) VALUES (4, 2, 1, 2, 1, 10);
-          """)
-    }
-    try before.close()
     let store = try folder.open()
-    let rows = try store.pool.read {
-      try Row.fetchAll($0, sql: "SELECT dialog, hash, position FROM origins ORDER BY position")
-        .map { [$0["dialog"], $0["hash"], $0["position"]] as [Int64] }
-    }
-    #expect(rows == [[1, 4, 1], [1, 5, 2], [1, -4, 3], [2, 9, 4]])
-    #expect(try store.pool.read { try Int64.fetchOne($0, sql: "SELECT origins FROM log") } == 4)
+    let rows = try store.rows("SELECT dialog, hash, position FROM origins ORDER BY position")
+    #expect(rows == [["1", "4", "1"], ["1", "5", "2"], ["1", "-4", "3"], ["2", "9", "4"]])
+    #expect(try store.int("SELECT origins FROM log") == 4)
     try store.close()
   }
 
   /// A database of the first release, with what it holds.
   private func makeFirst(_ folder: Folder) throws {
-    let first = try DatabaseQueue(path: folder.database)
-    var migrator = DatabaseMigrator()
-    migrator.registerMigration(Migration.log.identifier) { try $0.execute(sql: Migration.log.sql) }
-    try migrator.migrate(first)
-    try first.write { database in
-      try database.execute(
-        sql: """
-          PRAGMA application_id = 0x5061726c;
-          INSERT INTO realms (id, domain, key, epoch) VALUES (1, 'verona.example', x'000102', 7);
-          INSERT INTO users (id, realm, name, state, created, delivered)
-            VALUES (1, 1, 'romeo', 0, 5, 0), (2, 1, 'juliet', 0, 6, 0);
-          INSERT INTO dialogs (id, kind, first, second, sequence, ordinal, first_own, second_own, last, created)
-            VALUES (1, 1, 1, 2, 3, 3, 2, 1, 4, 9), (2, 0, 1, 1, 0, 0, 0, 0, 0, 9);
-          INSERT INTO members (user, dialog, delivered, displayed, displayed_ordinal, own_at_displayed, position)
-            VALUES (1, 1, 0, 0, 0, 0, 0), (2, 1, 1, 1, 1, 0, 4), (1, 2, 0, 0, 0, 0, 0);
-          INSERT INTO payloads (position, dialog, author, peer, kind, time, seq, traits, type, stanza_id, content_kind,
-            text, key_hash)
-            VALUES (1, 1, 1, 2, 1, 10, 1, 3, 1, 'a', 1, 'one', 1), (2, 1, 2, 1, 1, 20, 2, 3, 1, 'b', 1, 'two', 2),
-              (3, 1, 1, 2, 1, 30, 3, 3, 1, 'c', 1, 'three', 3);
-          INSERT INTO entries (dialog, position, flags, ordinal, own)
-            VALUES (1, 1, 15, 1, 1), (1, 2, 15, 2, 1), (1, 3, 15, 3, 2);
-          INSERT INTO feed (user, position, traits)
-            VALUES (1, 1, 1), (1, 2, 3), (1, 3, 1), (2, 1, 3), (2, 2, 1), (2, 3, 3);
-          UPDATE log SET position = 4, time = 40;
-          """)
+    try folder.edit { first in
+      try Migration.migrate(first, to: [.log])
+      try first.execute(
+        """
+        PRAGMA application_id = 0x5061726c;
+        INSERT INTO realms (id, domain, key, epoch) VALUES (1, 'verona.example', x'000102', 7);
+        INSERT INTO users (id, realm, name, state, created, delivered)
+          VALUES (1, 1, 'romeo', 0, 5, 0), (2, 1, 'juliet', 0, 6, 0);
+        INSERT INTO dialogs (id, kind, first, second, sequence, ordinal, first_own, second_own, last, created)
+          VALUES (1, 1, 1, 2, 3, 3, 2, 1, 4, 9), (2, 0, 1, 1, 0, 0, 0, 0, 0, 9);
+        INSERT INTO members (user, dialog, delivered, displayed, displayed_ordinal, own_at_displayed, position)
+          VALUES (1, 1, 0, 0, 0, 0, 0), (2, 1, 1, 1, 1, 0, 4), (1, 2, 0, 0, 0, 0, 0);
+        INSERT INTO payloads (position, dialog, author, peer, kind, time, seq, traits, type, stanza_id, content_kind,
+          text, key_hash)
+          VALUES (1, 1, 1, 2, 1, 10, 1, 3, 1, 'a', 1, 'one', 1), (2, 1, 2, 1, 1, 20, 2, 3, 1, 'b', 1, 'two', 2),
+            (3, 1, 1, 2, 1, 30, 3, 3, 1, 'c', 1, 'three', 3);
+        INSERT INTO entries (dialog, position, flags, ordinal, own)
+          VALUES (1, 1, 15, 1, 1), (1, 2, 15, 2, 1), (1, 3, 15, 3, 2);
+        INSERT INTO feed (user, position, traits)
+          VALUES (1, 1, 1), (1, 2, 3), (1, 3, 1), (2, 1, 3), (2, 2, 1), (2, 3, 3);
+        UPDATE log SET position = 4, time = 40;
+        """)
     }
-    try first.close()
   }
 
   @Test func aDatabaseOfTheFirstSchemaIsBroughtUpWithWhatItHolds() throws {
@@ -181,41 +165,36 @@ import Testing
   /// banned, and a message that was edited.
   @Test func aRoomOfTheFourthSchemaHasNobodyKickedAndNobodyMentioned() throws {
     let folder = try Folder()
-    let old = try DatabaseQueue(path: folder.database)
-    var migrator = DatabaseMigrator()
-    for migration in Migration.all.prefix(4) {
-      migrator.registerMigration(migration.identifier) { try $0.execute(sql: migration.sql) }
-    }
-    try migrator.migrate(old)
     let edited = MessageState(version: Position(4), revision: 1, text: "two", editedAt: Timestamp(milliseconds: 40))
-    try old.write { database in
-      try database.execute(
-        sql: """
-          PRAGMA application_id = 0x5061726c;
-          INSERT INTO realms (id, domain, key, epoch, rooms) VALUES (1, 'verona.example', x'000102', 7, 'rooms.verona.example');
-          INSERT INTO users (id, realm, name, state, created, delivered)
-            VALUES (1, 1, 'romeo', 0, 5, 0), (2, 1, 'tybalt', 0, 6, 0);
-          INSERT INTO dialogs (id, kind, first, second, sequence, ordinal, first_own, second_own, last, created)
-            VALUES (7, 2, 0, 0, 1, 1, 0, 0, 4, 9);
-          INSERT INTO affiliations (room, user, affiliation, nick, nick_key, since, joined, version)
-            VALUES (7, 1, 5, 'R', 'r', 0, 9, 1), (7, 2, 0, NULL, NULL, 2, 9, 2);
-          INSERT INTO members (user, dialog, delivered, displayed, displayed_ordinal, own_at_displayed, position, own)
-            VALUES (1, 7, 0, 0, 0, 0, 0, 0);
-          INSERT INTO payloads (position, dialog, author, peer, kind, time, seq, traits, type, stanza_id, content_kind, text)
-            VALUES (3, 7, 2, 0, 1, 30, 1, \(3 | StoredTraits.changed), 2, 'a', 1, 'one');
-          INSERT INTO entries (dialog, position, flags, ordinal, own) VALUES (7, 3, 7, 1, 2);
-          UPDATE log SET position = 4, time = 40;
-          """)
-      try database.execute(
-        sql: """
-          INSERT INTO rooms (dialog, realm, localpart, settings, listed, member_count, version, destroyed)
-          VALUES (7, 1, 'square', ?, 1, 1, 2, 0)
-          """, arguments: [Data(FactCoding.encode(settings: .open))])
-      try database.execute(
-        sql: "INSERT INTO states (position, version, revision, text, edited, detail) VALUES (3, 4, 1, 'two', 40, ?)",
-        arguments: [Data(FactCoding.encode(edited))])
+    try folder.edit { old in
+      try Migration.migrate(old, to: Array(Migration.all.prefix(4)))
+      try old.execute(
+        """
+        PRAGMA application_id = 0x5061726c;
+        INSERT INTO realms (id, domain, key, epoch, rooms) VALUES (1, 'verona.example', x'000102', 7, 'rooms.verona.example');
+        INSERT INTO users (id, realm, name, state, created, delivered)
+          VALUES (1, 1, 'romeo', 0, 5, 0), (2, 1, 'tybalt', 0, 6, 0);
+        INSERT INTO dialogs (id, kind, first, second, sequence, ordinal, first_own, second_own, last, created)
+          VALUES (7, 2, 0, 0, 1, 1, 0, 0, 4, 9);
+        INSERT INTO affiliations (room, user, affiliation, nick, nick_key, since, joined, version)
+          VALUES (7, 1, 5, 'R', 'r', 0, 9, 1), (7, 2, 0, NULL, NULL, 2, 9, 2);
+        INSERT INTO members (user, dialog, delivered, displayed, displayed_ordinal, own_at_displayed, position, own)
+          VALUES (1, 7, 0, 0, 0, 0, 0, 0);
+        INSERT INTO payloads (position, dialog, author, peer, kind, time, seq, traits, type, stanza_id, content_kind, text)
+          VALUES (3, 7, 2, 0, 1, 30, 1, \(3 | StoredTraits.changed), 2, 'a', 1, 'one');
+        INSERT INTO entries (dialog, position, flags, ordinal, own) VALUES (7, 3, 7, 1, 2);
+        UPDATE log SET position = 4, time = 40;
+        """)
+      try old.once(
+        """
+        INSERT INTO rooms (dialog, realm, localpart, settings, listed, member_count, version, destroyed)
+        VALUES (7, 1, 'square', ?, 1, 1, 2, 0)
+        """
+      ) { try $0.bind(1, FactCoding.encode(settings: .open)).run() }
+      try old.once(
+        "INSERT INTO states (position, version, revision, text, edited, detail) VALUES (3, 4, 1, 'two', 40, ?)"
+      ) { try $0.bind(1, FactCoding.encode(edited)).run() }
     }
-    try old.close()
 
     let store = try folder.open()
     let (room, romeo, tybalt) = (DialogID(7), UserID(1), UserID(2))

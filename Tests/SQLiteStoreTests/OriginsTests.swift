@@ -1,6 +1,5 @@
 import Dialogs
 import Foundation
-import GRDB
 import Testing
 
 @testable import SQLiteStore
@@ -41,11 +40,11 @@ import Testing
   }
 
   private func end(_ store: SQLiteStore) throws -> Int64 {
-    try store.pool.read { try Int64.fetchOne($0, sql: "SELECT origins FROM log") } ?? -1
+    try store.int("SELECT origins FROM log") ?? -1
   }
 
   private func rows(_ store: SQLiteStore, behind position: Int64 = 0) throws -> Int {
-    try store.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM origins WHERE position > \(position)") } ?? -1
+    Int(try store.int("SELECT count(*) FROM origins WHERE position > \(position)") ?? -1)
   }
 
   @Test func idsMoveInSlicesAndStayKnown() throws {
@@ -153,10 +152,8 @@ import Testing
       }
       try store.write(look)
       // What is gone is not written to the table when its slice comes.
-      let orphans = try store.pool.read {
-        try Int.fetchOne(
-          $0, sql: "SELECT count(*) FROM origins WHERE position NOT IN (SELECT position FROM payloads)")
-      }
+      let orphans = try store.int(
+        "SELECT count(*) FROM origins WHERE position NOT IN (SELECT position FROM payloads)")
       #expect(orphans == 0)
       guard round % 12 == 0 else { continue }
       let copy = try Folder()
@@ -281,11 +278,8 @@ import Testing
     let folder = try Folder()
     let store = try folder.open()
     defer { try? store.close() }
-    for (query, arguments) in [(Query.originsOf, [1, 1] as StatementArguments), (.originsBehind, [1, 1, 1])] {
-      let plan = try store.pool.read { database in
-        try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + query.text, arguments: arguments)
-          .map { $0["detail"] as String }
-      }
+    for (query, arguments) in [(Query.originsOf, [1, 1]), (.originsBehind, [1, 1, 1])] as [(Query, [Int64])] {
+      let plan = try store.rows("EXPLAIN QUERY PLAN " + query.text, arguments).map { $0[3] }
       #expect(plan.count == 1 && plan[0].hasPrefix("SEARCH origins USING PRIMARY KEY ("), "\(plan)")
     }
   }

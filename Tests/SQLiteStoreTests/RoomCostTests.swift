@@ -1,6 +1,6 @@
 import Addresses
+import CSQLite
 import Dialogs
-import GRDB
 import Testing
 
 @testable import SQLiteStore
@@ -8,17 +8,15 @@ import Testing
 /// What a message to a room writes: pages are what a commit costs.
 @Suite struct RoomCostTests {
   private func rows(_ store: SQLiteStore) throws -> [String: Int] {
-    try store.pool.read { database in
-      let tables = try String.fetchAll(
-        database,
-        // The index of words has no rows of its own to count.
-        sql: """
-          SELECT name FROM sqlite_schema
-          WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'search%'
-          """)
-      return try Dictionary(
-        uniqueKeysWithValues: tables.map { ($0, try Int.fetchOne(database, sql: "SELECT count(*) FROM \($0)") ?? 0) })
-    }
+    // The index of words has no rows of its own to count.
+    let tables = try store.rows(
+      """
+      SELECT name FROM sqlite_schema
+      WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'search%'
+      """
+    ).map { $0[0] }
+    return try Dictionary(
+      uniqueKeysWithValues: tables.map { ($0, Int(try store.int("SELECT count(*) FROM \($0)") ?? 0)) })
   }
 
   @Test(arguments: [2, 100]) func aMessageCostsTheSameWhateverTheNumberOfMembers(_ members: Int) throws {
@@ -43,8 +41,8 @@ import Testing
     }
     let before = try rows(store)
     try store.write { writer in
-      let changed = writer as? Writer
-      let start = changed?.connection.database.totalChangesCount ?? 0
+      let handle = (writer as? Writer)?.connection.handle
+      let start = sqlite3_total_changes(handle)
       try writer.insert(
         Entry(
           position: Position(1), time: time, dialog: room.id, author: verona.romeo, place: .room(room.name),
@@ -61,7 +59,7 @@ import Testing
       try writer.updateCounters(of: room)
       try writer.put(Mark(dialog: room.id, user: verona.romeo.id, own: 1), superseded: .zero)
       // Payload, entry, counters, the author's count. Its id is in memory.
-      #expect((changed?.connection.database.totalChangesCount ?? 0) - start == 4)
+      #expect(sqlite3_total_changes(handle) - start == 4)
     }
     let added = try rows(store).filter { before[$0.key] != $0.value }
     #expect(Set(added.keys) == ["payloads", "entries"])

@@ -1,5 +1,4 @@
 import Dialogs
-import GRDB
 
 /// One step of the schema. Steps are numbered upwards, not always by one, only go
 /// forward, and never change once released: a test holds their checksums.
@@ -29,26 +28,47 @@ struct Migration: Sendable {
   /// "Parl": marks a file as ours.
   private static let applicationID: Int64 = 0x5061_726c
 
+  /// Refuses a file that is another program's, or a newer release's. Writes nothing.
+  static func check(_ connection: Connection, _ path: String) throws {
+    let found = try connection.int("PRAGMA application_id") ?? 0
+    let tables = try connection.int("SELECT count(*) FROM sqlite_schema") ?? 0
+    guard found == applicationID || (found == 0 && tables == 0) else { throw StoreFailure.foreign(path: path) }
+    let known = Set(all.map(\.identifier))
+    let newer = try applied(connection).filter { !known.contains($0) }.compactMap { Int($0.prefix { $0 != "-" }) }
+    if let newest = newer.max() {
+      throw StoreFailure.schemaTooNew(found: newest, known: all.map(\.number).max() ?? 0)
+    }
+  }
+
   /// Brings the database to this release's schema. Each step is one transaction.
-  static func migrate(_ pool: DatabasePool) throws {
-    var migrator = DatabaseMigrator().disablingDeferredForeignKeyChecks()
-    for migration in all {
-      migrator.registerMigration(migration.identifier) { try $0.execute(sql: migration.sql) }
-    }
-    try pool.writeWithoutTransaction { database in
-      let found = try Int64.fetchOne(database, sql: "PRAGMA application_id") ?? 0
-      let tables = try Int64.fetchOne(database, sql: "SELECT count(*) FROM sqlite_schema") ?? 0
-      guard found == applicationID || (found == 0 && tables == 0) else {
-        throw StoreFailure.foreign(path: pool.path)
+  static func migrate(_ connection: Connection, to steps: [Migration] = all) throws {
+    // The table has the name that the first releases' library gave it.
+    try connection.execute(
+      """
+      PRAGMA application_id = \(applicationID);
+      CREATE TABLE IF NOT EXISTS grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+      """)
+    let done = Set(try applied(connection))
+    for step in steps where !done.contains(step.identifier) {
+      do {
+        try connection.execute(
+          """
+          BEGIN IMMEDIATE;
+          \(step.sql)
+          ;
+          INSERT INTO grdb_migrations (identifier) VALUES ('\(step.identifier)');
+          COMMIT;
+          """)
+      } catch {
+        if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+        throw error
       }
-      let known = Set(all.map(\.identifier))
-      let newer = try migrator.appliedIdentifiers(database).subtracting(known)
-        .compactMap { Int($0.prefix { $0 != "-" }) }
-      if let newest = newer.max() {
-        throw StoreFailure.schemaTooNew(found: newest, known: all.map(\.number).max() ?? 0)
-      }
-      try database.execute(sql: "PRAGMA application_id = \(applicationID)")
     }
-    try migrator.migrate(pool)
+  }
+
+  /// The steps that the database has had.
+  private static func applied(_ connection: Connection) throws -> [String] {
+    guard try connection.int("SELECT 1 FROM sqlite_schema WHERE name = 'grdb_migrations'") != nil else { return [] }
+    return try connection.once("SELECT identifier FROM grdb_migrations") { try $0.all { $0.text(0) } }
   }
 }
