@@ -3,7 +3,7 @@
 public struct BareJID: Hashable, Sendable, CustomStringConvertible {
   /// The normal form.
   public let description: String
-  /// Octets of the localpart; 0 when there is none.
+  /// The octets of the localpart; 0 if there is none.
   let localLength: UInt16
 
   init(normal text: String, localLength: UInt16) {
@@ -16,28 +16,28 @@ public struct BareJID: Hashable, Sendable, CustomStringConvertible {
     try self.init(JID(string))
   }
 
-  /// As `init(_:)`, from octets.
+  /// Parses octets like `init(_:)`.
   public init(utf8 bytes: UnsafeRawBufferPointer) throws(JIDError) {
     try self.init(JID(utf8: bytes))
   }
 
-  /// Nil instead of an error.
+  /// Parses a string; `nil` instead of an error.
   public init?(parsing string: String) {
     do { try self.init(string) } catch { return nil }
   }
 
-  /// A JID that must have no resourcepart.
+  /// Creates a bare JID from a JID without a resourcepart.
   public init(_ jid: JID) throws(JIDError) {
     guard jid.isBare else { throw .unexpected(.resource) }
     self = jid.bare
   }
 
-  /// Joins parts, each of which is enforced.
+  /// Joins and enforces parts.
   public init(local: String?, domain: String) throws(JIDError) {
     self = try JID(local: local, domain: domain, resource: nil).bare
   }
 
-  /// The localpart, or nil.
+  /// The localpart, if there is one.
   public var local: String? { localLength == 0 ? nil : description.octets(0, Int(localLength)) }
 
   /// The domainpart; never empty.
@@ -45,12 +45,12 @@ public struct BareJID: Hashable, Sendable, CustomStringConvertible {
 
   private var domainStart: Int { localLength == 0 ? 0 : Int(localLength) + 1 }
 
-  /// Whether the domainpart is this one, given in normal form; without copying it out.
+  /// Returns whether the domainpart equals one in normal form, without copying it out.
   public func hasDomain(_ domain: String) -> Bool {
     description.hasOctets(domain, from: domainStart, to: description.utf8.count)
   }
 
-  /// This address with a resourcepart, which is enforced (RFC 7622 3.4).
+  /// Returns this address with a resourcepart, which is enforced (RFC 7622 3.4).
   public func full(_ resource: String) throws(JIDError) -> FullJID {
     let resource = try JID.enforceResource(resource)
     let domainEnd = description.utf8.count

@@ -1,14 +1,14 @@
 /// The Bidi Rule (RFC 5893 2), which keeps strings of mixed direction from being displayed ambiguously.
 enum Bidi {
-  /// Whether the string holds a character of type R, AL or AN: such strings must satisfy the rule (RFC 8265 3.3.1), and one
-  /// such label makes every label of its domain subject to it (RFC 5893 1.4).
+  /// Returns whether the string has a character of type R, AL or AN: such strings must satisfy the rule (RFC 8265
+  /// 3.3.1), and one such label makes every label of its domain subject to it (RFC 5893 1.4).
   static func isRightToLeft(_ scalars: some Sequence<Unicode.Scalar>) -> Bool {
     scalars.contains { scalar in
       scalar.value >= 0x590 && (scalar.bidiClass == .rightToLeft || scalar.bidiClass == .arabicNumber)
     }
   }
 
-  /// The six conditions of RFC 5893 2.
+  /// Returns whether the six conditions of RFC 5893 2 hold.
   static func permits(_ scalars: some Collection<Unicode.Scalar>) -> Bool {
     guard let first = scalars.first?.bidiClass else { return true }
     var hasEuropeanNumber = false

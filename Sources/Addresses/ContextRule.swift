@@ -1,7 +1,7 @@
 /// The rules for characters that are allowed in some places only (RFC 5892 Appendix A).
 enum ContextRule {
-  /// Whether the character at `index`, of derived property CONTEXTJ or CONTEXTO, may stand there. One without a rule may not
-  /// (RFC 8264 8).
+  /// Returns whether the character at `index`, of derived property CONTEXTJ or CONTEXTO, may stand there. One without a
+  /// rule may not (RFC 8264 8).
   static func permits(_ scalars: [Unicode.Scalar], at index: Int) -> Bool {
     let before = index > scalars.startIndex ? scalars[index - 1] : nil
     let after = index + 1 < scalars.endIndex ? scalars[index + 1] : nil
@@ -29,7 +29,7 @@ enum ContextRule {
 
   private static func isVirama(_ scalar: Unicode.Scalar?) -> Bool { scalar?.combiningClass == 9 }
 
-  /// Whether letters that would join stand on both sides, transparent ones between not counting.
+  /// Returns whether letters that would join stand on both sides; transparent ones between are skipped.
   private static func breaksJoin(_ scalars: [Unicode.Scalar], at index: Int) -> Bool {
     let before = scalars[..<index].last { $0.joiningType != .transparent }?.joiningType
     let after = scalars[(index + 1)...].first { $0.joiningType != .transparent }?.joiningType

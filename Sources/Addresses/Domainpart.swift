@@ -1,15 +1,16 @@
-/// The rules for domainparts (RFC 7622 3.2): an IPv6 literal in brackets, or a name of labels (an IPv4 address looks like one).
+/// The rules for domainparts (RFC 7622 3.2): an IPv6 literal in brackets, or a name of labels (an IPv4 address looks
+/// like one).
 ///
-/// A name is mapped as RFC 5895 2 describes (lower case, width, NFC, ideographic full stops to dots), A-labels are decoded, and
-/// every label must then hold only what NR-LDH labels and U-labels may (RFC 7622 3.2.1, RFC 5892). The 63 octets DNS allows a
-/// label are its encoded form's and are left to whoever resolves the name.
+/// A name is mapped as RFC 5895 2 describes (lower case, width, NFC, ideographic full stops to dots), A-labels are
+/// decoded, and every label must then hold only what NR-LDH labels and U-labels may (RFC 7622 3.2.1, RFC 5892). DNS
+/// bounds a label's encoded form by 63 octets, which is left to the resolver.
 enum Domainpart {
   static func enforce(_ raw: String) throws(JIDError) -> String {
     guard raw.utf8.count <= AddressLimits.profileInputBytes else { throw .tooLong(.domain) }
     if isPlain(raw) { return raw }
     if raw.utf8.first == UInt8(ascii: "[") { return try enforceLiteral(raw) }
 
-    // The final dot goes before anything else (RFC 7622 3.2).
+    // The final dot is removed before anything else (RFC 7622 3.2).
     let name = raw.utf8.last == UInt8(ascii: ".") ? String(raw.utf8.dropLast()) ?? raw : raw
     guard !name.isEmpty else { throw .empty(.domain) }
     var labels: [[Unicode.Scalar]] = []
@@ -25,14 +26,14 @@ enum Domainpart {
     return domain
   }
 
-  /// Whether the name is a JID by itself that needs no rules: labels of ASCII in lower case.
+  /// Returns whether the name is a JID by itself that needs no rules: labels of ASCII in lower case.
   private static func isPlain(_ name: String) -> Bool {
     let plain = name.utf8.withContiguousStorageIfAvailable { JIDOffsets(normal: UnsafeRawBufferPointer($0)) }
     guard let offsets = plain ?? nil else { return false }
     return offsets.localLength == 0 && Int(offsets.domainEnd) == name.utf8.count
   }
 
-  /// The mapping of RFC 5895 2, repeated until stable.
+  /// Applies the mapping of RFC 5895 2, repeated until stable.
   private static func map(_ name: String) throws(JIDError) -> [Unicode.Scalar] {
     do {
       return try Precis.settle(Array(name.unicodeScalars)) { scalars in
@@ -47,8 +48,8 @@ enum Domainpart {
     } catch { throw JIDError(error, in: .domain) }
   }
 
-  /// A mapped label, decoded if it is an A-label. What an A-label encodes must need no mapping, or two spellings would name
-  /// one host (RFC 5891 5.4).
+  /// Returns a mapped label, decoded if it is an A-label. The decoded label must need no mapping, or two spellings
+  /// would name one host (RFC 5891 5.4).
   private static func decode(_ label: [Unicode.Scalar]) throws(JIDError) -> [Unicode.Scalar] {
     guard label.starts(with: ["x", "n", "-", "-"]) else { return label }
     guard label.count <= AddressLimits.aLabelBytes, label.allSatisfy({ $0.isASCII }),
@@ -58,7 +59,7 @@ enum Domainpart {
     return decoded
   }
 
-  /// NR-LDH and U-labels (RFC 5890 2.3.1, RFC 5891 4.2.3).
+  /// Checks that a label is an NR-LDH or U-label (RFC 5890 2.3.1, RFC 5891 4.2.3).
   private static func check(_ label: [Unicode.Scalar]) throws(JIDError) {
     guard let first = label.first, first != "-", label.last != "-" else { throw .malformed(.domain) }
     var isASCII = true
@@ -79,8 +80,9 @@ enum Domainpart {
 
   // MARK: IP literals
 
-  /// `"[" IPv6address [ "%25" zone ] "]"` (RFC 6874 2). The future address formats of RFC 3986 3.2.2 are refused: none exists.
-  /// Letters become lower case; the zone, which names an interface of one machine, stays as it is.
+  /// Enforces `"[" IPv6address [ "%25" zone ] "]"` (RFC 6874 2). The future address formats of RFC 3986 3.2.2 are
+  /// refused: none exists. Letters become lower case; the zone, which names an interface of one machine, stays as it
+  /// is.
   private static func enforceLiteral(_ raw: String) throws(JIDError) -> String {
     let bytes = Array(raw.utf8)
     guard bytes.count <= AddressLimits.partBytes, bytes.count > 2, bytes.last == UInt8(ascii: "]") else {
@@ -94,7 +96,7 @@ enum Domainpart {
     return "[\(String(decoding: lower, as: UTF8.self))\(String(decoding: zone, as: UTF8.self))]"
   }
 
-  /// `"%25" 1*( unreserved / pct-encoded )` (RFC 6874 2).
+  /// Returns whether bytes match `"%25" 1*( unreserved / pct-encoded )` (RFC 6874 2).
   private static func isZone(_ bytes: ArraySlice<UInt8>) -> Bool {
     guard bytes.starts(with: "%25".utf8), bytes.count > 3 else { return false }
     var rest = bytes.dropFirst(3)
@@ -114,7 +116,8 @@ enum Domainpart {
     return true
   }
 
-  /// The rule `IPv6address` (RFC 3986 3.2.2): eight groups, or fewer around one "::", the last two perhaps as IPv4.
+  /// Returns whether bytes match `IPv6address` (RFC 3986 3.2.2): eight groups, or fewer around one "::", the last two
+  /// possibly as IPv4.
   private static func isIPv6(_ bytes: ArraySlice<UInt8>) -> Bool {
     let colon = UInt8(ascii: ":")
     var groups = 0
@@ -147,7 +150,7 @@ enum Domainpart {
     return hasGap ? groups <= 7 : groups == 8
   }
 
-  /// Four decimal numbers up to 255, without leading zeros (RFC 3986 3.2.2, `dec-octet`).
+  /// Returns whether bytes are four decimal numbers up to 255, without leading zeros (RFC 3986 3.2.2, `dec-octet`).
   private static func isIPv4(_ bytes: ArraySlice<UInt8>) -> Bool {
     let numbers = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     return numbers.count == 4

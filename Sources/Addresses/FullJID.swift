@@ -15,23 +15,23 @@ public struct FullJID: Hashable, Sendable, CustomStringConvertible {
     try self.init(JID(string))
   }
 
-  /// As `init(_:)`, from octets.
+  /// Parses octets like `init(_:)`.
   public init(utf8 bytes: UnsafeRawBufferPointer) throws(JIDError) {
     try self.init(JID(utf8: bytes))
   }
 
-  /// Nil instead of an error.
+  /// Parses a string; `nil` instead of an error.
   public init?(parsing string: String) {
     do { try self.init(string) } catch { return nil }
   }
 
-  /// A JID that must have a resourcepart.
+  /// Creates a full JID from a JID with a resourcepart.
   public init(_ jid: JID) throws(JIDError) {
     guard let full = jid.full else { throw .empty(.resource) }
     self = full
   }
 
-  /// Joins parts, each of which is enforced.
+  /// Joins and enforces parts.
   public init(local: String?, domain: String, resource: String) throws(JIDError) {
     try self.init(JID(local: local, domain: domain, resource: resource))
   }
@@ -39,7 +39,7 @@ public struct FullJID: Hashable, Sendable, CustomStringConvertible {
   /// The address without its resourcepart.
   public var bare: BareJID { jid.bare }
 
-  /// The localpart, or nil.
+  /// The localpart, if there is one.
   public var local: String? { jid.local }
 
   /// The domainpart; never empty.
@@ -48,10 +48,10 @@ public struct FullJID: Hashable, Sendable, CustomStringConvertible {
   /// The resourcepart; never empty.
   public var resource: String { description.octets(Int(offsets.domainEnd) + 1, description.utf8.count) }
 
-  /// Whether the domainpart is this one, given in normal form; without copying it out.
+  /// Returns whether the domainpart equals one in normal form, without copying it out.
   public func hasDomain(_ domain: String) -> Bool { jid.hasDomain(domain) }
 
-  /// Whether this is one of the bare JID's resources; without copying it out.
+  /// Returns whether this is one of the bare JID's resources, without copying it out.
   public func isAt(_ bare: BareJID) -> Bool { jid.isAt(bare) }
 
   /// The address as a `JID`.

@@ -1,7 +1,11 @@
 /// An address of XMPP, normalised (RFC 7622): `[localpart "@"] domainpart ["/" resourcepart]`.
 ///
-/// A JID holds its text in normal form and where its parts lie in it, so that equality, hashing and printing need no work.
-/// Two JIDs are equal when their normal forms are the same octets (RFC 7622 3.2.3, RFC 8265 3.3.4, 4.2.3).
+/// A JID holds its text in normal form and the offsets of its parts, so that equality, hashing and printing need no
+/// work. Two JIDs are equal if their normal forms are the same octets (RFC 7622 3.2.3, RFC 8265 3.3.4, 4.2.3).
+///
+///     let jid = try JID("Juliet@Example.org/balcony")
+///     jid.description  // juliet@example.org/balcony
+///     jid.bare         // juliet@example.org
 public struct JID: Hashable, Sendable, CustomStringConvertible {
   /// The normal form. Up to 15 octets need no allocation.
   public let description: String
@@ -24,29 +28,29 @@ public struct JID: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Parses octets, such as an attribute's value, as `init(_:)` does; at most one allocation for ASCII in normal form.
+  /// Parses octets, such as an attribute's value, like `init(_:)`; at most one allocation for ASCII in normal form.
   public init(utf8 bytes: UnsafeRawBufferPointer) throws(JIDError) {
     if let offsets = JIDOffsets(normal: bytes) {
       self.init(normal: String(decoding: bytes, as: UTF8.self), offsets)
       return
     }
-    // Three parts as long as any may be before normalisation: more need not be decoded.
+    // Three parts of the greatest length before normalisation: more need not be decoded.
     guard bytes.count <= 3 * AddressLimits.profileInputBytes + 2 else { throw .tooLong(.resource) }
     guard let string = String(validating: bytes, as: UTF8.self) else { throw .notUTF8 }
     try self.init(enforcing: string)
   }
 
-  /// Nil instead of an error.
+  /// Parses a string; `nil` instead of an error.
   public init?(parsing string: String) {
     do { try self.init(string) } catch { return nil }
   }
 
-  /// Nil instead of an error.
+  /// Parses octets; `nil` instead of an error.
   public init?(parsing bytes: UnsafeRawBufferPointer) {
     do { try self.init(utf8: bytes) } catch { return nil }
   }
 
-  /// Joins parts, each of which is enforced. A part that is there must not be empty.
+  /// Joins and enforces parts. A part that is given must not be empty.
   public init(local: String?, domain: String, resource: String?) throws(JIDError) {
     let domain = try Domainpart.enforce(domain)
     var text = ""
@@ -67,12 +71,12 @@ public struct JID: Hashable, Sendable, CustomStringConvertible {
     self.init(normal: text, JIDOffsets(localLength: localLength, domainEnd: domainEnd))
   }
 
-  /// The full rules. The separators are found before any mapping, which could otherwise make new ones (RFC 7622 3.1); the
-  /// first "/" comes first, then the first "@" before it (RFC 7622 3.2).
+  /// Applies the full rules. The separators are found before any mapping, which could otherwise make new ones (RFC 7622
+  /// 3.1): the first "/", then the first "@" before it (RFC 7622 3.2).
   private init(enforcing string: String) throws(JIDError) {
     let utf8 = string.utf8
     let slash = utf8.firstIndex(of: UInt8(ascii: "/")) ?? utf8.endIndex
-    // Capitals are all that most others need mapped; within ASCII that is no work for tables either.
+    // Most other addresses only need capitals mapped; within ASCII that needs no tables either.
     if utf8.count <= AddressLimits.jidBytes, utf8.allSatisfy({ $0 < 0x80 }) {
       let lower = string[..<slash].lowercased() + string[slash...]
       let plain = lower.utf8.withContiguousStorageIfAvailable { JIDOffsets(normal: UnsafeRawBufferPointer($0)) }
@@ -88,7 +92,7 @@ public struct JID: Hashable, Sendable, CustomStringConvertible {
       resource: slash == utf8.endIndex ? nil : String(string[utf8.index(after: slash)...]))
   }
 
-  /// The localpart, or nil.
+  /// The localpart, if there is one.
   public var local: String? {
     offsets.localLength == 0 ? nil : description.octets(0, Int(offsets.localLength))
   }
@@ -96,7 +100,7 @@ public struct JID: Hashable, Sendable, CustomStringConvertible {
   /// The domainpart; never empty.
   public var domain: String { description.octets(offsets.domainStart, Int(offsets.domainEnd)) }
 
-  /// The resourcepart, or nil.
+  /// The resourcepart, if there is one.
   public var resource: String? {
     isBare ? nil : description.octets(Int(offsets.domainEnd) + 1, description.utf8.count)
   }
@@ -107,34 +111,34 @@ public struct JID: Hashable, Sendable, CustomStringConvertible {
       normal: isBare ? description : description.octets(0, Int(offsets.domainEnd)), localLength: offsets.localLength)
   }
 
-  /// The address as a full JID, or nil without a resourcepart.
+  /// The address as a full JID; `nil` without a resourcepart.
   public var full: FullJID? { isBare ? nil : FullJID(normal: description, offsets) }
 
-  /// True without a resourcepart.
+  /// Whether there is no resourcepart.
   public var isBare: Bool { Int(offsets.domainEnd) == description.utf8.count }
 
-  /// True with neither localpart nor resourcepart: the address of a server or service itself.
+  /// Whether there is neither localpart nor resourcepart: the address of a server or service itself.
   public var isDomain: Bool { offsets.localLength == 0 && isBare }
 
-  /// Whether the domainpart is this one, given in normal form; without copying it out.
+  /// Returns whether the domainpart equals one in normal form, without copying it out.
   public func hasDomain(_ domain: String) -> Bool {
     description.hasOctets(domain, from: offsets.domainStart, to: Int(offsets.domainEnd))
   }
 
-  /// Whether this is the bare JID or one of its resources; without copying it out.
+  /// Returns whether this is the bare JID or one of its resources, without copying it out.
   public func isAt(_ bare: BareJID) -> Bool {
     offsets.localLength == bare.localLength
       && description.hasOctets(bare.description, from: 0, to: Int(offsets.domainEnd))
   }
 
-  /// A bare JID as a JID.
+  /// Creates a JID from a bare one.
   public init(_ bare: BareJID) {
     self.init(
       normal: bare.description,
       JIDOffsets(localLength: Int(bare.localLength), domainEnd: bare.description.utf8.count))
   }
 
-  /// A full JID as a JID.
+  /// Creates a JID from a full one.
   public init(_ full: FullJID) {
     self.init(normal: full.description, full.offsets)
   }
@@ -145,7 +149,7 @@ public struct JID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension JID {
-  /// RFC 7622 3.3: UsernameCaseMapped, without the eight characters.
+  /// Enforces a localpart (RFC 7622 3.3): UsernameCaseMapped, without the eight characters.
   static func enforceLocal(_ raw: String) throws(JIDError) -> String {
     let local: String
     do { local = try Precis.usernameCaseMapped(raw) } catch { throw JIDError(error, in: .local) }
@@ -156,8 +160,8 @@ extension JID {
     return local
   }
 
-  /// RFC 7622 3.4: OpaqueString. That profile allows a space anywhere, but RFC 7622 3.5 lists a leading one among the
-  /// violations (example 18).
+  /// Enforces a resourcepart (RFC 7622 3.4): OpaqueString. That profile allows a space anywhere, but RFC 7622 3.5 lists
+  /// a leading one among the violations (example 18).
   static func enforceResource(_ raw: String) throws(JIDError) -> String {
     let resource: String
     do { resource = try Precis.opaqueString(raw) } catch { throw JIDError(error, in: .resource) }
@@ -168,15 +172,15 @@ extension JID {
 }
 
 extension String {
-  /// The octets `start..<end` as a string of their own. Both must lie on scalar boundaries; offsets past the end are brought
-  /// back to it.
+  /// Returns the octets `start..<end` as a string of their own. Both must lie on scalar boundaries; offsets past the
+  /// end are brought back to it.
   func octets(_ start: Int, _ end: Int) -> String {
     let first = utf8.index(utf8.startIndex, offsetBy: start, limitedBy: utf8.endIndex) ?? utf8.endIndex
     let last = utf8.index(first, offsetBy: Swift.max(0, end - start), limitedBy: utf8.endIndex) ?? utf8.endIndex
     return String(self[first..<last])
   }
 
-  /// Whether the octets `start..<end` are those of `other`.
+  /// Returns whether the octets `start..<end` are those of `other`.
   func hasOctets(_ other: String, from start: Int, to end: Int) -> Bool {
     guard other.utf8.count == end - start else { return false }
     let first = utf8.index(utf8.startIndex, offsetBy: start, limitedBy: utf8.endIndex) ?? utf8.endIndex

@@ -3,8 +3,8 @@ public enum JIDPart: String, Hashable, Sendable, CaseIterable {
   case local, domain, resource
 }
 
-/// Why a string is not a JID. A stanza that carries such a string is answered with `jid-malformed` (RFC 7622 4, RFC 6120
-/// 8.3.3.8).
+/// The reason why a string is not a JID. A stanza with such a string is answered with `jid-malformed` (RFC 7622 4, RFC
+/// 6120 8.3.3.8).
 public enum JIDError: Error, Hashable, Sendable {
   /// The part is there but has no octets, or is required and missing.
   case empty(JIDPart)
@@ -25,7 +25,7 @@ public enum JIDError: Error, Hashable, Sendable {
 }
 
 extension JIDError: CustomStringConvertible {
-  /// One line for a log or a terminal.
+  /// The error as one line for a log or a terminal.
   public var description: String {
     switch self {
     case .empty(let part): "the \(part.rawValue)part is empty or missing"

@@ -3,13 +3,13 @@
 /// It applies to localparts only. Servers compare and route the escaped form (XEP-0106 5.1); it is unescaped only to be shown or
 /// handed to a foreign system.
 public enum JIDEscaping {
-  /// The escaped form of a foreign identifier (XEP-0106 4.2, 5.2).
+  /// Returns the escaped form of a foreign identifier (XEP-0106 4.2, 5.2).
   ///
-  /// A backslash is escaped only where the input would otherwise read as an escape sequence. Capital hexadecimal digits count
-  /// there too, because a localpart is mapped to lower case afterwards and would then become one.
+  /// A backslash is escaped only where the input would otherwise read as an escape sequence. Capital hexadecimal digits
+  /// count there too, because a localpart is mapped to lower case afterwards and would then become one.
   ///
-  /// "\20" must not begin or end a localpart (XEP-0106 5.1), so a space there stays a space, and making a JID of the result
-  /// fails with `JIDError.disallowed`; removing it instead would let two identifiers meet in one address.
+  /// "\20" must not begin or end a localpart (XEP-0106 5.1), so a space there stays a space, and making a JID of the
+  /// result fails with `JIDError.disallowed`; removing it instead would let two identifiers meet in one address.
   public static func escape(_ foreign: String) -> String {
     let bytes = Array(foreign.utf8)
     var out: [UInt8] = []
@@ -37,8 +37,8 @@ public enum JIDEscaping {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// The foreign identifier of an escaped localpart (XEP-0106 4.3). Sequences that are not of the table, in capitals, or "\20" at
-  /// either end stay as they are.
+  /// Returns the foreign identifier of an escaped localpart (XEP-0106 4.3). Sequences outside the table, in capitals,
+  /// or "\20" at either end stay as they are.
   public static func unescape(_ localpart: String) -> String {
     let bytes = Array(localpart.utf8)
     var out: [UInt8] = []
@@ -61,7 +61,7 @@ public enum JIDEscaping {
 
   private static let escapedBackslash = Array(#"\5c"#.utf8)
 
-  /// The table of XEP-0106 4.3, by its two hexadecimal digits; case is significant.
+  /// Returns the character for two hexadecimal digits in the table of XEP-0106 4.3; case is significant.
   private static func unescaped(_ first: UInt8, _ second: UInt8) -> UInt8? {
     switch (first, second) {
     case (UInt8(ascii: "2"), UInt8(ascii: "0")): UInt8(ascii: " ")

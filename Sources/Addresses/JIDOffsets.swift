@@ -1,24 +1,24 @@
-/// Where the parts of a normalised JID lie, in octets of its text.
+/// The places of the parts of a normalised JID, in octets of its text.
 struct JIDOffsets: Hashable, Sendable {
-  /// Octets of the localpart; 0 when there is none.
+  /// The octets of the localpart; 0 if there is none.
   var localLength: UInt16
-  /// One past the domainpart; equal to the text's length when there is no resourcepart.
+  /// The end of the domainpart; equal to the text's length if there is no resourcepart.
   var domainEnd: UInt16
 
   var domainStart: Int { localLength == 0 ? 0 : Int(localLength) + 1 }
 
-  /// The parts of a JID that is already in normal form and within ASCII: lower-case letters, digits and the punctuation each
-  /// part allows. Nil means only that the full rules must decide.
+  /// Finds the parts of a JID that is already in normal form and within ASCII: lower-case letters, digits and the
+  /// punctuation each part allows. `nil` means only that the full rules must decide.
   ///
-  /// Nearly every address on the wire is of this kind, and it is checked once per stanza: so this is one pass over the octets
-  /// without tables or allocation.
+  /// Nearly every address on the wire is of this kind, and it is checked once per stanza: so this is one pass over the
+  /// octets without tables or allocation.
   init?(normal bytes: UnsafeRawBufferPointer) {
     let count = bytes.count
     guard count <= AddressLimits.jidBytes else { return nil }
     let dot = UInt8(ascii: ".")
     let hyphen = UInt8(ascii: "-")
 
-    // What stands before the first "/" is a domainpart, or, when an "@" follows, a localpart: both are judged at once.
+    // The text before the first "/" is a domainpart, or, if an "@" follows, a localpart: both are checked at once.
     var at: Int?
     var isLocal = true
     var isDomain = true
@@ -71,7 +71,7 @@ struct JIDOffsets: Hashable, Sendable {
     self.domainEnd = UInt16(truncatingIfNeeded: domainEnd)
   }
 
-  /// Printable ASCII without capitals and without the eight characters of RFC 7622 3.3.1.
+  /// Returns whether a byte is printable ASCII, no capital and none of the eight characters of RFC 7622 3.3.1.
   private static func isPlainLocal(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): false
@@ -80,7 +80,8 @@ struct JIDOffsets: Hashable, Sendable {
     }
   }
 
-  /// The eight characters that PRECIS allows in an identifier and XMPP forbids in a localpart (RFC 7622 3.3.1).
+  /// Returns whether a byte is one of the eight characters that PRECIS allows in an identifier and XMPP forbids in a
+  /// localpart (RFC 7622 3.3.1).
   static func isExcludedFromLocal(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "/"), UInt8(ascii: ":"),

@@ -1,7 +1,7 @@
 /// Addresses as URIs (RFC 5122), percent-encoded octets of UTF-8 in each part.
 extension JID {
-  /// The address that a URI names. Authority, query and fragment say nothing of it (RFC 5122 2.3, 2.5, 2.6).
-  /// nil: a URI of another scheme, or of no address.
+  /// Reads the address in a URI. Authority, query and fragment are ignored (RFC 5122 2.3, 2.5, 2.6). `nil` for a URI of
+  /// another scheme, or without an address.
   public init?(uri: String) {
     let scheme = "xmpp:"
     let utf8 = uri.utf8
@@ -11,7 +11,7 @@ extension JID {
       path = path[..<end]
     }
     if path.utf8.starts(with: "//".utf8) {
-      // 2.3: who is to ask, and behind the next slash whom.
+      // 2.3: the account that asks, and behind the next slash the address.
       path = path[path.utf8.index(path.utf8.startIndex, offsetBy: 2)...]
       guard let slash = path.utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
       path = path[path.utf8.index(after: slash)...]
@@ -19,7 +19,7 @@ extension JID {
     let slash = path.utf8.firstIndex(of: UInt8(ascii: "/"))
     let bare = path[..<(slash ?? path.utf8.endIndex)]
     let at = bare.utf8.firstIndex(of: UInt8(ascii: "@"))
-    // Decoded part by part: what is encoded separates nothing.
+    // Decoded part by part: an encoded separator separates nothing.
     func part(_ text: Substring) -> String? { PercentDecoding.decode(String(text)) }
     guard let domain = part(at.map { bare[bare.utf8.index(after: $0)...] } ?? bare) else { return nil }
     var (local, resource): (String?, String?)
@@ -34,7 +34,7 @@ extension JID {
     do { try self.init(local: local, domain: domain, resource: resource) } catch { return nil }
   }
 
-  /// `xmpp:juliet@example.org`.
+  /// The URI, such as `xmpp:juliet@example.org`.
   public var uri: String {
     var text = "xmpp:"
     if let local { text += Self.encoded(local, keeping: "!$()*+,;=") + "@" }
@@ -43,7 +43,9 @@ extension JID {
     return text
   }
 
-  /// - Parameter others: what may stand as it is beside the unreserved characters of RFC 3986 2.3 (RFC 5122 2.2).
+  /// Percent-encodes a part.
+  ///
+  /// - Parameter others: the characters that stay beside the unreserved ones of RFC 3986 2.3 (RFC 5122 2.2).
   private static func encoded(_ text: String, keeping others: String) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
     var bytes: [UInt8] = []

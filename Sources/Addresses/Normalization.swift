@@ -7,7 +7,7 @@
 /// The standard library normalises too, but offers it under an underscored interface only, and with whatever Unicode version
 /// the toolchain has; stored addresses must not change with it.
 enum Normalization {
-  /// Which one-step mappings apply.
+  /// The kinds of one-step mappings.
   private enum Mapping: UInt64 {
     case canonical = 1
     case compatible = 2
@@ -25,7 +25,7 @@ enum Normalization {
 
   static func formKC(_ scalars: [Unicode.Scalar]) -> [Unicode.Scalar] { normalise(scalars, compatible: true) }
 
-  /// Form KD without its canonical order of marks, which whoever compares texts roughly can do without.
+  /// Returns form KD without its canonical order of marks, which an approximate comparison does not need.
   static func formKD(_ scalars: some Sequence<Unicode.Scalar>) -> [Unicode.Scalar] {
     var out: [Unicode.Scalar] = []
     for scalar in scalars { appendDecomposition(scalar, true, to: &out) }
@@ -49,7 +49,8 @@ enum Normalization {
 
   // MARK: Decomposition
 
-  /// Recursion ends because the database's mappings lead to ever simpler characters; the longest chain has four steps.
+  /// Appends a full decomposition. Recursion ends because the database's mappings lead to ever simpler characters; the
+  /// longest chain has four steps.
   private static func appendDecomposition(_ scalar: Unicode.Scalar, _ compatible: Bool, to out: inout [Unicode.Scalar])
   {
     if scalar.value < 0xA0 {

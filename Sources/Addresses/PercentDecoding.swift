@@ -1,6 +1,6 @@
-/// RFC 3986 2.1.
+/// The percent encoding of RFC 3986 2.1.
 public enum PercentDecoding {
-  /// nil: a % without two hexadecimal digits, or no UTF-8.
+  /// Returns the decoded text; `nil` for a % without two hexadecimal digits, or if it is not UTF-8.
   public static func decode(_ text: String) -> String? {
     guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
     var bytes: [UInt8] = []

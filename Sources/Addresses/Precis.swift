@@ -1,10 +1,10 @@
-/// Why a string does not conform to a PRECIS profile.
+/// The reason why a string does not conform to a PRECIS profile.
 public enum PrecisError: Error, Hashable, Sendable {
-  /// No characters, or none are left after mapping.
+  /// There are no characters, or none are left after mapping.
   case empty
-  /// Longer than `AddressLimits.profileInputBytes` octets.
+  /// It is longer than `AddressLimits.profileInputBytes` octets.
   case tooLong
-  /// A character that the profile forbids, everywhere or in this place.
+  /// It has a character that the profile forbids, everywhere or in this place.
   case disallowed(Unicode.Scalar)
   /// Writing directions are mixed in a way RFC 5893 2 forbids.
   case bidi
@@ -14,20 +14,21 @@ public enum PrecisError: Error, Hashable, Sendable {
 
 /// PRECIS: preparation, enforcement and comparison of internationalised strings (RFC 8264), in the profiles XMPP uses.
 ///
-/// Each function enforces its profile: it returns the one string that stands for all equivalent ones, or throws. Two inputs
-/// are equivalent when the outputs are the same octets, and enforcing an output again changes nothing.
+/// Each function enforces its profile: it returns the one string that stands for all equivalent ones, or throws. Two
+/// inputs are equivalent if the outputs are the same octets, and enforcing an output again changes nothing.
 ///
-/// The rules are applied in the order of RFC 8264 7: width, additional and case mapping, normalisation, direction, and last
-/// whether the resulting characters are allowed. Characters are therefore judged after mapping, not before, as RFC 7622 4 asks
-/// ("where possible, map characters and accept the mapped string"): decomposed Hangul or an ANGSTROM SIGN in an identifier
-/// is accepted as the letter it maps to.
+/// The rules are applied in the order of RFC 8264 7: width, additional and case mapping, normalisation, direction, and
+/// last the check of the resulting characters. Characters are therefore judged after mapping, not before, as RFC 7622 4
+/// asks ("where possible, map characters and accept the mapped string"): decomposed Hangul or an ANGSTROM SIGN in an
+/// identifier is accepted as the letter it maps to.
 ///
 /// The data is of the Unicode version in `unicodeVersion`; characters assigned later are refused.
 public enum Precis {
   /// The version of the Unicode data the rules use.
   public static var unicodeVersion: String { UnicodeTables.version }
 
-  /// UsernameCaseMapped (RFC 8265 3.3): user names, and localparts of JIDs, which exclude eight more characters.
+  /// Enforces UsernameCaseMapped (RFC 8265 3.3): user names, and localparts of JIDs, which exclude eight more
+  /// characters.
   public static func usernameCaseMapped(_ string: String) throws(PrecisError) -> String {
     if isPlain(string, spaces: false, capitals: false) { return string }
     let input = try scalars(of: string)
@@ -41,7 +42,7 @@ public enum Precis {
     return scalars == input ? string : makeString(scalars)
   }
 
-  /// OpaqueString (RFC 8265 4.2): passwords and resourceparts. Case, width and inner spaces are kept.
+  /// Enforces OpaqueString (RFC 8265 4.2): passwords and resourceparts. Case, width and inner spaces are kept.
   public static func opaqueString(_ string: String) throws(PrecisError) -> String {
     if isPlain(string, spaces: true, capitals: true) { return string }
     let input = try scalars(of: string)
@@ -50,8 +51,8 @@ public enum Precis {
     return scalars == input ? string : makeString(scalars)
   }
 
-  /// Nickname, for display (RFC 8266 2.3): outer spaces are removed and inner ones merged, characters take their
-  /// compatibility form, case is kept.
+  /// Enforces Nickname for display (RFC 8266 2.3): outer spaces are removed and inner ones merged, characters take
+  /// their compatibility form, case is kept.
   public static func nickname(_ string: String) throws(PrecisError) -> String {
     if isPlain(string, spaces: false, capitals: true) { return string }
     let input = try scalars(of: string)
@@ -60,7 +61,8 @@ public enum Precis {
     return scalars == input ? string : makeString(scalars)
   }
 
-  /// Nickname, for comparison (RFC 8266 2.4): as `nickname(_:)`, in lower case. Nicknames with equal keys are the same.
+  /// Enforces Nickname for comparison (RFC 8266 2.4): as `nickname(_:)`, in lower case. Nicknames with equal keys are
+  /// the same.
   public static func nicknameKey(_ string: String) throws(PrecisError) -> String {
     if isPlain(string, spaces: false, capitals: false) { return string }
     let input = try scalars(of: string)
@@ -71,7 +73,7 @@ public enum Precis {
 
   // MARK: Rules
 
-  /// Whether every rule leaves the string alone because it is short printable ASCII: the common case, without tables.
+  /// Returns whether no rule changes the string because it is short printable ASCII: the common case, without tables.
   private static func isPlain(_ string: String, spaces: Bool, capitals: Bool) -> Bool {
     let utf8 = string.utf8
     return (1...AddressLimits.profileInputBytes).contains(utf8.count)
@@ -104,7 +106,7 @@ public enum Precis {
     return scalars
   }
 
-  /// The string class: IdentifierClass (RFC 8264 4.2) or FreeformClass (4.3), and that something is left.
+  /// Checks the string class, IdentifierClass (RFC 8264 4.2) or FreeformClass (4.3), and that the string is not empty.
   private static func check(_ scalars: [Unicode.Scalar], isFreeform: Bool) throws(PrecisError) {
     if scalars.isEmpty { throw .empty }
     for (index, scalar) in scalars.enumerated() {
@@ -130,7 +132,7 @@ public enum Precis {
     scalar.value >= 0xA0 && scalar.derivedProperty == .space ? " " : scalar
   }
 
-  /// RFC 8266 2.1, 2: every space becomes U+0020, outer ones go, inner ones are merged.
+  /// Applies RFC 8266 2.1, 2: every space becomes U+0020, outer ones are removed, inner ones are merged.
   private static func singleSpaced(_ scalars: [Unicode.Scalar]) -> [Unicode.Scalar] {
     var out: [Unicode.Scalar] = []
     for scalar in scalars.lazy.map(asciiSpace) where scalar != " " || (!out.isEmpty && out.last != " ") {

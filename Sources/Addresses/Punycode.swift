@@ -8,8 +8,8 @@ enum Punycode {
   private static let firstBias: UInt32 = 72
   private static let firstScalar: UInt32 = 0x80
 
-  /// The characters of an A-label without its prefix "xn--", or nil if it is not Punycode. The label must be short (a DNS
-  /// label): the work grows with the square of its length.
+  /// Returns the characters of an A-label without its prefix "xn--"; `nil` if it is not Punycode. The label must be
+  /// short (a DNS label): the work grows with the square of its length.
   static func decode(_ label: some Collection<UInt8>) -> [Unicode.Scalar]? {
     let bytes = Array(label)
     let delimiter = bytes.lastIndex(of: UInt8(ascii: "-"))
@@ -49,7 +49,7 @@ enum Punycode {
     return out
   }
 
-  /// RFC 3492 6.1.
+  /// Adapts the bias (RFC 3492 6.1).
   private static func adapt(_ delta: UInt32, _ count: UInt32, isFirst: Bool) -> UInt32 {
     var delta = isFirst ? delta / damping : delta / 2
     delta += delta / count

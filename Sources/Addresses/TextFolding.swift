@@ -1,5 +1,6 @@
-/// Text as it is compared in a search: compatibility forms decomposed (UAX #15, so that full-width and composed
-/// letters are what they look like), without the accents of Latin, Greek and Cyrillic, and in lower case.
+/// Folds text for comparison in a search: compatibility forms are decomposed (UAX #15, so that full-width and composed
+/// letters match their plain forms), the accents of Latin, Greek and Cyrillic are removed, and the rest is in lower
+/// case.
 public enum TextFolding {
   public static func folded(_ text: String) -> [Unicode.Scalar] {
     var folded: [Unicode.Scalar] = []

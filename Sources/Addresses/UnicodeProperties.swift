@@ -1,4 +1,5 @@
-/// What RFC 8264 8 derives for a code point. Unassigned code points count as disallowed (RFC 8264 4.2.4, 4.3.4).
+/// The derived property of a code point (RFC 8264 8). Unassigned code points count as disallowed (RFC 8264 4.2.4,
+/// 4.3.4).
 enum DerivedProperty: UInt8 {
   case disallowed = 0
   /// PVALID: allowed in identifiers and free-form strings.
@@ -26,7 +27,7 @@ enum BidiClass: UInt8 {
   case other = 6
 }
 
-/// Joining_Type, as far as RFC 5892 A.1 asks.
+/// The Joining_Type, as far as RFC 5892 A.1 needs it.
 enum JoiningType: UInt8 {
   case none = 0
   case left = 1
@@ -35,7 +36,7 @@ enum JoiningType: UInt8 {
   case transparent = 4
 }
 
-/// Script, as far as RFC 5892 A.4-A.7 ask.
+/// The Script, as far as RFC 5892 A.4-A.7 need it.
 enum ScriptGroup: UInt8 {
   case other = 0
   case greek = 1
@@ -89,7 +90,7 @@ extension Unicode.Scalar {
 }
 
 extension UnicodeTables {
-  /// The value of the range that holds the scalar, 0 if none does.
+  /// Returns the value of the range that holds the scalar, 0 if none does.
   static func value(of scalar: Unicode.Scalar, in table: [UInt64]) -> UInt8 {
     // The last range that starts at or before the scalar: every such entry is below (scalar + 1) << 32.
     let index = firstIndex(in: table, notBelow: UInt64(scalar.value + 1) << 32)
@@ -98,7 +99,7 @@ extension UnicodeTables {
     return UInt32(truncatingIfNeeded: entry >> 8) & 0x1F_FFFF >= scalar.value ? UInt8(truncatingIfNeeded: entry) : 0
   }
 
-  /// Binary search in a sorted table.
+  /// Returns the first index with an entry not below a bound, by binary search in a sorted table.
   static func firstIndex(in table: [UInt64], notBelow bound: UInt64) -> Int {
     var low = 0
     var high = table.count
@@ -109,7 +110,7 @@ extension UnicodeTables {
     return low
   }
 
-  /// The simple lower-case mapping.
+  /// Returns the simple lower-case mapping.
   static func lowercase(of scalar: Unicode.Scalar) -> Unicode.Scalar {
     let index = firstIndex(in: lowercase, notBelow: UInt64(scalar.value + 1) << 43)
     guard index > 0 else { return scalar }

@@ -1,19 +1,19 @@
 import AppProtocol
 import Dialogs
 
-/// An app's own backend, which vouches for its users with tokens of the form below.
+/// An app's own backend, which identifies its users with tokens of the form below.
 public struct Backend: Hashable, Sendable {
-  /// `iss` in its tokens.
+  /// The `iss` of its tokens.
   public var name: String
-  /// Whose users it vouches for.
+  /// The domain of its users.
   public var domain: String
-  /// For HS256. Several while one takes the place of another.
+  /// The secrets for HS256; several while one replaces another.
   public var secrets: [[UInt8]]
-  /// Public keys as PEM, for RS256 and ES256.
+  /// The public keys as PEM, for RS256 and ES256.
   public var publicKeys: [String]
-  /// Where it publishes keys (RFC 7517 5); nil: nowhere.
+  /// The URL where it publishes keys (RFC 7517 5), if it does.
   public var keySet: String?
-  /// Whoever has no account gets one.
+  /// Whether a user without an account gets one.
   public var admitsNewcomers: Bool
 
   public init(
@@ -29,8 +29,8 @@ public struct Backend: Hashable, Sendable {
   }
 }
 
-/// Checks a backend's tokens: header `alg`, `typ` "JWT", `ver` "v2"; claims `iss`, `iat`, `exp`, `nbf`, `nce` (the nonce), `prn`
-/// (what the app calls the user), `name`, `avatar_url`.
+/// Verifies a backend's tokens: header `alg`, `typ` "JWT", `ver` "v2"; claims `iss`, `iat`, `exp`, `nbf`, `nce` (the
+/// nonce), `prn` (the app's id of the user), `name`, `avatar_url`.
 struct BackendTokens {
   let backend: Backend
   private let keys: [TokenKey]
@@ -48,12 +48,12 @@ struct BackendTokens {
     self.clock = clock
   }
 
-  /// Of a token whose `iss` is this backend.
+  /// Returns the proof of a token whose `iss` is this backend.
   func proof(_ token: SignedToken) async throws(Problem) -> IdentityProof {
     guard token.header["typ"]?.string == "JWT" else { throw .invalid("typ in its header is to be JWT") }
     guard token.header["ver"]?.string == "v2" else { throw .invalid("ver in its header is to be v2") }
     var isGenuine = keys.contains { $0.verifies(token) }
-    // No key that is published is a secret.
+    // A published key is never a secret.
     if !isGenuine, let keySet, token.algorithm != .hs256 {
       isGenuine = try await keySet.keys(for: token).contains { $0.verifies(token) }
     }
@@ -72,7 +72,7 @@ struct BackendTokens {
 }
 
 extension SignedToken {
-  /// Nobody is refused for the sake of a picture: what is no address counts as none.
+  /// Returns the URL of a picture; an invalid one is ignored, since nobody is refused for a picture.
   func pictureURL(_ name: String) -> String? {
     guard let url = claims[name]?.string, url.utf8.count <= IdentityLimits.pictureURLBytesMax,
       url.hasPrefix("https://") || url.hasPrefix("http://")

@@ -1,25 +1,26 @@
 import AppProtocol
 import Dialogs
 
-/// A provider that gives no ID tokens (Twitter, GitHub): its users bring an authorization code, which the server alone can redeem.
+/// A provider without ID tokens (Twitter, GitHub): its users bring an authorization code, which the server alone can
+/// redeem.
 public struct CodeProvider: Hashable, Sendable {
-  /// As clients name it, and as it is stored with whoever comes by it.
+  /// The name that clients send, and that is stored with the user's identity.
   public var name: String
-  /// Whose users it vouches for.
+  /// The domain of the users who sign in by it.
   public var domain: String
-  /// Who we are there (RFC 6749 2.2, 2.3.1).
+  /// The client id and secret of this server there (RFC 6749 2.2, 2.3.1).
   public var clientID: String
   public var clientSecret: String
-  /// Its token endpoint (RFC 6749 3.2), and where it says whose an access token is.
+  /// Its token endpoint (RFC 6749 3.2), and the endpoint that describes the user of an access token.
   public var tokenURL: String
   public var userURL: String
-  /// Which member of what it says there names the user for good: names one inside of the other, as `data`, `id`.
+  /// The path to the member that identifies the user for good, such as `data`, `id`.
   public var subject: [String]
-  /// Which one has what others call them; empty: none.
+  /// The path to the display name; empty for none.
   public var displayName: [String]
-  /// The app's own, to the letter: codes that were sent elsewhere are worth nothing.
+  /// The app's redirect URIs, which must match exactly: codes sent elsewhere are refused.
   public var redirectURIs: [String]
-  /// Whoever has no account gets one.
+  /// Whether a user without an account gets one.
   public var admitsNewcomers: Bool
 
   public init(
@@ -39,17 +40,18 @@ public struct CodeProvider: Hashable, Sendable {
   }
 }
 
-/// Asks providers, at the addresses of the configuration.
+/// Sends requests to providers, at the URLs of the configuration.
 public protocol CodeExchange: Sendable {
-  /// POST where there is a form (RFC 6749 appendix B), else GET. nil: nobody answers.
+  /// Sends a POST with the form, if there is one (RFC 6749 appendix B), otherwise a GET. Returns `nil` without an
+  /// answer.
   func answer(
     from url: String, authorization: String, form: [UInt8]?, bytesMax: Int
   ) async -> (status: Int, body: [UInt8])?
 }
 
-/// Redeems codes: the authorization code grant (RFC 6749 4.1.3) with its proof key (RFC 7636 4.5). An access token that somebody else
-/// brings is never taken: whose app it was given to cannot be told (RFC 6749 10.16). Ours comes from the provider itself, for a code that
-/// was made for us, and is forgotten at once.
+/// Redeems codes: the authorization code grant (RFC 6749 4.1.3) with its proof key (RFC 7636 4.5). An access token from
+/// a client is never accepted: nobody can tell to which app it was given (RFC 6749 10.16). The server's own comes from
+/// the provider itself, for a code that was made for this server, and is dropped at once.
 struct ProviderCodes {
   let provider: CodeProvider
   private let exchange: any CodeExchange
@@ -111,7 +113,7 @@ struct ProviderCodes {
     {
       return token
     }
-    // 5.2: what is the code's fault, and what is ours or the provider's.
+    // 5.2: distinguish faults of the code from those of the server or the provider.
     if (400..<500).contains(answer.status), ["invalid_grant", "invalid_request"].contains(json["error"]?.string) {
       throw .invalid("the provider does not take the code")
     }
@@ -132,7 +134,7 @@ struct ProviderCodes {
     "The provider does not answer as it should. Try again shortly, with another code.",
     retryAfter: Int(IdentityLimits.retrySeconds))
 
-  /// A text, or an integer as it is written.
+  /// Returns a text, or an integer as it is written.
   private static func text(_ path: [String], of value: JSONValue) -> String? {
     var value: JSONValue? = value
     for name in path { value = value?[name] }
@@ -143,7 +145,7 @@ struct ProviderCodes {
     }
   }
 
-  /// `application/x-www-form-urlencoded`.
+  /// Encodes as `application/x-www-form-urlencoded`.
   static func encoded(_ text: String) -> String {
     var result = ""
     for byte in text.utf8 {
@@ -156,7 +158,7 @@ struct ProviderCodes {
     return result
   }
 
-  /// RFC 3986 2.3.
+  /// Returns whether a byte is unreserved (RFC 3986 2.3).
   private static func isUnreserved(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x30...0x39: true

@@ -1,23 +1,24 @@
 import AppProtocol
 import Dialogs
 
-/// An OpenID provider whose ID tokens are taken.
+/// An OpenID provider whose ID tokens are accepted.
 public struct Provider: Hashable, Sendable {
-  /// As clients name it, and as it is stored with whoever comes by it.
+  /// The name that clients send, and that is stored with the user's identity.
   public var name: String
-  /// Whose users it vouches for.
+  /// The domain of the users who sign in by it.
   public var domain: String
-  /// `iss` in its tokens: one of these, to the letter.
+  /// The accepted values of `iss`, which must match exactly.
   public var issuers: [String]
-  /// Our ids at the provider (`aud`).
+  /// The server's ids at the provider (`aud`).
   public var audiences: [String]
-  /// Where it publishes keys; nil: the first issuer tells (OpenID Connect Discovery 1.0).
+  /// The URL where it publishes keys; if `nil`, the first issuer's discovery document names it (OpenID Connect
+  /// Discovery 1.0).
   public var keySet: String?
-  /// Whoever has no account gets one.
+  /// Whether a user without an account gets one.
   public var admitsNewcomers: Bool
-  /// A token must bring a nonce of ours.
+  /// Whether a token must contain a nonce of this server.
   public var needsNonce: Bool
-  /// Verified mail addresses and telephone numbers are taken over.
+  /// Whether verified mail addresses and telephone numbers are taken over.
   public var provesContacts: Bool
 
   public init(
@@ -37,7 +38,7 @@ public struct Provider: Hashable, Sendable {
   var keys: RemoteKeys.Place { keySet.map { .keySet($0) } ?? .discovery(issuer: issuers.first ?? "") }
 }
 
-/// Checks ID tokens (OpenID Connect Core 1.0, 3.1.3.7).
+/// Verifies ID tokens (OpenID Connect Core 1.0, 3.1.3.7).
 struct ProviderTokens {
   let provider: Provider
   private let keys: RemoteKeys
@@ -50,7 +51,7 @@ struct ProviderTokens {
   }
 
   func proof(_ token: SignedToken) async throws(Problem) -> IdentityProof {
-    // Cheap ones first: who has nothing to do with this provider does not make us ask it for keys.
+    // Cheap checks first: a token of another issuer must not make the server fetch keys.
     guard let issuer = token.claims["iss"]?.string, provider.issuers.contains(issuer) else {
       throw .invalid("iss is another than the provider's")
     }
@@ -72,7 +73,7 @@ struct ProviderTokens {
       contacts: provider.provesContacts ? contacts(token) : [], admitsNewcomers: provider.admitsNewcomers)
   }
 
-  /// 3: one of ours, and no other that we do not know. 4: of several one is the party that asked.
+  /// Checks the audience. 3: only known ids. 4: with several, the authorised party is one of them.
   private func checkAudience(_ token: SignedToken) throws(Problem) {
     let named: [String?] =
       switch token.claims["aud"] {
@@ -90,8 +91,8 @@ struct ProviderTokens {
     }
   }
 
-  /// Those that were proved to the provider: an address that somebody only says to have is worth nothing. A number is in a
-  /// token of Firebase's only after its owner has typed the code; elsewhere `phone_number_verified` says it (5.1).
+  /// Returns the contacts that the provider has verified; unverified ones are worthless. A number is in a token of
+  /// Firebase only after its owner has typed the code; elsewhere `phone_number_verified` says it (5.1).
   private func contacts(_ token: SignedToken) -> [Identity] {
     var contacts: [Identity] = []
     if token.claims["email_verified"] == .bool(true), let email = token.claims["email"]?.string,
@@ -110,7 +111,7 @@ struct ProviderTokens {
 }
 
 extension Identity {
-  /// A mail address of plain form, in small letters; nil for anything else.
+  /// Creates an identity from a mail address of plain form, in lower case; `nil` for anything else.
   init?(email: String) {
     let parts = email.split(separator: "@", omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty, parts[1].contains("."), email.utf8.count <= 254,
@@ -119,7 +120,7 @@ extension Identity {
     self.init(.email, email.lowercased())
   }
 
-  /// E.164: a plus and 7 to 15 digits; nil for anything else.
+  /// Creates an identity from an E.164 number: a plus and 7 to 15 digits; `nil` for anything else.
   init?(phone: String) {
     let digits = phone.utf8.dropFirst()
     guard phone.utf8.first == UInt8(ascii: "+"), (7...15).contains(digits.count),

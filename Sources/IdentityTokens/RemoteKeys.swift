@@ -1,15 +1,15 @@
 import AppProtocol
 import Dialogs
 
-/// Fetches what others publish, from the addresses of the configuration.
+/// Fetches documents that others publish, from the URLs of the configuration.
 public protocol DocumentSource: Sendable {
-  /// nil: it cannot be had.
+  /// Returns a document; `nil` if it cannot be fetched.
   func document(at url: String, bytesMax: Int) async -> Document?
 }
 
 public struct Document: Sendable {
   public let bytes: [UInt8]
-  /// Of the field `Cache-Control` (RFC 9111 5.2), and of `Age` (5.1).
+  /// The fields `Cache-Control` (RFC 9111 5.2) and `Age` (5.1).
   public let cacheControl: String?
   public let age: String?
 
@@ -19,7 +19,7 @@ public struct Document: Sendable {
     self.age = age
   }
 
-  /// For how many seconds it may be used, within our own bounds.
+  /// The seconds for which it may be used, within `IdentityLimits`.
   var freshSeconds: Int {
     let directives = (cacheControl ?? "").lowercased().split(separator: ",").map { $0.filter { !$0.isWhitespace } }
     if directives.contains("no-store") || directives.contains("no-cache") { return IdentityLimits.freshSecondsMin }
@@ -32,14 +32,14 @@ public struct Document: Sendable {
   }
 }
 
-/// Keys that somebody publishes: fetched when they are needed, kept as long as they are good, fetched again when a token names
-/// one that is not there, which is how keys are changed (OpenID Connect Core 1.0, 10.1.1).
+/// The published keys of an issuer: fetched when they are needed, cached while they are fresh, and fetched again if a
+/// token names one that is not there, which is how keys are changed (OpenID Connect Core 1.0, 10.1.1).
 actor RemoteKeys {
-  /// Where they are.
+  /// The place of the keys.
   enum Place: Hashable, Sendable {
     /// A set of keys (RFC 7517 5).
     case keySet(String)
-    /// An issuer who tells where (OpenID Connect Discovery 1.0, 4).
+    /// An issuer whose discovery document names it (OpenID Connect Discovery 1.0, 4).
     case discovery(issuer: String)
   }
 
@@ -47,10 +47,10 @@ actor RemoteKeys {
   private let documents: any DocumentSource
   private let clock: any Clock
   private var keys: [TokenKey] = []
-  /// nil: never had.
+  /// The end of their freshness; `nil` if they were never fetched.
   private var freshUntil: Timestamp?
   private var lastAttempt: Timestamp?
-  /// One asks, the others wait for the same.
+  /// The running fetch, which all callers wait for.
   private var running: Task<Void, Never>?
 
   init(_ place: Place, documents: any DocumentSource, clock: any Clock) {
@@ -59,9 +59,9 @@ actor RemoteKeys {
     self.clock = clock
   }
 
-  /// Those that may check this token; empty: whoever publishes them has none for it.
+  /// Returns the keys that may verify this token; empty if the issuer publishes none for it.
   ///
-  /// - Throws: `.overloaded` where there are none at all.
+  /// - Throws: `.overloaded` if there are no keys at all.
   func keys(for token: SignedToken) async throws(Problem) -> [TokenKey] {
     if freshUntil.map({ $0 <= clock.now }) ?? true { await refresh(pause: IdentityLimits.retrySeconds) }
     var found = fitting(token)
@@ -87,7 +87,7 @@ actor RemoteKeys {
     return Array(fitting.prefix(IdentityLimits.keysTriedMax))
   }
 
-  /// Nothing where it was tried less than so many seconds ago.
+  /// Fetches the keys, unless the last attempt was less than this many seconds ago.
   private func refresh(pause: Int64) async {
     if let running { return await running.value }
     let now = clock.now
@@ -124,7 +124,8 @@ actor RemoteKeys {
     }
   }
 
-  /// Keys come over TLS, unless their issuer itself does without (which the configuration allows on this machine only).
+  /// Returns whether keys come over TLS, unless their issuer itself does not use it (which the configuration allows on
+  /// this machine only).
   private static func isSafe(_ url: String, beside issuer: String) -> Bool {
     url.hasPrefix("https://") || issuer.hasPrefix("http://") && url.hasPrefix("http://")
   }

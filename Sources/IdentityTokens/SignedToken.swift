@@ -1,20 +1,22 @@
 import AppProtocol
 import Dialogs
 
-/// A token in the compact form of RFC 7515 3.1, read and not yet believed.
+/// A parsed and unverified token in the compact form of RFC 7515 3.1.
 struct SignedToken {
   let algorithm: TokenKey.Algorithm
   let header: JSONValue
   let claims: JSONValue
   let signature: [UInt8]
-  /// What the signature is of.
+  /// The bytes that are signed.
   let signed: [UInt8]
 
-  /// `kid`: which of several keys.
+  /// The id of the key (`kid`).
   var keyID: String? { header["kid"]?.string }
 
-  /// - Throws: `.tooLarge`; `.unauthenticated` for whatever is no token, and for algorithms that are not taken from anybody:
-  ///   `none` is not a name of one.
+  /// Parses a token.
+  ///
+  /// - Throws: `.tooLarge`; `.unauthenticated` for an invalid token, and for an algorithm that is never accepted, such
+  ///   as `none`.
   init(_ text: String, field: String) throws(Problem) {
     let bytes = Array(text.utf8)
     guard bytes.count <= IdentityLimits.tokenBytesMax else {
@@ -26,11 +28,11 @@ struct SignedToken {
     guard parts.count == 3, let headerBytes = Base64URL.decode(parts[0]), let claimBytes = Base64URL.decode(parts[1]),
       let signature = Base64URL.decode(parts[2])
     else { throw .invalid("it is not three parts in base64url") }
-    // Members that are there twice are refused by the parser (RFC 7515 4, RFC 8725 2.4).
+    // The parser refuses duplicate members (RFC 7515 4, RFC 8725 2.4).
     guard let header = try? JSONValue(parsing: headerBytes), case .object = header,
       let claims = try? JSONValue(parsing: claimBytes), case .object = claims
     else { throw .invalid("header or claims are no JSON object") }
-    // 4.1.11: extensions that must be understood are not.
+    // 4.1.11: no critical extensions are supported.
     if header["crit"] != nil { throw .invalid("its header has extensions that are not understood") }
     guard let algorithm = header["alg"]?.string.flatMap(TokenKey.Algorithm.init) else {
       let names = TokenKey.Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
@@ -46,10 +48,10 @@ struct SignedToken {
 
   // MARK: Claims
 
-  /// A NumericDate (RFC 7519 2): seconds, perhaps with a fraction, which is cut.
+  /// Returns a NumericDate (RFC 7519 2): seconds, possibly with a fraction, which is cut.
   func time(_ name: String) throws(Problem) -> Int64? {
     guard let value = claims[name] else { return nil }
-    // Far below where a Double counts no single seconds.
+    // Far below the bound where a Double cannot count single seconds.
     guard case .number(let text) = value, let seconds = Double(text), (0...1e13).contains(seconds) else {
       throw .invalid("\(name) is no time")
     }
@@ -61,7 +63,7 @@ struct SignedToken {
     return time
   }
 
-  /// A text that people and XML can bear: without control characters. Empty counts as absent.
+  /// Returns a text without control characters, which XML and people cannot read. Empty counts as absent.
   func text(_ name: String, bytesMax: Int) throws(Problem) -> String? {
     guard let value = claims[name], value != .null else { return nil }
     guard let text = value.string, text.utf8.count <= bytesMax, text.isPlain else {
@@ -70,7 +72,7 @@ struct SignedToken {
     return text.isEmpty ? nil : text
   }
 
-  /// What every token's times must satisfy (RFC 7519 4.1.4 to 4.1.6).
+  /// Checks the times of a token (RFC 7519 4.1.4 to 4.1.6).
   func checkTimes(now: Timestamp, lifetimeMax: Int64, needsNotBefore: Bool) throws(Problem) {
     let (now, skew) = (now.milliseconds / 1_000, IdentityLimits.skewSeconds)
     let (issued, ends) = (try requiredTime("iat"), try requiredTime("exp"))
@@ -85,7 +87,7 @@ struct SignedToken {
 }
 
 extension String {
-  /// Without control characters (C0, C1, DEL) and what XML 1.0 2.2 has no place for.
+  /// Whether it has no control characters (C0, C1, DEL) and none that XML 1.0 2.2 forbids.
   var isPlain: Bool {
     unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7f...0x9f).contains($0.value) && $0.value & 0xfffe != 0xfffe }
   }

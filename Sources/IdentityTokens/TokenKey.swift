@@ -2,9 +2,10 @@ import AppProtocol
 import Crypto
 import CryptoExtras
 
-/// A key that checks signatures. Its kind decides the algorithm (RFC 8725 3.1): a public key is never taken for a secret.
+/// A key that verifies signatures. Its kind decides the algorithm (RFC 8725 3.1): a public key is never taken for a
+/// secret.
 struct TokenKey: Sendable {
-  /// Of RFC 7518 3.1.
+  /// The algorithms of RFC 7518 3.1.
   enum Algorithm: String, Sendable, CaseIterable {
     case hs256 = "HS256"
     case rs256 = "RS256"
@@ -17,7 +18,7 @@ struct TokenKey: Sendable {
     case curve(P256.Signing.PublicKey)
   }
 
-  /// What a token calls it; nil: nothing.
+  /// The id by which tokens name it, if any.
   let id: String?
   private let material: Material
 
@@ -37,7 +38,7 @@ struct TokenKey: Sendable {
     material = .secret(SymmetricKey(data: secret))
   }
 
-  /// A public key as PEM (RFC 7468 13): RSA, or on the curve P-256.
+  /// Creates a key from a public key as PEM (RFC 7468 13): RSA, or on the curve P-256.
   init(pem: String) throws(KeyError) {
     id = nil
     if let key = try? P256.Signing.PublicKey(pemRepresentation: pem) {
@@ -49,8 +50,8 @@ struct TokenKey: Sendable {
     }
   }
 
-  /// A key of a set (RFC 7517 4, RFC 7518 6); nil for whatever cannot be used: unknown kinds are to be passed over (RFC 7517 5).
-  /// Secrets never come this way.
+  /// Creates a key from a member of a set (RFC 7517 4, RFC 7518 6); `nil` if it cannot be used: unknown kinds are to be
+  /// ignored (RFC 7517 5). Secrets never come this way.
   init?(_ member: JSONValue) {
     if let use = member["use"], use.string != "sig" { return nil }
     func bytes(_ name: String) -> [UInt8]? {
@@ -82,7 +83,7 @@ struct TokenKey: Sendable {
     return .rsa(key)
   }
 
-  /// The keys of a set in their order; nil: it is no set.
+  /// Returns the keys of a set in their order; `nil` if it is none.
   static func set(_ document: [UInt8]) -> [TokenKey]? {
     guard let value = try? JSONValue(parsing: document), case .array(let members)? = value["keys"] else { return nil }
     return members.prefix(IdentityLimits.keySetMax).compactMap { TokenKey($0) }
@@ -105,7 +106,7 @@ struct TokenKey: Sendable {
   }
 }
 
-/// Why something is no key.
+/// The reason why a key is invalid.
 public struct KeyError: Error, Hashable, Sendable, CustomStringConvertible {
   public let description: String
   init(_ description: String) { self.description = description }

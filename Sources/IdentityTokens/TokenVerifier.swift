@@ -1,24 +1,27 @@
 import AppProtocol
 public import Dialogs
 
-// Tokens by which others vouch for users: what an app's own backend makes, and what OpenID providers make. Theory:
+// Tokens by which others identify users: those of an app's own backend, and those of OpenID providers. Theory:
 //
-// A token is bytes of a stranger until its signature has been checked. Which keys may check it the configuration says, by who
-// claims to have made it; which algorithm goes with a key its kind says, never the token (RFC 8725 3.1). Then come the claims.
+// A token is untrusted until its signature has been verified. The configuration says which keys may verify it, by its
+// claimed issuer; a key's kind determines the algorithm, never the token (RFC 8725 3.1). Then the claims are checked.
 // Only the nonce is left to the core, which uses it up with the login.
 
-/// Who vouches for users of which domain, with their keys.
+/// The verifier of identity tokens, with the issuers and their keys by domain.
+///
+///     let verifier = try TokenVerifier(backends: backends, providers: providers, documents: documents, clock: clock)
+///     let proof = try await verifier.verify(.backend(token), for: "example.org")
 public final class TokenVerifier: IdentityVerifier {
   private let backends: [String: [BackendTokens]]
   private let providers: [String: [ProviderTokens]]
   private let codes: [String: [ProviderCodes]]
 
-  /// - Throws: `KeyError` where a key of the configuration is none.
+  /// Creates a verifier. Throws `KeyError` if a key of the configuration is invalid.
   public init(
     backends: [Backend], providers: [Provider], documents: any DocumentSource, codes: [CodeProvider] = [],
     exchange: (any CodeExchange)? = nil, clock: any Clock
   ) throws(KeyError) {
-    // Who names one address has one cache.
+    // Issuers with one URL share one cache.
     var remotes: [RemoteKeys.Place: RemoteKeys] = [:]
     func keys(_ place: RemoteKeys.Place) -> RemoteKeys {
       let known = remotes[place] ?? RemoteKeys(place, documents: documents, clock: clock)
@@ -49,7 +52,7 @@ public final class TokenVerifier: IdentityVerifier {
         throw Problem(.forbidden, "grant-off", "No backend vouches for users of this app.", field: "grant")
       }
       let token = try SignedToken(text, field: "identityToken")
-      // Whoever is not known here has no keys here, whatever they have elsewhere.
+      // An issuer that is unknown here has no keys here, whatever it has elsewhere.
       guard let backend = known.first(where: { $0.backend.name == token.claims["iss"]?.string }) else {
         throw Problem.invalid("iss names nobody whose tokens are taken here")
       }

@@ -5,19 +5,19 @@ public import Logging
 import Synchronization
 public import WebClient
 
-/// Apple Push Notification service, with a token as proof.
+/// Apple Push Notification service, authenticated by a token.
 ///
-/// Apple, "Sending notification requests to APNs", "Establishing a token-based connection to APNs", "Handling notification responses
-/// from APNs", "Generating a remote notification", as read in November 2026.
+/// Apple, "Sending notification requests to APNs", "Establishing a token-based connection to APNs", "Handling
+/// notification responses from APNs", "Generating a remote notification", as read in November 2026.
 public struct APNs: PushSender {
   /// A key of Apple's developer account (`.p8`).
   public struct Key: Sendable {
     let key: P256.Signing.PrivateKey
-    /// Ten letters and digits.
+    /// The key's id: ten letters and digits.
     let id: String
     let team: String
 
-    /// - Parameter pem: the file as Apple gives it out.
+    /// Creates a key. `pem` is the file from Apple.
     public init(pem: String, id: String, team: String) throws(PushKeyProblem) {
       guard let key = try? P256.Signing.PrivateKey(pemRepresentation: pem) else {
         throw PushKeyProblem("it holds no private key of the curve P-256 in PEM")
@@ -30,7 +30,7 @@ public struct APNs: PushSender {
     }
   }
 
-  /// Where Apple listens.
+  /// The URLs of Apple's servers.
   public static let production = "https://api.push.apple.com"
   public static let sandbox = "https://api.sandbox.push.apple.com"
 
@@ -41,7 +41,7 @@ public struct APNs: PushSender {
   private let complaints: Complaints
   private let token = Token()
 
-  /// The token of this key; everybody sends with the same.
+  /// The token of this key, which all requests share.
   private final class Token: Sendable {
     let state = Mutex<(text: String, made: Int64)?>(nil)
   }
@@ -78,7 +78,8 @@ public struct APNs: PushSender {
     }
   }
 
-  /// The same for up to an hour: Apple takes neither older ones, nor a new one more than once in 20 minutes.
+  /// Returns the token, which is used for up to an hour: Apple accepts neither older ones, nor a new one more than once
+  /// in 20 minutes.
   private func bearer(_ now: Int64) -> String? {
     token.state.withLock { state in
       if let state, now - state.made < PushLimits.providerTokenSeconds, now >= state.made { return state.text }
@@ -102,10 +103,10 @@ public struct APNs: PushSender {
     return [
       ("apns-id", notice.id(for: device)), ("apns-topic", isVoIP ? topic + ".voip" : topic),
       ("apns-push-type", isVoIP ? "voip" : isShown ? "alert" : "background"),
-      // It is an error to ask for haste where nothing is shown.
+      // High priority is an error if nothing is shown.
       ("apns-priority", isVoIP || isShown ? "10" : "5"), ("apns-expiration", "\(end)"),
     ]
-      // What is silent must not take the place of what is shown.
+      // A silent push must not replace a shown one.
       + (isShown && !isVoIP ? [("apns-collapse-id", Base64URL.encode(notice.collapse))] : [])
   }
 
@@ -146,14 +147,14 @@ public struct APNs: PushSender {
     return .object(alert)
   }
 
-  /// - Returns: with a reason that is for the operator.
+  /// Returns the outcome, and the reason if it is for the operator.
   static func outcome(of answer: WebAnswer, for device: PushDevice) -> (PushOutcome, complaint: String?) {
     if answer.status == 200 { return (.taken, nil) }
     let body = try? JSONValue(parsing: answer.body)
     let reason = body?["reason"]?.string ?? "status \(answer.status)"
     switch (answer.status, reason) {
     case (410, _):
-      // From when on the token has been nobody's, in milliseconds. Whoever came back since has it anew.
+      // The time since when the token has been invalid, in milliseconds. A device that registered later has it anew.
       if case .number(let text)? = body?["timestamp"], let time = Int64(text), time < device.registeredAt.milliseconds {
         return (.failed, nil)
       }
@@ -163,7 +164,7 @@ public struct APNs: PushSender {
     case (400, _), (405, _), (413, _): return (.failed, reason)
     case (429, "TooManyRequests"): return (.unavailable(seconds: answer.retryAfter), nil)
     case (500..., _): return (.unavailable(seconds: answer.retryAfter ?? PushLimits.brokenSeconds), reason)
-    // The key, the app's name, or too many tokens: it is us.
+    // The key, the app's name, or too many tokens: the server's fault.
     default: return (.unavailable(seconds: answer.retryAfter), reason)
     }
   }

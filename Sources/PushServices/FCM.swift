@@ -6,16 +6,16 @@ public import WebClient
 
 /// Firebase Cloud Messaging, its HTTP v1 API, as a service account.
 ///
-/// Google, "REST Resource: projects.messages", "FCM Error Codes", "Non-collapsible and collapsible messages", "Using OAuth 2.0 for
-/// Server to Server Applications", as read in November 2026; RFC 7523 2.1.
+/// Google, "REST Resource: projects.messages", "FCM Error Codes", "Non-collapsible and collapsible messages", "Using
+/// OAuth 2.0 for Server to Server Applications", as read in November 2026; RFC 7523 2.1.
 public struct FCM: PushSender {
-  /// What Google gives out as a JSON file.
+  /// A service account, from Google's JSON file.
   public struct Account: Sendable {
     let project: String
     let email: String
     let keyID: String?
     let key: _RSA.Signing.PrivateKey
-    /// Where tokens are to be had.
+    /// The token endpoint.
     let tokenURL: String
 
     public init(json: [UInt8]) throws(PushKeyProblem) {
@@ -79,7 +79,7 @@ public struct FCM: PushSender {
     }
   }
 
-  /// The account's token, asked for once at a time.
+  /// The account's access token; one request for it runs at a time.
   private actor Access {
     private let account: Account
     private let client: WebClient
@@ -91,7 +91,7 @@ public struct FCM: PushSender {
       (self.account, self.client, self.clock) = (account, client, clock)
     }
 
-    /// nil: Google gives none.
+    /// Returns the token; `nil` if Google gives none.
     func token() async throws(WebFailure) -> String? {
       let now = clock.now.milliseconds / 1_000
       if let current, now < current.until - PushLimits.accessTokenMargin { return current.text }
@@ -111,7 +111,7 @@ public struct FCM: PushSender {
       _ account: Account, _ client: WebClient, _ now: Int64
     ) async -> Result<(text: String, until: Int64)?, WebFailure> {
       guard let assertion = FCM.assertion(account, now) else { return .success(nil) }
-      // Neither part needs escaping but the colons.
+      // Only the colons need escaping.
       let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)"
       do throws(WebFailure) {
         let answer = try await client.send(
@@ -127,7 +127,7 @@ public struct FCM: PushSender {
     }
   }
 
-  /// RFC 7523 3, with Google's scope.
+  /// Returns the assertion of RFC 7523 3, with Google's scope.
   static func assertion(_ account: Account, _ now: Int64) -> String? {
     try? SignedToken.rs256(
       account.key, header: account.keyID.map { [("kid", .string($0))] } ?? [],
@@ -144,13 +144,13 @@ public struct FCM: PushSender {
         .init("priority", .string(notice.isShown || notice.kind == .callEnd ? "HIGH" : "NORMAL")),
         .init("ttl", .string("\(isCall ? PushLimits.callSeconds : PushLimits.messageSeconds)s")),
       ]
-      // Calls and what is silent come as data alone: the app itself rings, or does nothing that is seen.
+      // Calls and silent pushes are data alone: the app itself rings, or does nothing visible.
       if notice.isShown, !isCall {
         let tag = Base64URL.encode(notice.collapse)
         android.insert(.init("collapse_key", .string(tag)), at: 0)
         android.append(.init("notification", .object(notification(notice, words, tag))))
       }
-      // Values are texts, whatever they are.
+      // All values are texts.
       let data = notice.members(words).map { member -> JSONValue.Member in
         if case .string = member.value { return member }
         return .init(member.name, .string(member.value.text))
@@ -176,7 +176,7 @@ public struct FCM: PushSender {
         if !args.isEmpty { members.append(.init(name + "_loc_args", .array(args.map { .string($0) }))) }
       }
     }
-    // What is shown of the same dialog is replaced.
+    // A notification of the same dialog is replaced.
     members.append(.init("tag", .string(tag)))
     members.append(.init("notification_count", .number("\(min(notice.unread, 1_000_000))")))
     members.append(.init("default_sound", .bool(true)))
@@ -186,7 +186,7 @@ public struct FCM: PushSender {
   static func outcome(of answer: WebAnswer) -> (PushOutcome, complaint: String?) {
     if answer.isSuccess { return (.taken, nil) }
     let error = (try? JSONValue(parsing: answer.body))?["error"]
-    // The registration token is meant only where Google's own error says so; else it is a field of ours.
+    // The registration token is invalid only if Google's own error says so; otherwise it is a field of this server's.
     var code: String?
     if case .array(let details)? = error?["details"] {
       code =

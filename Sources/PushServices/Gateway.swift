@@ -3,9 +3,9 @@ public import Dialogs
 public import Logging
 public import WebClient
 
-/// The operator's own push gateway: a request signed as Standard Webhooks 1.0.0 has it.
+/// The operator's own push gateway: a request signed as in Standard Webhooks 1.0.0.
 public struct Gateway: PushSender {
-  /// Shared with the gateway: `whsec_` and 24 to 64 bytes in base64.
+  /// The secret shared with the gateway: `whsec_` and 24 to 64 bytes in Base64.
   public struct Secret: Sendable {
     let key: [UInt8]
     public init(_ text: String) throws(PushKeyProblem) {
@@ -67,7 +67,7 @@ public struct Gateway: PushSender {
   static func outcome(of answer: WebAnswer) -> PushOutcome {
     switch answer.status {
     case 200..<300: .taken
-    // Of this device, as the gateway says it: there is nobody any more.
+    // The gateway reports that the device is gone.
     case 404, 410: .refused
     default: .unavailable(seconds: answer.retryAfter)
     }

@@ -1,7 +1,7 @@
 import AppProtocol
 import Dialogs
 
-/// A notice as an app gets it, by whichever provider: the same names everywhere.
+/// A notice as apps get it: the same names with every provider.
 extension PushNotice {
   func members(_ words: PushWords) -> [JSONValue.Member] {
     if let notification { return self.members(of: notification) }
@@ -44,7 +44,7 @@ extension PushNotice {
     }
   }
 
-  /// What a phone offers to do with it.
+  /// The category, which selects the actions that a phone offers.
   var category: String {
     switch kind {
     case .call, .callEnd: "CALL"
@@ -53,7 +53,7 @@ extension PushNotice {
     }
   }
 
-  /// What a browser or the operator's gateway gets: the notice and its words.
+  /// Returns the notice and its words, for a browser or the operator's gateway.
   func json(_ words: PushWords) -> JSONValue {
     var members = members(words)
     if let title = words.title { members.append(.init("title", title.json)) }

@@ -4,18 +4,18 @@ import Synchronization
 
 // Push providers: one file each, one protocol. Theory:
 //
-// The core decides who is told of what, and keeps it until it is taken; here it is put into a provider's words, and what the
-// provider answers into one of four: taken, gone for ever, failed, or not to be had now. A notice is the same bytes with the same
-// id whenever it is repeated, and takes the place of what was said of its dialog before, so that the one repeat that cannot be
-// avoided, after a crash between an answer and its commit, shows nothing twice.
+// The core decides which notices are due, and keeps them until they are taken; here they are translated for a provider,
+// and its answer into one of four: taken, gone for ever, failed, or unavailable now. A repeated notice has the same
+// bytes and the same id, and replaces the former one of its dialog, so that the one repeat that cannot be avoided,
+// after a crash between an answer and its commit, shows nothing twice.
 
-/// Wakes devices by one provider.
+/// Sends pushes to devices by one provider.
 public protocol PushSender: Sendable {
-  /// One request, and what became of it.
+  /// Sends one request. Returns its outcome.
   func send(_ notice: PushNotice, _ words: PushWords, to device: PushDevice) async -> PushOutcome
 }
 
-/// The way to the devices of apps.
+/// The push route to the devices of apps.
 public struct PushServices: PushRoute {
   private let senders: [PushDevice.Provider: any PushSender]
   private let content: PushContent
@@ -41,14 +41,14 @@ public struct PushServices: PushRoute {
   }
 }
 
-/// What a key or an account that the operator has given lacks.
+/// The fault of a key or an account that the operator has configured.
 public struct PushKeyProblem: Error, Hashable, Sendable, CustomStringConvertible {
   public let description: String
   init(_ description: String) { self.description = description }
 }
 
-/// Tells the operator that a provider does not serve this server: not for every push, but again where the reason is another, and
-/// after a while.
+/// Logs that a provider does not serve this server: not for every push, but again if the reason changes, and after a
+/// while.
 final class Complaints: Sendable {
   private let provider: PushDevice.Provider
   private let logger: Logger

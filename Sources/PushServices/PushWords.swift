@@ -1,12 +1,12 @@
 public import Dialogs
 
-/// What a notice says to the person who sees it, as far as the operator wants it said: keys of the app's own texts, so that a phone
-/// speaks its owner's language, and what people have written.
+/// The texts of a notification, as far as the operator allows them: keys of the app's own texts, so that a phone uses
+/// its owner's language, and texts that people have written.
 public struct PushWords: Hashable, Sendable {
   public enum Phrase: Hashable, Sendable {
-    /// A text of the app with its arguments.
+    /// The key of a text of the app, with its arguments.
     case key(String, [String] = [])
-    /// As somebody wrote it.
+    /// A text as it was written.
     case text(String)
 
     init(_ phrase: AppNotification.Phrase) {
@@ -18,9 +18,9 @@ public struct PushWords: Hashable, Sendable {
   }
 
   public var title: Phrase?
-  /// nil: nothing is shown.
+  /// The body; `nil` if nothing is shown.
   public var body: Phrase?
-  /// Whether it may be said who writes.
+  /// Whether the sender may be named.
   public let namesSender: Bool
 
   public init(_ notice: PushNotice, _ content: PushContent) {
@@ -28,7 +28,7 @@ public struct PushWords: Hashable, Sendable {
     switch notice.kind {
     case .silent, .callEnd: return
     case .notification:
-      // The backend means it to be said, and has nothing of anybody's but what it knows itself.
+      // The backend's own text may be shown; it contains no other user's content.
       title = notice.notification?.title.map(Phrase.init)
       body = notice.notification?.body.map(Phrase.init)
       return
@@ -57,7 +57,7 @@ public struct PushWords: Hashable, Sendable {
     case .location: return .key("parley_location")
     case .contact: return .key("parley_contact")
     case .sticker: return .key("parley_sticker")
-    // What makes a dialog unread is a call that nobody answered.
+    // Only missed calls make a dialog unread.
     case .call: return .key("parley_missed_call")
     case .none, .text, .custom, .system:
       guard content == .body, !notice.text.isEmpty else { return .key("parley_message") }
@@ -65,7 +65,7 @@ public struct PushWords: Hashable, Sendable {
     }
   }
 
-  /// Whole characters of a text, in at most so many bytes.
+  /// Returns the whole characters of a text that fit in this many bytes.
   static func prefix(_ text: String, bytes: Int) -> String {
     if text.utf8.count <= bytes { return text }
     var end = text.startIndex
@@ -79,7 +79,7 @@ public struct PushWords: Hashable, Sendable {
     return String(text[..<end])
   }
 
-  /// With a text of at most so many bytes.
+  /// Returns the words with a text of at most this many bytes.
   private func shortened(to bytes: Int) -> PushWords {
     var words = self
     if case .text(let text)? = body {
@@ -89,13 +89,13 @@ public struct PushWords: Hashable, Sendable {
     return words
   }
 
-  /// Writes these words with as much of the text as fits into so many bytes.
+  /// Writes these words with as much of the text as fits in this many bytes.
   func fitting(_ bytesMax: Int, _ write: (PushWords) -> [UInt8]) -> [UInt8] {
     var length = PushLimits.textBytesMax
     while true {
       let bytes = write(shortened(to: length))
       if bytes.count <= bytesMax || length == 0 { return bytes }
-      // What people write is escaped to up to six times its length.
+      // Escaping makes a text up to six times as long.
       length /= 2
     }
   }

@@ -8,7 +8,7 @@ import CryptoExtras
   import Foundation
 #endif
 
-/// A token that proves who sends (RFC 7519), signed as providers want it: ES256 or RS256 (RFC 7518 3.3, 3.4).
+/// The token that authenticates the sender (RFC 7519), signed with ES256 or RS256 (RFC 7518 3.3, 3.4).
 enum SignedToken {
   static func make(
     _ header: [(String, JSONValue)], _ claims: [(String, JSONValue)], signature: ([UInt8]) throws -> [UInt8]
@@ -21,7 +21,7 @@ enum SignedToken {
     _ key: P256.Signing.PrivateKey, header: [(String, JSONValue)] = [], claims: [(String, JSONValue)]
   ) throws -> String {
     try make([("typ", .string("JWT")), ("alg", .string("ES256"))] + header, claims) {
-      // R and S one behind the other (RFC 7518 3.4).
+      // R followed by S (RFC 7518 3.4).
       Array(try key.signature(for: $0).rawRepresentation)
     }
   }
@@ -39,7 +39,7 @@ enum SignedToken {
   }
 }
 
-/// RFC 4648 4.
+/// Base64 (RFC 4648 4).
 enum Base64 {
   static func encode(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
   static func decode(_ text: String) -> [UInt8]? { Data(base64Encoded: text).map { Array($0) } }

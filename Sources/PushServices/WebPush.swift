@@ -4,20 +4,20 @@ public import Dialogs
 import Synchronization
 public import WebClient
 
-/// Browsers' push services and UnifiedPush's distributors: RFC 8030, encrypted by RFC 8291, with RFC 8292 as proof.
+/// Browsers' push services and UnifiedPush's distributors: RFC 8030, encrypted by RFC 8291, authenticated by RFC 8292.
 public struct WebPush: PushSender {
-  /// The server's own pair (RFC 8292 2): browsers bind subscriptions to it.
+  /// The server's own key pair (RFC 8292 2), which browsers bind subscriptions to.
   public struct Key: Sendable {
     let key: P256.Signing.PrivateKey
     public init() { key = P256.Signing.PrivateKey() }
-    /// - Parameter raw: as `raw`; nil: it is none.
+    /// Creates a key from `raw`; `nil` if it is invalid.
     public init?(raw: [UInt8]) {
       guard let key = try? P256.Signing.PrivateKey(rawRepresentation: raw) else { return nil }
       self.key = key
     }
-    /// 32 bytes.
+    /// The 32 bytes of the private key.
     public var raw: [UInt8] { Array(key.rawRepresentation) }
-    /// As browsers want it (`applicationServerKey`): an uncompressed point in base64url.
+    /// The public key as browsers need it (`applicationServerKey`): an uncompressed point in base64url.
     public var publicKey: String { Base64URL.encode(Array(key.publicKey.x963Representation)) }
   }
 
@@ -27,14 +27,15 @@ public struct WebPush: PushSender {
   private let clock: any Clock
   private let tokens = Tokens()
 
-  /// By origin.
+  /// The tokens by origin.
   private final class Tokens: Sendable {
     let state = Mutex<[String: (text: String, until: Int64)]>([:])
   }
 
+  ///
   /// - Parameters:
-  ///   - contact: whom the service's people may write to: a `mailto:` or `https:` URI (RFC 8292 2.1).
-  ///   - client: one that asks public addresses only: users give the URLs.
+  ///   - contact: a `mailto:` or `https:` URI for the operators of push services (RFC 8292 2.1).
+  ///   - client: a client for public addresses only, since users give the URLs.
   public init(key: Key, contact: String, client: WebClient, clock: any Clock) {
     self.key = key
     self.contact = contact
@@ -54,7 +55,7 @@ public struct WebPush: PushSender {
       ("urgency", isCall ? "high" : notice.isShown ? "normal" : "low"),
       ("authorization", "vapid t=\(token), k=\(key.publicKey)"),
     ]
-    // 5.4: at most 32 characters; what is silent takes nobody's place.
+    // 5.4: at most 32 characters; a silent push replaces nothing.
     if notice.kind != .silent { headers.append(("topic", Base64URL.encode(notice.collapse))) }
     do throws(WebFailure) {
       let answer = try await client.send(
@@ -62,7 +63,7 @@ public struct WebPush: PushSender {
           .post, device.token, headers: headers, body: .bytes(body), answerBytesMax: PushLimits.answerBytesMax))
       return Self.outcome(of: answer)
     } catch {
-      // It leads where no push service is to be.
+      // The URL leads to a place without a push service.
       return error.kind == .forbidden || error.kind == .malformed ? .refused : .failed
     }
   }
@@ -71,7 +72,7 @@ public struct WebPush: PushSender {
     words.fitting(PushLimits.webPushBytesMax) { notice.json($0).bytes }
   }
 
-  /// RFC 6454 6.1, as far as an endpoint was let in; nil: it is none.
+  /// Returns the origin (RFC 6454 6.1), as far as an endpoint was let in; `nil` if there is none.
   static func origin(of url: String) -> String? {
     guard url.hasPrefix("https://") else { return nil }
     var authority = url.dropFirst(8).prefix { !"/?#".contains($0) }
@@ -96,11 +97,11 @@ public struct WebPush: PushSender {
   }
 
   static func encrypted(_ text: [UInt8], for keys: PushDevice.Keys) throws -> [UInt8] {
-    // RFC 8292 3.2: another pair than the one that signs; RFC 8291 3.1: a new one for each message.
+    // RFC 8292 3.2: not the signing key; RFC 8291 3.1: a new one for each message.
     try encrypted(text, for: keys, by: P256.KeyAgreement.PrivateKey(), salt: ContentEncoding.salt())
   }
 
-  /// RFC 8291 3.
+  /// Encrypts a message (RFC 8291 3).
   static func encrypted(
     _ text: [UInt8], for keys: PushDevice.Keys, by sender: P256.KeyAgreement.PrivateKey, salt: [UInt8]
   ) throws -> [UInt8] {
@@ -116,16 +117,16 @@ public struct WebPush: PushSender {
   static func outcome(of answer: WebAnswer) -> PushOutcome {
     switch answer.status {
     case 200..<300: .taken
-    // RFC 8030 7.3; and what services say of a subscription that its user has ended.
+    // RFC 8030 7.3; services also answer so after a user has ended the subscription.
     case 404, 410: .refused
     case 429: .unavailable(seconds: answer.retryAfter)
-    // Of one URL of a user's: whoever never answers well goes in the end.
+    // It concerns one user's URL: a registration that keeps failing is removed in the end.
     default: .failed
     }
   }
 }
 
-/// RFC 8188: one record, which is all that a push message may have (RFC 8291 4).
+/// The encoding of RFC 8188 with one record, the most a push message may have (RFC 8291 4).
 enum ContentEncoding {
   static let recordBytes = 4_096
 

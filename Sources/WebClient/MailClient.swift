@@ -5,7 +5,7 @@ import Synchronization
 
 /// A mail on its way to the operator's mail server.
 public struct Mail: Sendable {
-  /// Addresses alone, without names.
+  /// The addresses alone, without names.
   public var from: String
   public var to: String
   /// Header and body, lines ended by CRLF (RFC 5322).
@@ -18,7 +18,7 @@ public struct Mail: Sendable {
   }
 }
 
-/// Hands mail to one mail server over SMTP (libcurl), a connection for each: they are few.
+/// Sends mail to one mail server over SMTP (libcurl), with a connection for each mail: they are few.
 public final class MailClient: Sendable {
   public struct Server: Hashable, Sendable {
     /// `smtps://host:465` (TLS from the beginning, RFC 8314 3.3) or `smtp://host:587` (STARTTLS, RFC 3207).
@@ -37,7 +37,7 @@ public final class MailClient: Sendable {
 
   private let server: Server
   private let authorities: String?
-  /// A few at a time: they wait for the other server, each on a thread.
+  /// The queues of a few threads, which wait for the other server.
   private let queues: [DispatchQueue]
   private let next = Atomic<Int>(0)
 
@@ -48,9 +48,9 @@ public final class MailClient: Sendable {
     queues = (0..<WebLimits.mailsAtOnce).map { DispatchQueue(label: "parley.mail.\($0)") }
   }
 
-  /// Returns when the server has taken it.
+  /// Sends a mail. Returns when the server has accepted it.
   ///
-  /// - Throws: `.refused` where the server wants this mail now and later as little; else it may be tried again.
+  /// - Throws: `.refused` if the server refuses this mail permanently; otherwise it may be tried again.
   public func send(_ mail: Mail) async throws(WebFailure) {
     let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
     let queue = queues[Int(UInt(bitPattern: index) % UInt(queues.count))]
@@ -62,7 +62,7 @@ public final class MailClient: Sendable {
     try result.get()
   }
 
-  /// Blocks.
+  /// Sends a mail, blocking the thread.
   private func hand(_ mail: Mail) throws(WebFailure) {
     guard [mail.from, mail.to, server.url].allSatisfy({ $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f } }) else {
       throw WebFailure(.malformed, "An address of the mail is none.")
@@ -78,7 +78,7 @@ public final class MailClient: Sendable {
     set(CURLOPT_CONNECTTIMEOUT_MS, Int(WebLimits.connectTimeout.components.seconds) * 1_000)
     // A proxy for the web has nothing to do with mail.
     set(CURLOPT_PROXY, "")
-    // Where TLS is offered it must be right, also where it need not be there.
+    // TLS that is offered must be valid, even where it is not required.
     set(CURLOPT_USE_SSL, Int(server.allowsPlaintext ? CURLUSESSL_TRY.rawValue : CURLUSESSL_ALL.rawValue))
     if let authorities { set(CURLOPT_CAINFO, authorities) }
     if let user = server.user { set(CURLOPT_USERNAME, user) }
@@ -95,14 +95,14 @@ public final class MailClient: Sendable {
         .give(UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
     }
     _ = parley_curl_set_pointer(easy, CURLOPT_READDATA, Unmanaged.passUnretained(source).toOpaque())
-    // What the server says is of no use here.
+    // The server's texts are not used.
     _ = parley_curl_set_write(easy, CURLOPT_WRITEFUNCTION) { _, size, count, _ in size * count }
     let code = withExtendedLifetime(source) { curl_easy_perform(easy) }
     guard code != CURLE_OK else { return }
     var status = 0
     _ = parley_curl_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
     let said = status > 0 ? " (\(status))" : ""
-    // RFC 5321 4.2.1: with 5yz the same again has no use.
+    // RFC 5321 4.2.1: after 5yz a repetition is useless.
     throw WebFailure(
       (500..<600).contains(status) ? .refused : .unreachable, String(cString: curl_easy_strerror(code)) + said)
   }

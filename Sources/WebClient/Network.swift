@@ -1,12 +1,12 @@
 import Glibc
 
-/// A range of addresses: `10.0.0.0/8`, `fd00::/8`, or one address alone.
+/// A range of IP addresses: `10.0.0.0/8`, `fd00::/8`, or one address alone.
 public struct Network: Hashable, Sendable {
-  /// 4 or 16.
+  /// The address: 4 or 16 bytes.
   let bytes: [UInt8]
   let prefix: Int
 
-  /// nil: it is none.
+  /// Parses a range; `nil` if it is invalid.
   public init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let bytes = Self.address(String(parts[0])) else { return nil }
@@ -35,10 +35,9 @@ public struct Network: Hashable, Sendable {
   }
 }
 
-/// Which addresses a URL that a stranger gave may lead to: those that anybody can reach. Behind all others are machines
-/// that trust whoever comes from here.
+/// The addresses that a user's URL may lead to: public ones. All others may belong to machines that trust this one.
 public struct PublicAddresses: Sendable {
-  /// Ranges without anybody, or with neighbours (IANA's special-purpose registries, RFC 6890).
+  /// The ranges without hosts, or with local ones (IANA's special-purpose registries, RFC 6890).
   private static let special: [Network] = [
     "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
     "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
@@ -48,11 +47,11 @@ public struct PublicAddresses: Sendable {
   ].compactMap { Network($0) }
   private static let global = Network("2000::/3")
 
-  /// Ranges that the operator allows nonetheless.
+  /// The ranges that the operator allows nonetheless.
   let exceptions: [Network]
   public init(exceptions: [Network] = []) { self.exceptions = exceptions }
 
-  /// - Parameter address: 4 or 16 bytes.
+  /// Returns whether an address of 4 or 16 bytes is allowed.
   func allows(_ address: [UInt8]) -> Bool {
     // ::ffff:a.b.c.d is IPv4.
     if address.count == 16, address[..<10].allSatisfy({ $0 == 0 }), address[10] == 0xff, address[11] == 0xff {

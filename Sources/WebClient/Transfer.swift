@@ -1,15 +1,15 @@
 import CCurl
 import Glibc
 
-/// One exchange, and what libcurl needs for it. Made by whoever asks; from its submission on the client's thread alone touches
-/// it, but for `completion`, which is set before.
+/// One exchange with its libcurl state. The caller creates it; after its submission only the client's thread uses it,
+/// except for `completion`, which is set before.
 final class Transfer: @unchecked Sendable {
   private let request: WebRequest
   private let addresses: PublicAddresses?
   private let authorities: String?
   var completion: (@Sendable (Result<WebAnswer, WebFailure>) -> Void)?
   var isCancelled = false
-  /// While it runs.
+  /// The handle while it runs.
   private(set) var easy: UnsafeMutableRawPointer?
   private var lines: UnsafeMutablePointer<curl_slist>?
 
@@ -18,7 +18,7 @@ final class Transfer: @unchecked Sendable {
   private var headers: [(name: String, value: String)] = []
   private var headerBytes = 0
   private var body: [UInt8] = []
-  /// Why it was broken off here.
+  /// The reason why it was aborted here.
   private var failure: WebFailure?
 
   init(_ request: WebRequest, addresses: PublicAddresses?, authorities: String?) {
@@ -29,7 +29,9 @@ final class Transfer: @unchecked Sendable {
 
   // MARK: Beginning
 
-  /// - Returns: libcurl's handle, to be given to its multi handle.
+  /// Prepares the exchange.
+  ///
+  /// - Returns: libcurl's handle, for its multi handle.
   func begin() throws(WebFailure) -> UnsafeMutableRawPointer {
     guard request.url.utf8.count <= WebLimits.urlBytesMax else {
       throw WebFailure(.malformed, "The URL is longer than \(WebLimits.urlBytesMax) bytes.")
@@ -77,7 +79,7 @@ final class Transfer: @unchecked Sendable {
       throw error
     }
     for header in request.headers { lines = curl_slist_append(lines, "\(header.name): \(header.value)") }
-    // Nobody is asked whether the body may come. Where it is signed, libcurl would sign the field that it leaves out.
+    // The body is sent without asking first. In a signed request libcurl would sign the omitted field.
     if request.signing == nil { lines = curl_slist_append(lines, "Expect:") }
     _ = parley_curl_set_list(easy, CURLOPT_HTTPHEADER, lines)
     if let signing = request.signing {
@@ -149,7 +151,7 @@ final class Transfer: @unchecked Sendable {
       address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
   }
 
-  /// The 4 or 16 bytes of an address.
+  /// Returns the 4 or 16 bytes of an address.
   private static func address(_ address: UnsafeMutablePointer<curl_sockaddr>) -> [UInt8]? {
     guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
     let start = UnsafeRawPointer(address) + offset
@@ -190,7 +192,7 @@ final class Transfer: @unchecked Sendable {
       return false
     }
     let text = String(decoding: line, as: UTF8.self)
-    // A status line: of an interim answer before, nothing counts.
+    // A status line: the fields of an interim answer before it are dropped.
     if text.hasPrefix("HTTP/") {
       headers = []
     } else if let colon = text.firstIndex(of: ":") {
@@ -221,7 +223,7 @@ final class Transfer: @unchecked Sendable {
     return .success(WebAnswer(status: status, headers: headers, body: body))
   }
 
-  /// Gives everything back.
+  /// Frees all resources.
   func finish() {
     if let easy { curl_easy_cleanup(easy) }
     curl_slist_free_all(lines)

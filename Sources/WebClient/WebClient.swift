@@ -3,15 +3,21 @@ import Glibc
 public import Logging
 import Synchronization
 
-/// Asks other servers, over HTTP (libcurl): push services, webhooks, issuers of identity tokens, S3.
+/// Sends HTTP requests to other servers (libcurl): push services, webhooks, issuers of identity tokens, S3.
 ///
-/// One thread drives all transfers; whoever asks waits for a callback or a task. Redirects are not followed. A client either
-/// asks only whom the operator has named, or only public addresses: connections are kept, so the two never share one.
+/// One thread drives all transfers; callers wait for a callback or a task. Redirects are not followed. A client either
+/// connects only to servers that the operator has named, or only to public addresses: connections are kept, so the two
+/// never share one.
+///
+///     let client = WebClient(.anywhere, logger: logger)
+///     let answer = try await client.send(WebRequest(.get, "https://example.org/keys"))
+///     client.stop()
 public final class WebClient: Sendable {
   public enum Reach: Sendable {
-    /// URLs of the configuration.
+    /// The URLs of the configuration.
     case anywhere
-    /// URLs that users gave. Looked at where the connection is made, so that no name can point elsewhere meanwhile.
+    /// URLs that users gave. They are checked where the connection is made, so that a name cannot change its address
+    /// meanwhile.
     case publicOnly(PublicAddresses)
   }
 
@@ -28,10 +34,10 @@ public final class WebClient: Sendable {
   private let state = Mutex(State())
   private let logger: Logger
 
-  /// libcurl's handle: `curl_multi_wakeup` may be called from any thread, everything else by its own alone.
+  /// The libcurl handle: `curl_multi_wakeup` may be called from any thread, everything else by the client's own alone.
   private struct Multi: @unchecked Sendable { let handle: UnsafeMutableRawPointer }
 
-  /// libcurl wants this once, before any thread uses it.
+  /// Whether libcurl was initialised, which must happen once, before any thread uses it.
   static let isBegun: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   public init(_ reach: Reach, authorities: String? = nil, logger: Logger) {
@@ -56,19 +62,19 @@ public final class WebClient: Sendable {
     precondition(code == 0, "no thread for the web client")
   }
 
-  /// Ends what is under way, and takes nothing more.
+  /// Ends all transfers, and accepts no more.
   public func stop() {
     state.withLock { $0.isStopped = true }
     curl_multi_wakeup(multi.handle)
   }
 
-  /// Asks, and returns the answer, of whatever status.
+  /// Sends a request. Returns the answer, whatever its status.
   public func send(_ request: WebRequest) async throws(WebFailure) -> WebAnswer {
     let transfer = transfer(request)
     return try await run(transfer).get()
   }
 
-  /// The same for a thread that may block.
+  /// Sends a request on a thread that may block.
   public func wait(_ request: WebRequest) throws(WebFailure) -> WebAnswer {
     let transfer = transfer(request)
     let done = Done()
@@ -100,7 +106,9 @@ public final class WebClient: Sendable {
     }
   }
 
-  /// - Parameter completion: called once: on the client's thread, or here where it cannot begin.
+  /// Submits a transfer.
+  ///
+  /// - Parameter completion: called once: on the client's thread, or here if the transfer cannot begin.
   private func submit(
     _ transfer: Transfer, _ completion: @escaping @Sendable (Result<WebAnswer, WebFailure>) -> Void
   ) {
@@ -174,7 +182,7 @@ public final class WebClient: Sendable {
   }
 }
 
-/// A thread waits until another says so, once.
+/// A semaphore on which one thread waits once for another.
 private final class Done: @unchecked Sendable {
   private var semaphore = sem_t()
   init() { sem_init(&semaphore, 0, 0) }

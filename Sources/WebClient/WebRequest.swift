@@ -7,7 +7,7 @@ public struct WebRequest: Sendable {
   public enum Body: Sendable {
     case none
     case bytes([UInt8])
-    /// So many bytes of a file, from its beginning.
+    /// The first bytes of a file.
     case file(path: String, count: Int64)
   }
 
@@ -15,13 +15,13 @@ public struct WebRequest: Sendable {
   public var url: String
   public var headers: [(name: String, value: String)]
   public var body: Body
-  /// From the submission to the last byte of the answer.
+  /// The time from the submission to the last byte of the answer.
   public var timeout: Duration
-  /// A longer answer fails (`WebFailure.tooLarge`).
+  /// The bytes of the answer; a longer one fails (`WebFailure.tooLarge`).
   public var answerBytesMax: Int
-  /// HTTP/2 is asked for: many requests share one connection.
+  /// Whether HTTP/2 is requested: many requests share one connection.
   public var prefersHTTP2: Bool
-  /// Signs with AWS Signature Version 4, as S3 wants it.
+  /// The AWS Signature Version 4, as S3 requires it.
   public var signing: Signing?
 
   public struct Signing: Sendable {
@@ -50,10 +50,10 @@ public struct WebRequest: Sendable {
   }
 }
 
-/// What came back, whatever its status.
+/// The answer, whatever its status.
 public struct WebAnswer: Sendable {
   public let status: Int
-  /// Names in lower case, in the order they came.
+  /// The fields in their order, with names in lower case.
   public let headers: [(name: String, value: String)]
   public let body: [UInt8]
 
@@ -65,26 +65,26 @@ public struct WebAnswer: Sendable {
 
   public var isSuccess: Bool { (200..<300).contains(status) }
 
-  /// The first of this name, which is in lower case.
+  /// Returns the first field of this name, which is in lower case.
   public func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 
-  /// Seconds that the server asks to wait (RFC 9110 10.2.3); dates count as none.
+  /// The seconds that the server asks to wait (RFC 9110 10.2.3); dates are ignored.
   public var retryAfter: Int? { header("retry-after").flatMap { Int($0) }.map { max(0, $0) } }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 public struct WebFailure: Error, Hashable, Sendable, CustomStringConvertible {
   public enum Kind: Hashable, Sendable {
-    /// The URL is none, or of a kind that is not asked (http and https are).
+    /// The URL is invalid, or of another scheme than http and https.
     case malformed
-    /// Where it leads may not be asked: no public address.
+    /// The URL leads to an address that is not public.
     case forbidden
-    /// Nobody answers there, or not in time, or not with a certificate that is trusted.
+    /// The server does not answer, or not in time, or without a trusted certificate.
     case unreachable
-    /// A mail server takes this mail never.
+    /// A mail server refuses this mail permanently.
     case refused
     case tooLarge
-    /// Too much is under way.
+    /// Too many requests are under way.
     case overloaded
     case cancelled
   }

@@ -1,13 +1,11 @@
 // The memory of one stanza.
 //
-// A stanza is one heap block: a header, then fixed-size records in document
-// order, then the decoded bytes the records point into. An element's record is
-// followed by those of its attributes, then by those of its content; `extent`
-// says where its subtree ends. So a child is found by stepping, a sibling by
-// one jump, and no record needs a link to its parent. Blocks are written once,
-// by `ArenaBuilder`, and never changed afterwards.
+// A stanza is one heap block: a header, then fixed-size records in document order, then the decoded bytes the records
+// point into. An element's record is followed by those of its attributes, then by those of its content; `extent` says
+// where its subtree ends. So a child is found by stepping, a sibling by one jump, and no record needs a link to its
+// parent. Blocks are written once, by `ArenaBuilder`, and never changed afterwards.
 
-/// What a record stands for.
+/// The kind of a record.
 enum NodeKind: UInt8 {
   case element
   case attribute
@@ -16,24 +14,24 @@ enum NodeKind: UInt8 {
 
 /// One record. Offsets are into the bytes of the same block.
 struct Node {
-  /// Elements and attributes: `NameHash` of local part and namespace.
+  /// The `NameHash` of local part and namespace, for elements and attributes.
   var hash: UInt64 = 0
-  /// Elements and attributes: where the local part starts. A prefix, if
-  /// there was one, stands before it with its colon.
+  /// The start of the local part, for elements and attributes. A prefix, if there was one, stands before it with its
+  /// colon.
   var name: UInt32 = 0
-  /// Elements and attributes: where the namespace name starts.
+  /// The start of the namespace name, for elements and attributes.
   var space: UInt32 = 0
-  /// Attributes and text: where the value starts. Elements: how many bytes
-  /// the source had; while open, the source position of the `<`.
+  /// The start of the value, for attributes and text. For elements the number of bytes in the source; while open, the
+  /// source position of the `<`.
   var value: UInt32 = 0
-  /// Attributes and text: how many bytes the value has. Elements: index one
-  /// past the subtree; while open, the index of the parent.
+  /// The number of bytes of the value, for attributes and text. For elements the index behind the subtree; while open,
+  /// the index of the parent.
   var extent: UInt32 = 0
   var nameCount: UInt16 = 0
   var spaceCount: UInt16 = 0
   var prefixCount: UInt16 = 0
   var kind: NodeKind
-  /// Elements: how many attribute records follow.
+  /// The number of attribute records that follow an element.
   var attributeCount: UInt8 = 0
 }
 
@@ -42,8 +40,8 @@ struct ArenaHeader {
   let byteCount: Int
 }
 
-/// The block. The elements of the `ManagedBuffer` are the records; the bytes
-/// lie behind the last one, in whole records' space.
+/// The block. The elements of the `ManagedBuffer` are the records; the bytes lie behind the last one, in whole records'
+/// space.
 final class Arena: ManagedBuffer<ArenaHeader, Node> {
   @inline(__always)
   static func make(nodes: UnsafePointer<Node>, nodeCount: Int, bytes: UnsafePointer<UInt8>, byteCount: Int) -> Arena {
@@ -67,10 +65,10 @@ final class Arena: ManagedBuffer<ArenaHeader, Node> {
   }
 }
 
-/// Where a stanza grows before it becomes an ``Arena``: records and bytes in
-/// two buffers that are reused from stanza to stanza.
+/// The place where a stanza grows before it becomes an ``Arena``: records and bytes in two buffers that are reused from
+/// stanza to stanza.
 struct ArenaBuilder: ~Copyable {
-  /// First sizes: a chat stanza fits.
+  /// The first sizes: a chat stanza fits.
   static let firstBytes = 1024
   static let firstNodes = 32
 
@@ -88,14 +86,13 @@ struct ArenaBuilder: ~Copyable {
     nodes?.deallocate()
   }
 
-  /// The bytes and the records, to be used between a reservation and the
-  /// next: never nil then.
+  /// The bytes and the records, to be used between a reservation and the next: never `nil` then.
   @inline(__always)
   var start: UnsafeMutablePointer<UInt8> { bytes.unsafelyUnwrapped }
   @inline(__always)
   var records: UnsafeMutablePointer<Node> { nodes.unsafelyUnwrapped }
 
-  /// Bytes held, used or not.
+  /// The bytes held, used or not.
   var heldBytes: Int { byteCapacity + nodeCapacity * MemoryLayout<Node>.stride }
 
   /// Makes room for `count` more bytes and returns the start of all bytes.
@@ -154,14 +151,13 @@ struct ArenaBuilder: ~Copyable {
     return offset
   }
 
-  /// Adds bytes that are no input, without using up the room that has been
-  /// reserved for input.
+  /// Adds bytes that are no input, without using up the room that has been reserved for input.
   mutating func appendWithin(_ source: UnsafeRawBufferPointer) -> Int {
     _ = reserve(source.count + Scanner.windowBytes + Scanner.windowSlack)
     return append(source)
   }
 
-  /// The block of what has been built. The builder is left as it is.
+  /// Returns the block of all that has been built. The builder is left unchanged.
   @inline(__always)
   mutating func finish() -> Arena {
     let bytes = reserve(0)

@@ -1,7 +1,6 @@
 // Namespace declarations in scope (Namespaces in XML 1.0, 6).
 
-/// The declarations in scope while an item is read: those of the stream at the
-/// bottom, then those of the open elements.
+/// The declarations in scope while an item is read: those of the stream at the bottom, then those of the open elements.
 struct BindingStack: ~Copyable {
   /// A namespace name among the builder's bytes.
   struct Namespace {
@@ -11,13 +10,11 @@ struct BindingStack: ~Copyable {
   }
 
   private struct Binding {
-    /// Hash of the namespace name.
+    /// The hash of the namespace name.
     let hash: UInt64
-    /// Where the prefix starts: among the builder's bytes, for bindings of
-    /// the stream among the scope's.
+    /// The start of the prefix among the builder's bytes, for bindings of the stream among the scope's.
     let prefix: UInt32
-    /// Where the namespace name starts among the builder's bytes;
-    /// `notCopied` until an item needs one of the stream.
+    /// The start of the namespace name among the builder's bytes; `notCopied` until an item needs one of the stream.
     var space: UInt32
     let prefixCount: UInt16
     let spaceCount: UInt16
@@ -30,7 +27,7 @@ struct BindingStack: ~Copyable {
   private static let stream: Int32 = -1
   private static let none: Int32 = -1
   private static let notCopied = UInt32.max
-  /// First size: enough for a stream and a stanza's usual depth.
+  /// The first size: enough for a stream and a stanza's usual depth.
   private static let firstCapacity = 8
 
   private var bindings: UnsafeMutablePointer<Binding>?
@@ -52,8 +49,8 @@ struct BindingStack: ~Copyable {
 
   var heldBytes: Int { capacity * MemoryLayout<Binding>.stride }
 
-  /// Adds a declaration of the element `owner`; false if the element has
-  /// declared this prefix already. No prefix: the default.
+  /// Adds a declaration of the element `owner`; without a prefix it is the default. Returns `false` if the element has
+  /// declared this prefix already.
   mutating func push(
     prefix: UnsafeRawBufferPointer, at prefixAt: UInt32, space: UnsafeRawBufferPointer, at spaceAt: UInt32, owner: Int,
     bytes: UnsafePointer<UInt8>
@@ -84,7 +81,7 @@ struct BindingStack: ~Copyable {
     }
   }
 
-  /// The namespace of a prefix, nil if there is none in scope.
+  /// Returns the namespace of a prefix; `nil` if there is none in scope.
   mutating func find(
     _ prefix: UnsafeRawBufferPointer, _ scope: StreamScope?, _ builder: inout ArenaBuilder
   ) -> Namespace? {
@@ -109,14 +106,14 @@ struct BindingStack: ~Copyable {
     return nil
   }
 
-  /// The namespace of the prefix `xml`, which needs no declaration.
+  /// Returns the namespace of the prefix `xml`, which needs no declaration.
   mutating func xml(_ builder: inout ArenaBuilder) -> Namespace {
     let bytes = XMLNamespace.xml.raw
     if xmlSpace == Self.notCopied { xmlSpace = UInt32(truncatingIfNeeded: builder.appendWithin(bytes)) }
     return Namespace(space: xmlSpace, count: UInt16(bytes.count), hash: NameHash.bytes(bytes))
   }
 
-  /// The item is complete: what it has copied is gone with its bytes.
+  /// Forgets the copies for a complete item, which are gone with its bytes.
   @inline(__always)
   mutating func reset() {
     xmlSpace = Self.notCopied
@@ -129,8 +126,7 @@ struct BindingStack: ~Copyable {
     for index in 0..<streamCount where bindings[index].prefixCount > 0 { bindings[index].space = Self.notCopied }
   }
 
-  /// Starts with the declarations of a stream. Its default namespace is the
-  /// first of the builder's bytes.
+  /// Starts with the declarations of a stream. Its default namespace is the first of the builder's bytes.
   mutating func load(_ scope: StreamScope) {
     for declaration in scope.declarations {
       let isDefault = declaration.prefixCount == 0
@@ -144,7 +140,7 @@ struct BindingStack: ~Copyable {
     streamCount = count
   }
 
-  /// The declarations, for a scope made of them.
+  /// Calls `body` with the declarations, for a scope made of them.
   func forEach(_ body: (_ prefix: UInt32, _ prefixCount: UInt16, _ namespace: Namespace) -> Void) {
     guard let bindings else { return }
     for index in 0..<count {
@@ -182,11 +178,10 @@ struct BindingStack: ~Copyable {
   }
 }
 
-/// What the root element of a stream has declared, and its name: all that a
-/// reader between stanzas has to remember.
+/// The declarations and the name of a stream's root element: the only memory of a reader between stanzas.
 final class StreamScope: Sendable {
   struct Declaration: Sendable {
-    /// Offsets into the scope's bytes.
+    /// The offsets into the scope's bytes.
     let prefix: UInt32
     let space: UInt32
     let prefixCount: UInt16
@@ -194,8 +189,7 @@ final class StreamScope: Sendable {
     let hash: UInt64
   }
 
-  /// The default namespace first; then prefixes and namespace names; last the
-  /// root's name as it was written.
+  /// The default namespace first; then prefixes and namespace names; last the root's name as it was written.
   let bytes: [UInt8]
   let defaultCount: Int
   let rootStart: Int
@@ -203,7 +197,7 @@ final class StreamScope: Sendable {
 
   var rootCount: Int { bytes.count - rootStart }
 
-  /// The scope around a document.
+  /// Creates the scope around a document.
   init(defaultNamespace: String) {
     bytes = Array(defaultNamespace.utf8)
     defaultCount = bytes.count
@@ -214,7 +208,7 @@ final class StreamScope: Sendable {
       ? [] : [Declaration(prefix: 0, space: 0, prefixCount: 0, spaceCount: UInt16(clamping: bytes.count), hash: hash)]
   }
 
-  /// The scope within a root element just read.
+  /// Creates the scope within a root element just read.
   init(root: Element, bindings: borrowing BindingStack, builder: borrowing ArenaBuilder) {
     var bytes: [UInt8] = []
     var declarations: [Declaration] = []
@@ -264,7 +258,7 @@ final class StreamScope: Sendable {
     }
   }
 
-  /// The header, with what it has declared.
+  /// Returns the header, with its declarations.
   func header(_ element: Element) -> StreamHeader {
     var prefixes: [String: String] = [:]
     for declaration in declarations where declaration.prefixCount > 0 {

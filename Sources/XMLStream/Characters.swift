@@ -1,5 +1,5 @@
-// Classes of bytes and characters of XML 1.0 (fifth edition), and the search
-// for the next byte that matters, 8 bytes a step.
+// Classes of bytes and characters of XML 1.0 (fifth edition), and the search for the next byte that matters, 8 bytes a
+// step.
 
 /// Byte constants, named after the character.
 enum Byte {
@@ -24,13 +24,13 @@ enum Byte {
   static let x: UInt8 = 0x78
 }
 
-/// S of XML 1.0 2.3.
+/// Returns whether a byte is S of XML 1.0 2.3.
 @inline(__always)
 func isWhitespace(_ byte: UInt8) -> Bool {
   byte == Byte.space || byte == Byte.lineFeed || byte == Byte.tab || byte == Byte.carriageReturn
 }
 
-/// The ASCII part of NameChar (XML 1.0 2.3) without the colon.
+/// Returns whether a byte is in the ASCII part of NameChar (XML 1.0 2.3) without the colon.
 @inline(__always)
 func isNameByte(_ byte: UInt8) -> Bool {
   // Bit n of the first word is character n, of the second 64 + n.
@@ -39,14 +39,14 @@ func isNameByte(_ byte: UInt8) -> Bool {
   return byte < 0x80 && ((byte < 0x40 ? low : high) >> UInt64(byte & 0x3F)) & 1 == 1
 }
 
-/// The ASCII part of NameStartChar (XML 1.0 2.3) without the colon.
+/// Returns whether a byte is in the ASCII part of NameStartChar (XML 1.0 2.3) without the colon.
 @inline(__always)
 func isNameStartByte(_ byte: UInt8) -> Bool {
   let letter = byte | 0x20
   return (letter >= 0x61 && letter <= 0x7A) || byte == 0x5F
 }
 
-/// NameStartChar of XML 1.0 2.3 beyond ASCII.
+/// Returns whether a scalar is NameStartChar of XML 1.0 2.3 beyond ASCII.
 func isNameStart(_ scalar: UInt32) -> Bool {
   switch scalar {
   case 0xC0...0xD6, 0xD8...0xF6, 0xF8...0x2FF, 0x370...0x37D, 0x37F...0x1FFF, 0x200C...0x200D, 0x2070...0x218F,
@@ -57,7 +57,7 @@ func isNameStart(_ scalar: UInt32) -> Bool {
   }
 }
 
-/// NameChar of XML 1.0 2.3 beyond ASCII.
+/// Returns whether a scalar is NameChar of XML 1.0 2.3 beyond ASCII.
 func isNameScalar(_ scalar: UInt32) -> Bool {
   switch scalar {
   case 0xB7, 0x300...0x36F, 0x203F...0x2040: true
@@ -65,7 +65,7 @@ func isNameScalar(_ scalar: UInt32) -> Bool {
   }
 }
 
-/// Char of XML 1.0 2.2: what may appear in a document at all.
+/// Returns whether a scalar is Char of XML 1.0 2.2: whether it may appear in a document at all.
 @inline(__always)
 func isCharacter(_ scalar: UInt32) -> Bool {
   if scalar < 0x20 { return scalar == 0x09 || scalar == 0x0A || scalar == 0x0D }
@@ -73,8 +73,7 @@ func isCharacter(_ scalar: UInt32) -> Bool {
   return (scalar >= 0xE000 && scalar < 0xFFFE) || (scalar >= 0x1_0000 && scalar <= 0x10_FFFF)
 }
 
-/// Bytes of the UTF-8 sequence that `first` opens (RFC 3629 4); 0 if it opens
-/// none of two bytes or more.
+/// Returns the bytes of the UTF-8 sequence that `first` opens (RFC 3629 4); 0 if it opens none of two bytes or more.
 @inline(__always)
 func sequenceLength(_ first: UInt8) -> Int {
   switch first {
@@ -85,9 +84,8 @@ func sequenceLength(_ first: UInt8) -> Int {
   }
 }
 
-/// The scalar of a complete sequence of `length` bytes whose first byte asked
-/// for that length; nil if it is ill-formed: not continued, overlong, a
-/// surrogate or beyond U+10FFFF (RFC 3629 3).
+/// Returns the scalar of a complete sequence of `length` bytes whose first byte asked for that length; `nil` if it is
+/// ill-formed: not continued, overlong, a surrogate or beyond U+10FFFF (RFC 3629 3).
 @inline(__always)
 func decode(_ at: UnsafePointer<UInt8>, _ length: Int) -> UInt32? {
   let (a, b) = (UInt32(at[0]), UInt32(at[1]))
@@ -105,8 +103,7 @@ func decode(_ at: UnsafePointer<UInt8>, _ length: Int) -> UInt32? {
   return scalar < 0x1_0000 || scalar > 0x10_FFFF ? nil : scalar
 }
 
-/// Which bytes end a run of plain characters, besides control characters,
-/// `<`, `&` and everything beyond ASCII.
+/// The bytes that end a run of plain characters, besides control characters, `<`, `&` and everything beyond ASCII.
 struct RunStops {
   fileprivate let first: UInt64
   fileprivate let second: UInt64
@@ -118,8 +115,8 @@ struct RunStops {
   }
 }
 
-/// Marks, by the high bit of each byte, which of 8 bytes stop a run. Only the
-/// lowest mark is exact: a borrow can set false ones above it.
+/// Marks, by the high bit of each byte, which of 8 bytes stop a run. Only the lowest mark is exact: a borrow can set
+/// false ones above it.
 @inline(__always)
 private func stopMarks(_ word: UInt64, _ stops: RunStops) -> UInt64 {
   let ones: UInt64 = 0x0101_0101_0101_0101
@@ -135,8 +132,8 @@ private func stopMarks(_ word: UInt64, _ stops: RunStops) -> UInt64 {
   return (controls | matches | word) & highs
 }
 
-/// Copies plain bytes from `from` (up to `end`) to `to` until one stops the
-/// run; returns how many. `to` must have room for `end - from` bytes.
+/// Copies plain bytes from `from` (up to `end`) to `to` until one stops the run; returns how many. `to` must have room
+/// for `end - from` bytes.
 @inline(__always)
 func copyRun(
   _ from: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>, _ to: UnsafeMutablePointer<UInt8>, _ stops: RunStops

@@ -1,11 +1,12 @@
 /// One element, parsed or built: a stanza, or any element within one.
 ///
-/// A value of two words: the block that holds the whole top-level element, and
-/// an index into it. Sub-elements share the block (and keep all of it alive).
-/// Immutable. Nothing here allocates except what returns a `String`, an array
-/// or a built element.
+/// It is a value of two words: the block that holds the whole top-level element, and an index into it. Sub-elements
+/// share the block (and keep all of it alive). It is immutable. Nothing here allocates except what returns a `String`,
+/// an array or a built element. A block is written before the first `Element` of it exists, and never again.
 ///
-/// A block is written before the first `Element` of it exists, and never again.
+///     let message = try Element(xml: "<message xmlns='jabber:client' to='romeo@a.example'><body>Hi</body></message>")
+///     message["to"]                                       // romeo@a.example
+///     message.first(Name("body", "jabber:client"))?.text  // Hi
 public struct Element: @unchecked Sendable {  // immutable; only `ManagedBuffer` cannot be `Sendable`
   let arena: Arena
   let index: UInt32
@@ -35,19 +36,19 @@ extension Element {
     read { nodes, at, bytes in string(bytes, nodes[at].space, Int(nodes[at].spaceCount)) }
   }
 
-  /// Whether the element has this name.
+  /// Returns whether the element has this name.
   public func `is`(_ name: Name) -> Bool {
     read { nodes, at, bytes in matches(nodes + at, bytes, name) }
   }
 
-  /// The hash of the name, the same function as ``Name/hash``. Lets a
-  /// dispatcher select by hash and then confirm with ``is(_:)``.
+  /// The hash of the name, the same function as ``Name/hash``. Lets a dispatcher select by hash and then confirm with
+  /// ``is(_:)``.
   public var nameHash: UInt64 {
     read { nodes, at, _ in nodes[at].hash }
   }
 
-  /// Bytes of the element as it was received, from `<` to the last `>`. For
-  /// a built element, of its serialised form, which is made to find out.
+  /// The bytes of the element as it was received, from `<` to the last `>`. For a built element, of its serialised
+  /// form, which is made to find out.
   public var byteCount: Int {
     let count = read { nodes, at, _ in Int(nodes[at].value) }
     return count > 0 ? count : serialised().count
@@ -60,7 +61,7 @@ extension Element {
   /// One attribute as strings.
   public struct Attribute: Sendable, Equatable {
     public let local: String
-    /// Empty for none; the default namespace does not apply to attributes.
+    /// The namespace name; empty for none. The default namespace does not apply to attributes.
     public let namespace: String
     public let value: String
   }
@@ -79,7 +80,7 @@ extension Element {
     }
   }
 
-  /// The value of an attribute without a prefix.
+  /// Returns the value of an attribute without a prefix.
   public subscript(_ attribute: StaticString) -> String? {
     read { nodes, at, bytes in
       guard let found = find(nodes + at, bytes, attribute.raw) else { return nil }
@@ -87,7 +88,7 @@ extension Element {
     }
   }
 
-  /// The value of an attribute in a namespace.
+  /// Returns the value of an attribute in a namespace.
   public func attribute(_ local: StaticString, namespace: StaticString) -> String? {
     read { nodes, at, bytes in
       guard let found = find(nodes + at, bytes, local.raw, namespace.raw) else { return nil }
@@ -95,16 +96,16 @@ extension Element {
     }
   }
 
-  /// `xml:lang` of this element itself, not inherited (RFC 6120 4.7.4).
+  /// The `xml:lang` of this element itself, not inherited (RFC 6120 4.7.4).
   public var language: String? { attribute("lang", namespace: XMLNamespace.xml) }
 
-  /// Whether an attribute without a prefix is there and has this value.
+  /// Returns whether an attribute without a prefix is there and has this value.
   public func has(_ attribute: StaticString, equalTo value: StaticString) -> Bool {
     withAttribute(attribute) { bytesEqual($0, value.raw) } ?? false
   }
 
-  /// Calls `body` with the bytes of an attribute without a prefix, references
-  /// resolved. The bytes are valid UTF-8 and live as long as the call.
+  /// Calls `body` with the bytes of an attribute without a prefix, references resolved. The bytes are valid UTF-8 and
+  /// live as long as the call.
   public func withAttribute<R>(_ attribute: StaticString, _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R? {
     try read { nodes, at, bytes in
       guard let found = find(nodes + at, bytes, attribute.raw) else { return nil }
@@ -119,7 +120,7 @@ extension Element {
   /// The child elements in document order.
   public var children: Children { Children(of: self) }
 
-  /// The first child element of a name.
+  /// Returns the first child element of a name.
   public func first(_ name: Name) -> Element? {
     read { nodes, at, bytes in
       let end = Int(nodes[at].extent)
@@ -137,15 +138,14 @@ extension Element {
     }
   }
 
-  /// The character data directly within the element, without that of child
-  /// elements.
+  /// The character data directly within the element, without that of child elements.
   public var text: String { withText { String(decoding: $0, as: UTF8.self) } }
 
   /// Whether there is character data directly within the element.
   public var hasText: Bool { withText { $0.count > 0 } }
 
-  /// Calls `body` with ``text`` as bytes: valid UTF-8, alive for the call.
-  /// Copied only if child elements split the text.
+  /// Calls `body` with ``text`` as bytes: valid UTF-8, alive for the call. Copied only if child elements split the
+  /// text.
   public func withText<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try read { nodes, at, bytes in
       let end = Int(nodes[at].extent)
@@ -215,8 +215,8 @@ extension Element {
 // MARK: - Equality and text form
 
 extension Element: Equatable {
-  /// Structural: the same name, attributes in any order, and content in the
-  /// same order. Prefixes do not matter.
+  /// Compares structurally: the same name, attributes in any order, and content in the same order. Prefixes do not
+  /// matter.
   public static func == (a: Element, b: Element) -> Bool {
     a.read { aNodes, aAt, aBytes in
       b.read { bNodes, bAt, bBytes in
@@ -233,7 +233,7 @@ extension Element: CustomStringConvertible {
 
 // MARK: - Reading records
 
-/// Namespaces that every document knows (Namespaces in XML 1.0, 3).
+/// The namespaces that every document knows (Namespaces in XML 1.0, 3).
 enum XMLNamespace {
   static let xml: StaticString = "http://www.w3.org/XML/1998/namespace"
   static let xmlns: StaticString = "http://www.w3.org/2000/xmlns/"
@@ -255,7 +255,7 @@ private func matches(_ node: UnsafePointer<Node>, _ bytes: UnsafeRawPointer, _ n
     && bytesEqual(slice(bytes, node.pointee.space, Int(node.pointee.spaceCount)), name.namespace.raw)
 }
 
-/// The attribute of `element` with this name; no namespace unless given.
+/// Returns the attribute of `element` with this name; without a namespace unless given.
 @inline(__always)
 private func find(
   _ element: UnsafePointer<Node>, _ bytes: UnsafeRawPointer, _ local: UnsafeRawBufferPointer,

@@ -1,11 +1,10 @@
 extension Element {
-  /// Builds an element. For slow paths and tests; what is only sent is
-  /// written with ``ElementWriter`` without an `Element` in between.
+  /// Builds an element. It is for slow paths and tests; output is written with ``ElementWriter`` without an `Element`
+  /// in between.
   ///
-  /// Attributes have no namespace, except that `xml:lang` is understood; nil
-  /// leaves an attribute out. Text comes before the children. Names are
-  /// taken as they are. More than ``ReaderLimits/attributesMax`` attributes
-  /// is a programmer's error and traps.
+  /// Attributes have no namespace, except that `xml:lang` is understood; `nil` leaves an attribute out. Text comes
+  /// before the children. Names are taken as they are. More than ``ReaderLimits/attributesMax`` attributes is a
+  /// programmer's error and traps.
   public init(
     _ name: Name, _ attributes: KeyValuePairs<StaticString, String?> = [:], text: String? = nil,
     _ children: [Element] = []

@@ -1,20 +1,18 @@
-/// What a reader has found.
+/// An event of a reader.
 public enum ReaderEvent: Sendable {
   /// The root element of the stream has been opened.
   case opened(StreamHeader)
   /// A child of the root element is complete.
   case element(Element)
-  /// The root element has been closed. What follows is ignored.
+  /// The root element has been closed. Further input is ignored.
   case closed
-  /// Whitespace between stanzas, a keep-alive (RFC 6120 4.6.1). Comes once
-  /// per run of whitespace and feed.
+  /// Whitespace between stanzas, a keep-alive (RFC 6120 4.6.1). Comes once per run of whitespace and feed.
   case whitespace
-  /// The peer has broken a rule. What follows is ignored, since stream
-  /// errors are unrecoverable (RFC 6120 4.9.1.1).
+  /// The peer has broken a rule. Further input is ignored, since stream errors are unrecoverable (RFC 6120 4.9.1.1).
   case violation(XMLViolation)
 }
 
-/// Whether to read on.
+/// The decision whether to read on.
 public enum ReaderVerdict: Sendable {
   case proceed
   /// Leave the rest of the bytes unread.
@@ -23,14 +21,18 @@ public enum ReaderVerdict: Sendable {
 
 /// Reads one XMPP stream: bytes in, cut anywhere, events out.
 ///
-/// Keeps of the input only what an unfinished stanza needs, bounded by
-/// ``ReaderLimits``; reads every byte once. Not thread-safe: it belongs to one
-/// connection. After a stream restart (RFC 6120 4.3.3) make a new one.
+/// It keeps only an unfinished stanza of the input, bounded by ``ReaderLimits``, and reads every byte once. It is not
+/// thread-safe: it belongs to one connection. After a stream restart (RFC 6120 4.3.3) make a new one.
+///
+///     var reader = ElementReader(limits: .authenticated)
+///     reader.feed(bytes) { event in
+///         if case .element(let stanza) = event { handle(stanza) }
+///         return .proceed
+///     }
 public struct ElementReader: ~Copyable {
   private var scanner: Scanner
 
-  /// The bounds; may be changed between two feeds. A stanza begun keeps the
-  /// size cap it began with.
+  /// The bounds; may be changed between two feeds. A stanza begun keeps the size cap it began with.
   public var limits: ReaderLimits {
     get { scanner.limits }
     set { scanner.limits = newValue.effective }
@@ -44,12 +46,11 @@ public struct ElementReader: ~Copyable {
 
   /// Reads bytes and reports what they complete, in order, before returning.
   ///
-  /// `event` must not touch this reader: to change `limits` in the middle of
-  /// a feed answer `.stop`, change them, and feed the rest.
+  /// `event` must not touch this reader: to change `limits` in the middle of a feed answer `.stop`, change them, and
+  /// feed the rest.
   ///
-  /// - Returns: how many bytes were read: all, unless `event` answered
-  ///   `.stop` while the stream goes on. The rest can be fed again (or dropped, after STARTTLS,
-  ///   RFC 6120 5.4.3.3).
+  /// - Returns: how many bytes were read: all, unless `event` answered `.stop` while the stream goes on. The rest can
+  ///   be fed again (or dropped, after STARTTLS, RFC 6120 5.4.3.3).
   @discardableResult
   public mutating func feed(_ bytes: UnsafeRawBufferPointer, _ event: (consuming ReaderEvent) -> ReaderVerdict) -> Int {
     guard bytes.count > 0, let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
@@ -80,48 +81,45 @@ public struct ElementReader: ~Copyable {
     }
   }
 
-  /// Between stanzas with nothing kept: the reader may ``hibernate()``. Not
-  /// so within a stanza, before the header is complete (except before the
-  /// first byte), and after the end.
+  /// Whether the reader may ``hibernate()``: between stanzas with nothing kept. It may not within a stanza, before the
+  /// header is complete (except before the first byte), and after the end.
   public var isIdle: Bool { scanner.isIdle }
 
-  /// Gives up all buffers and keeps what the stream's header declared, a few
-  /// hundred bytes. The reader must be idle (``isIdle``).
+  /// Frees all buffers and keeps the declarations of the stream's header, a few hundred bytes. The reader must be idle
+  /// (``isIdle``).
   public consuming func hibernate() -> HibernatedReader {
     precondition(scanner.isIdle, "only an idle reader can hibernate")
     return HibernatedReader(scope: scanner.scope)
   }
 
-  /// Bytes held on the heap at the moment, for tests and metrics.
+  /// The bytes held on the heap at the moment, for tests and metrics.
   public var heldBytes: Int { scanner.heldBytes }
 
   #if DEBUG
-    /// Bytes looked at so far, for tests of linearity.
+    /// The bytes examined so far, for tests of linearity.
     var examined: Int { scanner.examined }
   #endif
 }
 
-/// What is left of an idle ``ElementReader``: one reference.
+/// The rest of an idle ``ElementReader``: one reference.
 public struct HibernatedReader: Sendable {
   fileprivate let scope: StreamScope?
 
-  /// A reader that goes on with the same stream.
+  /// Returns a reader that continues with the same stream.
   public func wake(limits: ReaderLimits) -> ElementReader { ElementReader(limits: limits, scope: scope) }
 }
 
 // MARK: - Documents
 
 extension Element {
-  /// Parses a whole document. Names without a prefix are in no namespace
-  /// unless one is declared. For trusted text and tests: the bounds are
-  /// those of ``ReaderLimits/authenticated``.
+  /// Parses a whole document. Names without a prefix are in no namespace unless one is declared. For trusted text and
+  /// tests: the bounds are those of ``ReaderLimits/authenticated``.
   public init(xml: String) throws(XMLViolation) {
     try self.init(parsing: xml.utf8, defaultNamespace: "")
   }
 
-  /// Parses a whole document, such as one WebSocket message (RFC 7395 3.3),
-  /// as if it stood where `defaultNamespace` is the default namespace. The
-  /// same rules hold as within a stream.
+  /// Parses a whole document, such as one WebSocket message (RFC 7395 3.3), as if it stood where `defaultNamespace` is
+  /// the default namespace. The same rules hold as within a stream.
   public init(
     parsing bytes: some Collection<UInt8>, defaultNamespace: String = "jabber:client",
     limits: ReaderLimits = .authenticated

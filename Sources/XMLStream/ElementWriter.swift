@@ -2,14 +2,17 @@ public import NIOCore
 
 /// Writes XML into a `ByteBuffer`, for a stream or for a document of its own.
 ///
-/// Namespaces: elements are written without prefixes; `xmlns` is written where
-/// an element's namespace differs from the default namespace in scope
-/// (RFC 6120 4.8.5 forbids prefixes for the content namespace). Prefixed
-/// attributes of an ``Element`` keep their prefix and get its declaration.
+/// Namespaces: elements are written without prefixes; `xmlns` is written where an element's namespace differs from the
+/// default namespace in scope (RFC 6120 4.8.5 forbids prefixes for the content namespace). Prefixed attributes of an
+/// ``Element`` keep their prefix and get its declaration.
 ///
-/// Whatever the arguments hold, the output is well-formed in its characters:
-/// markup is escaped, and a character that XML 1.0 forbids (2.2) becomes
-/// U+FFFD. Names given as `StaticString` are trusted.
+/// Whatever the arguments hold, the output is well-formed in its characters: markup is escaped, and a character that
+/// XML 1.0 forbids (2.2) becomes U+FFFD. Names given as `StaticString` are trusted.
+///
+///     var writer = ElementWriter()
+///     writer.open(Name("message", "jabber:client"))
+///     writer.attribute("to", "romeo@example.org")
+///     writer.close()
 public struct ElementWriter {
   public var buffer: ByteBuffer
 
@@ -23,21 +26,20 @@ public struct ElementWriter {
     let namespace: StaticString
     /// The default namespace for the element's content.
     let scope: StaticString
-    /// What stands before the local part in the tags.
+    /// The prefix of the local part in the tags.
     let prefix: StaticString
   }
 
   /// The namespace of streams (RFC 6120 4.8.1).
   static let streamNamespace: StaticString = "http://etherx.jabber.org/streams"
 
+  ///
   /// - Parameters:
-  ///   - buffer: written to behind what it holds.
-  ///   - defaultNamespace: the default namespace in scope where the output
-  ///     goes; empty for none.
-  ///   - isStreamPrefixDeclared: the prefix `stream` is in scope for the
-  ///     namespace of streams, as it is on a TCP stream; elements of that
-  ///     namespace are then written as `stream:features`, `stream:error`,
-  ///     which some peers insist on (RFC 6120 4.8.5).
+  ///   - buffer: the buffer to append to.
+  ///   - defaultNamespace: the default namespace in scope where the output goes; empty for none.
+  ///   - isStreamPrefixDeclared: whether the prefix `stream` is in scope for the namespace of streams, as it is on a
+  ///     TCP stream; elements of that namespace are then written as `stream:features`, `stream:error`, which some peers
+  ///     insist on (RFC 6120 4.8.5).
   public init(
     buffer: ByteBuffer = ByteBuffer(), defaultNamespace: StaticString = "jabber:client",
     isStreamPrefixDeclared: Bool = false
@@ -49,12 +51,10 @@ public struct ElementWriter {
 
   // MARK: Elements
 
-  /// Opens an element. Its attributes come next, then its content, then
-  /// ``close()``.
+  /// Opens an element. Its attributes come next, then its content, then ``close()``.
   public mutating func open(_ name: Name) { open(name.local, name.namespace) }
 
-  /// Opens an element in the namespace of the one it is written into, at the
-  /// top in the default namespace.
+  /// Opens an element in the namespace of its parent, at the top in the default namespace.
   public mutating func open(_ local: StaticString) { open(local, frames.last?.namespace ?? rootNamespace) }
 
   /// Closes the element opened last. There must be one.
@@ -69,9 +69,8 @@ public struct ElementWriter {
     }
   }
 
-  /// Ends the element opened last with bytes made before: further attributes,
-  /// each with a space before it, the content, and the end tag. Trusted, as
-  /// with ``raw(_:)``. Nothing but attributes may have been written since.
+  /// Closes the element opened last with bytes made before: further attributes, each with a space before it, the
+  /// content, and the end tag. They are trusted, as with ``raw(_:)``. Only attributes may have been written since.
   public mutating func close(with rest: some Sequence<UInt8>) {
     precondition(isTagOpen, "attributes come before content")
     isTagOpen = false
@@ -79,7 +78,7 @@ public struct ElementWriter {
     buffer.writeBytes(rest)
   }
 
-  /// Writes an element whole: attributes (nil is left out), then `content`.
+  /// Writes a whole element: attributes (`nil` is left out), then `content`.
   public mutating func element(
     _ name: Name, _ attributes: KeyValuePairs<StaticString, String?> = [:],
     _ content: (inout ElementWriter) -> Void = { _ in }
@@ -90,17 +89,15 @@ public struct ElementWriter {
     close()
   }
 
-  /// Writes an element with all that is in it, declaring what the scope does
-  /// not.
+  /// Writes an element with all that is in it, with declarations that the scope lacks.
   public mutating func element(_ element: Element) {
     finishTag()
     let scope = scope.raw
     element.read { nodes, at, bytes in write(nodes, at, bytes, scope: scope) }
   }
 
-  /// Writes the content of an element: its text and its children, without
-  /// those that `isLeftOut` names. Each child declares what the scope does
-  /// not.
+  /// Writes the content of an element: its text and its children, without those that `isLeftOut` names. Each child gets
+  /// the declarations that the scope lacks.
   public mutating func children(of element: Element, except isLeftOut: (Element) -> Bool = { _ in false }) {
     let scope = scope.raw
     element.read { nodes, at, bytes in
@@ -130,7 +127,7 @@ public struct ElementWriter {
     value.withUTF8 { attribute(name, UnsafeRawBufferPointer($0)) }
   }
 
-  /// Writes an attribute unless its value is nil.
+  /// Writes an attribute unless its value is `nil`.
   public mutating func attribute(_ name: StaticString, _ value: String?) {
     if let value { attribute(name, value) }
   }
@@ -139,7 +136,7 @@ public struct ElementWriter {
     attribute(name, value.raw)
   }
 
-  /// The bytes are UTF-8, not escaped; ill-formed ones become U+FFFD.
+  /// Writes an attribute of UTF-8 bytes, not escaped; ill-formed ones become U+FFFD.
   public mutating func attribute(_ name: StaticString, _ value: some Sequence<UInt8>) {
     withBytes(of: value) { attribute(name, $0) }
   }
@@ -157,13 +154,13 @@ public struct ElementWriter {
     value.withUTF8 { buffer.writeText(UnsafeRawBufferPointer($0)) }
   }
 
-  /// The bytes are UTF-8, not escaped; ill-formed ones become U+FFFD.
+  /// Writes UTF-8 bytes, not escaped; ill-formed ones become U+FFFD.
   public mutating func text(_ value: some Sequence<UInt8>) {
     finishTag()
     withBytes(of: value) { buffer.writeText($0) }
   }
 
-  /// Writes XML as it is: trusted, and made for the scope it is put in.
+  /// Writes XML unchanged: it is trusted, and made for its scope.
   public mutating func raw(_ bytes: some Sequence<UInt8>) {
     finishTag()
     buffer.writeBytes(bytes)
@@ -210,10 +207,9 @@ extension ElementWriter {
     buffer.writeAttribute(Self.nothing, name.raw, value)
   }
 
-  /// How to name an element of `namespace` where `scope` is the default
-  /// namespace: with which prefix, or by declaring its namespace as the
-  /// default. The namespace of `xml` may be neither declared as default nor
-  /// bound to another prefix (Namespaces in XML 1.0, 3).
+  /// Returns how to name an element of `namespace` where `scope` is the default namespace: with which prefix, or by
+  /// declaring its namespace as the default. The namespace of `xml` may be neither declared as default nor bound to
+  /// another prefix (Namespaces in XML 1.0, 3).
   private func place(
     of namespace: UnsafeRawBufferPointer, within scope: UnsafeRawBufferPointer
   ) -> (prefix: StaticString, isDeclared: Bool) {
@@ -223,9 +219,8 @@ extension ElementWriter {
     return ("", true)
   }
 
-  /// Writes one element of a block. `scope` is the default namespace around
-  /// it. Recursion is as deep as the element, which the reader's limits
-  /// bound.
+  /// Writes one element of a block. `scope` is the default namespace around it. Recursion is as deep as the element,
+  /// which the reader's limits bound.
   private mutating func write(
     _ nodes: UnsafePointer<Node>, _ at: Int, _ bytes: UnsafeRawPointer, scope: UnsafeRawBufferPointer
   ) {
@@ -268,8 +263,8 @@ extension ElementWriter {
     }
   }
 
-  /// Writes one attribute of an element of a block, and the declaration of
-  /// its prefix unless an attribute since `first` has brought it.
+  /// Writes one attribute of an element of a block, and the declaration of its prefix unless an attribute since `first`
+  /// has brought it.
   private mutating func writeAttribute(
     _ nodes: UnsafePointer<Node>, _ index: Int, _ bytes: UnsafeRawPointer, first: Int
   ) {
@@ -301,8 +296,7 @@ extension ElementWriter {
   }
 }
 
-/// Calls `body` with the bytes of a sequence, copied only if they are not in
-/// one place.
+/// Calls `body` with the bytes of a sequence, copied only if they are not contiguous.
 private func withBytes(of sequence: some Sequence<UInt8>, _ body: (UnsafeRawBufferPointer) -> Void) {
   if sequence.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) == nil {
     Array(sequence).withUnsafeBytes(body)
@@ -310,8 +304,7 @@ private func withBytes(of sequence: some Sequence<UInt8>, _ body: (UnsafeRawBuff
 }
 
 extension Element {
-  /// Appends the element as XML for a place where `defaultNamespace` is the
-  /// default namespace (empty: none).
+  /// Appends the element as XML for a place where `defaultNamespace` is the default namespace (empty for none).
   public func write(into buffer: inout ByteBuffer, defaultNamespace: StaticString = "jabber:client") {
     // The buffer is moved, or writing to it would copy it.
     var writer = ElementWriter(buffer: buffer, defaultNamespace: defaultNamespace)
@@ -320,8 +313,7 @@ extension Element {
     buffer = writer.buffer
   }
 
-  /// The element as XML for a place where `defaultNamespace` is the default
-  /// namespace (empty: none).
+  /// Returns the element as XML for a place where `defaultNamespace` is the default namespace (empty for none).
   public func serialised(defaultNamespace: StaticString = "jabber:client") -> [UInt8] {
     var writer = ElementWriter(defaultNamespace: defaultNamespace)
     writer.element(self)

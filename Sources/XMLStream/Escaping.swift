@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Where escaped characters go: what needs escaping differs.
+/// The place of escaped characters: it decides what needs escaping.
 enum EscapePlace {
   case text
   /// Within apostrophes.
@@ -16,13 +16,13 @@ enum EscapePlace {
 }
 
 extension StaticString {
-  /// The bytes; they live for ever.
+  /// The bytes, which live for ever.
   @inline(__always)
   var raw: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: utf8Start, count: utf8CodeUnitCount) }
 }
 
-/// Writes into memory that has been reserved: one reservation for many pieces,
-/// which is what the speed of the writer depends on.
+/// Writes into memory that has been reserved: one reservation for many pieces, which is what the speed of the writer
+/// depends on.
 private struct Pen {
   let start: UnsafeMutablePointer<UInt8>
   var count = 0
@@ -40,8 +40,7 @@ private struct Pen {
     count &+= bytes.count
   }
 
-  /// Puts the characters before the first that needs care; returns how many
-  /// bytes they have.
+  /// Puts the characters before the first that needs care. Returns how many bytes they have.
   @inline(__always)
   mutating func putPlain(_ bytes: UnsafeRawBufferPointer, _ place: EscapePlace) -> Int {
     guard let source = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
@@ -50,8 +49,7 @@ private struct Pen {
     return run
   }
 
-  /// Puts the character that `from` begins with, escaped; returns the bytes
-  /// taken, never more than `available`.
+  /// Puts the character that `from` begins with, escaped. Returns the bytes taken, never more than `available`.
   mutating func putSpecial(_ from: UnsafePointer<UInt8>, _ available: Int, _ place: EscapePlace) -> Int {
     let byte = from[0]
     switch byte {
@@ -76,16 +74,16 @@ private struct Pen {
     return 1
   }
 
-  /// U+FFFD for what XML 1.0 2.2 does not allow.
+  /// U+FFFD for characters that XML 1.0 2.2 forbids.
   private static let replacement: StaticString = "\u{FFFD}"
 }
 
 extension ByteBuffer {
-  /// Input escaped at a time; bounds the room asked for.
+  /// The input escaped at a time; it bounds the room asked for.
   private static let escapeStep = 256
-  /// Output bytes one input byte can become (`&apos;`).
+  /// The most output bytes of one input byte (`&apos;`).
   private static let escapeGrowth = 6
-  /// The longest character.
+  /// The bytes of the longest character.
   private static let characterBytes = 4
 
   /// Writes two or three pieces in one go.
@@ -98,7 +96,7 @@ extension ByteBuffer {
     }
   }
 
-  /// Writes ` prefix:name='value'`; no prefix: none.
+  /// Writes ` prefix:name='value'`, or without a prefix if it is empty.
   mutating func writeAttribute(
     _ prefix: UnsafeRawBufferPointer, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
   ) {
@@ -128,9 +126,8 @@ extension ByteBuffer {
     escape(text, from: done, .text)
   }
 
-  /// Writes characters so that a parser gets the same ones back: markup
-  /// becomes references, so does whitespace that a parser would normalise
-  /// (XML 1.0 2.11, 3.3.3). What XML forbids (2.2) becomes U+FFFD.
+  /// Writes characters so that a parser gets the same ones back: markup becomes references, and so does whitespace that
+  /// a parser would normalise (XML 1.0 2.11, 3.3.3). Characters that XML forbids (2.2) become U+FFFD.
   private mutating func escape(_ source: UnsafeRawBufferPointer, from offset: Int, _ place: EscapePlace) {
     guard let start = source.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
     var at = offset

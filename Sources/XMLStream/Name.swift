@@ -1,19 +1,16 @@
-/// A qualified name known at compile time: a local part and the namespace name
-/// it belongs to (Namespaces in XML 1.0, 2.1: an expanded name).
+/// A qualified name known at compile time: a local part and its namespace name (Namespaces in XML 1.0, 2.1: an expanded
+/// name).
 ///
-/// A parsed name equals a `Name` when the 64-bit hashes agree and then the
-/// bytes do. There is no table of names anywhere, so a peer that sends ever
-/// new names grows nothing, and a peer that finds colliding names gains
-/// nothing.
+/// A parsed name equals a `Name` if the 64-bit hashes and then the bytes agree. There is no table of names anywhere, so
+/// a peer that sends ever new names grows nothing, and a peer that finds colliding names gains nothing.
 public struct Name: Sendable {
   public let local: StaticString
   /// The namespace name; empty for none.
   public let namespace: StaticString
-  /// ``Element/nameHash`` of an element of this name. Stable within one
-  /// process; never stored or sent.
+  /// ``Element/nameHash`` of an element of this name. Stable within one process; never stored or sent.
   public let hash: UInt64
 
-  /// Costs a hash of both strings: keep names in `static let`s.
+  /// Creates a name, which costs a hash of both strings: keep names in `static let`s.
   public init(_ local: StaticString, _ namespace: StaticString) {
     self.local = local
     self.namespace = namespace
@@ -34,9 +31,8 @@ extension Name: CustomStringConvertible {
   public var description: String { "{\(namespace)}\(local)" }
 }
 
-/// The hash of names: multiply and fold, 8 bytes a step. Not keyed: whoever
-/// compares hashes confirms the bytes, and the longest list compared pairwise
-/// (the attributes of one element) is bounded.
+/// The hash of names: multiply and fold, 8 bytes a step. It is not keyed: hashes are confirmed by comparing the bytes,
+/// and the longest list compared pairwise (the attributes of one element) is bounded.
 enum NameHash {
   private static let seed: UInt64 = 0x9E37_79B9_7F4A_7C15
   private static let stepFactor: UInt64 = 0xA076_1D64_78BD_642F
@@ -77,7 +73,7 @@ enum NameHash {
     return product.high ^ product.low
   }
 
-  /// Up to 7 bytes as one number, without reading past them.
+  /// Returns up to 7 bytes as one number, without reading past them.
   @inline(__always)
   private static func tail(_ at: UnsafeRawPointer, _ count: Int) -> UInt64 {
     if count >= 4 {
@@ -95,8 +91,8 @@ enum NameHash {
   }
 }
 
-/// Whether two runs of `count` bytes are equal. Inlined and stepped by 8,
-/// because the names compared are mostly shorter than a call costs.
+/// Returns whether two runs of `count` bytes are equal. Inlined and stepped by 8, because the names compared are mostly
+/// shorter than a call costs.
 @inline(__always)
 func bytesEqual(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ count: Int) -> Bool {
   var at = 0

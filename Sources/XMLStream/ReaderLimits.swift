@@ -1,37 +1,32 @@
-/// The bounds of one ``ElementReader``. Passing one is a
-/// ``XMLViolation/limit(_:)`` (policy-violation, RFC 6120 4.9.3.14).
+/// The bounds of one ``ElementReader``. Passing one is a ``XMLViolation/limit(_:)`` (policy-violation, RFC 6120
+/// 4.9.3.14).
 ///
-/// Together they bound what one connection can make the server hold: a stanza
-/// of n bytes makes a block of at most 14 n bytes (a one-letter element
-/// followed by one letter of text, 5 bytes, makes two records of 32 bytes and
-/// a few bytes), plus the names the stream header declared, once. While it is
-/// being read, the buffers it grows in may be twice as large.
+/// Together they bound what one connection can make the server hold: a stanza of n bytes makes a block of at most 14 n
+/// bytes (a one-letter element followed by one letter of text, 5 bytes, makes two records of 32 bytes and a few bytes),
+/// plus the names the stream header declared, once. While it is being read, the buffers it grows in may be twice as
+/// large.
 public struct ReaderLimits: Sendable, Equatable {
-  /// Bytes of one stanza as sent, from its `<` to its last `>`. RFC 6120
-  /// 13.12 forbids values under 10,000. At most ``stanzaBytesMax`` counts.
+  /// The bytes of one stanza as sent, from its `<` to its last `>`. RFC 6120 13.12 forbids values under 10,000. At most
+  /// ``stanzaBytesMax`` counts.
   public var stanzaBytes: Int
-  /// Bytes from the first byte of the stream to the `>` of its header.
+  /// The bytes from the first byte of the stream to the `>` of its header.
   public var headerBytes: Int
-  /// Elements open at a time within a stanza, the stanza itself included.
+  /// The elements open at a time within a stanza, the stanza itself included.
   public var depth: Int
-  /// Attributes of one element, namespace declarations not counted. At most
-  /// ``attributesMax`` counts.
+  /// The attributes of one element, without namespace declarations. At most ``attributesMax`` counts.
   public var attributes: Int
-  /// Bytes of one qualified name, prefix and colon included.
-  /// At most ``nameBytesMax`` counts.
+  /// The bytes of one qualified name, prefix and colon included. At most ``nameBytesMax`` counts.
   public var nameBytes: Int
-  /// Bytes of one namespace name. At most ``nameBytesMax`` counts.
+  /// The bytes of one namespace name. At most ``nameBytesMax`` counts.
   public var namespaceBytes: Int
-  /// Namespace declarations in scope at a time, the stream header's
-  /// included.
+  /// The namespace declarations in scope at a time, including the stream header's.
   public var declarations: Int
 
-  /// Offsets into a stanza are 32 bits wide; far below that a stanza stops
-  /// being a stanza.
+  /// The greatest bound of ``stanzaBytes``: offsets into a stanza are 32 bits wide; stanzas are far smaller.
   public static let stanzaBytesMax = 1 << 28
-  /// Counts of attributes are 8 bits wide.
+  /// The greatest bound of ``attributes``, whose counts are 8 bits wide.
   public static let attributesMax = 255
-  /// Lengths of names are 16 bits wide.
+  /// The greatest bound of names, whose lengths are 16 bits wide.
   public static let nameBytesMax = 65_535
 
   public init(
@@ -47,7 +42,7 @@ public struct ReaderLimits: Sendable, Equatable {
     self.declarations = declarations
   }
 
-  /// The bounds as they count.
+  /// The bounds that apply.
   var effective: ReaderLimits {
     var limits = self
     limits.stanzaBytes = min(stanzaBytes, Self.stanzaBytesMax)
@@ -58,15 +53,14 @@ public struct ReaderLimits: Sendable, Equatable {
     return limits
   }
 
-  /// Before a peer has said who it is: room for the largest SASL exchange
-  /// (RFC 6120 13.12 asks for 10,000 bytes at least), shallow, few names.
+  /// The bounds before authentication: room for the largest SASL exchange (RFC 6120 13.12 asks for 10,000 bytes at
+  /// least), shallow, few names.
   public static let unauthenticated = ReaderLimits(
     stanzaBytes: 16_384, headerBytes: 4_096, depth: 16, attributes: 32, nameBytes: 128, namespaceBytes: 512,
     declarations: 32)
 
-  /// After authentication: 256 KiB holds an avatar in base64 and large forms
-  /// and rosters; the deepest known payloads (archived carbons of encrypted
-  /// forms) stay below 20 levels.
+  /// The bounds after authentication: 256 KiB holds an avatar in Base64 and large forms and rosters; the deepest known
+  /// payloads (archived carbons of encrypted forms) stay below 20 levels.
   public static let authenticated = ReaderLimits(
     stanzaBytes: 262_144, headerBytes: 4_096, depth: 64, attributes: 64, nameBytes: 256, namespaceBytes: 1_024,
     declarations: 64)

@@ -1,15 +1,12 @@
 // The push scanner for the XML that RFC 6120 11 allows.
 //
-// Theory. The scanner is a state machine over bytes. Every byte is looked at
-// once and then forgotten: what matters of it (names, values, text, references
-// resolved, line ends normalised) has gone to the `ArenaBuilder`, what is
-// unfinished is in the fields below. So input may be cut anywhere, even within
-// a character or a reference, nothing is kept of the input itself, and nothing
-// is scanned twice, whatever a peer sends at whatever pace.
+// Theory. The scanner is a state machine over bytes. Every byte is examined once and then forgotten: its content
+// (names, values, text, references resolved, line ends normalised) has gone to the `ArenaBuilder`, everything
+// unfinished is in the fields below. So input may be cut anywhere, even within a character or a reference, nothing is
+// kept of the input itself, and nothing is scanned twice, whatever a peer sends at whatever pace.
 //
-// A stream is: an optional byte order mark, an optional XML declaration, the
-// start tag of the root (token `opened`), then whitespace and elements (token
-// `element`, one block each), then the end tag of the root (token `closed`). A
+// A stream is: an optional byte order mark, an optional XML declaration, the start tag of the root (token `opened`),
+// then whitespace and elements (token `element`, one block each), then the end tag of the root (token `closed`). A
 // document is one element with the same prolog and whitespace behind.
 //
 //   start -> mark -> start     a byte order mark
@@ -25,14 +22,12 @@
 //   opened, complete, closing  a token is due; no byte is needed
 //   epilog, closed, failed     the end; a document may be followed by space
 //
-// While an element is open its record's `extent` is the index of its parent
-// and its `value` the position of its `<`, so that there is no stack of
-// elements. The stanza cap is an absolute position (`itemEnd`) that ends the
-// window given to the handlers, so that a violation is the same however the
-// input was cut.
+// While an element is open its record's `extent` is the index of its parent and its `value` the position of its `<`, so
+// that there is no stack of elements. The stanza cap is an absolute position (`itemEnd`) that ends the window given to
+// the handlers, so that a violation is the same however the input was cut.
 //
-// It is a struct because a class pays for an exclusivity check at each access
-// to a stored property, which more than halved the speed.
+// It is a struct because a class pays for an exclusivity check at each access to a stored property, which more than
+// halved the speed.
 
 typealias Cursor = UnsafePointer<UInt8>
 
@@ -69,13 +64,12 @@ struct Scanner: ~Copyable {
     case whitespace
   }
 
-  /// Input handled at a time; bounds the room reserved for its output.
+  /// The input handled at a time; it bounds the room reserved for its output.
   static let windowBytes = 16_384
-  /// Output that may be due from bytes of an earlier window: a reference, a
-  /// character, two brackets.
+  /// The output that may be due from bytes of an earlier window: a reference, a character, two brackets.
   static let windowSlack = 64
-  /// Buffers above this are freed between stanzas; above what a window and
-  /// usual stanzas need, so that a busy stream keeps them.
+  /// The size above which buffers are freed between stanzas; it is above what a window and usual stanzas need, so that
+  /// a busy stream keeps them.
   static let keptBytes = 32_768
 
   let mode: Mode
@@ -84,65 +78,63 @@ struct Scanner: ~Copyable {
   var builder = ArenaBuilder()
   var bindings = BindingStack()
 
-  /// What the root declared; in a document what surrounds it.
+  /// The declarations of the root; in a document those around it.
   var scope: StreamScope?
-  /// Whether the builder and the bindings hold what `scope` says.
+  /// Whether the builder and the bindings are loaded from `scope`.
   private var isLoaded = false
-  /// A document's element is complete.
+  /// Whether a document's element is complete.
   var isOver = false
-  /// An XML declaration may come: nothing but a byte order mark came before.
+  /// Whether an XML declaration may come: only a byte order mark came before.
   var mayDeclare = false
-  /// The root was an empty-element tag.
+  /// Whether the root was an empty-element tag.
   var isRootEmpty = false
 
-  /// Elements open within the current item.
+  /// The elements open within the current item.
   var depth = 0
   /// The record of the innermost open element; `noNode` outside.
   var parent = Scanner.noNode
   /// The record of the element whose start tag is being read.
   var element = 0
-  /// Where the current name or value starts among the builder's bytes.
+  /// The start of the current name or value among the builder's bytes.
   var tokenStart = 0
-  /// Where the colon of the current name is; negative if there is none yet.
+  /// The place of the colon in the current name; negative if there is none yet.
   var colon = -1
-  /// Where the text since the last tag starts.
+  /// The start of the text since the last tag.
   var textStart = 0
-  /// Position of the last `<`.
+  /// The position of the last `<`.
   var markupStart = 0
 
-  /// Whitespace has been seen since the last name or value in a tag.
+  /// Whether whitespace has been seen since the last name or value in a tag.
   var isSpaced = false
-  /// The current attribute declares a namespace, and its name.
+  /// Whether the current attribute declares a namespace, and its name.
   var isDeclaration = false
   var declared = Node(kind: .attribute)
-  /// The current tag has attributes with a prefix.
+  /// Whether the current tag has attributes with a prefix.
   var hasPrefixedAttributes = false
   /// The quotation mark that ends the current value.
   var quote: UInt8 = 0
-  /// The current reference is in a value, not in content.
+  /// Whether the current reference is in a value, not in content.
   var isInValue = false
-  /// Bytes of a UTF-8 sequence still to come, or `carriageReturn`: a line
-  /// feed to come belongs to the carriage return before.
+  /// The bytes of a UTF-8 sequence still to come, or `carriageReturn`: a line feed that follows belongs to the carriage
+  /// return.
   var carry: UInt8 = 0
-  /// Where that sequence starts.
+  /// The start of that sequence.
   var sequenceStart = 0
-  /// Progress within `]]`, within `[CDATA[`, within the byte order mark,
-  /// within the name of an end tag.
+  /// The progress within `]]`, within `[CDATA[`, within the byte order mark, or within the name of an end tag.
   var progress = 0
-  /// Letters or value of the current reference, and how many digits or
-  /// letters it has had.
+  /// The letters or value of the current reference, and its number of digits or letters so far.
   var reference: UInt32 = 0
   var referenceCount = 0
 
-  /// Position = `origin` + address, within one feed.
+  /// The difference between positions and addresses within one feed.
   private var origin = 0
-  /// Position of the next byte, between feeds.
+  /// The position of the next byte, between feeds.
   private var consumed = 0
-  /// Position at which the current item has become too long.
+  /// The position at which the current item has become too long.
   private var itemEnd: Int
 
   #if DEBUG
-    /// Bytes looked at, for tests of linearity.
+    /// The bytes examined, for tests of linearity.
     var examined = 0
   #endif
 
@@ -165,16 +157,16 @@ struct Scanner: ~Copyable {
     }
   }
 
-  /// Between items with nothing kept that `scope` does not hold.
+  /// Whether the scanner is between items with nothing kept that `scope` does not hold.
   var isIdle: Bool { state == .between || (state == .start && consumed == 0) }
 
-  /// Nothing is read any more.
+  /// Whether nothing is read any more.
   var hasEnded: Bool { state == .closed || state == .failed }
 
-  /// A document has been read whole.
+  /// Whether a document has been read whole.
   var isComplete: Bool { state == .epilog }
 
-  /// Bytes held on the heap.
+  /// The bytes held on the heap.
   var heldBytes: Int { builder.heldBytes + bindings.heldBytes }
 
   // MARK: Feeding
@@ -186,14 +178,14 @@ struct Scanner: ~Copyable {
     if !isLoaded { load() }
   }
 
-  /// The bytes before `at` have been used; the rest of the feed may be gone.
+  /// Notes that the bytes before `at` have been used; the rest of the feed may be gone.
   @inline(__always)
   mutating func pause(_ at: Cursor) {
     consumed = position(at)
     if state == .between, heldBytes > Self.keptBytes { release() }
   }
 
-  /// Nothing is read any more.
+  /// Stops reading.
   mutating func fail() {
     state = .failed
     release()
@@ -226,8 +218,7 @@ struct Scanner: ~Copyable {
 
   // MARK: The loop
 
-  /// Reads from `at` until a token is due or `chunkEnd` is reached. Must not
-  /// be called once the scanner `hasEnded`.
+  /// Reads from `at` until a token is due or `chunkEnd` is reached. It must not be called once the scanner `hasEnded`.
   mutating func scan(_ at: inout Cursor, _ chunkEnd: Cursor) throws(XMLViolation) -> Token {
     while true {
       let room = min(chunkEnd - at, Self.windowBytes)
@@ -239,7 +230,7 @@ struct Scanner: ~Copyable {
     }
   }
 
-  /// Reads one window. Nil: it is used up, or its end has to be found anew.
+  /// Reads one window. Returns `nil` if it is used up, or if its end has to be found anew.
   private mutating func scanWindow(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) -> Token? {
     while at < end || state.isTokenDue {
       switch state {
@@ -293,7 +284,7 @@ struct Scanner: ~Copyable {
 
   // MARK: Tokens
 
-  /// The element is complete: its block, and everything ready for the next.
+  /// Returns the block of the complete element, and makes everything ready for the next.
   @inline(__always)
   private mutating func finishItem() -> Arena {
     let arena = builder.finish()
@@ -310,7 +301,7 @@ struct Scanner: ~Copyable {
     return arena
   }
 
-  /// The root's start tag is complete: its bindings become the scope.
+  /// Handles the complete start tag of the root: its bindings become the scope.
   private mutating func finishHeader() -> StreamHeader {
     let header = Element(arena: builder.finish(), index: 0)
     let scope = StreamScope(root: header, bindings: bindings, builder: builder)
@@ -336,7 +327,7 @@ struct Scanner: ~Copyable {
     }
   }
 
-  /// A byte order mark, which RFC 6120 11.6 forbids to send; it does no harm.
+  /// Reads a byte order mark, which RFC 6120 11.6 forbids to send; it does no harm.
   private mutating func scanMark(_ at: inout Cursor) throws(XMLViolation) {
     examine(1)
     guard at.pointee == (progress == 0 ? 0xEF : progress == 1 ? 0xBB : 0xBF) else {

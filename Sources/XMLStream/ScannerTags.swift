@@ -3,8 +3,7 @@
 extension Scanner {
   // MARK: Names
 
-  /// Reads on in a name. True: the name ended before `end`, and `at` is at
-  /// the byte behind it.
+  /// Reads on in a name. Returns `true` if the name ended before `end`; `at` is then at the byte behind it.
   @inline(__always)
   mutating func scanName(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) -> Bool {
     if carry != 0 {
@@ -62,8 +61,7 @@ extension Scanner {
     }
   }
 
-  /// The name just read as the start of a record: where it is, and the hash
-  /// of the local part.
+  /// Returns the name just read as the start of a record: its place, and the hash of the local part.
   @inline(__always)
   private func finishName(_ kind: NodeKind) throws(XMLViolation) -> Node {
     let bytes = builder.start
@@ -85,7 +83,7 @@ extension Scanner {
     return node
   }
 
-  /// Characters beyond ASCII have been checked when they came.
+  /// Checks the first byte of a name; characters beyond ASCII have been checked when they came.
   @inline(__always)
   private func checkNameStart(_ byte: UInt8) throws(XMLViolation) {
     guard isNameStartByte(byte) || byte >= 0x80 else {
@@ -95,7 +93,7 @@ extension Scanner {
 
   // MARK: Markup
 
-  /// The byte behind `<`.
+  /// Reads the byte behind `<`.
   @inline(__always)
   mutating func scanMarkup(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) {
     examine(1)
@@ -150,8 +148,8 @@ extension Scanner {
     try scanTag(&at, end)
   }
 
-  /// Behind a name or a value, or in whitespace. Attributes that lie within
-  /// the window whole are read without leaving this loop.
+  /// Reads behind a name or a value, or in whitespace. Attributes that lie wholly within the window are read without
+  /// leaving this loop.
   mutating func scanTag(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) {
     while at < end {
       let byte = at.pointee
@@ -247,7 +245,7 @@ extension Scanner {
     builder.append(node)
   }
 
-  /// Whether an attribute is `xmlns` or has the prefix `xmlns`.
+  /// Returns whether an attribute is `xmlns` or has the prefix `xmlns`.
   @inline(__always)
   private func isXMLNS(_ node: Node) -> Bool {
     let bytes = builder.start + tokenStart
@@ -257,7 +255,7 @@ extension Scanner {
     return bytes[1] == 0x6D && bytes[2] == 0x6C && bytes[3] == 0x6E && bytes[4] == 0x73
   }
 
-  /// The closing quotation mark has been read.
+  /// Handles the closing quotation mark.
   @inline(__always)
   mutating func finishValue() throws(XMLViolation) {
     isSpaced = false
@@ -271,7 +269,7 @@ extension Scanner {
     }
   }
 
-  /// A namespace declaration is complete (Namespaces in XML 1.0, 2.2, 3, 5).
+  /// Handles a complete namespace declaration (Namespaces in XML 1.0, 2.2, 3, 5).
   private mutating func declare() throws(XMLViolation) {
     let count = builder.byteCount &- tokenStart
     guard count <= limits.namespaceBytes else { throw .limit("namespace length") }
@@ -295,7 +293,7 @@ extension Scanner {
     guard isNew else { throw .notWellFormed("namespace declared twice") }
   }
 
-  /// The `>` of a start tag has been read, `at` is behind it.
+  /// Handles the `>` of a start tag; `at` is behind it.
   @inline(__always)
   private mutating func finishStartTag(_ at: Cursor, isEmpty: Bool) throws(XMLViolation) {
     let count = builder.nodeCount &- element &- 1
@@ -376,7 +374,7 @@ extension Scanner {
 
   // MARK: End tags
 
-  /// In the name of an end tag, which has to be that of the element open.
+  /// Reads the name of an end tag, which has to be that of the open element.
   @inline(__always)
   mutating func scanEndName(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) {
     if depth == 0 {
@@ -423,7 +421,7 @@ extension Scanner {
     }
   }
 
-  /// Behind the name of an end tag.
+  /// Reads behind the name of an end tag.
   mutating func scanEndTag(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) {
     skipWhitespace(&at, end)
     guard at < end else { return }
@@ -436,7 +434,7 @@ extension Scanner {
     }
   }
 
-  /// The innermost element has ended just before `at`.
+  /// Closes the innermost element, which ended just before `at`.
   @inline(__always)
   private mutating func closeElement(_ at: Cursor) {
     let node = builder.records + parent

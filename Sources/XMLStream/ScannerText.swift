@@ -1,10 +1,9 @@
-// The scanner's part for characters: content, values, CDATA, references, UTF-8,
-// and the XML declaration.
+// The scanner's part for characters: content, values, CDATA, references, UTF-8, and the XML declaration.
 
 extension Scanner {
   // MARK: Content and values
 
-  /// Character data within an element, up to a `<`, a `&` or a `]`.
+  /// Reads character data within an element, up to a `<`, a `&` or a `]`.
   @inline(__always)
   mutating func scanContent(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) {
     if at.pointee == Byte.less, carry == 0 {
@@ -37,7 +36,7 @@ extension Scanner {
     }
   }
 
-  /// Behind one `]` or more in content: `]]>` must not come (XML 1.0 2.4).
+  /// Reads behind one `]` or more in content: `]]>` must not come (XML 1.0 2.4).
   mutating func scanTextBracket(_ at: inout Cursor) throws(XMLViolation) {
     examine(1)
     switch at.pointee {
@@ -51,8 +50,7 @@ extension Scanner {
     }
   }
 
-  /// An attribute value, normalised (XML 1.0 3.3.3). True: it ended, and the
-  /// attribute is complete.
+  /// Reads an attribute value, normalised (XML 1.0 3.3.3). Returns `true` if it ended, and the attribute is complete.
   @inline(__always)
   mutating func scanValue(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) -> Bool {
     if try !resume(&at, end) { return false }
@@ -86,7 +84,7 @@ extension Scanner {
 
   // MARK: CDATA
 
-  /// Behind `<!`: only `[CDATA[` within an element is allowed.
+  /// Reads behind `<!`: only `[CDATA[` within an element is allowed.
   mutating func scanBang(_ at: inout Cursor) throws(XMLViolation) {
     examine(1)
     let opening: StaticString = "[CDATA["
@@ -118,7 +116,7 @@ extension Scanner {
     }
   }
 
-  /// Behind one or two `]` of a CDATA section, which are not taken yet.
+  /// Reads behind one or two `]` of a CDATA section, which are not taken yet.
   mutating func scanCDATABracket(_ at: inout Cursor) {
     examine(1)
     switch at.pointee {
@@ -137,8 +135,7 @@ extension Scanner {
 
   // MARK: References
 
-  /// Behind `&`: a character reference or one of the five predefined
-  /// entities (XML 1.0 4.1, 4.6; RFC 6120 11.1).
+  /// Reads behind `&`: a character reference or one of the five predefined entities (XML 1.0 4.1, 4.6; RFC 6120 11.1).
   mutating func scanReference(_ at: inout Cursor) throws(XMLViolation) {
     examine(1)
     let byte = at.pointee
@@ -198,8 +195,7 @@ extension Scanner {
     default: throw .notWellFormed("character reference without digits or ';'")
     }
     referenceCount = 1
-    // Held just above the last character, so that no number of digits
-    // comes round to a good one.
+    // Held just above the last character, so that no number of digits wraps to a valid one.
     reference = min(reference * radix + digit, 0x11_0000)
   }
 
@@ -214,7 +210,7 @@ extension Scanner {
     }
   }
 
-  /// Puts the character meant; the reference had at least as many bytes.
+  /// Puts the referenced character; the reference had at least as many bytes.
   private mutating func finishReference(_ scalar: UInt32) {
     state = isInValue ? .value : .content
     func tail(_ shift: UInt32) -> UInt8 { UInt8(0x80 | (scalar >> shift) & 0x3F) }
@@ -254,15 +250,15 @@ extension Scanner {
     builder.byteCount &+= 1
   }
 
-  /// Uses one byte up and puts another, or the same.
+  /// Consumes one byte and puts another, or the same.
   @inline(__always)
   private mutating func take(_ byte: UInt8, _ at: inout Cursor) {
     put(byte)
     at += 1
   }
 
-  /// Takes what is neither plain nor markup: line ends (XML 1.0 2.11),
-  /// whitespace, characters beyond ASCII. Refuses control characters.
+  /// Takes a character that is neither plain nor markup: line ends (XML 1.0 2.11), whitespace, characters beyond ASCII.
+  /// Refuses control characters.
   private mutating func takeSpecial(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) {
     let byte = at.pointee
     if byte >= 0x80 {
@@ -279,8 +275,7 @@ extension Scanner {
     }
   }
 
-  /// Ends what a window has cut: a line end or a character. True: done, and
-  /// there are bytes left.
+  /// Ends a line end or a character that a window has cut. Returns `true` if that is done, and there are bytes left.
   @inline(__always)
   private mutating func resume(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) -> Bool {
     guard carry != 0, at < end else { return at < end }
@@ -294,8 +289,7 @@ extension Scanner {
     return at < end
   }
 
-  /// Takes a UTF-8 sequence and returns its scalar; nil if the window ends
-  /// within it.
+  /// Takes a UTF-8 sequence and returns its scalar; `nil` if the window ends within it.
   mutating func scanSequence(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) -> UInt32? {
     let length = sequenceLength(at.pointee)
     guard length > 0 else { throw .unsupportedEncoding }
@@ -309,7 +303,7 @@ extension Scanner {
     return try resumeSequence(&at, end)
   }
 
-  /// Goes on with a sequence that a window has cut.
+  /// Continues a sequence that a window has cut.
   mutating func resumeSequence(_ at: inout Cursor, _ end: Cursor) throws(XMLViolation) -> UInt32? {
     while at < end {
       examine(1)

@@ -1,8 +1,8 @@
 // The XML declaration (XML 1.0 2.8): `<?xml version='1.0' encoding='UTF-8'?>`.
 
 extension Scanner {
-  /// Behind `<?` at the very start. The bytes are collected, up to the cap of
-  /// the item, and looked at when `?>` has come.
+  /// Reads behind `<?` at the very start. The bytes are collected, up to the cap of the item, and checked when `?>` has
+  /// come.
   mutating func scanDeclaration(_ at: inout Cursor) throws(XMLViolation) {
     examine(1)
     let byte = at.pointee
@@ -25,16 +25,15 @@ extension Scanner {
   }
 }
 
-/// What stands between `<?xml` and `?>`.
+/// The text between `<?xml` and `?>`.
 private struct XMLDeclaration {
   private let bytes: UnsafeBufferPointer<UInt8>
   private var at = 0
 
   init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
-  /// Version, then encoding and standalone if given, in this order. A
-  /// standalone declaration means nothing without a DTD and is ignored
-  /// (RFC 6120 11.5).
+  /// Checks version, then encoding and standalone if given, in this order. A standalone declaration means nothing
+  /// without a DTD and is ignored (RFC 6120 11.5).
   mutating func check() throws(XMLViolation) {
     guard let version = try property("version") else { throw .notWellFormed("XML declaration without a version") }
     guard matches(version, "1.0") else { throw .unsupportedEncoding }
@@ -50,7 +49,7 @@ private struct XMLDeclaration {
     guard at == bytes.count else { throw .notWellFormed("XML declaration") }
   }
 
-  /// The value of a property, if it is the next one.
+  /// Returns the value of a property, if it is the next one.
   private mutating func property(_ name: StaticString) throws(XMLViolation) -> Range<Int>? {
     let start = at
     let isSpaced = skipWhitespace()
@@ -90,7 +89,7 @@ private struct XMLDeclaration {
     UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[range]))
   }
 
-  /// Compares without regard to the case of ASCII letters (XML 1.0 4.3.3).
+  /// Returns whether a value matches regardless of the case of ASCII letters (XML 1.0 4.3.3).
   private func matches(_ range: Range<Int>, _ lowercase: StaticString) -> Bool {
     lowercase.raw.elementsEqual(bytes[range].lazy.map { byte in byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte })
   }

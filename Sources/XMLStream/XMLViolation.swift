@@ -1,23 +1,20 @@
-/// What a peer's bytes did wrong. Each case is one stream error condition of
-/// RFC 6120 4.9.3; the text of a case says which rule was broken and is meant
-/// for logs and the error's `<text/>`, not for decisions.
+/// A violation of XML by a peer. Each case is one stream error condition of RFC 6120 4.9.3; the text of a case names
+/// the broken rule and is meant for logs and the error's `<text/>`, not for decisions.
 public enum XMLViolation: Error, Sendable, Equatable {
-  /// Breaks the well-formedness rules of XML or of Namespaces in XML
-  /// (RFC 6120 4.9.3.13, 11.3).
+  /// The bytes break the well-formedness rules of XML or of Namespaces in XML (RFC 6120 4.9.3.13, 11.3).
   case notWellFormed(String)
-  /// A comment, processing instruction, DTD, or a reference to an entity
-  /// other than the five predefined ones (RFC 6120 4.9.3.18, 11.1).
+  /// There is a comment, processing instruction, DTD, or a reference to an entity other than the five predefined ones
+  /// (RFC 6120 4.9.3.18, 11.1).
   case restricted(String)
-  /// Not UTF-8, or declared as something else than XML 1.0 in UTF-8
-  /// (RFC 6120 4.9.3.22, 11.6, 11.8).
+  /// It is not UTF-8, or declared as something else than XML 1.0 in UTF-8 (RFC 6120 4.9.3.22, 11.6, 11.8).
   case unsupportedEncoding
-  /// A prefix without a declaration in scope (RFC 6120 4.9.3.2).
+  /// A prefix has no declaration in scope (RFC 6120 4.9.3.2).
   case badNamespacePrefix
   /// A bound of ``ReaderLimits`` was passed (RFC 6120 4.9.3.14, 13.12).
   case limit(String)
 
-  /// The name of the stream error's condition element, in the namespace
-  /// `urn:ietf:params:xml:ns:xmpp-streams` (RFC 6120 4.9.3).
+  /// The name of the stream error's condition element, in the namespace `urn:ietf:params:xml:ns:xmpp-streams` (RFC 6120
+  /// 4.9.3).
   public var condition: StaticString {
     switch self {
     case .notWellFormed: "not-well-formed"

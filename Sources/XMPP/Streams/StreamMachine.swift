@@ -302,7 +302,7 @@ public struct StreamMachine: Sendable {
     }
   }
 
-  /// Processes a violation of XML. `id` is asked for only if the server's header is still to be sent (RFC 6120 4.9.1.2).
+  /// Processes a violation of XML. `id` is used only if no header was sent yet (RFC 6120 4.9.1.2).
   public mutating func violated(_ violation: XMLViolation, id: @autoclosure () -> String) -> StreamOutput {
     end(StreamError(violation: violation), id: id)
   }
