@@ -62,7 +62,7 @@ public final class AppDoor: Sendable {
       return ["codes.\(kind)"] + (parley.newcomers.contains(issuer) ? ["signup.\(kind)"] : [])
     }
     return Self.features + (parley.blobs == nil ? [] : ["attachments", "exports"])
-      + (parley.pushPolicy.providers.isEmpty ? [] : ["devices"]) + outgoingCodes
+      + (parley.options.pushes.providers.isEmpty ? [] : ["devices"]) + outgoingCodes
   }
 
   /// - Parameters:

@@ -19,9 +19,7 @@ struct Core: Sendable {
     _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy = .none, beforeSend: BeforeSendGate? = nil,
     logger: Logger
   ) throws(StartupError) -> Core {
-    let secret = try folder.tokenSecret()
     let webPushKey = try folder.webPushKey()
-    let accountSecret = try folder.accountSecret()
     do {
       let store = try SQLiteStore(path: folder.database)
       let bucket = try settings.uploads?.bucket.map {
@@ -37,16 +35,24 @@ struct Core: Sendable {
           store: try bucket ?? BlobFolder(folder.blobs) as any BlobStore
         )
       }
-      let parley = try Parley(
-        store: store, clock: SystemClock(), domains: settings.domains.map(\.name),
-        rooms: { name in settings.domains.first { $0.name == name }?.rooms ?? "conference.\(name)" },
-        remotes: settings.components.map { ($0.name, $0.home) }, admins: settings.admins,
-        invitations: settings.allowsInvitations, guests: settings.guests, signIn: signIn, blobs: blobs,
-        threads: settings.threads, tokenSecret: secret, accountSecret: accountSecret,
-        services: settings.services, callRinging: settings.callRinging, pushPolicy: settings.pushes.policy(webPushKey),
-        beforeSend: beforeSend.map {
-          BeforeSendOptions(policy: $0.policy, beforeSend: $0, rewriting: BeforeSendRewriting())
-        }, logger: logger)
+      var options = Parley.Options(domains: settings.domains.map(\.name))
+      options.rooms = { name in settings.domains.first { $0.name == name }?.rooms ?? "conference.\(name)" }
+      options.remotes = settings.components.map { ($0.name, $0.home) }
+      options.admins = settings.admins
+      options.allowsInvitations = settings.allowsInvitations
+      options.guests = settings.guests
+      options.signIn = signIn
+      options.blobs = blobs
+      options.threads = settings.threads
+      options.tokenSecret = try folder.tokenSecret()
+      options.accountSecret = try folder.accountSecret()
+      options.services = settings.services
+      options.callRinging = settings.callRinging
+      options.pushes = settings.pushes.policy(webPushKey)
+      options.beforeSend = beforeSend.map {
+        BeforeSendOptions(policy: $0.policy, beforeSend: $0, rewriting: BeforeSendRewriting())
+      }
+      let parley = try Parley(store: store, clock: SystemClock(), options: options, logger: logger)
       beforeSend?.serve(parley)
       parley.grant(settings.privileges)
       parley.exportForms.set([AppExport(), AccountExport()])

@@ -66,7 +66,8 @@ import Testing
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       store = try SQLiteStore(path: folder.path + "/parley.db")
       let logger = Logger(label: "linger") { _ in SwiftLogNoOpLogHandler() }
-      parley = try Parley(store: store, clock: clock, domains: ["localhost"], logger: logger)
+      parley = try Parley(
+        store: store, clock: clock, options: Parley.Options(domains: ["localhost"]), logger: logger)
       let lane = Lane { [loop] in loop.execute($0) }
       let sessions = Mutex<UInt64>(0)
       door = AppDoor(

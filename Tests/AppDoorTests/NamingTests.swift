@@ -29,7 +29,8 @@ import Testing
 
   private func rendering(in folder: Folder) throws -> Rendering {
     let parley = try Parley(
-      store: try SQLiteStore(path: folder.path + "/parley.db"), clock: Clock(), domains: ["localhost"],
+      store: try SQLiteStore(path: folder.path + "/parley.db"), clock: Clock(),
+      options: Parley.Options(domains: ["localhost"]),
       logger: Logger(label: "naming") { _ in SwiftLogNoOpLogHandler() })
     return Rendering(parley: parley, realm: parley.realms[0].id)
   }

@@ -57,7 +57,7 @@ import Testing
       #expect(try reader.member(juliet.id, of: room.dialog)?.affiliation == .owner)
       #expect(try reader.pushRegistrations(of: romeo.id) == [])
     }
-    #expect(!stage.parley.pushes.has(romeo.id))
+    #expect(!stage.parley.registries.pushes.has(romeo.id))
   }
 
   @Test func aRefreshTokenWorksOnceAndItsReuseEndsTheLogin() async throws {

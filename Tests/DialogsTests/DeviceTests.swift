@@ -123,7 +123,7 @@ import Testing
     #expect(try await stage.parley.register(Self.device("b") { $0.token = "token-a" }, by: other).isNew)
     #expect(try await stage.parley.devices(of: juliet.id).count == 1)
     try await stage.parley.unregister(device: "b", of: juliet)
-    #expect(!stage.parley.pushes.has(juliet.id) && stage.parley.pushes.has(nurse.id))
+    #expect(!stage.parley.registries.pushes.has(juliet.id) && stage.parley.registries.pushes.has(nurse.id))
     await #expect(throws: Problem.self) { try await stage.parley.unregister(device: "b", of: juliet) }
   }
 
@@ -154,7 +154,7 @@ import Testing
     #expect(try await owed(juliet, stage).count == 1)
     let pusher = Pusher(parley: stage.parley, route: PushTests.Service([.taken]), pause: { _ in })
     let running = Task { await pusher.run() }
-    while stage.parley.pushes.has(juliet.id) { await Task.yield() }
+    while stage.parley.registries.pushes.has(juliet.id) { await Task.yield() }
     #expect(try await owed(juliet, stage) == [])
     running.cancel()
     await running.value
@@ -294,7 +294,7 @@ import Testing
         try writer.owePush(
           OwedPush(position: position, dialog: dialog, kind: .callEnd, subject: ring.position), to: juliet.id)
       }
-      stage.parley.pushes.ring(juliet.id)
+      stage.parley.registries.pushes.ring(juliet.id)
     }
     // Over before anybody was told: nothing is.
     try await end(try await call())

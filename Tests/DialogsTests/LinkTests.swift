@@ -116,8 +116,10 @@ import Testing
   @Test func aDomainStaysWhatItWas() throws {
     let (stage, _) = try stage()
     func start(_ domains: [String], _ remotes: [(domain: String, home: String)]) throws {
+      var options = Parley.Options(domains: domains)
+      options.remotes = remotes
       _ = try Parley(
-        store: stage.store, clock: stage.clock, domains: domains, remotes: remotes,
+        store: stage.store, clock: stage.clock, options: options,
         logger: Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() })
     }
     try start(["localhost"], [(Self.domain, "localhost")])

@@ -134,7 +134,7 @@ extension PushRegistration {
     let juliet = try await stage.user("juliet")
     for node in ["a", "b", "a"] { try await stage.parley.post(enable(node, options: Array(node.utf8)), by: juliet) }
     #expect(try await registrations(juliet, stage).map(\.node) == ["a", "b"])
-    #expect(stage.parley.pushes.has(juliet.id, resource: "phone"))
+    #expect(stage.parley.registries.pushes.has(juliet.id, resource: "phone"))
     for number in 0..<Limits.pushRegistrationsMax - 1 { try await stage.parley.post(enable("n\(number)"), by: juliet) }
     let nodes = try await registrations(juliet, stage).map(\.node)
     #expect(nodes.count == Limits.pushRegistrationsMax)
@@ -147,7 +147,7 @@ extension PushRegistration {
     #expect(try await !registrations(juliet, stage).contains { $0.service == other })
     try await stage.parley.post(.push(.disable(service: service, node: nil)), by: juliet)
     #expect(try await registrations(juliet, stage) == [])
-    #expect(!stage.parley.pushes.has(juliet.id))
+    #expect(!stage.parley.registries.pushes.has(juliet.id))
   }
 
   @Test func optionsAreBounded() async throws {
@@ -349,15 +349,15 @@ extension PushRegistration {
     #expect(try await owed(juliet, stage) == [first])
     #expect(try await owed(nurse, stage).contains(third))
     try await stage.parley.post(.push(.disable(service: service, node: nil)), by: nurse)
-    #expect(stage.parley.pushes.listeners(in: room.dialog, usual: .always) == [])
+    #expect(stage.parley.registries.pushes.listeners(in: room.dialog, usual: .always) == [])
     try await stage.parley.post(enable("a"), by: nurse)
-    #expect(stage.parley.pushes.listeners(in: room.dialog, usual: .always) == [nurse.id])
-    #expect(stage.parley.pushes.listeners(in: room.dialog, usual: .onMention) == [])
+    #expect(stage.parley.registries.pushes.listeners(in: room.dialog, usual: .always) == [nurse.id])
+    #expect(stage.parley.registries.pushes.listeners(in: room.dialog, usual: .onMention) == [])
     // The same after a restart.
     let again = try stage.store.read { try PushRegistry($0) }
     #expect(again.listeners(in: room.dialog, usual: .always) == [nurse.id])
     try await stage.act(.destroy(.dialog(room.dialog), reason: nil, alternate: nil), by: romeo)
-    #expect(stage.parley.pushes.listeners(in: room.dialog, usual: .always) == [])
+    #expect(stage.parley.registries.pushes.listeners(in: room.dialog, usual: .always) == [])
   }
 
   @Test func aLargeGroupRingsForWhoHasAskedForIt() async throws {
@@ -487,7 +487,7 @@ extension PushRegistration {
     #expect(try await owed(nurse, stage).count == 1)
     try await stage.parley.post(.push(.settled(.service(service, node: "a"), upTo: .end, .failed)), by: nurse)
     #expect(try await registrations(nurse, stage) == [])
-    #expect(!stage.parley.pushes.has(nurse.id))
+    #expect(!stage.parley.registries.pushes.has(nurse.id))
   }
 
   @Test func aRefusalOfBeforeItWasAskedForAnewDisablesNothing() async throws {

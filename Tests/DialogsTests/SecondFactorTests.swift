@@ -84,7 +84,7 @@ import Testing
       #expect(!stored.isOn)
       totp = TOTP(
         secret: try #require(
-          stage.parley.accountSecret.open(stored.sealedSecret, .secondFactor, context: "\(user.id.number)")))
+          stage.parley.options.accountSecret.open(stored.sealedSecret, .secondFactor, context: "\(user.id.number)")))
       #expect(totp.base32 == shown)
       let wrong = totp.code(TOTP.step(at: stage.clock.now) + 9)
       #expect(await refusal { _ = try await parley.confirm(own, code: wrong, from: "a") } == "wrong-code")
@@ -217,7 +217,7 @@ import Testing
     #expect(byPassword.taken() == [])
     let stored = try #require(try await stage.parley.read { try $0.secondFactor(of: user.id) })
     let secret = try #require(
-      stage.parley.accountSecret.open(stored.sealedSecret, .secondFactor, context: "\(user.id.number)"))
+      stage.parley.options.accountSecret.open(stored.sealedSecret, .secondFactor, context: "\(user.id.number)"))
     _ = try await stage.parley.confirm(
       caller, code: TOTP(secret: secret).code(TOTP.step(at: stage.clock.now)), from: "a")
     #expect(byPassword.taken() == [.closed(.revoked)])

@@ -23,10 +23,17 @@ final class Stage: Sendable {
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     folder = url.path
     store = TracingStore(try SQLiteStore(path: "\(folder)/parley.db"))
+    var options = Parley.Options(domains: domains)
+    options.remotes = remotes.map { ($0, "localhost") }
+    options.admins = admins
+    options.allowsInvitations = invitations
+    options.guests = guests
+    options.signIn = signIn
+    options.blobs = blobs
+    options.pushes = pushes
+    options.beforeSend = beforeSend
     parley = try Parley(
-      store: store, clock: clock, domains: domains, remotes: remotes.map { ($0, "localhost") }, admins: admins,
-      invitations: invitations, guests: guests, signIn: signIn, blobs: blobs, pushPolicy: pushes,
-      beforeSend: beforeSend,
+      store: store, clock: clock, options: options,
       logger: Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() })
   }
 

@@ -405,8 +405,10 @@ private struct Gallery: PictureFinder {
       #expect(try await stage.parley.caller(accessToken: login.accessToken).user == visitor)
       #expect(try await stage.parley.sweepGuests() == 0)
     }
+    var options = Parley.Options(domains: ["localhost", "verona.example"])
+    options.guests = guestPolicy
     let again = try Parley(
-      store: stage.store, clock: stage.clock, domains: ["localhost", "verona.example"], guests: guestPolicy,
+      store: stage.store, clock: stage.clock, options: options,
       logger: Logger(label: "again") { _ in SwiftLogNoOpLogHandler() })
     #expect(try await again.removeGuests() == 0)
     #expect(again.isGuest(visitor.id))
@@ -418,8 +420,9 @@ private struct Gallery: PictureFinder {
     #expect(try await again.read { try $0.user(visitor.id)?.state } == .deleted)
     // Where guests are taken no more they go.
     let (late, _) = try await guest(stage)
+    options.guests = .none
     let closed = try Parley(
-      store: stage.store, clock: stage.clock, domains: ["localhost", "verona.example"],
+      store: stage.store, clock: stage.clock, options: options,
       logger: Logger(label: "closed") { _ in SwiftLogNoOpLogHandler() })
     #expect(try await closed.removeGuests() == 1)
     #expect(try await closed.read { try $0.user(late.id)?.state } == .deleted)

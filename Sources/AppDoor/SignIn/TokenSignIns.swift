@@ -6,7 +6,7 @@ enum BackendSignIn: SignIn {
   static let grant = "jwt"
 
   static func isOffered(_ call: RequestContext) -> Bool {
-    call.parley.signIn.verifier?.hasBackend(call.realm.domain) ?? false
+    call.parley.options.signIn.verifier?.hasBackend(call.realm.domain) ?? false
   }
 
   static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
@@ -19,7 +19,7 @@ enum ProviderSignIn: SignIn {
   static let grant = "provider"
 
   static func isOffered(_ call: RequestContext) -> Bool {
-    call.parley.signIn.verifier?.providers(of: call.realm.domain).isEmpty == false
+    call.parley.options.signIn.verifier?.providers(of: call.realm.domain).isEmpty == false
   }
 
   static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {

@@ -130,7 +130,7 @@ final class AppSession {
     unregister(session.handle)
     parley.leave(session.caller.user)
     // A client that says good-bye has read what it was told; who is gone without a word may have heard nothing for minutes.
-    if !hasSaidGoodbye, parley.pushes.has(session.caller.user.id, resource: session.resource) {
+    if !hasSaidGoodbye, parley.registries.pushes.has(session.caller.user.id, resource: session.resource) {
       let after = max(session.attended, session.acknowledged)
       parley.submitSurely(Post(author: session.caller.user, intent: .push(.missed(after: after)), completion: .none))
     }

@@ -114,7 +114,7 @@ extension Parley {
       try note(.userDeleted, of: user.id, in: user.realm, writer)
       return true
     }
-    if isGone { pushes.set(user.id, .nothing, [:]) }
+    if isGone { registries.pushes.set(user.id, .nothing, [:]) }
   }
 
   // MARK: Erasure

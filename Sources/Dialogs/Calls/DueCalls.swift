@@ -1,6 +1,6 @@
 extension Parley {
   /// Ends calls whose time is over; one that has gone on meanwhile is left alone.
-  public var callAlarm: DueTimer { DueTimer(callWakeSignal) { [self] in await endDueCalls() } }
+  public var callAlarm: DueTimer { DueTimer(registries.calls) { [self] in await endDueCalls() } }
 
   /// Ends calls that rang too long. Returns how long nothing more is to be done; nil: there are no calls.
   public func endDueCalls() async -> Duration? {

@@ -23,7 +23,7 @@ extension Parley {
 
   /// Whether this user may invite others.
   public func mayInvite(_ party: Party) -> Bool {
-    invitations && !isGuest(party.id) || admins.contains(party.address)
+    options.allowsInvitations && !isGuest(party.id) || options.admins.contains(party.address)
   }
 
   /// Makes an invitation.
@@ -35,7 +35,7 @@ extension Parley {
       let isOwn =
         !isGuest(asker.id) && draft.kind == .contact && draft.inviter == asker && draft.name == nil
         && draft.realm == asker.realm
-      guard admins.contains(asker.address) || invitations && isOwn else {
+      guard options.admins.contains(asker.address) || options.allowsInvitations && isOwn else {
         throw Problem(.forbidden, "invitations-off", "This server's operators invite.")
       }
     }
@@ -85,7 +85,7 @@ extension Parley {
     let makesAccount =
       switch invite.kind {
       case .account: true
-      case .contact: invitations || inviter.map { admins.contains($0.address) } ?? true
+      case .contact: options.allowsInvitations || inviter.map { options.admins.contains($0.address) } ?? true
       }
     return OpenInvite(invite: invite, state: state, realm: realm, inviter: inviter, makesAccount: makesAccount)
   }

@@ -1,13 +1,13 @@
 extension Parley {
   /// Sends scheduled messages at their time.
-  public var scheduleAlarm: DueTimer { DueTimer(schedule) { [self] in await sendDue() } }
+  public var scheduleAlarm: DueTimer { DueTimer(registries.schedule) { [self] in await sendDue() } }
 
   /// Changes what the author has written and not sent.
   @discardableResult
   public func post(unsent intent: UnsentIntent, by author: Party) async throws(Problem) -> Receipt {
     let receipt = try await post(.unsent(intent), by: author)
     switch intent {
-    case .schedule, .reschedule: schedule.wake()
+    case .schedule, .reschedule: registries.schedule.wake()
     case .draft, .cancel, .send: break
     }
     return receipt

@@ -44,7 +44,7 @@ extension Parley {
   func note(
     _ kind: Occurrence.Kind, of user: UserID, detail: Int64 = 0, in realm: RealmID, _ writer: any StoreWriter
   ) throws {
-    try hooks.note(kind, of: user, detail: detail, in: realm, at: clock.now, writer)
+    try registries.hooks.note(kind, of: user, detail: detail, in: realm, at: clock.now, writer)
   }
 }
 

@@ -30,8 +30,8 @@ public actor HookRunner {
   /// Runs until its task is cancelled. Once.
   public func run() async {
     await withDiscardingTaskGroup { group in
-      for await _ in parley.hooks.wakeSignal {
-        let changes = parley.hooks.changes
+      for await _ in parley.registries.hooks.wakeSignal {
+        let changes = parley.registries.hooks.changes
         if changes != known, let hooks = try? await parley.read({ try $0.hooks() }) {
           known = changes
           let ids = Set(hooks.map(\.id))
@@ -86,10 +86,10 @@ actor HookFollower {
   /// Tells what there is, until there is no more, or the hook has to be left alone.
   func goOn() async {
     while !Task.isCancelled {
-      if let rest, parley.clock.now < rest.until, parley.hooks.changes == rest.changes { return }
+      if let rest, parley.clock.now < rest.until, parley.registries.hooks.changes == rest.changes { return }
       rest?.timer.cancel()
       rest = nil
-      let changes = parley.hooks.changes
+      let changes = parley.registries.hooks.changes
       guard let batch = try? await parley.hookBatch(of: id, passed: passed, rendering) else { return }
       if !batch.due.isEmpty { await sendAgain(batch) }
       if let next = batch.hook.progress.next, parley.clock.now < next { return sleep(until: next, changes) }

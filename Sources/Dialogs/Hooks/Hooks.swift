@@ -138,7 +138,7 @@ extension Parley {
     _ body: @escaping @Sendable (any StoreWriter) throws -> Value
   ) async throws(Problem) -> Value {
     let (value, all) = try await work(keepingCaches: true) { writer in (try body(writer), try writer.hooks()) }
-    hooks.set(all)
+    registries.hooks.set(all)
     return value
   }
 

@@ -39,7 +39,7 @@ public actor DueTimer {
 }
 
 /// Wakes an `DueTimer`; for one listener.
-final class WakeSignal: Sendable {
+package final class WakeSignal: Sendable {
   private let wakes: AsyncStream<Void>.Continuation
   let signals: AsyncStream<Void>
 

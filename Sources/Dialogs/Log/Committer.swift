@@ -44,9 +44,7 @@ final class Committer: Sendable {
 final class CommitLoop: @unchecked Sendable {  // its only caller is the work of the one `CommitterThread`
   private let store: any Store
   private let hub: Hub
-  private let pushes: PushRegistry
-  private let hooks: HookRegistry
-  private let calls: WakeSignal
+  private let registries: Parley.Registries
   private let clock: any Clock
   private let logger: Logger
   private let inbox: Inbox
@@ -54,23 +52,18 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
   private var audiences = Audiences()
 
   init(
-    store: any Store, hub: Hub, pushes: PushRegistry, hooks: HookRegistry, guests: GuestRegistry,
-    calls: (wakeSignal: WakeSignal, ringing: Duration), clock: any Clock, realms: RealmTable, blobs: Blobs?,
-    inbox: Inbox,
-    logger: Logger
+    store: any Store, hub: Hub, registries: Parley.Registries, clock: any Clock, realms: RealmTable,
+    options: Parley.Options, inbox: Inbox, logger: Logger
   ) throws {
     self.store = store
     self.hub = hub
-    self.pushes = pushes
-    self.hooks = hooks
-    self.calls = calls.wakeSignal
+    self.registries = registries
     self.clock = clock
     self.logger = logger
     self.inbox = inbox
     let head = try store.read { try $0.head() }
     judge = Judge(
-      realms: realms, hub: hub, blobs: blobs.map { ($0.policy, $0.store) }, pushes: pushes, guests: guests,
-      hooks: hooks, callRinging: calls.ringing, head: head.position, time: head.time)
+      realms: realms, hub: hub, registries: registries, options: options, head: head.position, time: head.time)
   }
 
   func commit(_ batch: ArraySlice<Post>, failures: Int = 0) {
@@ -108,7 +101,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
       return
     }
     tell(judge.take())
-    hooks.ring()
+    registries.hooks.ring()
   }
 
   private func refuse(_ batch: ArraySlice<Post>, _ problem: Problem) {
@@ -156,10 +149,10 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
         audiences.follow(room, by: session, seesAddresses: seesAddresses)
       case .vacated(let session): audiences.forget(session)
       case .later(let post): inbox.appendSurely(post)
-      case .pushing(let user, let asked, let rooms): pushes.set(user, asked, rooms)
-      case .alerts(let user, let room, let standing): pushes.set(user, in: room, standing)
-      case .owed(let user): pushes.ring(user)
-      case .calls: calls.wake()
+      case .pushing(let user, let asked, let rooms): registries.pushes.set(user, asked, rooms)
+      case .alerts(let user, let room, let standing): registries.pushes.set(user, in: room, standing)
+      case .owed(let user): registries.pushes.ring(user)
+      case .calls: registries.calls.wake()
       case .closed(let user, let reason): hub.close(user, reason, into: &lanes)
       }
     }
@@ -289,7 +282,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
       audiences.setSeesAddresses(seesAddresses, user: user, in: room)
     case .closed(let room):
       audiences.close(room)
-      pushes.forget(room)
+      registries.pushes.forget(room)
     case .occupant(let presence, let except):
       for seat in audiences.audience(of: presence.room.dialog)?.occupants.seats ?? [] where seat.session.id != except {
         let form: Form =

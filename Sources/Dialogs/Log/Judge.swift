@@ -72,18 +72,17 @@ struct Judge {
   }
 
   init(
-    realms: RealmTable, hub: Hub, blobs: (policy: BlobPolicy, store: any BlobStore)?, pushes: PushRegistry,
-    guests: GuestRegistry, hooks: HookRegistry, callRinging: Duration = Limits.callRinging, head: Position,
+    realms: RealmTable, hub: Hub, registries: Parley.Registries, options: Parley.Options, head: Position,
     time: Timestamp
   ) {
-    self.guests = guests
-    self.hooks = hooks
-    self.privileges = hub.privileges
-    self.callRinging = callRinging
+    guests = registries.guests
+    hooks = registries.hooks
+    pushes = registries.pushes
+    privileges = hub.privileges
+    callRinging = options.callRinging
+    blobs = options.blobs
     self.realms = realms
     self.hub = hub
-    self.blobs = blobs
-    self.pushes = pushes
     self.head = head
     self.time = time
     self.written = head

@@ -1,69 +1,76 @@
-public import Addresses
+import Addresses
 import Dispatch
 public import Logging
 import Synchronization
 
-/// What the doors and the command line call. One log, one committer, one hub.
+/// What the doors and the command line call: one log, one committer, one hub. A feature's own functions are in a struct of
+/// the feature's name that holds a `Parley`, and what has a state of its own is made beside it, so that this type stays as
+/// large as it is.
 public final class Parley: Sendable {
+  public let store: any Store
   public let hub: Hub
   public let clock: any Clock
-  public let store: any Store
-  /// STUN and TURN beside this server.
-  public let services: ExternalServices
-  let realmTable: RealmTable
-  /// nil: this server takes no files.
+  public let options: Options
+  public let registries: Registries
+  /// The files of users; nil: this server takes none.
   public let blobs: Blobs?
-  let logger: Logger
-  let accounts: AccountCache
-  let standing: AnnouncementCache
-  /// Who has push registrations.
-  public let pushes: PushRegistry
-  /// Which push providers this server reaches.
-  public let pushPolicy: PushPolicy
-  /// Which realms have hooks.
-  public let hooks: HookRegistry
-  /// Wakes whoever sends messages at their time.
-  let schedule = WakeSignal()
-  let callWakeSignal = WakeSignal()
-  /// Who may look after the whole server in band (XEP-0133).
-  public let admins: Set<BareJID>
-  /// Whether every user may invite others (XEP-0401), not admins alone.
-  public let invitations: Bool
-  let loginFailures = LoginFailures()
-  let tokenSecret: TokenSecret
-  /// What codes are hashed and second factors sealed with.
-  let accountSecret: TokenSecret
-  let accountPace = AccountPace()
-  let guests: GuestRegistry
-  let outgoingCodes = Mutex(CodeQueue())
-  /// Who vouches for users.
-  public let signIn: SignInPolicy
-  let tasks = TaskRegistry()
-  /// What an export of somebody's data is made of.
-  public let exportForms = ExportForms()
+  /// The realms that are served, the default first.
+  public let realms: [Realm]
+  package let realmTable: RealmTable
+  package let logger: Logger
+  private let remoteDomains: Set<String>
   private let inbox: Inbox
   private let committer: Committer
   /// nil: nobody is asked before a message is committed.
   private let beforeSend: BeforeSendQueue?
   private let readers: ThreadPool
   private let derivers: ThreadPool
+  let accounts = AccountCache()
+  let standing: AnnouncementCache
+  let loginFailures = LoginFailures()
+  let accountPace = AccountPace()
+  let outgoingCodes = Mutex(CodeQueue())
+  let tasks = TaskRegistry()
+  /// What an export of somebody's data is made of.
+  public let exportForms = ExportForms()
 
-  /// Opens the log and creates realms that are new. `domains`: the first is the
-  /// default; at least one. `rooms`: where the rooms of a domain live. `remotes`: domains of others that are reached by a
-  /// link (`Hub.attach`), each with the one of `domains` to whose users it belongs for ever. `admins`, `invitations`: see
-  /// there. `guests`: who may come without an account. `signIn`: who vouches for users. `blobs`: where files are kept, and
-  /// how; nil: nowhere. `threads`: so many at a time read the store, and so many derive keys. `tokenSecret`: what tokens of XMPP
-  /// clients are made with; without one they end with the process. `accountSecret`: what codes and second factors are kept
-  /// with; without one these do.
-  public init(
-    store: any Store, clock: any Clock, domains: [String],
-    rooms: (String) -> String = { "conference.\($0)" }, remotes: [(domain: String, home: String)] = [],
-    admins: Set<BareJID> = [], invitations: Bool = false, guests: GuestPolicy = .none, signIn: SignInPolicy = .none,
-    blobs: (policy: BlobPolicy, store: any BlobStore)? = nil,
-    threads: Int = 2, tokenSecret: TokenSecret = .random(), accountSecret: TokenSecret = .random(),
-    services: ExternalServices = .none, callRinging: Duration = Limits.callRinging, pushPolicy: PushPolicy = .none,
-    beforeSend: BeforeSendOptions? = nil, logger: Logger
-  ) throws {
+  /// Opens the log and creates realms that are new.
+  public init(store: any Store, clock: any Clock, options: Options, logger: Logger) throws {
+    let realms = try Self.realms(options, store)
+    // Realms that are no longer served keep their users; ids of theirs still open.
+    let served = options.domains.compactMap { domain in realms.first { $0.domain == domain } }
+    let realmTable = RealmTable(served + realms.filter { !served.contains($0) })
+    self.realmTable = realmTable
+    self.realms = served
+    remoteDomains = Set(options.remotes.map(\.domain))
+    self.store = store
+    self.clock = clock
+    self.options = options
+    self.logger = logger
+    registries = try store.read { try Registries($0, guests: options.guests) }
+    hub = Hub(guests: registries.guests)
+    let inbox = Inbox()
+    self.inbox = inbox
+    standing = try AnnouncementCache(served, store)
+    let threads = max(2, options.threads)
+    readers = ThreadPool(label: "parley.reader", count: min(threads, Limits.readersMax))
+    derivers = ThreadPool(label: "parley.deriver", count: max(1, options.threads))
+    blobs = options.blobs.map { policy, files in
+      Blobs(
+        policy: policy, store: files, secret: realmTable.all.first?.key ?? [],
+        threads: min(threads, Limits.blobThreadsMax))
+    }
+    let commitLoop = try CommitLoop(
+      store: store, hub: hub, registries: registries, clock: clock, realms: realmTable, options: options,
+      inbox: inbox, logger: logger)
+    let committer = Committer(inbox: inbox, commitLoop: commitLoop)
+    self.committer = committer
+    beforeSend = options.beforeSend.map { BeforeSendQueue($0, inbox: inbox) { committer.wake() } }
+  }
+
+  /// All realms of the store, after those of the options that are new were made.
+  private static func realms(_ options: Options, _ store: any Store) throws -> [Realm] {
+    let (domains, rooms) = (options.domains, options.rooms)
     precondition(!domains.isEmpty, "a server without a domain")
     var realms = try store.read { try $0.realms() }
     for domain in domains where !realms.contains(where: { $0.domain == domain }) {
@@ -73,60 +80,21 @@ public final class Parley: Sendable {
       realms.append(
         try store.write { try $0.insertRealm(domain: domain, rooms: rooms(domain), key: key, epoch: epoch) })
     }
-    for remote in remotes {
+    for remote in options.remotes {
       guard let home = realms.first(where: { $0.domain == remote.home && !$0.id.isRemote }) else { continue }
       if let known = realms.first(where: { $0.domain == remote.domain }) {
-        guard known.id.isRemote, known.key == home.key else { throw Self.taken(remote.domain) }
+        guard known.id.isRemote, known.key == home.key else { throw taken(remote.domain) }
       } else {
         realms.append(try store.write { try $0.insertRealm(remote: remote.domain, home: home) })
       }
     }
     for domain in domains where realms.contains(where: { $0.domain == domain && $0.id.isRemote }) {
-      throw Self.taken(domain)
+      throw taken(domain)
     }
     for realm in realms where domains.contains(realm.domain) && realm.rooms != rooms(realm.domain) {
       try store.write { try $0.setRooms(rooms(realm.domain), of: realm.id) }
     }
-    realms = try store.read { try $0.realms() }
-    let served = domains.compactMap { domain in realms.first { $0.domain == domain } }
-    // Realms that are no longer served keep their users; ids of theirs still open.
-    let attached = Set(remotes.map(\.domain))
-    remoteDomains = attached
-    let realmTable = RealmTable(served + realms.filter { realm in !served.contains(realm) })
-    self.realmTable = realmTable
-    self.realms = served
-    self.store = store
-    self.clock = clock
-    self.logger = logger
-    self.services = services
-    self.pushPolicy = pushPolicy
-    self.guests = GuestRegistry(guests)
-    self.signIn = signIn
-    hub = Hub(guests: self.guests)
-    inbox = Inbox()
-    accounts = AccountCache()
-    standing = try AnnouncementCache(served, store)
-    self.admins = admins
-    self.tokenSecret = tokenSecret
-    self.accountSecret = accountSecret
-    self.invitations = invitations
-    readers = ThreadPool(label: "parley.reader", count: min(max(2, threads), Limits.readersMax))
-    derivers = ThreadPool(label: "parley.deriver", count: max(1, threads))
-    self.blobs = blobs.map { policy, files in
-      Blobs(
-        policy: policy, store: files, secret: realmTable.all.first?.key ?? [],
-        threads: min(max(2, threads), Limits.blobThreadsMax))
-    }
-    pushes = try store.read { try PushRegistry($0) }
-    hooks = try store.read { try HookRegistry($0) }
-    let commitLoop = try CommitLoop(
-      store: store, hub: hub, pushes: pushes, hooks: hooks, guests: self.guests, calls: (callWakeSignal, callRinging),
-      clock: clock,
-      realms: realmTable, blobs: self.blobs, inbox: inbox, logger: logger)
-    let committer = Committer(inbox: inbox, commitLoop: commitLoop)
-    self.committer = committer
-    let posts = inbox
-    self.beforeSend = beforeSend.map { BeforeSendQueue($0, inbox: posts) { committer.wake() } }
+    return try store.read { try $0.realms() }
   }
 
   private static func taken(_ domain: String) -> Problem {
@@ -136,8 +104,6 @@ public final class Parley: Sendable {
   }
 
   // MARK: Realms and ids
-
-  private let remoteDomains: Set<String>
 
   /// The remote realms that are attached to a realm, by domain.
   public func remotes(of realm: RealmID) -> [Realm] {
@@ -167,8 +133,6 @@ public final class Parley: Sendable {
   /// The local realm whose users a remote one reaches.
   public func home(of remote: RealmID) -> RealmID { realmTable.home(of: remote) }
 
-  /// Those that are served, the default first.
-  public let realms: [Realm]
   public func realm(domain: String) -> Realm? { realms.first { $0.domain == domain } }
 
   public func entryID(_ position: Position, in realm: RealmID) -> PublicID {

@@ -3,12 +3,12 @@ import Crypto
 
 /// The realms that are served, with the keys that seal their public ids. Made
 /// at start, immutable.
-struct RealmTable: Sendable {
+package struct RealmTable: Sendable {
   private let byDomain: [String: Served]
   private let byID: [RealmID: Served]
   /// To which realm a remote one is attached.
   private let homes: [RealmID: RealmID]
-  let all: [Realm]
+  package let all: [Realm]
 
   private struct Served: Sendable {
     let realm: Realm
@@ -39,15 +39,15 @@ struct RealmTable: Sendable {
     byID = Dictionary(served.map { ($0.realm.id, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  func realm(domain: String) -> Realm? { byDomain[domain]?.realm }
-  func realm(_ id: RealmID) -> Realm? { byID[id]?.realm }
-  func realm(rooms domain: String) -> Realm? { all.first { $0.rooms == domain } }
+  package func realm(domain: String) -> Realm? { byDomain[domain]?.realm }
+  package func realm(_ id: RealmID) -> Realm? { byID[id]?.realm }
+  package func realm(rooms domain: String) -> Realm? { all.first { $0.rooms == domain } }
 
   /// The realm whose users and those of `realm` may talk: of a remote realm the one it is attached to.
-  func home(of realm: RealmID) -> RealmID { homes[realm] ?? realm }
+  package func home(of realm: RealmID) -> RealmID { homes[realm] ?? realm }
 
   /// The realm at this domain, if users of `realm` reach it: their own, or a remote one attached to it.
-  func realm(domain: String, reachedFrom realm: RealmID) -> Realm? {
+  package func realm(domain: String, reachedFrom realm: RealmID) -> Realm? {
     guard let found = self.realm(domain: domain), home(of: found.id) == home(of: realm) else { return nil }
     return found
   }

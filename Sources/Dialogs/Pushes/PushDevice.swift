@@ -187,7 +187,7 @@ extension Parley {
   ///
   /// - Returns: the device as it is stored, and whether its id is new.
   public func register(_ device: PushDevice, by caller: Caller) async throws(Problem) -> (PushDevice, isNew: Bool) {
-    var device = try pushPolicy.checked(device)
+    var device = try options.pushes.checked(device)
     device.registeredAt = clock.now
     let receipt = try await post(
       .push(.register(device, grant: caller.grant, resource: "app-\(caller.device)")), by: caller.user)

@@ -38,8 +38,8 @@ public actor Pusher {
   /// Runs until its task is cancelled. Once.
   public func run() async {
     await withDiscardingTaskGroup { group in
-      for await _ in parley.pushes.wakeSignal {
-        for user in parley.pushes.takeOwed() { queue.ring(for: user) }
+      for await _ in parley.registries.pushes.wakeSignal {
+        for user in parley.registries.pushes.takeOwed() { queue.ring(for: user) }
         while let user = queue.next() { group.addTask { [self] in await serve(user) } }
       }
       group.cancelAll()
@@ -51,14 +51,14 @@ public actor Pusher {
     await publish(user)
     await pause(Limits.pushInterval)
     queue.served(user)
-    parley.pushes.wake()
+    parley.registries.pushes.wake()
   }
 
   private func rest(_ target: Target, for wait: Duration) {
     resting[target] = Task { [pause] in
       await pause(wait)
       resting[target] = nil
-      parley.pushes.ring(target.user)
+      parley.registries.pushes.ring(target.user)
     }
   }
 

@@ -35,7 +35,7 @@ extension Parley {
     try pace(.passwordChange(user.id))
     _ = try await proveOwn(password, of: user, from: network, field: "password")
     let totp = TOTP.random()
-    let (secret, now) = (accountSecret, clock.now)
+    let (secret, now) = (options.accountSecret, clock.now)
     let phone: Identity? = try await work(keepingCaches: true) { writer in
       if try writer.secondFactor(of: user.id)?.isOn == true { throw Problem.secondFactorOn }
       let phone = try Self.phone(of: user.id, writer)
@@ -64,7 +64,7 @@ extension Parley {
     try pace(attempt)
     let isRedeemed = try await redeemSent(.code(code), of: user, refusing: .forbidden, from: network)
     let codes = (0..<Limits.recoveryCodes).map { _ in Self.makeRecoveryCode() }
-    let (secret, now) = (accountSecret, clock.now)
+    let (secret, now) = (options.accountSecret, clock.now)
     let hashes = codes.map { Self.hash(ofRecoveryCode: $0, of: user.id, secret) }
     try await work(keepingCaches: true) { writer in
       guard let factor = try writer.secondFactor(of: user.id), !factor.isOn else {
@@ -87,7 +87,7 @@ extension Parley {
     let attempt = PacedAct.secondFactor(user)
     try pace(attempt)
     let isRedeemed = try await redeemSent(proof, of: caller.user, refusing: .forbidden, from: network)
-    let (secret, now) = (accountSecret, clock.now)
+    let (secret, now) = (options.accountSecret, clock.now)
     try await work(keepingCaches: true) { writer in
       guard let factor = try writer.secondFactor(of: user), factor.isOn else {
         throw Problem(.missing, "second-factor-missing", "There is no second factor.")
@@ -126,7 +126,7 @@ extension Parley {
   private func open(
     challenge text: String, from network: String
   ) async throws(Problem) -> (challenge: Challenge, user: User) {
-    guard let challenge = Challenge(text, accountSecret, now: clock.now),
+    guard let challenge = Challenge(text, options.accountSecret, now: clock.now),
       let user = try await read({ try $0.user(challenge.user) })
     else { throw wrongToken(.challengeInvalid, from: network) }
     return (challenge, user)

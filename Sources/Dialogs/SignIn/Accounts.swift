@@ -355,7 +355,7 @@ extension Parley {
     let grant = Grant(
       id: 0, user: user.id, device: device, access: access.hash, accessExpires: now + Limits.accessLifetime,
       refresh: refresh.hash, previousRefresh: nil, createdAt: now, usedAt: now, client: client)
-    let secret = accountSecret
+    let secret = options.accountSecret
     let (stored, gone): (Grant, Set<Int64>) = try await work(keepingCaches: true) { writer in
       // In order with the log: whoever changes a password or locks a user out has nobody slip in behind.
       guard let user = try writer.user(user.id) else { throw Problem.unreachable }
@@ -430,7 +430,7 @@ extension Parley {
     let hash = Token.hash(accessToken)
     let now = clock.now
     if let caller = accounts.caller(hash, now: now) {
-      guests.touch(caller.user.id, now: now)
+      registries.guests.touch(caller.user.id, now: now)
       return caller
     }
     let endings = accounts.endings
@@ -443,7 +443,7 @@ extension Parley {
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     let caller = Caller(user: party, grant: grant.id, device: grant.device)
     accounts.remember(hash, caller, until: grant.accessExpires, since: endings)
-    guests.touch(user.id, now: now)
+    registries.guests.touch(user.id, now: now)
     return caller
   }
 

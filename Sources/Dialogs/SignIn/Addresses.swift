@@ -58,7 +58,7 @@ extension Parley {
       try reader.party(try reader.user(of: identity, in: realm) ?? UserID(0))
     }
     if let found { return found.address }
-    let hash = accountSecret.hash([identity.subject], .code).prefix(16).map {
+    let hash = options.accountSecret.hash([identity.subject], .code).prefix(16).map {
       String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
     }
     guard let stand = try? BareJID(local: "nobody-" + hash.joined(), domain: domain) else { throw Problem.unreachable }

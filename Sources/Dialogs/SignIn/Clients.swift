@@ -23,7 +23,7 @@ extension Parley {
     of address: BareJID, agent: ClientAgent, _ use: Client.Use, on lane: Lane,
     then: @escaping @Sendable (Result<Redemption, Problem>) -> Void
   ) {
-    let (secret, clock) = (tokenSecret, clock)
+    let (secret, clock) = (options.tokenSecret, clock)
     // A token that is refused costs the log nothing.
     fetch(on: lane) { reader in
       let (redemption, client) = try Self.judge(address, agent, use, secret, clock.now, reader)
@@ -76,7 +76,7 @@ extension Parley {
     to user: UserID, _ access: Access, for mechanism: String, on lane: Lane,
     then: @escaping @Sendable (Result<(IssuedToken, Access), Problem>) -> Void
   ) {
-    let (secret, clock) = (tokenSecret, clock)
+    let (secret, clock) = (options.tokenSecret, clock)
     work(on: lane, keepingCaches: true) { writer in
       guard let agent = access.agent, let id = agent.id, try access.stands(for: user, writer) else {
         throw Problem(.unauthenticated, "access-revoked", "The login was revoked meanwhile.")

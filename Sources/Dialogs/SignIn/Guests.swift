@@ -42,7 +42,7 @@ public struct GuestPolicy: Hashable, Sendable {
 }
 
 /// The guests who are there. All of them: those of a process before are removed, or counted, before anybody is let in.
-final class GuestRegistry: Sendable {
+package final class GuestRegistry: Sendable {
   private struct Guest {
     let network: String
     /// When they were last seen to have no session; meaningless while they have one.
@@ -54,24 +54,24 @@ final class GuestRegistry: Sendable {
     var places = 0
     var perNetwork: [String: Int] = [:]
   }
-  let policy: GuestPolicy
+  package let policy: GuestPolicy
   private let state = Mutex(State())
 
-  init(_ policy: GuestPolicy) { self.policy = policy }
+  package init(_ policy: GuestPolicy) { self.policy = policy }
 
-  func contains(_ user: UserID) -> Bool {
+  package func contains(_ user: UserID) -> Bool {
     !policy.domains.isEmpty && state.withLock { $0.guests[user] != nil }
   }
 
   /// Whether this user may do what guests need a right for.
-  func may(_ right: GuestPolicy.Right, _ user: UserID) -> Bool {
+  package func may(_ right: GuestPolicy.Right, _ user: UserID) -> Bool {
     policy.rights.contains(right) || !contains(user)
   }
 
   /// Takes a place for somebody who is about to come.
   ///
   /// - Throws: `.overloaded`.
-  func reserve(from network: String) throws(Problem) {
+  package func reserve(from network: String) throws(Problem) {
     let isFree = state.withLock { state in
       guard state.places < policy.guestsMax, state.perNetwork[network, default: 0] < policy.perNetworkMax else {
         return false
@@ -88,7 +88,7 @@ final class GuestRegistry: Sendable {
   }
 
   /// Gives it back: they did not come.
-  func release(_ network: String) { state.withLock { Self.release(network, &$0) } }
+  package func release(_ network: String) { state.withLock { Self.release(network, &$0) } }
 
   private static func release(_ network: String, _ state: inout State) {
     state.places -= 1
@@ -97,7 +97,7 @@ final class GuestRegistry: Sendable {
   }
 
   /// Somebody of a process before, who may come back. They have a place whatever the bounds say.
-  func restore(_ user: UserID, now: Timestamp) {
+  package func restore(_ user: UserID, now: Timestamp) {
     state.withLock { state in
       guard state.guests[user] == nil else { return }
       state.places += 1
@@ -107,23 +107,23 @@ final class GuestRegistry: Sendable {
   }
 
   /// They have asked for something, without a session.
-  func touch(_ user: UserID, now: Timestamp) {
+  package func touch(_ user: UserID, now: Timestamp) {
     if policy.domains.isEmpty { return }
     state.withLock { $0.guests[user]?.idleSince = now }
   }
 
-  func add(_ user: UserID, from network: String, now: Timestamp) {
+  package func add(_ user: UserID, from network: String, now: Timestamp) {
     state.withLock { $0.guests[user] = Guest(network: network, idleSince: now) }
   }
 
-  func remove(_ user: UserID) {
+  package func remove(_ user: UserID) {
     state.withLock { state in
       if let guest = state.guests.removeValue(forKey: user) { Self.release(guest.network, &state) }
     }
   }
 
   /// Those whose time is up.
-  func overdue(now: Timestamp, isHere: (UserID) -> Bool) -> [UserID] {
+  package func overdue(now: Timestamp, isHere: (UserID) -> Bool) -> [UserID] {
     let here = Set(state.withLock { Array($0.guests.keys) }.filter(isHere))
     return state.withLock { state in
       for user in here { state.guests[user]?.idleSince = now }
@@ -133,9 +133,9 @@ final class GuestRegistry: Sendable {
 }
 
 extension Parley {
-  public func takesGuests(domain: String) -> Bool { guests.policy.domains.contains(domain) }
+  public func takesGuests(domain: String) -> Bool { registries.guests.policy.domains.contains(domain) }
 
-  public func isGuest(_ user: UserID) -> Bool { guests.contains(user) }
+  public func isGuest(_ user: UserID) -> Bool { registries.guests.contains(user) }
 
   /// A new guest under a name that nobody had. They go when they have had no session for `GuestPolicy.grace`, also where
   /// none ever comes.
@@ -146,7 +146,7 @@ extension Parley {
     guard takesGuests(domain: domain), let realm = realm(domain: domain) else {
       throw Problem(.forbidden, "guests-off", "\(domain) takes no guests.")
     }
-    try guests.reserve(from: network)
+    try registries.guests.reserve(from: network)
     do throws(Problem) {
       try pace(.guest(network: network))
       let now = clock.now
@@ -154,10 +154,10 @@ extension Parley {
       let user = try await work(keepingCaches: true) { writer in
         try writer.insertGuest(try BareJID(local: Self.guestName(), domain: realm.domain), in: realm.id, createdAt: now)
       }
-      guests.add(user.id, from: network, now: now)
+      registries.guests.add(user.id, from: network, now: now)
       return user
     } catch {
-      guests.release(network)
+      registries.guests.release(network)
       throw error
     }
   }
@@ -178,7 +178,7 @@ extension Parley {
   /// Removes the guests whose time is up, and returns how many. What they wrote in rooms stays, under their nicks.
   @discardableResult
   public func sweepGuests() async throws(Problem) -> Int {
-    let gone = guests.overdue(now: clock.now) { !hub.onlineSessions(of: $0).isEmpty }
+    let gone = registries.guests.overdue(now: clock.now) { !hub.onlineSessions(of: $0).isEmpty }
     for user in gone { try await remove(guest: user) }
     return gone.count
   }
@@ -195,7 +195,7 @@ extension Parley {
     }
     for (user, mayReturn, domain) in left {
       if mayReturn, let domain, takesGuests(domain: domain) {
-        guests.restore(user, now: clock.now)
+        registries.guests.restore(user, now: clock.now)
       } else {
         try await remove(guest: user)
         count += 1
@@ -210,12 +210,12 @@ extension Parley {
     } catch  where error.kind == .missing {
       // They went by themselves, or are a guest no more.
     }
-    guests.remove(user)
+    registries.guests.remove(user)
   }
 
   /// What `user` needs for a service; nil where it wants nothing, or they get nothing.
   public func credentials(for user: Party, at service: ExternalService) -> ExternalService.Credentials? {
-    guests.may(.calls, user.id) ? services.credentials(for: user, at: service, now: clock.now) : nil
+    registries.guests.may(.calls, user.id) ? options.services.credentials(for: user, at: service, now: clock.now) : nil
   }
 }
 

@@ -54,7 +54,7 @@ extension Parley {
     from user: Party, where isGone: @escaping @Sendable (Identity) -> Bool, none: String, field: String? = nil
   ) async throws(Problem) {
     guard let domain = realmTable.realm(user.realm)?.domain else { throw Problem.unreachable }
-    let (policy, reached) = (signIn, reaches)
+    let (policy, reached) = (options.signIn, reaches)
     try await work(keepingCaches: true) { writer in
       let all = try writer.identities(of: user.id).map(\.identity)
       let gone = all.filter(isGone)
@@ -92,7 +92,7 @@ extension Parley {
   }
 
   /// The guest's place is free, and what guests may not do they may.
-  public func noteUpgrade(of user: UserID) { guests.remove(user) }
+  public func noteUpgrade(of user: UserID) { registries.guests.remove(user) }
 }
 
 extension SignInPolicy {

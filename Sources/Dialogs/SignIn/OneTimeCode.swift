@@ -63,7 +63,7 @@ extension Parley {
     try paceLetter(to: identity, in: realm, from: network)
     guard let domain = realmTable.realm(realm)?.domain else { throw Problem.unreachable }
     let text = Self.makeCode()
-    let (secret, now) = (accountSecret, clock.now)
+    let (secret, now) = (options.accountSecret, clock.now)
     let code = OneTimeCode(
       identity: identity, user: owner?.id, hash: Self.hash(text, identity, owner?.id, purpose, secret),
       expires: now + Limits.codeLifetime, attemptsLeft: Limits.codeAttemptsMax)
@@ -88,7 +88,7 @@ extension Parley {
     code text: String, for identity: Identity, of owner: UserID?, as purpose: OneTimeCode.Purpose = .address,
     in realm: RealmID, refusing kind: Problem.Kind? = nil, from network: String
   ) async throws(Problem) {
-    let (hash, now) = (Self.hash(text, identity, owner, purpose, accountSecret), clock.now)
+    let (hash, now) = (Self.hash(text, identity, owner, purpose, options.accountSecret), clock.now)
     let isRight: Bool = try await work(keepingCaches: true) { writer in
       guard var code = try writer.code(for: identity, of: owner, in: realm) else { return false }
       let isRight = Secrets.equal(code.hash, hash) && code.expires > now

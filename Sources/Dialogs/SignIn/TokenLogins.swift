@@ -30,7 +30,7 @@ extension Parley {
   func prove(
     _ token: IdentityToken, in realm: RealmID
   ) async throws(Problem) -> (proof: IdentityProof, nonce: Nonce?) {
-    guard let verifier = signIn.verifier, let domain = realmTable.realm(realm)?.domain else {
+    guard let verifier = options.signIn.verifier, let domain = realmTable.realm(realm)?.domain else {
       throw Problem(.forbidden, "grant-off", "This server takes no tokens of others.", field: "grant")
     }
     let proof = try await verifier.verify(token, for: domain)
@@ -50,7 +50,7 @@ extension Parley {
   private func isReserved(_ localpart: String, _ realm: RealmID) -> Bool {
     guard let domain = realmTable.realm(realm)?.domain, let address = try? BareJID(local: localpart, domain: domain)
     else { return true }
-    return admins.contains(address)
+    return options.admins.contains(address)
   }
 
   /// What was proved to whoever vouches becomes the user's too, where nobody has it: it never leads to another's account.
@@ -81,7 +81,7 @@ extension Parley {
 
   /// Once for each address: what the user has chosen since stays until whoever vouches names another picture.
   private func fetchPicture(_ url: String, of user: Party) {
-    guard let pictures = signIn.pictures else { return }
+    guard let pictures = options.signIn.pictures else { return }
     let (node, item) = ("parley:picture", "url")
     Task { [self] in
       do throws(Problem) {

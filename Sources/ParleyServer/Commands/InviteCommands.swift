@@ -7,7 +7,8 @@ extension AdHocCommand {
   /// 4.1: a contact, with an account where they have none.
   static func invite(_ context: AdminContext) -> AdHocCommand {
     AdHocCommand(
-      node: inviteNamespace + "#invite", title: "Invite user", audience: context.parley.invitations ? .users : .admins
+      node: inviteNamespace + "#invite", title: "Invite user",
+      audience: context.parley.options.allowsInvitations ? .users : .admins
     ) { (_, party) throws(Problem) in
       try await invite(InviteDraft(realm: party.realm, kind: .contact, inviter: party), party, context)
     }

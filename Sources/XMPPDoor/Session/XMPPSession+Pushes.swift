@@ -13,14 +13,15 @@ extension XMPPSession {
   }
 
   func oweMissed() {
-    guard parley.pushes.has(party.id) else { return }
+    guard parley.registries.pushes.has(party.id) else { return }
     parley.submitSurely(Post(author: party, intent: .push(.missed(after: confirmation.confirmed)), completion: .none))
   }
 
   /// Checks that the client acknowledges. A sleeping device keeps its connection for hours; missing acknowledgements
   /// are the only sign.
   func listen(_ now: NIODeadline, _ connection: XMPPConnection) {
-    guard management.isEnabled, management.outbound.count > 0, parley.pushes.has(party.id, resource: jid.resource)
+    guard management.isEnabled, management.outbound.count > 0,
+      parley.registries.pushes.has(party.id, resource: jid.resource)
     else { return }
     if let deafSince {
       if !isDeaf, now >= deafSince + DoorLimits.deafness {

@@ -140,7 +140,7 @@ extension XMPPSession {
   /// The time for which the session can be resumed, in seconds: longer for a device that push can wake.
   var resumptionSeconds: Int64 {
     let usual = Int64(management.resumptionSeconds)
-    guard parley.pushes.has(party.id, resource: jid.resource) else { return usual }
+    guard parley.registries.pushes.has(party.id, resource: jid.resource) else { return usual }
     return max(usual, Int64(door.options.pushResumptionSeconds))
   }
 

@@ -121,7 +121,7 @@ final class Bench {
     mkdir(folder, 0o700)
     store = try SQLiteStore(path: folder + "/parley.db")
     parley = try Parley(
-      store: store, clock: WallClock(), domains: ["localhost"],
+      store: store, clock: WallClock(), options: Parley.Options(domains: ["localhost"]),
       logger: Logger(label: "core-bench") { _ in SwiftLogNoOpLogHandler() })
     let (realm, now) = (parley.realms[0].id, parley.clock.now)
     parties = try await parley.work { writer in

@@ -11,7 +11,7 @@ enum ListIceServers: ServedOperation {
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let user = try call.user().user
-    let services = call.parley.services
+    let services = call.parley.options.services
     let now = call.parley.clock.now
     return .ok(
       PageBody(

@@ -20,7 +20,7 @@ enum GetInfo: ServedOperation {
         server: "parley", version: settings.version, protocols: ["v1"], domain: call.realm.domain,
         features: call.door.features + (settings.registration ? ["registration"] : []),
         grants: SignIns.all.filter { $0.isOffered(call) }.map { $0.grant },
-        providers: call.parley.signIn.verifier?.providers(of: call.realm.domain) ?? [],
+        providers: call.parley.options.signIn.verifier?.providers(of: call.realm.domain) ?? [],
         registration: settings.registration,
         webSocketUrl: (address.hasSuffix("/") ? String(address.dropLast()) : address) + webSocketPath,
         limits: InfoBody.Bounds(
@@ -28,7 +28,7 @@ enum GetInfo: ServedOperation {
           metadataBytes: Limits.metadataBytesMax, pageItems: Limits.pageMax, syncEvents: Limits.feedPageMax,
           syncWaitSeconds: AppLimits.syncWaitSecondsMax,
           attachmentBytes: call.parley.blobs?.policy.bytesMax ?? 0),
-        pushProviders: call.parley.pushPolicy.providers.map(\.rawValue).sorted(),
-        webPushKey: call.parley.pushPolicy.webPushKey))
+        pushProviders: call.parley.options.pushes.providers.map(\.rawValue).sorted(),
+        webPushKey: call.parley.options.pushes.webPushKey))
   }
 }

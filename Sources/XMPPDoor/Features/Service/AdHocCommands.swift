@@ -64,7 +64,7 @@ struct AdHocCommands: Feature {
     switch command.audience {
     case .users: turn.to.map { $0.domain == turn.party.address.domain } ?? true
     case .admins:
-      turn.parley.admins.contains(turn.party.address) && !turn.parley.isLimited(turn.session.handle)
+      turn.parley.options.admins.contains(turn.party.address) && !turn.parley.isLimited(turn.session.handle)
     }
   }
 

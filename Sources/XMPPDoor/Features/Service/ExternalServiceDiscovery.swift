@@ -17,7 +17,7 @@ struct ExternalServiceDiscovery: Feature {
 
   /// Advertises the feature if there are services; requests are answered in any case.
   static func offer(in table: inout FeatureTable, _ parley: Parley, _ options: DoorContext.Options) {
-    if !parley.services.all.isEmpty { table.advertise("\(NS.externalServices)", on: [.server]) }
+    if !parley.options.services.all.isEmpty { table.advertise("\(NS.externalServices)", on: [.server]) }
   }
 
   /// Lists all services, or those of one type (3.1, 3.2).
@@ -26,7 +26,7 @@ struct ExternalServiceDiscovery: Feature {
     turn.reply { writer in
       writer.open(services)
       writer.attribute("type", type)
-      for service in turn.parley.services.all where type == nil || service.kind.rawValue == type {
+      for service in turn.parley.options.services.all where type == nil || service.kind.rawValue == type {
         write(service, for: turn, isWhole: true, into: &writer)
       }
       writer.close()
@@ -39,7 +39,7 @@ struct ExternalServiceDiscovery: Feature {
       throw StanzaError(.badRequest, "<credentials/> names the 'host' and 'type' of a <service/>")
     }
     let port = wanted["port"]
-    let found = turn.parley.services.all.filter {
+    let found = turn.parley.options.services.all.filter {
       $0.kind.isRelay && $0.kind.rawValue == type && $0.host == host && (port == nil || String($0.port) == port)
     }
     if found.isEmpty { throw StanzaError(.itemNotFound, "there is no such service that wants credentials") }

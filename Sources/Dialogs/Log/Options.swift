@@ -1,0 +1,56 @@
+public import Addresses
+
+extension Parley {
+  /// What the composition decides of a core when it opens the log.
+  public struct Options: Sendable {
+    /// The domains that are served, at least one; the first is the default.
+    public var domains: [String]
+    /// The domain of the rooms of a domain.
+    public var rooms: @Sendable (String) -> String = { "conference.\($0)" }
+    /// Domains of others that are reached by a link (`Hub.attach`), each with the one of `domains` to whose users it belongs
+    /// for ever.
+    public var remotes: [(domain: String, home: String)] = []
+    /// The users who may administer the whole server in band (XEP-0133).
+    public var admins: Set<BareJID> = []
+    /// Whether every user may invite others (XEP-0401), not admins alone.
+    public var allowsInvitations = false
+    public var guests = GuestPolicy.none
+    public var signIn = SignInPolicy.none
+    /// The files' policy and their store; nil: this server takes none.
+    public var blobs: (policy: BlobPolicy, store: any BlobStore)?
+    /// The threads that read the store, and those that derive keys, each.
+    public var threads = 2
+    /// The secret of the tokens of XMPP clients. They end with the process unless it is the same over restarts.
+    public var tokenSecret = TokenSecret.random()
+    /// The secret by which one-time codes are hashed and second factors sealed; the same over restarts, like `tokenSecret`.
+    public var accountSecret = TokenSecret.random()
+    /// The STUN and TURN servers beside this server.
+    public var services = ExternalServices.none
+    /// How long a call rings when nobody answers.
+    public var callRinging = Limits.callRinging
+    /// The push providers that this server reaches.
+    public var pushes = PushPolicy.none
+    /// The hook that is asked before a message is committed; nil: none is.
+    public var beforeSend: BeforeSendOptions?
+
+    public init(domains: [String]) { self.domains = domains }
+  }
+
+  /// What the core keeps in memory beside the log, changed by the committer after a commit and read by all threads.
+  public struct Registries: Sendable {
+    public let pushes: PushRegistry
+    public let hooks: HookRegistry
+    package let guests: GuestRegistry
+    /// Wakes the timer that ends calls.
+    package let calls = WakeSignal()
+    /// Wakes the timer that sends messages at their time.
+    package let schedule = WakeSignal()
+
+    /// Blocks.
+    init(_ reader: any StoreReader, guests: GuestPolicy) throws {
+      pushes = try PushRegistry(reader)
+      hooks = try HookRegistry(reader)
+      self.guests = GuestRegistry(guests)
+    }
+  }
+}
