@@ -1,5 +1,5 @@
-/// A normalised address without a resourcepart: `localpart@domainpart` or `domainpart` (RFC 6120 1.4, RFC 7622 3.5). It names
-/// an account, a room or a service, not one of its connections or occupants.
+/// A normalised address without a resourcepart: `localpart@domainpart` or `domainpart` (RFC 6120 1.4, RFC 7622 3.5). It
+/// names an account, a room or a service, not one of its connections or occupants.
 public struct BareJID: Hashable, Sendable, CustomStringConvertible {
   /// The normal form.
   public let description: String

@@ -1,5 +1,5 @@
-/// A normalised address with a resourcepart (RFC 6120 1.4, RFC 7622 3.5): one connection of an account, or one occupant of a
-/// room.
+/// A normalised address with a resourcepart (RFC 6120 1.4, RFC 7622 3.5): one connection of an account, or one occupant
+/// of a room.
 public struct FullJID: Hashable, Sendable, CustomStringConvertible {
   /// The normal form.
   public let description: String

@@ -1,7 +1,7 @@
 /// JID escaping (XEP-0106): localparts made of foreign identifiers that hold characters a localpart may not.
 ///
-/// It applies to localparts only. Servers compare and route the escaped form (XEP-0106 5.1); it is unescaped only to be shown or
-/// handed to a foreign system.
+/// It applies to localparts only. Servers compare and route the escaped form (XEP-0106 5.1); it is unescaped only to be
+/// shown or handed to a foreign system.
 public enum JIDEscaping {
   /// Returns the escaped form of a foreign identifier (XEP-0106 4.2, 5.2).
   ///

@@ -1,11 +1,11 @@
 /// The Unicode normalisation forms C and KC (UAX #15), and the width mapping that PRECIS takes from the same data.
 ///
 /// A string is decomposed by the one-step mappings of the character database, each applied to its own result until none
-/// applies; runs of combining marks are put into canonical order; then adjacent pairs are composed again, for C and KC alike
-/// by canonical pairs only. Hangul syllables follow arithmetic, not tables (The Unicode Standard, 3.12).
+/// applies; runs of combining marks are put into canonical order; then adjacent pairs are composed again, for C and KC
+/// alike by canonical pairs only. Hangul syllables follow arithmetic, not tables (The Unicode Standard, 3.12).
 ///
-/// The standard library normalises too, but offers it under an underscored interface only, and with whatever Unicode version
-/// the toolchain has; stored addresses must not change with it.
+/// The standard library normalises too, but offers it under an underscored interface only, and with whatever Unicode
+/// version the toolchain has; stored addresses must not change with it.
 enum Normalization {
   /// The kinds of one-step mappings.
   private enum Mapping: UInt64 {

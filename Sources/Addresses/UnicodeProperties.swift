@@ -73,12 +73,12 @@ extension Unicode.Scalar {
     }
   }
 
-  /// Whether a label keeps the code point although it has a lower-case form: RFC 5892 3 makes it PVALID as it is, because its
-  /// script folds to upper case (Cherokee).
+  /// Whether a label keeps the code point although it has a lower-case form: RFC 5892 3 makes it PVALID as it is,
+  /// because its script folds to upper case (Cherokee).
   var isLabelCapital: Bool { !isASCII && UnicodeTables.value(of: self, in: UnicodeTables.idna) == 2 }
 
-  /// Appends the lower-case form (the Unicode toLowercase operation, without the rules that depend on a language or on the
-  /// neighbours: RFC 8265 3.6 maps every capital sigma to U+03C3).
+  /// Appends the lower-case form (the Unicode toLowercase operation, without the rules that depend on a language or on
+  /// the neighbours: RFC 8265 3.6 maps every capital sigma to U+03C3).
   func appendLowercase(to out: inout [Unicode.Scalar]) {
     switch value {
     case 0x41...0x5A: out.append(Unicode.Scalar(UInt8(truncatingIfNeeded: value) | 0x20))

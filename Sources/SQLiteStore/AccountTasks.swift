@@ -1,6 +1,6 @@
 import Dialogs
 
-/// What is to be done for accounts, and what it needs to know.
+/// The tasks of accounts, and the data they need.
 extension Reader {
   func accountTask(_ id: Int64) throws -> AccountTask? {
     try connection(.accountTask).bind(1, id).first(Self.accountTask)
@@ -77,7 +77,7 @@ extension Query {
   fileprivate static let accountTask = Query("SELECT \(columns) FROM account_tasks WHERE id = ?1")
   fileprivate static let accountTasksOfUser = Query(
     "SELECT \(columns) FROM account_tasks WHERE user = ?1 ORDER BY id DESC")
-  /// Spelt as in the index.
+  /// The condition is spelt as in the index.
   fileprivate static let pendingAccountTasks = Query(
     "SELECT \(columns) FROM account_tasks WHERE state = 0 ORDER BY id")
   fileprivate static let insertAccountTask = Query(

@@ -1,6 +1,6 @@
 import Dialogs
 
-/// Keys of backends, and what they called.
+/// The keys of backends, and the record of their calls.
 extension Reader {
   func appKey(hash: [UInt8]) throws -> AppKey? { try connection(.appKeyByHash).bind(1, hash).first(Self.appKey) }
 
@@ -17,7 +17,7 @@ extension Reader {
     }
   }
 
-  /// A scope that this release does not know lets nobody do anything.
+  /// A scope that this release does not know permits nothing.
   private static func appKey(_ row: Prepared) -> AppKey {
     AppKey(
       id: row.int(0), realm: RealmID(row.int(1)), name: row.text(2), prefix: row.text(3), hash: row.bytes(4),
@@ -66,8 +66,8 @@ extension Query {
     """
     INSERT INTO audit (realm, key, name, time, operation, target, status) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     """)
-  /// One look at the index's end: ids are given out one after another, of all realms together, so that a realm keeps at most
-  /// as many, and the next ones go as new ones come.
+  /// Deletes old rows with one look at the index's end: ids are issued one after another, to all realms together, so
+  /// that a realm keeps at most this many, and loses old rows as new ones come.
   fileprivate static let trimAudit = Query(
     "DELETE FROM audit WHERE realm = ?1 AND id <= (SELECT max(id) FROM audit) - ?2")
 }

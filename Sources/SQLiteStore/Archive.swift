@@ -1,8 +1,7 @@
 import Dialogs
 
-/// Archives (XEP-0313). The personal one is a user's feed, or one dialog, or what was
-/// whispered in one room, as far as it is archived for that user; a room's is its
-/// entries as far as archived.
+/// The archives (XEP-0313). A user's is their feed, one dialog, or the whispers of one room, as far as archived for
+/// that user; a room's is its archived entries.
 extension Reader {
   func archive(of user: UserID, _ query: ArchiveQuery) throws -> ArchivePage {
     if let positions = query.positions {
@@ -19,7 +18,7 @@ extension Reader {
         case .whispers?: scopes.append("w\(dialog.number)")
         }
       }
-      // There is no word in it, and so nothing that has them all.
+      // There is no word in the query, so no message matches.
       guard let expression = try searchText().expression(text, scopes: scopes) else {
         return ArchivePage(entries: [], complete: true)
       }
@@ -38,7 +37,7 @@ extension Reader {
     } else {
       statement = try connection(query.backwards ? .archiveBackwards : .archive)
     }
-    // An app's or XMPP's resource of the other side only makes sense with it.
+    // A resource of the other side only makes sense with that side.
     let resource = query.with == nil ? nil : query.withResource
     return try page(statement.bind(1, user.number).bind(5, resource), query)
   }
@@ -63,14 +62,14 @@ extension Reader {
     return try page(statement, query)
   }
 
-  /// `statement` has bounds and limit as its parameters 2 to 4.
+  /// Returns a page. `statement` has bounds and limit as its parameters 2 to 4.
   private func page(_ statement: Prepared, _ query: ArchiveQuery) throws -> ArchivePage {
     var after = query.after
     var before = query.before
     if let start = query.start { after = max(after, try firstPosition(since: start).previous) }
     if let end = query.end { before = min(before, try firstPosition(since: end + .milliseconds(1))) }
 
-    // One more than asked for tells whether anything follows.
+    // One more than asked for shows whether anything follows.
     let limit = bound(query.limit)
     var entries = try statement.bind(2, after.number).bind(3, before.number).bind(4, limit + 1).all { try entry($0) }
     let isComplete = Int64(entries.count) <= limit
@@ -88,11 +87,11 @@ extension Reader {
 
   private enum Part {
     case archived(EntryFlags)
-    /// It is a room.
+    /// The dialog is a room.
     case whispers
   }
 
-  /// Where a user's archive has anything of a dialog; nil: they are no member.
+  /// Returns the part of a dialog that is in a user's archive; `nil` if they are no member.
   private func part(of user: UserID, in dialog: DialogID) throws -> Part? {
     try connection(.members).bind(1, dialog.number).first { row in
       if row.int(2) == Self.roomKind { return .whispers }
@@ -102,8 +101,8 @@ extension Reader {
     }
   }
 
-  /// Where the entries of `time` and later begin. Time never decreases with
-  /// position, so halving finds it; no index of times is kept.
+  /// Returns the position where the entries of `time` and later begin. Time never decreases with position, so a binary
+  /// search finds it; no index of times is kept.
   private func firstPosition(since time: Timestamp) throws -> Position {
     var low: Int64 = 1
     var high = try head().position.number + 1
@@ -140,7 +139,7 @@ extension Query {
       ORDER BY e.position \(order) LIMIT ?4
       """)
   }
-  /// Looks at all that the user whispered in the room, and at nothing else.
+  /// Returns a query that reads only the user's whispers in the room.
   private static func whispered(_ order: String) -> Query {
     func part(_ member: String, _ flag: EntryFlags) -> String {
       """

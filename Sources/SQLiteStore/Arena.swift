@@ -1,6 +1,5 @@
-/// Bytes that are bound to a statement, side by side in one piece of memory that
-/// is used again for each message: no allocation and no second copy by the
-/// engine.
+/// The bytes bound to a statement, side by side in one piece of memory that is reused for each message: no allocation
+/// and no second copy by the engine.
 final class Arena {
   private var base: UnsafeMutableRawPointer
   private var capacity: Int
@@ -13,8 +12,8 @@ final class Arena {
 
   deinit { base.deallocate() }
 
-  /// Forgets what was placed and makes room. What is placed until the next call
-  /// must not exceed `bytes`: then nothing moves.
+  /// Drops what was placed and makes room. The bytes placed until the next call must not exceed `bytes`, so that
+  /// nothing moves.
   func begin(_ bytes: Int) {
     used = 0
     guard bytes > capacity else { return }
@@ -28,7 +27,7 @@ final class Arena {
     return text.withUTF8 { place(UnsafeRawBufferPointer($0)) }
   }
 
-  /// nil where there is nothing: saves a column's bytes.
+  /// Places bytes; returns `nil` if there are none, which saves a column's bytes.
   func place(unlessEmpty bytes: [UInt8]) -> UnsafeRawBufferPointer? {
     bytes.isEmpty ? nil : bytes.withUnsafeBytes { place($0) }
   }

@@ -1,6 +1,6 @@
 import Dialogs
 
-/// Files that users keep here: what is known of them.
+/// The metadata of users' files.
 extension Reader {
   func blob(_ id: BlobID) throws -> Blob? {
     try connection(.blob).bind(1, id.value.bytes).first { try Self.blob($0, id) }
@@ -90,10 +90,10 @@ extension Writer {
 }
 
 extension FactCoding {
-  /// The second has thumbnails.
+  /// The version with thumbnails.
   private static let attachmentsVersion: Int64 = 2
 
-  /// nil: none.
+  /// Encodes attachments; `nil` if there are none.
   static func encode(_ attachments: [Attachment]) -> [UInt8]? {
     if attachments.isEmpty { return nil }
     var out = ByteWriter()
@@ -118,7 +118,7 @@ extension FactCoding {
     return out.bytes
   }
 
-  /// nil: none.
+  /// Decodes attachments.
   static func decode(attachments bytes: [UInt8]?) throws(StoreFailure) -> [Attachment] {
     guard let bytes else { return [] }
     var from = ByteReader(bytes)
@@ -157,7 +157,7 @@ extension Query {
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
     """)
   fileprivate static let deleteBlob = Query("DELETE FROM blobs WHERE id = ?1")
-  /// A slot that nobody has filled in time counts for nothing.
+  /// A slot that was not filled in time is not counted.
   fileprivate static let blobUse = Query(
     """
     SELECT count(*), coalesce(sum(isHere * size), 0), coalesce(sum(state = 0), 0),
@@ -187,7 +187,7 @@ extension Query {
     UPDATE blobs SET expires = ?3 WHERE id = ?1 AND owner = ?2 AND state = 1 AND (expires IS NULL OR expires > ?3)
       AND NOT EXISTS (SELECT 1 FROM blob_references r WHERE r.blob = ?1)
     """)
-  /// `Blob.State.awaited`, `Blob.Purpose.profile`: over since ever.
+  /// `Blob.State.awaited`, `Blob.Purpose.profile`: they expire in the past.
   static let endBlobsOfUser = Query(
     """
     UPDATE blobs SET expires = 0, state = 1 WHERE owner = ?1 AND state <> 2 AND (state = 0 OR purpose = 1)

@@ -1,6 +1,5 @@
-/// Writes numbers and texts one behind the other: what is small and rarely read
-/// needs no columns of its own. Numbers are zig-zag LEB128, texts and bytes
-/// have their length before them.
+/// Writes numbers and texts one behind the other: small and rarely read values need no columns of their own. Numbers
+/// are zig-zag LEB128, texts and bytes are preceded by their length.
 struct ByteWriter {
   private(set) var bytes: [UInt8] = []
 
@@ -36,7 +35,7 @@ struct ByteWriter {
   }
 }
 
-/// Reads what `ByteWriter` wrote. Throws `StoreFailure.corrupt` at anything else.
+/// Reads the output of `ByteWriter`. Throws `StoreFailure.corrupt` at anything else.
 struct ByteReader {
   private let bytes: [UInt8]
   private var place = 0

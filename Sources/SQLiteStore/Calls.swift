@@ -1,7 +1,7 @@
 import Addresses
 import Dialogs
 
-/// Calls: how they stand.
+/// The states of calls.
 extension Reader {
   func call(_ id: Position) throws -> Call? {
     try connection(.call).bind(1, id.number).first { try call($0) }
@@ -118,7 +118,7 @@ extension FactCoding {
 }
 
 extension Query {
-  /// By both ends: the indexes have what it looks for.
+  /// Deletes by both parties: there is an index for each.
   static let deleteCallsOfUser = Query("DELETE FROM calls WHERE caller = ?1 OR callee = ?1")
   private static let columns = """
     position, dialog, name, kind, state, reason, caller, caller_resource, caller_app, callee, callee_resource,

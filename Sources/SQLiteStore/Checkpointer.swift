@@ -4,17 +4,14 @@ import Synchronization
 
 /// Keeps the write-ahead log short. Theory:
 ///
-/// The log grows with each commit; a checkpoint copies its pages into the
-/// database. The engine would do that in whichever commit crosses a bound, and
-/// make the committer wait for it. Here it happens on a queue of its own, in two
-/// steps: first all that was committed so far is copied beside the running
-/// writer; then, between two transactions, the few pages that came meanwhile,
-/// after which the writer starts the log anew from its beginning. A log that is
-/// never started anew would grow for ever under load; and writing the same
-/// blocks again costs half of what new blocks cost.
+/// The log grows with each commit; a checkpoint copies its pages into the database. The engine would do that in the
+/// commit that crosses a bound, and make the committer wait for it. Here it happens on a queue of its own, in two
+/// steps: first everything committed so far is copied beside the running writer; then, between two transactions, the
+/// few pages that came meanwhile, after which the writer restarts the log from its beginning. A log that is never
+/// restarted would grow for ever under load; and rewriting the same blocks costs half of what new blocks cost.
 ///
-/// States: idle; pending (one run is queued); each commit that leaves the log
-/// longer than `SQLiteStore.Options.checkpointBytes` asks for a run.
+/// States: idle; pending (one run is queued); each commit that leaves the log longer than
+/// `SQLiteStore.Options.checkpointBytes` asks for a run.
 final class Checkpointer: Sendable {
   private let queue = DispatchQueue(label: "parley.checkpoint", qos: .utility)
   private let isPending = Atomic<Bool>(false)
@@ -25,7 +22,7 @@ final class Checkpointer: Sendable {
   /// The connection that copies beside the running writer; opened with the first run, used on `queue` alone.
   private let connection = Mutex<Connection?>(nil)
 
-  /// `framesMax`: pages in the log at which it is copied.
+  /// Creates a checkpointer that copies the log when it has `framesMax` pages.
   init(path: String, pool: ConnectionPool, framesMax: Int64, busyTimeout: Duration) {
     self.path = path
     self.pool = pool
@@ -33,7 +30,7 @@ final class Checkpointer: Sendable {
     self.busyTimeout = busyTimeout
   }
 
-  /// Has the writer's connection tell of its commits. `stop` ends that.
+  /// Has the writer's connection report its commits, until `stop`.
   func watch(_ writer: Connection) {
     sqlite3_wal_hook(
       writer.handle,
@@ -53,13 +50,13 @@ final class Checkpointer: Sendable {
     }
   }
 
-  /// A failure is not told to anybody: the log grows, the next commit asks again,
-  /// and when the disk is full or broken that commit itself fails.
+  /// Runs once. A failure is not reported: the log grows, the next commit asks again, and when the disk is full or
+  /// broken that commit itself fails.
   private func run() {
     do {
       try connection.withLock { connection in
         if connection == nil {
-          // The default cache would do harm only in memory; a checkpoint needs none.
+          // The default cache would cost memory for nothing; a checkpoint needs none.
           connection = try Connection(path: path)
           try connection?.execute("PRAGMA synchronous = FULL")
         }
@@ -73,10 +70,10 @@ final class Checkpointer: Sendable {
     } catch {}
   }
 
-  /// Waits for the runs that were asked for.
+  /// Waits for the requested runs.
   func settle() { queue.sync {} }
 
-  /// Waits for the runs that were asked for, after which no checkpoint runs.
+  /// Waits for the requested runs, after which no checkpoint runs.
   func stop() {
     try? pool.write { writer in _ = sqlite3_wal_hook(writer.connection.handle, nil, nil) }
     settle()

@@ -1,6 +1,6 @@
 import Dialogs
 
-/// What is sent to people to sign in by, their second factors, and when they last signed in. A user of 0 is nobody.
+/// One-time codes and password resets, second factors, and the times of last logins. A user of 0 stands for none.
 extension Reader {
   func code(for identity: Identity, of user: UserID?, in realm: RealmID) throws -> OneTimeCode? {
     try connection(.code).bind(1, realm.number).bind(2, identity.issuer.stored).bind(3, identity.subject)

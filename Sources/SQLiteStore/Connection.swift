@@ -1,8 +1,8 @@
 import CSQLite
 import Synchronization
 
-/// The text of a statement, numbered so that each connection finds its prepared
-/// form by index. Declare as `static let` only: every value takes a number.
+/// The text of a statement, numbered so that each connection finds its prepared form by index. It must be a `static
+/// let`: every value takes a number.
 struct Query: Sendable {
   let text: String
   let number: Int
@@ -36,8 +36,7 @@ final class Connection: @unchecked Sendable {  // used by one thread at a time: 
     handle = opened
     wait(upTo: busyTimeout)
     do {
-      // A negative size is in KiB. No mapping: mapped pages would count as the
-      // process's memory once per connection.
+      // A negative size is in KiB. No mapping: mapped pages would count as the process's memory once per connection.
       try execute(
         """
         PRAGMA cache_size = \(-max(64, cacheBytes / 1024));
@@ -104,14 +103,14 @@ final class Connection: @unchecked Sendable {  // used by one thread at a time: 
     return try body(statement)
   }
 
-  /// Returns the first column of the first row; nil: there is no row.
+  /// Returns the first column of the first row; `nil` if there is no row.
   func int(_ text: String) throws -> Int64? {
     try once(text) { try $0.first { $0.int(0) } }
   }
 }
 
-/// A prepared statement: bind, then `run`, `first` or `all`. Every use binds all
-/// of its parameters, so that none keeps a value or a pointer of the use before.
+/// A prepared statement: bind, then `run`, `first` or `all`. Every use binds all of its parameters, so that none keeps
+/// a value or a pointer of the use before.
 struct Prepared {
   let raw: OpaquePointer
 
@@ -133,12 +132,11 @@ struct Prepared {
     try check(sqlite3_bind_null(raw, index))
   }
 
-  /// The engine makes its own copy.
+  /// Binds a text, which the engine copies.
   @discardableResult
   func bind(_ index: Int32, _ text: String?) throws(StoreFailure) -> Prepared {
     guard var text else { return try bindNull(index) }
-    // A native string's bytes have an address even when it is empty, so that an
-    // empty text does not become a missing one.
+    // A native string's bytes have an address even if it is empty, so that an empty text does not become a missing one.
     let code = text.withUTF8 { utf8 in
       utf8.withMemoryRebound(to: CChar.self) {
         sqlite3_bind_text(raw, index, $0.baseAddress, Int32(clamping: $0.count), Self.transient)
@@ -147,7 +145,7 @@ struct Prepared {
     return try check(code)
   }
 
-  /// The engine makes its own copy.
+  /// Binds bytes, which the engine copies.
   @discardableResult
   func bind(_ index: Int32, _ bytes: [UInt8]?) throws(StoreFailure) -> Prepared {
     guard let bytes else { return try bindNull(index) }
@@ -159,7 +157,7 @@ struct Prepared {
     return try check(code)
   }
 
-  /// Bytes of an `Arena`, which stay where they are until the statement has run.
+  /// Binds a text of an `Arena`, which stays in place until the statement has run.
   @inline(__always) @discardableResult
   func bind(_ index: Int32, text: UnsafeRawBufferPointer?) throws(StoreFailure) -> Prepared {
     guard let text else { return try bindNull(index) }
@@ -167,14 +165,14 @@ struct Prepared {
     return try check(sqlite3_bind_text(raw, index, start, Int32(clamping: text.count), nil))
   }
 
-  /// Bytes of an `Arena`, which stay where they are until the statement has run.
+  /// Binds bytes of an `Arena`, which stay in place until the statement has run.
   @inline(__always) @discardableResult
   func bind(_ index: Int32, bytes: UnsafeRawBufferPointer?) throws(StoreFailure) -> Prepared {
     guard let bytes else { return try bindNull(index) }
     return try check(sqlite3_bind_blob(raw, index, bytes.baseAddress, Int32(clamping: bytes.count), nil))
   }
 
-  /// `SQLITE_TRANSIENT`, a macro that Swift does not see.
+  /// The value of `SQLITE_TRANSIENT`, a macro that Swift does not see.
   private static var transient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
   @inline(__always)
@@ -185,7 +183,7 @@ struct Prepared {
 
   // MARK: Running
 
-  /// For statements without rows.
+  /// Runs a statement without rows.
   @inline(__always)
   func run() throws(StoreFailure) {
     let code = sqlite3_step(raw)
@@ -196,7 +194,7 @@ struct Prepared {
     }
   }
 
-  /// Rows changed by the last `run` on this connection.
+  /// The number of rows changed by the last `run` on this connection.
   var changes: Int32 { sqlite3_changes(sqlite3_db_handle(raw)) }
 
   func first<Value>(_ map: (Prepared) throws -> Value?) throws -> Value? {

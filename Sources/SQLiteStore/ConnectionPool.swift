@@ -3,14 +3,15 @@ import Synchronization
 
 /// The connections to one database file. Theory:
 ///
-/// One connection writes, and a few read. A thread borrows a connection for as long as its body runs, and runs the body itself. Who
-/// finds none waits. With a write-ahead log a reader sees one committed state and neither waits for the writer nor holds it up.
+/// One connection writes, and a few read. A thread borrows a connection for as long as its body runs, and runs the body
+/// itself; it waits if none is free. With a write-ahead log a reader sees one committed state and neither waits for the
+/// writer nor holds it up.
 ///
 /// States: open; closed, in which nothing is lent any more. Closing waits until everything that was lent has come back.
 final class ConnectionPool: Sendable {
   private struct State {
     var writer: Writer?
-    /// Readers that nobody has borrowed; at most `readersMax` exist.
+    /// The readers that are not lent; at most `readersMax` exist.
     var idle: [Reader] = []
   }
   private let state: Mutex<State>
@@ -19,6 +20,7 @@ final class ConnectionPool: Sendable {
   private let reading: DispatchSemaphore
   private let makeReader: @Sendable () throws -> Reader
 
+  ///
   /// - Parameters:
   ///   - readersMax: how many reads run at once; further ones wait.
   ///   - makeReader: opens one more connection.
@@ -39,8 +41,8 @@ final class ConnectionPool: Sendable {
     return try body(writer)
   }
 
-  /// Runs `body` with a connection that reads. `body` must not read again: it would hold two connections, and with all of them
-  /// held so every thread would wait for ever.
+  /// Runs `body` with a connection that reads. `body` must not read again: it would hold two connections, and if all
+  /// are held so every thread would wait for ever.
   ///
   /// - Throws: `StoreFailure.closed`, what opening a connection throws, and what `body` throws.
   func read<Result>(_ body: (Reader) throws -> Result) throws -> Result {
@@ -53,7 +55,8 @@ final class ConnectionPool: Sendable {
     return try body(reader)
   }
 
-  /// Waits for what was lent, runs `body` with the writer alone, and closes all connections. Nothing happens the second time.
+  /// Waits for lent connections, runs `body` with the writer alone, and closes all connections. A second call does
+  /// nothing.
   func close(_ body: (Writer) throws -> Void) rethrows {
     writing.wait()
     defer { writing.signal() }

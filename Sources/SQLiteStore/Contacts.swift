@@ -1,12 +1,11 @@
 import Addresses
 import Dialogs
 
-/// Rosters and block lists.
+/// The rosters and block lists.
 ///
-/// A removed item leaves a tombstone: the row stays with `removed` set. `hidden`
-/// is the version at which the item last left the roster, so that a client which
-/// has seen it is told, even where a request for subscription (which does not
-/// show) has made a new row of it since.
+/// A removed item leaves a tombstone: the row stays with `removed` set. `hidden` is the version at which the item last
+/// left the roster, so that a client that has seen it is told, even if a subscription request (which is not shown) has
+/// made a new row of it since.
 extension Reader {
   func contact(of owner: UserID, _ address: BareJID) throws -> Contact? {
     try connection(.contact).bind(1, owner.number).bind(2, address.description).first(Self.contact)
@@ -65,7 +64,7 @@ extension Writer {
     _ contact: Contact, name: String?, groups: [String], request: [UInt8]?, version: Position, isRemoved: Bool
   ) throws {
     let shows = !isRemoved && contact.subscription.isInRoster
-    // An item that never was stored, only removed, may have shown nonetheless.
+    // An item that was never stored, only removed, may have been shown nonetheless.
     let left = isRemoved && contact.subscription.isInRoster
     try connection(.putContact).bind(1, contact.owner.number).bind(2, contact.address.description)
       .bind(3, contact.peer?.number).bind(4, name).bind(5, FactCoding.encode(groups: groups))
@@ -92,8 +91,8 @@ extension Query {
     "SELECT \(columns) FROM contacts WHERE owner = ?1 AND version > ?2 ORDER BY version")
   fileprivate static let rosterVersion = Query(
     "SELECT coalesce(max(version), 0) FROM contacts WHERE owner = ?1")
-  /// ?10 is where the item leaves the roster by being removed; an item that
-  /// showed and no longer does has left it too. ?12 is the bit "in the roster".
+  /// ?10 is the version at which the item leaves the roster by removal; an item that was shown and no longer is has
+  /// left it too. ?12 is the bit "in the roster".
   fileprivate static let putContact = Query(
     """
     INSERT INTO contacts (owner, address, peer, name, groups, subscription, request, version, removed, hidden)

@@ -1,7 +1,7 @@
 import Addresses
 import Dialogs
 
-/// What a user's clients want to know of all their dialogs and rooms at once.
+/// The summary of all dialogs and rooms of a user for their clients.
 extension Reader {
   func displayed(by user: UserID, limit: Int) throws -> [DisplayedMark] {
     try connection(.displayed).bind(1, user.number).bind(2, bound(limit)).all { row in
@@ -17,7 +17,7 @@ extension Reader {
     }
   }
 
-  /// All of them are looked at, since the counts are of all; of the page alone more is read. One transaction: page and
+  /// Reads all of them, since the counts are of all, but more only of the page. It is one transaction, so page and
   /// counts are of one moment.
   func conversations(of user: UserID, _ query: ConversationQuery) throws -> ConversationPage {
     var page = ConversationPage(conversations: [], complete: true, total: 0, unreadConversations: 0, unread: 0)
@@ -43,11 +43,11 @@ extension Reader {
   private struct Standing {
     let dialog: DialogID
     let isRoom: Bool
-    /// Of a private dialog.
+    /// The peer of a private dialog.
     let peer: UserID
     let unread: Int64
     let last: Int64
-    /// The last entry that is shown; nil: none is.
+    /// The last shown entry; `nil` if there is none.
     let said: Int64?
     var activity: Int64 { said ?? last }
   }
@@ -56,7 +56,7 @@ extension Reader {
     try connection(.standings).bind(1, user.number).all { row -> Standing? in
       guard !row.isNull(6) else { return nil }
       let (dialog, last) = (row.int(0), row.int(6) >> 1)
-      // As a rule the last entry is one that is shown, and there is no second look.
+      // Usually the last entry is shown, and no second look is needed.
       let said =
         row.int(6) & 1 == 1
         ? last
@@ -89,7 +89,7 @@ extension Reader {
 }
 
 extension Query {
-  /// A look at each dialog of the user.
+  /// Takes a look at each dialog of the user.
   fileprivate static let displayed = Query(
     """
     SELECT m.displayed, m.position, d.id, d.kind, d.first, d.second
@@ -97,12 +97,12 @@ extension Query {
     WHERE m.user = ?1 AND m.displayed > 0 ORDER BY m.position DESC LIMIT ?2
     """)
 
-  /// The flag that says whether an entry is in this user's archive (a room's: in the room's).
+  /// The flag of entries in this user's archive (for a room, in the room's).
   private static let kept = """
     CASE WHEN d.second = ?1 AND d.first <> ?1 THEN \(EntryFlags.secondArchived.rawValue)
       ELSE \(EntryFlags.firstArchived.rawValue) END
     """
-  /// Two looks at each dialog of the user. The last archived entry, doubled, and 1 more where it is one that is shown.
+  /// Takes two looks at each dialog of the user. The last archived entry is doubled, plus 1 if it is a shown one.
   fileprivate static let standings = Query(
     """
     SELECT d.id, d.kind, d.first, d.second,

@@ -1,6 +1,6 @@
 import Dialogs
 
-/// What users want of their dialogs and rooms: a column of their row.
+/// The users' settings of their dialogs and rooms: a column of their row.
 extension Reader {
   func settings(of user: UserID, in dialog: DialogID) throws -> DialogSettings? {
     try connection(.settings).bind(1, user.number).bind(2, dialog.number).first { try Self.settings($0, 0) }

@@ -2,15 +2,14 @@ import Addresses
 import Dialogs
 import Synchronization
 
-/// What every entry needs and never changes: the addresses of users and rooms
-/// and the realms' seals. Shared by all connections.
+/// The data that every entry needs and that never changes: the addresses of users and rooms and the realms' sealers.
+/// Shared by all connections.
 ///
-/// A user or room that a transaction has made and not yet committed must not stay
-/// when it is rolled back: the number is given to somebody else. So a rollback
-/// empties it; until then nobody else can have met the number.
+/// A user or room of a transaction that is rolled back must not stay, since its number is issued again. So a rollback
+/// empties the directory; until then no other transaction can have met the number.
 ///
-/// A realm's rooms all move when their domain changes, which happens only at
-/// start, before anybody reads: that empties it too.
+/// A realm's rooms all move when their domain changes, which happens only at start, before any read: that empties it
+/// too.
 final class Directory: Sendable {
   private let parties = Mutex<[UserID: Party]>([:])
   private let rooms = Mutex<[DialogID: RoomName]>([:])
@@ -36,7 +35,7 @@ final class Directory: Sendable {
     return room
   }
 
-  /// Seals the public ids of a realm's entries.
+  /// Returns the sealer of the public ids of a realm's entries.
   func seal(_ id: RealmID, _ find: () throws -> Realm?) rethrows -> Sealer? {
     if let seal = seals.withLock({ $0[id] }) { return seal }
     guard let realm = try find() else { return nil }

@@ -1,12 +1,12 @@
 import Addresses
 import Dialogs
 
-/// What an entry says beside its message, as the bytes of `payloads.detail`.
-/// The first byte is the format's version.
+/// The content of an entry beside its message, as the bytes of `payloads.detail`. The first byte is the format's
+/// version.
 enum FactCoding {
   static let version: Int64 = 1
 
-  /// nil: the payload's other columns say it all.
+  /// Encodes a fact; `nil` if the payload's other columns contain it all.
   static func encode(_ fact: Fact) -> [UInt8]? {
     var out = ByteWriter()
     switch fact {
@@ -40,8 +40,8 @@ enum FactCoding {
     return out.bytes
   }
 
-  /// `stanza` is what the payload's other columns hold, `seal` gives a marker's
-  /// target its public id, `party` and `room` who and where a number is.
+  /// Decodes a fact. `stanza` reads the payload's other columns, `seal` returns the public id of a marker's target,
+  /// `party` and `room` those of a number.
   static func decode(
     _ kind: Fact.Kind, _ detail: [UInt8], in dialog: DialogID, stanza: () throws(StoreFailure) -> Message,
     seal: (Position) -> PublicID, party: (UserID) throws -> Party, room: (DialogID) throws -> RoomName
@@ -71,7 +71,7 @@ enum FactCoding {
         Profile(
           displayName: try from.optional(text), status: try from.optional(text),
           avatarHash: try from.optional(text), metadata: try from.optional(text),
-          // Entries of before have none.
+          // Older entries have none.
           avatarURL: from.isAtEnd ? nil : try from.optional(text)))
     case .room: return .room(try roomChange(&from, stanza: stanza, party: party))
     case .invitation: return .invitation(try invitation(&from, party: party, room: room))
@@ -84,7 +84,7 @@ enum FactCoding {
     }
   }
 
-  /// The groups of a roster item; no groups: nil.
+  /// Encodes the groups of a roster item; `nil` if there are none.
   static func encode(groups: [String]) -> [UInt8]? {
     if groups.isEmpty { return nil }
     var out = ByteWriter()
@@ -187,7 +187,7 @@ extension FactCoding {
     out.write(notification.data) { $0.write($1) }
   }
 
-  /// Nothing, a text, or a key with what is put into it.
+  /// Writes nothing, a text, or a key with its arguments.
   private static func write(_ phrase: AppNotification.Phrase?, _ out: inout ByteWriter) {
     switch phrase {
     case nil: out.write(Int64(0))

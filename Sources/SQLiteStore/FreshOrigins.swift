@@ -1,15 +1,15 @@
-/// The ids of the last messages, as hashes, in memory: by them repeats are recognised without a look at the database.
+/// The ids of the last messages, as hashes, in memory: repeats are recognised by them without a look at the database.
 ///
-/// Theory. Rows are in the order of the log. Each names the row before it in its bucket, and the bucket names its last: a look goes
-/// from the newest to the oldest, a row costs 24 bytes and no allocation of its own, and what a transaction that failed had
-/// added is taken away from the end.
+/// Theory. Rows are in the order of the log. Each names the row before it in its bucket, and the bucket names its last:
+/// a search goes from the newest to the oldest, a row costs 24 bytes and no allocation of its own, and rows of a failed
+/// transaction are removed from the end.
 struct FreshOrigins: Equatable {
   struct Row: Equatable {
     let dialog: Int64
-    /// 0: its message is gone.
+    /// The position; 0 if its message is gone.
     fileprivate(set) var position: Int64
     let hash: Int32
-    /// The one before it in its bucket; -1: none.
+    /// The row before it in its bucket; -1 if there is none.
     fileprivate let former: Int32
   }
 
@@ -25,7 +25,7 @@ struct FreshOrigins: Equatable {
     last[bucket] = Int32(rows.count - 1)
   }
 
-  /// Positions with this hash, the newest first, until the body has a result: at most `limit`.
+  /// Calls `body` with the positions of this hash, the newest first, until it has a result: at most `limit`.
   func first<Result>(_ dialog: Int64, _ hash: Int32, limit: Int, _ body: (Int64) throws -> Result?) rethrows -> Result?
   {
     guard !last.isEmpty else { return nil }
@@ -42,7 +42,7 @@ struct FreshOrigins: Equatable {
     return nil
   }
 
-  /// The message at this position goes. Which row was that?
+  /// Removes the message at this position. Returns its row.
   mutating func remove(_ dialog: Int64, _ hash: Int32, _ position: Int64) -> Int? {
     guard !last.isEmpty else { return nil }
     var next = last[Self.bucket(dialog, hash)]
@@ -57,22 +57,23 @@ struct FreshOrigins: Equatable {
     return nil
   }
 
-  /// As if `remove` had not been.
+  /// Undoes `remove`.
   mutating func restore(_ index: Int, position: Int64) { rows[index].position = position }
 
-  /// As if the rows behind the first `count` had never come.
+  /// Removes the rows behind the first `count`.
   mutating func cut(to count: Int) {
     while rows.count > count, let row = rows.popLast() { last[Self.bucket(row.dialog, row.hash)] = row.former }
   }
 
-  /// In the order of the table they go to.
+  /// Returns the rows in the order of the table they go to.
   func sorted() -> [Int32] {
     rows.indices.sorted { a, b in
       (rows[a].dialog, rows[a].hash, rows[a].position) < (rows[b].dialog, rows[b].hash, rows[b].position)
     }.map { Int32($0) }
   }
 
-  /// The hash is salted already; a user who says the same id in many dialogs has the same hash in all.
+  /// Returns the bucket. The hash is salted already; a user who sends the same id in many dialogs has the same hash in
+  /// all.
   private static func bucket(_ dialog: Int64, _ hash: Int32) -> Int {
     Int(truncatingIfNeeded: (dialog &* 0x9E37_79B9) &+ Int64(hash)) & (StoreLimits.freshBuckets - 1)
   }

@@ -1,6 +1,6 @@
 import Dialogs
 
-/// What users are known by besides their address.
+/// The identities of users besides their address.
 extension Reader {
   func user(of identity: Identity, in realm: RealmID) throws -> UserID? {
     try connection(.userByIdentity).bind(1, realm.number).bind(2, identity.issuer.stored).bind(3, identity.subject)
@@ -36,7 +36,7 @@ extension Writer {
 }
 
 extension Identity.Issuer {
-  /// As it is stored: never change.
+  /// The stored form, which must never change.
   var stored: String {
     switch self {
     case .external: "external"

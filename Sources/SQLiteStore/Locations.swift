@@ -1,6 +1,6 @@
 import Dialogs
 
-/// Where users share to be.
+/// The shared locations of users.
 extension Reader {
   func location(of user: UserID) throws -> SharedLocation? {
     try connection(.location).bind(1, user.number).first(Self.location)

@@ -2,16 +2,16 @@ import Dialogs
 
 /// Reading the log: dialogs, marks, history, the feed.
 extension Reader {
-  /// Positions that were given out without an entry, or whose entry was erased,
-  /// are in `log`; all others end with the last payload.
+  /// Returns the end of the log. Positions that were issued without an entry, or whose entry was erased, are in `log`;
+  /// all others end with the last payload.
   func head() throws -> (position: Position, time: Timestamp) {
     let noted = try connection(.notedHead).first { ($0.int(0), $0.int(1)) } ?? (0, 0)
     let last = try connection(.lastPayload).first { ($0.int(0), $0.int(1)) } ?? (0, 0)
     return (Position(max(noted.0, last.0)), Timestamp(milliseconds: max(noted.1, last.1)))
   }
 
-  /// Time never decreases with position: some twenty looks find any time among a
-  /// million entries, without an index.
+  /// Returns the last position before a time. Time never decreases with position: some twenty looks find any time among
+  /// a million entries, without an index.
   func position(before time: Timestamp) throws -> Position {
     func nearest(_ position: Int64) throws -> (position: Int64, time: Int64)? {
       try connection(.payloadUpTo).bind(1, position).first { ($0.int(0), $0.int(1)) }
@@ -35,14 +35,13 @@ extension Reader {
     try connection(.dialogBetween).bind(1, min(a, b).number).bind(2, max(a, b).number).first { try dialog($0) }
   }
 
-  /// Whispers are found by pair and room only.
+  /// Returns the dialog of whispers of two users in a room; there is no other way to it.
   func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog? {
     try connection(.whispersBetween).bind(1, room.number).bind(2, min(a, b).number).bind(3, max(a, b).number)
       .first { try dialog($0) }
   }
 
-  /// What `dialogs.kind` says of a room, beside `Dialog.Kind`. Kinds below it have
-  /// marks, and stand in lists.
+  /// The value of `dialogs.kind` for a room, beside `Dialog.Kind`. Kinds below it have marks, and stand in lists.
   static let roomKind: Int64 = 2
 
   private func dialog(_ row: Prepared) throws -> Dialog {
@@ -56,8 +55,7 @@ extension Reader {
   }
 
   func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView] {
-    // The list first: reading more while a statement stands on a row would keep
-    // its sorted rows in memory.
+    // The list first: reading more while a statement stands on a row would keep its sorted rows in memory.
     let found = try connection(.dialogsOf).bind(1, user.number).bind(2, before.number).bind(3, bound(limit)).all {
       (dialog: try dialog($0), mark: mark($0, from: 8, user), settings: try Self.settings($0, 16))
     }
@@ -125,11 +123,10 @@ extension Reader {
     }
   }
 
-  /// From the last message the member has read, or from where they joined: there
-  /// the count is known. Markers go forward, so that all of a member's markers
-  /// together look at each entry at most once. It is the count by which the mark
-  /// goes: of a member who left and came back it leaves out, and before they came
-  /// takes away, what they wrote before.
+  /// Returns how many counting entries of an author there are up to a position. It counts from the last message that
+  /// the member has read, or from where they joined: there the count is known. Markers go forward, so that all of a
+  /// member's markers together look at each entry at most once. It is the count by which the mark goes: for a member
+  /// who left and came back it leaves out, and before they came subtracts, their earlier messages.
   private func ownCounting(in room: DialogID, upTo position: Position, by author: UserID) throws -> Int64 {
     let known =
       try connection(.knownOwn).bind(1, author.number).bind(2, room.number)
@@ -144,15 +141,15 @@ extension Reader {
   func bound(_ limit: Int) -> Int64 { Int64(min(max(0, limit), StoreLimits.rowsMax)) }
 }
 
-/// What `entries.flags` says. Stored: never renumber the bits.
+/// The value of `entries.flags`. It is stored: never renumber the bits.
 struct EntryFlags: OptionSet {
   let rawValue: Int64
-  /// A message with a sequence.
+  /// The entry is a message with a sequence.
   static let shown = EntryFlags(rawValue: 1)
-  /// Makes the dialog unread.
+  /// The entry makes the dialog unread.
   static let counts = EntryFlags(rawValue: 2)
-  /// In the archive of the member with the lower number, or of the other; the
-  /// first also: in the room's archive.
+  /// The entry is in the archive of the member with the lower number, or of the other; the first also means the room's
+  /// archive.
   static let firstArchived = EntryFlags(rawValue: 4)
   static let secondArchived = EntryFlags(rawValue: 8)
   /// The payload is gone; the row stays because it counts.
@@ -166,13 +163,12 @@ extension Query {
   fileprivate static let lastPayload = Query("SELECT position, time FROM payloads ORDER BY position DESC LIMIT 1")
 
   private static let dialogColumns = "d.id, d.kind, d.first, d.second, d.sequence, d.ordinal, d.last, d.created"
-  /// A member's own count lives in the dialog's row, which each message writes
-  /// anyway; so a message leaves the members' rows alone. A room's row has no place
-  /// for that of everybody: there the author's row is written.
+  /// A member's own count is in the dialog's row, which each message writes anyway; so a message does not write the
+  /// members' rows. A room's row has no place for everybody's: there the author's row is written.
   static let own = """
     CASE d.first WHEN m.user THEN d.first_own WHEN 0 THEN m.own ELSE d.second_own END
     """
-  /// As `Mark.unread`.
+  /// The expression of `Mark.unread`.
   static let unreadCount = "max(0, (d.ordinal - m.displayed_ordinal) - (\(own) - m.own_at_displayed) - m.hidden)"
   static let markColumns = """
     m.dialog, m.delivered, m.displayed, m.displayed_ordinal, \(own), m.own_at_displayed, m.position, m.hidden
@@ -187,8 +183,8 @@ extension Query {
     WHERE d.kind = \(Dialog.Kind.whispered.rawValue) AND d.via = ?1 AND d.first = ?2 AND d.second = ?3
     """)
   fileprivate static let pair = Query("SELECT first, second, kind FROM dialogs WHERE id = ?1")
-  /// Costs a look at each dialog of the user, about a microsecond each: keeping
-  /// them in order would cost every message two more rows per member.
+  /// It costs a look at each dialog of the user, about a microsecond each: keeping them in order would cost every
+  /// message two more rows per member.
   fileprivate static let dialogsOf = Query(
     """
     SELECT \(dialogColumns), \(markColumns), m.settings FROM (

@@ -1,12 +1,12 @@
 import Dialogs
 
-/// Logins of the app, and what is kept of XMPP streams.
+/// The logins of the app, and the stored state of XMPP streams.
 extension Reader {
   func grant(access hash: [UInt8]) throws -> Grant? {
     try connection(.grantByAccess).bind(1, hash).first(Self.grant)
   }
 
-  /// By the refresh token, or the one before it: the caller sees which.
+  /// Returns a grant by its refresh token, or the one before it: the caller sees which.
   func grant(refresh hash: [UInt8]) throws -> Grant? {
     try connection(.grantByRefresh).bind(1, hash).first(Self.grant)
       ?? connection(.grantByPrevious).bind(1, hash).first(Self.grant)

@@ -1,6 +1,6 @@
 import Dialogs
 
-/// Whom messages mention.
+/// The mentions in messages.
 extension Reader {
   func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64 {
     guard let dialog else { return try connection(.unreadMentions).bind(1, user.number).first { $0.int(0) } ?? 0 }
@@ -19,7 +19,7 @@ extension Writer {
 }
 
 extension FactCoding {
-  /// nil: none.
+  /// Encodes mentions; `nil` if there are none.
   static func encode(_ mentions: [Mention]) -> [UInt8]? {
     if mentions.isEmpty { return nil }
     var out = ByteWriter()
@@ -41,7 +41,7 @@ extension FactCoding {
     return out.bytes
   }
 
-  /// nil: none.
+  /// Decodes mentions.
   static func decode(mentions bytes: [UInt8]?, party: (UserID) throws -> Party) throws -> [Mention] {
     guard let bytes else { return [] }
     var from = ByteReader(bytes)
@@ -70,7 +70,7 @@ extension FactCoding {
 }
 
 extension Query {
-  /// A look at each dialog of the user, as for `unread`, and at what is unread in it.
+  /// Takes a look at each dialog of the user, as for `unread`, and at its unread mentions.
   private static let counted = """
     SELECT count(*) FROM members m CROSS JOIN mentions n
       ON n.user = m.user AND n.dialog = m.dialog AND n.ordinal > m.displayed_ordinal

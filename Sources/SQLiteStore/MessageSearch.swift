@@ -1,6 +1,6 @@
 import Dialogs
 
-/// Candidates for finding messages, newest first.
+/// The candidates of a search for messages, newest first.
 extension Reader {
   func messages(
     with text: String, of user: UserID, in dialog: DialogID?, rooms: [DialogID], before: Position, limit: Int
@@ -19,7 +19,7 @@ extension Reader {
   }
 
   private func search(_ expression: String?, before: Position, limit: Int) throws -> [MessageCandidate] {
-    // There is no word in it, and so nothing that has them all.
+    // There is no word in the query, so no message matches.
     guard let expression else { return [] }
     return try connection(.searchCandidates).bind(1, expression).bind(2, before.number).bind(3, bound(limit))
       .all { try Self.candidate($0) }
@@ -49,7 +49,7 @@ extension Reader {
       .bind(4, before.number).bind(5, bound(limit)).all { try Self.candidate($0) }
   }
 
-  /// Both newest first; none is in both.
+  /// Merges two lists, newest first; none is in both.
   private func merge(_ more: [MessageCandidate], into found: inout [MessageCandidate], _ limit: Int) {
     if more.isEmpty { return }
     found = Array((found + more).sorted { $0.position > $1.position }.prefix(limit))
@@ -71,8 +71,8 @@ extension Query {
     WHERE i.search MATCH ?1 AND i.rowid < ?2 ORDER BY i.rowid DESC LIMIT ?3
     """)
 
-  /// As the index has it, so that the engine sees that it serves. A list there would make a table of its numbers for each message that is written, and a range of the
-  /// column would be taken for what is to be looked through.
+  /// The condition as the index has it, so that the engine can use it. A list would make a table of its numbers for
+  /// each message that is written, and a range of the column would be taken for the part to search.
   private static let isIndexed = "p.content_kind - 3 BETWEEN 0 AND 7"
   static let mediaHeads = Query(
     """

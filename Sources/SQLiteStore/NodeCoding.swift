@@ -1,7 +1,7 @@
 import Addresses
 import Dialogs
 
-/// How a node is configured, what its items say, and that they changed, as bytes.
+/// Nodes' configurations, items and changes, as bytes.
 extension FactCoding {
   // MARK: Configuration
 
@@ -50,7 +50,7 @@ extension FactCoding {
     configuration.title = try from.optional(text)
     configuration.about = try from.optional(text)
     configuration.type = try from.optional(text)
-    // What was written before there were other publishers ends here.
+    // Older configurations, without other publishers, end here.
     if from.isAtEnd { return configuration }
     guard let publishers = NodeConfiguration.Publishers(rawValue: UInt8(clamping: try from.int())) else {
       throw damaged
@@ -62,10 +62,10 @@ extension FactCoding {
 
   // MARK: Items
 
-  /// Of a bookmark since its extensions have fields.
+  /// The version of bookmarks since their extensions have fields.
   private static let bookmarkVersion: Int64 = 2
 
-  /// `items.kind`. Stored: never renumber.
+  /// The values of `items.kind`. They are stored: never renumber.
   private enum ContentKind: Int64 {
     case opaque = 1, bookmark = 2, nickname = 3, avatar = 4, avatarMetadata = 5, card = 6, displayed = 7
   }
@@ -136,7 +136,7 @@ extension FactCoding {
         address: address, name: try from.optional(text), autojoins: try from.flag(), nick: try from.optional(text),
         password: try from.optional(text), extensions: try from.array(), others: try from.array())
       if format == version {
-        // The element with its children: it stands as it came until a client writes it anew.
+        // The element with its children: it stays as it came until a client writes it anew.
         bookmark.others += bookmark.extensions
         bookmark.extensions = []
         return .bookmark(bookmark)

@@ -1,7 +1,7 @@
 import Addresses
 import Dialogs
 
-/// What others are to the nodes of a user.
+/// The affiliations and subscriptions of others to a user's nodes.
 extension Reader {
   func people(of node: String, of owner: UserID) throws -> NodePeople {
     let affiliations = try connection(.affiliationsOfNode).bind(1, owner.number).bind(2, node).all { row in
@@ -118,7 +118,7 @@ extension Query {
   fileprivate static let deleteSubscriptionsToNode = Query(
     "DELETE FROM node_subscriptions WHERE user = ?1 AND node = ?2")
 
-  // Of a deleted user: what others are to their nodes, and what they are to those of others.
+  // For a deleted user: the rows of their nodes, and their own at others' nodes.
   private static let address =
     "(SELECT u.name || '@' || r.domain FROM users u JOIN realms r ON r.id = u.realm WHERE u.id = ?1)"
   static let deleteNodeAffiliations = Query(

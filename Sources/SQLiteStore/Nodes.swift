@@ -1,7 +1,7 @@
 import Addresses
 import Dialogs
 
-/// What users publish.
+/// The nodes that users publish.
 extension Reader {
   func node(_ name: String, of owner: UserID) throws -> Node? {
     try connection(.node).bind(1, owner.number).bind(2, name).first { try Self.node($0, of: owner) }

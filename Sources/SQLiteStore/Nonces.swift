@@ -1,9 +1,9 @@
 import Dialogs
 
-/// Nonces that have let somebody in.
+/// The nonces that have been used for a login.
 extension Writer {
   func use(nonce id: String, in realm: RealmID, until expires: Timestamp, now: Timestamp) throws {
-    // More than are added: the table is never much larger than what is still good.
+    // More are deleted than added: the table is never much larger than its valid rows.
     try connection(.deleteOldNonces).bind(1, now.milliseconds).bind(2, Self.noncesForgottenAtOnce).run()
     let isNew = try connection(.insertNonce).bind(1, realm.number).bind(2, id).bind(3, expires.milliseconds)
       .first { _ in true }
@@ -14,7 +14,7 @@ extension Writer {
 }
 
 extension Query {
-  /// No row comes back where it was used before.
+  /// It returns no row if the nonce was used before.
   fileprivate static let insertNonce = Query(
     "INSERT INTO used_nonces (realm, nonce, expires) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING RETURNING 1")
   fileprivate static let deleteOldNonces = Query(

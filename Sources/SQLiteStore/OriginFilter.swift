@@ -1,13 +1,14 @@
-/// Which hashes the table `origins` certainly does not have: nearly every id is new, and a look for it there is a page read for
-/// each message where dialogs are long.
+/// A filter of the hashes that the table `origins` certainly lacks: nearly every id is new, and looking for it there
+/// costs a page read for each message where dialogs are long.
 ///
-/// Theory. A Bloom filter whose bits for one hash are in one word, in memory, so that a look is one place. It is made of the
-/// table while the server works: each look that it cannot answer yet reads a few rows more. What is written to the table is added
-/// to it, whether or not the transaction stands; what is deleted stays: both only make it say "perhaps" once more. One that has
-/// as many hashes as bytes is made anew of double the size, and answers until then. At the largest size it says "perhaps" of
-/// 3 % of the new ids where eight million are known, of 16 % at sixteen million, of half at thirty.
+/// Theory. It is a Bloom filter whose bits for one hash are in one word, in memory, so that a look is one place. It is
+/// built from the table while the server works: each look that it cannot answer yet reads a few rows more. Rows written
+/// to the table are added to it, whether or not the transaction succeeds; deleted ones stay: both only make it say
+/// "perhaps" once more. One that has as many hashes as bytes is rebuilt at double the size, and answers until then. At
+/// the largest size it says "perhaps" of 3 % of the new ids where eight million are known, of 16 % at sixteen million,
+/// of half at thirty.
 ///
-/// States: one is made; one is whole; one is whole and its successor is made.
+/// States: one is being built; one is complete; one is complete and its successor is being built.
 struct OriginFilter {
   struct Key: Hashable {
     var dialog: Int64
@@ -22,7 +23,7 @@ struct OriginFilter {
 
     var isFull: Bool { count >= words.count * 8 }
 
-    /// One of 2^n words by the upper bits, four bits of it by the lower ones.
+    /// Returns one of 2^n words by the upper bits, four bits of it by the lower ones.
     private func place(_ key: Key) -> (word: Int, mask: UInt64) {
       var mixed = UInt64(bitPattern: key.dialog) &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(UInt32(bitPattern: key.hash))
       mixed = (mixed ^ mixed >> 32) &* 0xD6E8_FEB8_6659_FD93
@@ -44,11 +45,11 @@ struct OriginFilter {
   }
 
   private var whole: Bits?
-  /// With everything up to a key, and what was written since.
+  /// The filter being built, with everything up to a key, and what was written since.
   private var made: (bits: Bits, after: Key)?
   private let bytesMax: Int
 
-  /// `ids`: about as many are in the table.
+  /// Creates a filter for a table of about `ids` rows.
   init(ids: Int64, bytesMin: Int = StoreLimits.filterBytesMin, bytesMax: Int = StoreLimits.filterBytesMax) {
     self.bytesMax = bytesMax
     var bytes = bytesMin
@@ -58,12 +59,12 @@ struct OriginFilter {
 
   private static let start = Key(dialog: .min, hash: .min)
 
-  /// In bytes, of both.
+  /// The size of both, in bytes.
   var size: Int { ((whole?.words.count ?? 0) + (made?.bits.words.count ?? 0)) * 8 }
 
   func mayHave(_ key: Key) -> Bool { whole?.mayHave(key) ?? true }
 
-  /// It is in the table from now on.
+  /// Notes that a key is in the table from now on.
   mutating func add(_ key: Key) {
     made?.bits.add(key)
     whole?.add(key)
@@ -71,10 +72,10 @@ struct OriginFilter {
     made = (Bits(bytes: whole.words.count * 16), Self.start)
   }
 
-  /// The rows behind this one are to be read.
+  /// The row behind which rows are to be read.
   var wanted: Key? { made?.after }
 
-  /// They were. `isLast`: there are no more.
+  /// Adds rows that were read. `isLast` means that there are no more.
   mutating func read(_ keys: [Key], isLast: Bool) {
     for key in keys { made?.bits.add(key) }
     if let last = keys.last { made?.after = last }

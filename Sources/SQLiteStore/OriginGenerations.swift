@@ -1,24 +1,25 @@
-/// Where the ids of messages are: of the last ones in memory, of the others in the table `origins`.
+/// The ids of messages: the last ones are in memory, the others in the table `origins`.
 ///
-/// Theory. Everything else that a message writes goes to the end of something, so that the messages of one commit share pages.
-/// A hash goes anywhere in its dialog's range: where dialogs are long, that is a page read and written for each message, into
-/// the write-ahead log and again at the checkpoint, and was two fifths of all that was written. But what the table would say is
-/// in the messages themselves: the table is an index, and its end can be made from the end of the log. So hashes gather in
-/// memory, a generation at a time, and a generation that is full is written in the table's order, a slice now and then, while
-/// the next one gathers. `log.origins` says up to which position the table has everything; behind it, at most two generations,
-/// the messages are read when the store is opened.
+/// Theory. Everything else that a message writes goes to the end of something, so that the messages of one commit share
+/// pages. A hash goes anywhere in its dialog's range: where dialogs are long, that is a page read and written for each
+/// message, into the write-ahead log and again at the checkpoint, and was two fifths of all that was written. But the
+/// table is an index of the messages themselves, and its end can be made from the end of the log. So hashes gather in
+/// memory, a generation at a time, and a full generation is written in the table's order, a slice now and then, while
+/// the next one gathers. `log.origins` says up to which position the table has everything; the messages behind it, at
+/// most two generations, are read when the store is opened.
 ///
-/// States: one generation gathers; or one gathers and the one before it moves. A generation is full, and a slice is due, by how
-/// far the log has come, so that a log without ids, too, is never long to read. Generations change between transactions only;
-/// what a transaction has added, removed and moved is undone when it fails (`undo`), and stands when it is committed (`settle`).
-/// For one hash what gathers is newer than what moves, and that is newer than the table.
+/// States: one generation gathers; or one gathers and the one before it moves. The progress of the log decides when a
+/// generation is full, and when a slice is due, so that a log without ids, too, is never long to read. Generations
+/// change between transactions only; additions, removals and moves of a transaction are undone when it fails (`undo`),
+/// and stand when it is committed (`settle`). For one hash the gathering generation is newer than the moving one, and
+/// that is newer than the table.
 struct OriginGenerations: Equatable {
   private struct Moving: Equatable {
     var rows: FreshOrigins
     let order: [Int32]
     /// The last position of the generation.
     let end: Int64
-    /// Slices that have been written; and at the last commit.
+    /// The number of slices that have been written; and at the last commit.
     var turn: Int64 = 0
     var settledTurn: Int64 = 0
   }
@@ -28,12 +29,12 @@ struct OriginGenerations: Equatable {
     case moving(Int, position: Int64)
   }
 
-  /// Positions of a generation, and of those between two slices.
+  /// The number of positions of a generation, and of those between two slices.
   let span: Int64
   let slice: Int64
   private var gathering = FreshOrigins()
   private var moving: Moving?
-  /// Everything up to here is in the table or moves.
+  /// The position up to which everything is in the table or moves.
   private var start: Int64
   /// The last position; and at the last commit.
   private var head: Int64
@@ -41,7 +42,7 @@ struct OriginGenerations: Equatable {
   private var settledCount = 0
   private var removed: [Removed] = []
 
-  /// The table has everything up to `start`.
+  /// Creates generations behind `start`, up to which the table has everything.
   init(start: Int64, span: Int64 = StoreLimits.freshSpan, slice: Int64 = StoreLimits.freshSlice) {
     (self.start, head, settledHead) = (start, start, start)
     (self.span, self.slice) = (span, slice)
@@ -51,14 +52,14 @@ struct OriginGenerations: Equatable {
 
   mutating func add(_ dialog: Int64, _ hash: Int32, _ position: Int64) { gathering.add(dialog, hash, position) }
 
-  /// The newest first, until the body has a result.
+  /// Calls `body` with positions, the newest first, until it has a result.
   func first<Result>(_ dialog: Int64, _ hash: Int32, _ body: (Int64) throws -> Result?) rethrows -> Result? {
     let limit = StoreLimits.sameHashMax
     return try gathering.first(dialog, hash, limit: limit, body)
       ?? moving?.rows.first(dialog, hash, limit: limit, body)
   }
 
-  /// What is here of a dialog, in no order.
+  /// Returns the positions of a dialog, in no order.
   func positions(in dialog: Int64) -> [Int64] {
     (gathering.rows + (moving?.rows.rows ?? [])).filter { $0.dialog == dialog && $0.position > 0 }.map(\.position)
   }
@@ -71,10 +72,10 @@ struct OriginGenerations: Equatable {
     }
   }
 
-  /// What the table is to be given now.
+  /// The rows to write to the table now.
   struct Slice: Equatable {
     var rows: [FreshOrigins.Row]
-    /// With it the table has everything up to here.
+    /// The position up to which the table then has everything.
     var end: Int64?
   }
 
@@ -90,7 +91,7 @@ struct OriginGenerations: Equatable {
       rows: rows.map { moving.rows.rows[Int($0)] }.filter { $0.position > 0 }, end: next == turns ? end : nil)
   }
 
-  /// Slices of a generation.
+  /// The slices of a generation.
   private var turns: Int64 { max(1, span / slice) }
 
   private func share(_ turn: Int64, of moving: Moving) -> Int { moving.order.count * Int(turn) / Int(turns) }

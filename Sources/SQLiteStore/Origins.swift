@@ -1,10 +1,9 @@
 import Dialogs
 
-/// Which messages of a dialog have an id with a given hash: by it repeats are recognised, and what markers, corrections and
-/// reactions name is found. `OriginGenerations` says where that is kept, `OriginFilter` what need not be looked for.
+/// The messages of a dialog by the hash of their id: repeats are recognised by it, and the targets of markers,
+/// corrections and reactions are found. `OriginGenerations` keeps them, `OriginFilter` knows the new ones.
 extension Reader {
-  /// Which of a dialog's origins an author's id is among. The salt keeps others
-  /// from choosing ids that fall together.
+  /// Returns the hash of an author's id. The salt keeps others from choosing ids that collide.
   func originHash(_ id: UnsafeRawBufferPointer, by author: UserID) throws -> Int32 {
     var digest = try salt()
     withUnsafeBytes(of: author.number.littleEndian) { digest.combine($0) }
@@ -32,15 +31,15 @@ extension Writer {
     return nil
   }
 
-  /// A message is found by the id that makes repeats recognisable and by its
-  /// stanza's id, which is what markers name.
+  /// Adds the hashes of a message: of the id by which repeats are recognised, and of its stanza's id, which markers
+  /// name.
   func insertOrigins(_ entry: Entry, _ key: RepeatKey, stanzaID: String?) throws {
     try forEachOrigin(of: entry.author.id, key.id, stanzaID) {
       origins.add(entry.dialog.number, $0, entry.position.number)
     }
   }
 
-  /// Those of a message that goes.
+  /// Removes the hashes of a message that is erased.
   func removeOrigins(
     of author: UserID, _ id: String, stanzaID: String?, in dialog: DialogID, at position: Position
   ) throws {
@@ -59,7 +58,7 @@ extension Writer {
     try body(try other.withUTF8 { try originHash(UnsafeRawBufferPointer($0), by: author) })
   }
 
-  /// The log has come to this position: what gathered goes on to where it stays, a slice at a time.
+  /// Notes that the log has come to this position: gathered hashes are moved to the table, a slice at a time.
   func moveOrigins(_ position: Position) throws {
     origins.passed(position.number)
     guard let slice = origins.next() else { return }
@@ -70,7 +69,7 @@ extension Writer {
     if let end = slice.end { try connection(.setOriginsEnd).bind(1, end).run() }
   }
 
-  /// A few rows more of the table.
+  /// Reads a few more rows of the table.
   private func readFilter() throws {
     guard let after = filter.wanted else { return }
     let rows = StoreLimits.filterRows
@@ -79,10 +78,10 @@ extension Writer {
     filter.read(keys, isLast: keys.count < rows)
   }
 
-  /// Up to there the table has everything.
+  /// Returns the position up to which the table has everything.
   func originsEnd() throws -> Int64 { try connection(.originsEnd).first { $0.int(0) } ?? 0 }
 
-  /// What it does not have yet, from the messages themselves.
+  /// Returns the hashes that the table lacks, from the messages themselves.
   func loadOrigins(behind end: Int64) throws -> OriginGenerations {
     var origins = OriginGenerations(start: end)
     try connection(.namedBehind).bind(1, end).forEach { row in
@@ -107,7 +106,8 @@ extension Query {
   /// Rows of one hash that a page has cut off are in the filter by the others.
   static let originsBehind = Query(
     "SELECT dialog, hash FROM origins WHERE (dialog, hash) > (?1, ?2) ORDER BY dialog, hash LIMIT ?3")
-  /// "Or ignore": both ids of one message may have the same hash, and a slice may have been written before the server was killed.
+  /// "Or ignore": both ids of one message may have the same hash, and a slice may have been written before the server
+  /// was killed.
   fileprivate static let insertOrigin = Query(
     "INSERT OR IGNORE INTO origins (dialog, hash, position) VALUES (?1, ?2, ?3)")
   fileprivate static let deleteOrigin = Query(

@@ -2,14 +2,14 @@ import Dialogs
 
 /// Entries as rows of `payloads`.
 extension Reader {
-  /// The columns `entry(_:)` reads, of the table under the name `p`.
+  /// The columns that `entry(_:)` reads, of the table under the name `p`.
   static let payloadColumns = """
     p.position, p.dialog, p.author, p.peer, p.kind, p.time, p.seq, p.traits, p.type, p.from_resource,
     p.to_resource, p.stanza_id, p.lang, p.content_kind, p.text, p.fields, p.extras, p.detail, p.via, p.nick,
     p.mentions, p.attachments
     """
 
-  /// The peer of what is said in a room.
+  /// The peer of entries in a room.
   static let noPeer = UserID(0)
 
   func entry(_ row: Prepared) throws -> Entry {
@@ -120,7 +120,7 @@ extension Writer {
     }
     let content = message.content
     let envelope = message.envelope
-    // The id that repeats are told by, where the stanza's own id is not it.
+    // The id that identifies repeats, if it is not the stanza's own.
     let keyID = key.flatMap { $0.id == envelope.id ? nil : $0.id }
     arena.begin(
       content.extras.count + content.text.utf8.count + (content.fields?.utf8.count ?? 0)

@@ -1,6 +1,6 @@
 import Dialogs
 
-/// What users did with messages for themselves alone.
+/// The changes that users made to messages for themselves alone.
 extension Reader {
   func isHidden(_ message: Position, in dialog: DialogID, for user: UserID) throws -> Bool {
     try connection(.isHidden).bind(1, user.number).bind(2, message.number).bind(3, dialog.number).first { $0.int(0) }
@@ -57,7 +57,7 @@ extension Writer {
       .run()
   }
 
-  /// What was deleted one by one before needs no row any more.
+  /// Messages deleted one by one before need no row any more.
   func clear(_ dialog: DialogID, upTo: Position, leaves: Bool, for user: UserID) throws {
     try connection(.clear).bind(1, user.number).bind(2, dialog.number).bind(3, upTo.number).bind(4, leaves ? 1 : 0)
       .run()
@@ -77,8 +77,8 @@ extension Writer {
 }
 
 extension Query {
-  /// A condition: the user has not deleted the entry for themselves. Two looks, into what is short and at a row that is
-  /// read anyway. All three are expressions of SQL.
+  /// Returns the condition that the user has not deleted the entry for themselves. It takes two looks, into a short
+  /// table and at a row that is read anyway. All three are expressions of SQL.
   static func isSeen(by user: String, _ position: String, in dialog: String) -> String {
     """
     (NOT EXISTS (SELECT 1 FROM hidden h WHERE h.user = \(user) AND h.position = \(position))
@@ -86,7 +86,7 @@ extension Query {
     """
   }
 
-  /// A condition on a row of `members`: the dialog is in the user's lists.
+  /// Returns the condition on a row of `members` that the dialog is in the user's lists.
   static func isListed(_ row: String) -> String {
     """
     (\(row).left_list = 0 OR EXISTS (SELECT 1 FROM entries x
@@ -142,7 +142,7 @@ extension Query {
     SELECT 1 FROM reports r CROSS JOIN report_messages m ON m.report = r.id
     WHERE r.realm = ?1 AND r.reporter = ?2 AND m.message = ?3 LIMIT 1
     """)
-  /// Of a deleted user.
+  /// For a deleted user.
   static let forgetHidden = Query("DELETE FROM hidden WHERE user = ?1")
   static let forgetStars = Query("DELETE FROM stars WHERE user = ?1")
 }

@@ -1,6 +1,6 @@
 import Dialogs
 
-/// What stands at the top of a dialog, and what messages said before.
+/// The pinned messages of a dialog, and the earlier versions of messages.
 extension Reader {
   func pins(of dialog: DialogID) throws -> [Position] {
     try connection(.pins).bind(1, dialog.number).all { Position($0.int(0)) }

@@ -1,7 +1,7 @@
 import Addresses
 import Dialogs
 
-/// Push registrations, and what is owed to them.
+/// The push registrations, and their pending pushes.
 extension Reader {
   func pushRegistrations() throws -> [PushRegistration] {
     try connection(.allPushRegistrations).all(Self.pushRegistration)
@@ -21,7 +21,8 @@ extension Reader {
     }
   }
 
-  /// A device stands where a service has its publish options, under no service and its id as the node.
+  /// Reads a registration. A device is stored in place of a service's publish options, with its id as the node and no
+  /// service.
   private static func pushRegistration(_ row: Prepared) throws -> PushRegistration {
     let target: PushTarget
     if row.text(1).isEmpty {
@@ -104,7 +105,7 @@ extension Writer {
       .run()
   }
 
-  /// Those that end with a login; nil: with any.
+  /// Removes the registrations that end with a login; with any login if it is `nil`.
   func removePushRegistrations(of user: UserID, with grant: Int64?) throws {
     try connection(.removePushRegistrationsOfLogin).bind(1, user.number).bind(2, grant).run()
   }

@@ -1,14 +1,14 @@
 import Addresses
 import Dialogs
 
-/// Reads on one connection, inside a transaction that its store has begun. What
-/// it reads is in the files of this target named after what is read.
+/// Reads on one connection, inside a transaction that its store has begun. Its methods are in the files of this target
+/// that are named after what they read.
 ///
 /// It is `Sendable` because the pool keeps it between two uses.
 class Reader: @unchecked Sendable {  // used by one thread at a time: the one that its `ConnectionPool` lends it to
   let connection: Connection
   let directory: Directory
-  /// Where a text is bound without the engine copying it.
+  /// The memory from which texts are bound without the engine copying them.
   let arena = Arena()
   private var salted: Digest64?
 
@@ -19,7 +19,7 @@ class Reader: @unchecked Sendable {  // used by one thread at a time: the one th
 
   func begin() throws(StoreFailure) { try connection(.begin).run() }
   func commit() throws(StoreFailure) { try connection(.commit).run() }
-  /// A failure leaves nothing to roll back: the engine has done it.
+  /// Rolls back. A failure leaves nothing to roll back: the engine has done it.
   func rollBack() { try? connection(.rollback).run() }
 
   // MARK: Shared by what is read
@@ -34,7 +34,7 @@ class Reader: @unchecked Sendable {  // used by one thread at a time: the one th
     }
   }
 
-  /// A party that an entry or dialog names.
+  /// Returns a party that an entry or dialog names.
   func known(_ id: UserID) throws -> Party {
     guard let party = try party(id) else {
       throw StoreFailure.corrupt("user \(id.number) is named in the log and does not exist")
@@ -51,7 +51,7 @@ class Reader: @unchecked Sendable {  // used by one thread at a time: the one th
     }
   }
 
-  /// A room that an entry or another row names.
+  /// Returns a room that an entry or another row names.
   func known(_ id: DialogID) throws -> RoomName {
     guard let room = try roomName(id) else {
       throw StoreFailure.corrupt("room \(id.number) is named in the log and does not exist")
@@ -73,7 +73,7 @@ class Reader: @unchecked Sendable {  // used by one thread at a time: the one th
       epoch: UInt32(truncatingIfNeeded: row.int(4)))
   }
 
-  /// A stored address is in normal form already, which is cheap to see.
+  /// Returns a stored address, which is in normal form already and therefore cheap to parse.
   static func address(_ name: String, _ domain: String) throws(StoreFailure) -> BareJID {
     try address(name.isEmpty ? domain : name + "@" + domain)
   }

@@ -1,6 +1,6 @@
 import Dialogs
 
-/// What users report.
+/// The reports of users.
 extension Reader {
   func report(_ id: Int64) throws -> Report? { try connection(.report).bind(1, id).first(whole) }
 

@@ -1,13 +1,11 @@
 import Addresses
 import Dialogs
 
-/// What a room is meant to be, what the server notes in it, and invitations, as
-/// bytes.
+/// Rooms' settings, changes and invitations, as bytes.
 extension FactCoding {
   // MARK: Settings
 
-  /// With a version of their own: they stand in a room's row, and in what tells
-  /// of their change.
+  /// Encodes settings, with a version of their own: they stand in a room's row, and in the entry of their change.
   static func encode(settings: RoomSettings) -> [UInt8] {
     var out = ByteWriter()
     out.write(version)
@@ -62,10 +60,10 @@ extension FactCoding {
 
   // MARK: Changes
 
-  /// Stored: never renumber.
+  /// The stored values: never renumber.
   private enum ChangeKind: Int64 {
     case created = 1, settings = 2, topic = 3, member = 4, destroyed = 5
-    /// A member with who was and is kicked.
+    /// A member, with who was and is kicked.
     case kick = 6
   }
 
@@ -151,7 +149,7 @@ extension FactCoding {
     out.write(invitation.inviter.id.number)
     out.write(invitation.reason) { $0.write($1) }
     out.write(invitation.password) { $0.write($1) }
-    // Stored the other way round.
+    // Stored inverted.
     out.write(!invitation.isBookmarked)
     out.write(invitation.continuing) { $0.write($1.thread) { $0.write($1) } }
   }

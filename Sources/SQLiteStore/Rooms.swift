@@ -1,7 +1,7 @@
 import Addresses
 import Dialogs
 
-/// Rooms, who belongs to them, and what their members follow.
+/// The rooms, their members, and the entries that members follow.
 extension Reader {
   func room(_ id: DialogID) throws -> Room? {
     try connection(.room).bind(1, id.number).first { try room($0) }
@@ -12,7 +12,7 @@ extension Reader {
     return try connection(.roomByAddress).bind(1, address.domain).bind(2, local).first { try room($0) }
   }
 
-  /// Also of a destroyed room: its id is never given out again.
+  /// Returns a room, even a destroyed one: its id is never issued again.
   func room(externalID: String, in realm: RealmID) throws -> Room? {
     try connection(.roomByExternalID).bind(1, realm.number).bind(2, externalID).first { try room($0) }
   }
@@ -40,7 +40,7 @@ extension Reader {
 
   // MARK: Members
 
-  /// Somebody who left is nobody, though their row is there.
+  /// Returns a member; the row of a former member does not count.
   func member(_ user: UserID, of room: DialogID) throws -> Member? {
     try connection(.member).bind(1, room.number).bind(2, user.number).first { try member($0, from: 0) }
   }
@@ -55,7 +55,7 @@ extension Reader {
       .bind(4, bound(limit)).all { try member($0, from: 0) }
   }
 
-  /// Those of one version by user number; a page may end between them.
+  /// Returns changed members, those of one version by user number; a page may end between them.
   func memberChanges(of room: DialogID, after: Position, limit: Int) throws -> [Member] {
     try connection(.memberChanges).bind(1, room.number).bind(2, after.number).bind(3, bound(limit))
       .all { try member($0, from: 0) }
@@ -96,9 +96,8 @@ extension Reader {
 
   // MARK: The feed
 
-  /// Positions first, entries then: of many rooms only one page's entries are
-  /// read. Once the page is full, a room is only asked for what comes before its
-  /// end.
+  /// Reads positions first, then entries: of many rooms only one page's entries are read. Once the page is full, a room
+  /// is only asked for positions before its end.
   func feed(
     of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int, all: Bool
   ) throws -> [Entry] {
@@ -118,7 +117,7 @@ extension Reader {
     }
   }
 
-  /// Both ascending; what is in both comes once.
+  /// Merges two ascending lists without duplicates.
   private static func merged(_ a: [Int64], _ b: [Int64], limit: Int) -> [Int64] {
     if b.isEmpty { return a }
     var merged: [Int64] = []
@@ -138,7 +137,7 @@ extension Writer {
   func insertRoom(
     localpart: String, in realm: RealmID, externalID: String?, settings: RoomSettings, createdAt: Timestamp
   ) throws -> Room {
-    // Asked before anything is written: a refusal does not end the transaction.
+    // Checked before anything is written: a refusal does not end the transaction.
     let isTaken = try connection(.takenRoom).bind(1, realm.number).bind(2, localpart).bind(3, externalID)
       .first { $0.int(0) != 0 }
     if isTaken == true { throw StoreConflict() }
@@ -156,8 +155,8 @@ extension Writer {
       .bind(4, room.last.number).run()
   }
 
-  /// When it is destroyed the marks of its members go, and with them everything
-  /// that is found by them: memberships, lists, unread counts.
+  /// Updates a room. When it is destroyed the marks of its members are deleted, and with them everything that is found
+  /// by them: memberships, lists, unread counts.
   func update(_ room: Room) throws {
     try connection(.updateRoom).bind(1, room.id.number).bind(2, FactCoding.encode(settings: room.settings))
       .bind(3, room.settings.name?.lowercased()).bind(4, room.settings.isListed ? 1 : 0)
@@ -166,10 +165,10 @@ extension Writer {
     if room.isDestroyed { try connection(.deleteMarksOfRoom).bind(1, room.id.number).run() }
   }
 
-  /// Throws `StoreConflict` when another member has the nick.
+  /// Stores a member. Throws `StoreConflict` if another member has the nick.
   func put(_ member: Member, ordinal: Int64) throws {
     let nick = member.affiliation.isMember ? member.nick : nil
-    // A nick that has no key is only like itself.
+    // A nick that has no key equals only itself.
     let key = nick.map { (try? Precis.nicknameKey($0)) ?? $0 }
     if let key, let holder = try self.member(nickKey: key, of: member.room), holder.party.id != member.party.id {
       throw StoreConflict()
@@ -224,7 +223,7 @@ extension Query {
     """
     SELECT \(columns) FROM rooms r CROSS JOIN dialogs d ON d.id = r.dialog WHERE r.realm = ?1 AND r.external_id = ?2
     """)
-  /// A search looks at each room of the realm, or each that is listed.
+  /// A search looks at each room of the realm, or each listed one.
   private static func rooms(by index: String, where condition: String) -> Query {
     Query(
       """
@@ -282,7 +281,7 @@ extension Query {
     SELECT m.dialog, a.since FROM members m CROSS JOIN affiliations a ON a.room = m.dialog AND a.user = m.user
     WHERE m.user = ?1 ORDER BY m.dialog
     """)
-  /// Costs a look at each dialog of the user, as `dialogsOf`.
+  /// It costs a look at each dialog of the user, as `dialogsOf`.
   fileprivate static let roomsOf = Query(
     """
     SELECT \(columns), \(memberColumns), \(markColumns), m.settings FROM (
@@ -302,7 +301,7 @@ extension Query {
     ON CONFLICT (room, user) DO UPDATE SET affiliation = ?3, nick = ?4, nick_key = ?5, since = ?6, joined = ?7,
       version = ?8, reason = ?9, kicked = ?10
     """)
-  /// A mark that is there stays. A destroyed room gets none.
+  /// An existing mark stays. A destroyed room gets none.
   fileprivate static let insertRoomMark = Query(
     """
     INSERT OR IGNORE INTO members
@@ -314,7 +313,7 @@ extension Query {
     """
     DELETE FROM members WHERE dialog = ?1 AND user IN (SELECT user FROM affiliations WHERE room = ?1)
     """)
-  /// Of one user, as far as the marks tell.
+  /// Ends the memberships of one user, as far as the marks tell.
   static let endMemberships = Query(
     """
     UPDATE affiliations SET affiliation = \(Affiliation.none.rawValue), nick = NULL, nick_key = NULL
@@ -332,7 +331,7 @@ extension Query {
       AND traits & ?4 = 0
     ORDER BY position LIMIT ?3
     """)
-  /// One look where the room has nothing new.
+  /// It takes one look if the room has nothing new.
   fileprivate static let roomPositions = Query(
     """
     SELECT e.position FROM dialogs d CROSS JOIN entries e ON e.dialog = d.id
@@ -348,7 +347,7 @@ extension Query {
     "INSERT OR REPLACE INTO invitations (room, user, inviter, position) VALUES (?1, ?2, ?3, ?4)")
   fileprivate static let deleteInvitation = Query(
     "DELETE FROM invitations WHERE room = ?1 AND user = ?2 AND inviter = ?3")
-  /// A look at the newest `?2`: as many invitations as may be declined, not members.
+  /// It looks at the newest `?2`: as many invitations as may be declined, not members.
   fileprivate static let deleteOldInvitations = Query(
     """
     DELETE FROM invitations WHERE room = ?1 AND position <= (

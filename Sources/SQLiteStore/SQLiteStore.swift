@@ -3,27 +3,27 @@ public import Dialogs
 
 /// The store for one node: one SQLite file with a write-ahead log.
 ///
-/// A commit is synced before `write` returns, whatever else happens to the
-/// process or the machine. Reads run on connections of their own and see one
-/// committed state each; they neither wait for the writer nor hold it up.
+/// A commit is synced before `write` returns, whatever else happens to the process or the machine. Reads run on
+/// connections of their own and see one committed state each; they neither wait for the writer nor hold it up. Every
+/// failure of the engine is a `StoreFailure`; an error that a body throws comes through as it is.
 ///
-/// Every failure of the engine is a `StoreFailure`; what a body throws comes
-/// through as it is.
+///     let store = try SQLiteStore(path: "/var/lib/parley/parley.db")
+///     let user = try store.read { try $0.user(BareJID("juliet@example.org")) }
+///     try store.close()
 public final class SQLiteStore: Store {
   public struct Options: Hashable, Sendable {
-    /// Reads that may run at once; further ones wait.
+    /// The reads that may run at once; further ones wait.
     public var readersMax = 4
-    /// Bytes of pages that the writer keeps in memory: the ends of the indexes
-    /// that messages are added to, and ids of long dialogs, among which each new one is looked for.
+    /// The bytes of pages that the writer keeps in memory: the ends of the indexes that messages are added to, and ids
+    /// of long dialogs, among which each new one is looked for.
     public var writerCacheBytes = 8 << 20
     /// The same for each reader.
     public var readerCacheBytes = 1 << 20
-    /// How long to wait for another process that holds the file.
+    /// The time to wait for another process that holds the file.
     public var busyTimeout: Duration = .seconds(5)
-    /// Bytes in the write-ahead log at which it is copied into the database file
-    /// and started anew.
+    /// The bytes in the write-ahead log at which it is copied into the database file and restarted.
     public var checkpointBytes = StoreLimits.walBytesCheckpoint
-    /// Pages (of 4,096 bytes) that the file may have; nil: as many as the disk holds.
+    /// The pages (of 4,096 bytes) that the file may have; `nil` for as many as the disk holds.
     public var pagesMax: Int64?
 
     public init() {}
@@ -34,8 +34,7 @@ public final class SQLiteStore: Store {
   let checkpointer: Checkpointer
   private let directory = Directory()
 
-  /// Opens the file, creating it and bringing its schema up to date if need be.
-  /// Throws `StoreFailure`.
+  /// Opens the file, creating it and migrating its schema if need be. Throws `StoreFailure`.
   public init(path: String, options: Options = Options()) throws {
     try WriteGathering.install()
     self.path = path
@@ -54,11 +53,11 @@ public final class SQLiteStore: Store {
   }
 
   private static func prepare(_ connection: Connection, _ path: String, _ options: Options) throws {
-    // Looked at before anything is written: the file may be another program's.
+    // Checked before anything is written: the file may be another program's.
     try Migration.check(connection, path)
     let mode = try connection.once("PRAGMA journal_mode = WAL") { try $0.first { $0.text(0) } }
     guard mode == "wal" else { throw StoreFailure.cannotOpen(path: path, reason: "it cannot have a write-ahead log") }
-    // What is deleted is overwritten; the log file shrinks back when it was long.
+    // Deleted data is overwritten; the log file shrinks back when it was long.
     try connection.execute(
       """
       PRAGMA synchronous = FULL;
@@ -67,7 +66,7 @@ public final class SQLiteStore: Store {
       PRAGMA secure_delete = ON;
       """)
     if let pages = options.pagesMax { try connection.execute("PRAGMA max_page_count = \(pages)") }
-    // With NORMAL a power cut would take commits that were confirmed.
+    // With NORMAL a power cut would lose confirmed commits.
     let synchronous = try connection.int("PRAGMA synchronous") ?? -1
     guard synchronous == 2 else { throw StoreFailure.notDurable(synchronous: synchronous) }
     try Migration.migrate(connection)
@@ -76,7 +75,7 @@ public final class SQLiteStore: Store {
   public func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
     try pool.read { reader in
       try reader.begin()
-      // Nothing was written: how the transaction ends is all one.
+      // Nothing was written, so it makes no difference how the transaction ends.
       defer { reader.rollBack() }
       return try body(reader)
     }
@@ -100,8 +99,8 @@ public final class SQLiteStore: Store {
     }
   }
 
-  /// Copies the write-ahead log into the database and closes it. Waits for reads
-  /// and writes under way; later ones throw `StoreFailure.closed`.
+  /// Copies the write-ahead log into the database and closes it. Waits for reads and writes under way; later ones throw
+  /// `StoreFailure.closed`.
   public func close() throws {
     checkpointer.stop()
     try pool.close { writer in

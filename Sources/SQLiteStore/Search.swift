@@ -1,18 +1,17 @@
 import Dialogs
 
-/// The index of what messages say (XEP-0431). Writing it costs ten microseconds of CPU per message in batches of a
-/// thousand, as much as all else that is done for a message, and many times that for a message alone. So it is not
-/// written where messages are: whoever searches has it brought up to the end of the log first, a thousand at a time.
+/// The full-text index of messages (XEP-0431). Writing it costs ten microseconds of CPU per message in batches of a
+/// thousand, as much as all other work for a message, and many times that for a message alone. So it is not written
+/// with messages: a search has it brought up to the end of the log first, a thousand at a time.
 ///
-/// A row per message that is shown and has a text, under its position, which is the order of
-/// every answer. What is indexed is what an app shows now: after the last edit, nothing of
-/// what was taken back, and no ciphertext. `scope` holds whose it is: of a private dialog
-/// both users (`u12`) and the dialog (`d7`), of a whisper both users and the room it was
-/// whispered in (`w7`), of what is said in a room the room (`d7`).
+/// It has a row per message that is shown and has a text, under its position, which is the order of every answer. It
+/// indexes the text that an app shows now: after the last edit, without retracted messages and ciphertext. `scope`
+/// holds the owners: for a private dialog both users (`u12`) and the dialog (`d7`), for a whisper both users and the
+/// room of the whisper (`w7`), for a room's message the room (`d7`).
 extension Writer {
   func indexMessages(limit: Int) throws -> Bool {
     let after = try indexedUpTo()
-    // Every entry counts: where most say nothing that is indexed, passing over them takes time too.
+    // Every entry counts: passing over many entries without indexed text takes time too.
     let rows = try connection(.unindexed).bind(1, after).bind(2, Int64(limit)).all {
       (position: $0.int(0), text: $0.textOrNil(1), scope: $0.textOrNil(2))
     }
@@ -20,7 +19,7 @@ extension Writer {
       if let text = row.text, let scope = row.scope { try index(Position(row.position), scope: scope, text: text) }
     }
     let isFull = rows.count == limit
-    // What is committed behind the head comes at a later position.
+    // Entries committed behind the head have later positions.
     let end = isFull ? rows.last?.position ?? after : try head().position.number
     // A transaction that changes nothing costs no sync.
     if end > after { try connection(.setIndexed).bind(1, end).run() }
@@ -34,9 +33,9 @@ extension Writer {
     try connection(.insertSearch).bind(1, position.number).bind(2, scope).bind(3, tokens).run()
   }
 
-  /// The message now says something else; nil: nothing any more. Before its state or payload is written.
+  /// Indexes the new text of a message, or none. It is called before the message's state or payload is written.
   func reindex(_ position: Position, to text: String?) throws {
-    // What is not there yet is indexed as it then is.
+    // A message that is not indexed yet will be indexed with its text at that time.
     if try position.number > indexedUpTo() { return }
     let found = try connection(.indexed).bind(1, position.number).first { (scope: $0.text(0), text: $0.text(1)) }
     guard let found, found.text != text else { return }
@@ -52,7 +51,7 @@ extension Reader {
 
 extension Query {
   fileprivate static let insertSearch = Query("INSERT INTO search (rowid, scope, text) VALUES (?1, ?2, ?3)")
-  /// The engine keeps no texts, and must be told what it is to forget.
+  /// The engine keeps no texts, and must be told the one to remove.
   fileprivate static let deleteSearch = Query(
     "INSERT INTO search (search, rowid, scope, text) VALUES ('delete', ?1, ?2, ?3)")
   fileprivate static let indexedUpTo = Query("SELECT position FROM search_progress")
@@ -70,7 +69,7 @@ extension Query {
     """)
 }
 
-/// What the index is made from.
+/// The source of the index.
 enum SearchSchema {
   static let scope = """
     CASE WHEN p.peer = 0 THEN 'd' || p.dialog

@@ -1,22 +1,20 @@
 import Addresses
 import Dialogs
 
-/// What a text is to the search index: its words, each as ten letters. Theory:
+/// The words of a text as the search index has them, each as ten letters. Theory:
 ///
-/// A word is a run of letters, digits and marks, folded (`TextFolding`). Scripts that put no
-/// spaces between words (Chinese, Japanese, Thai and their neighbours), Korean, whose words
-/// grow endings, and emoji count character by character; what is searched for is then found
-/// as that sequence, wherever words begin.
+/// A word is a run of letters, digits and marks, folded (`TextFolding`). Scripts without spaces between words (Chinese,
+/// Japanese, Thai and their neighbours), Korean, whose words grow endings, and emoji count character by character; a
+/// search for them then finds that sequence, wherever words begin.
 ///
-/// The index holds no words but 50 bits of each under the file's salt. The engine's index is
-/// written in layers, and what is deleted stays in the older ones until they are merged
-/// (only later versions than the oldest we run on can overwrite it): so nothing that was
-/// taken back can be read in the file. It is no secret from whoever has the whole file
+/// The index holds no words but 50 bits of each under the file's salt. The engine's index is written in layers, and
+/// deleted words stay in the older ones until they are merged (only later versions than the oldest supported one can
+/// overwrite it): so no retracted text can be read in the file. It is no secret from an attacker who has the whole file
 /// and guesses words. Two words in a million billion are taken for one another.
 struct SearchText {
   let salt: Digest64
 
-  /// The tokens of a text, between spaces.
+  /// Returns the tokens of a text, separated by spaces.
   func tokens(of text: String) -> String {
     var line = ""
     line.reserveCapacity(text.utf8.count + 16)
@@ -30,9 +28,8 @@ struct SearchText {
     return line
   }
 
-  /// What the engine is to look for: all of the words, those that stand together as a phrase.
-  /// Nothing that somebody types reaches the engine but as a token, so nothing is its syntax.
-  /// nil: the query has no word.
+  /// Returns the expression for the engine: all of the words, adjacent ones as a phrase. Input reaches the engine only
+  /// as tokens, so it is never its syntax. `nil` if the query has no word.
   func expression(_ query: String, scopes: [String]) -> String? {
     var phrases: [String] = []
     var count = 0
@@ -50,7 +47,7 @@ struct SearchText {
     return (scopes.map { "scope:\"\($0)\"" } + phrases).joined(separator: " AND ")
   }
 
-  /// The same in any of these scopes, of which there is one at least.
+  /// Returns the same for any of these scopes, of which there must be at least one.
   func expression(_ query: String, anyOf scopes: [String]) -> String? {
     expression(query, scopes: []).map { words in
       "(" + scopes.map { "scope:\"\($0)\"" }.joined(separator: " OR ") + ") AND " + words
@@ -63,7 +60,7 @@ struct SearchText {
     var bits = digest.finish()
     for _ in 0..<10 {
       let digit = UInt8(bits & 31)
-      // a to z, 2 to 7.
+      // The digits are a to z, 2 to 7.
       line.unicodeScalars.append(Unicode.Scalar(digit < 26 ? 97 + digit : 24 + digit))
       bits >>= 5
     }
@@ -85,7 +82,7 @@ struct SearchText {
     if let begun = start { body(scalars[begun...]) }
   }
 
-  /// As `Reader.salt()`, from which it is read.
+  /// Returns the digest from which `Reader.salt()` is read.
   static func salted(_ salt: Int64) -> Digest64 {
     var digest = Digest64()
     withUnsafeBytes(of: salt.littleEndian) { digest.combine($0) }

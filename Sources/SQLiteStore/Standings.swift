@@ -1,6 +1,6 @@
 import Dialogs
 
-/// What lists of dialogs are made from.
+/// The data that lists of dialogs are made from.
 extension Reader {
   func dialogStandings(of user: UserID) throws -> [DialogStanding] {
     try connection(.dialogStandings).bind(1, user.number).all { row in
@@ -13,9 +13,9 @@ extension Reader {
 }
 
 extension Query {
-  /// One pass over the user's rows and a look at each dialog, about a microsecond each: keeping them in order would cost
-  /// every message two more rows per member. Mentions are counted where something is unread: what mentions the user
-  /// counts as unread.
+  /// It takes one pass over the user's rows and a look at each dialog, about a microsecond each: keeping them in order
+  /// would cost every message two more rows per member. Mentions are counted only in unread dialogs: a mention makes a
+  /// message unread.
   static let dialogStandings = Query(
     """
     SELECT s.dialog, s.kind, s.last, s.unread,

@@ -1,11 +1,9 @@
 import Addresses
 import Dialogs
 
-/// What became of messages since they were said, and what messages say about
-/// earlier ones.
+/// The states of messages, and their references to earlier ones.
 enum StoredTraits {
-  /// In `payloads.traits`, beside the bits of `Message.Traits`: the message has a
-  /// row in `states`.
+  /// The bit in `payloads.traits`, beside those of `Message.Traits`, of a message with a row in `states`.
   static let changed: Int64 = 1 << 15
   static func message(_ stored: Int64) -> Message.Traits {
     Message.Traits(rawValue: UInt16(truncatingIfNeeded: stored & ~changed))
@@ -28,7 +26,7 @@ extension Reader {
 
 extension Writer {
   func put(_ state: MessageState, of position: Position, in dialog: DialogID) throws {
-    // A change without a text (reactions) leaves the one that is.
+    // A change without a text (reactions) leaves the present one.
     if state.retraction != nil || state.text != nil {
       try reindex(position, to: state.retraction == nil ? state.text : nil)
     }
@@ -120,7 +118,7 @@ extension FactCoding {
 
   // MARK: References
 
-  /// What a message says about an earlier one, and where it was said before. The first version has no such place.
+  /// Encodes a message's reference to an earlier one, and its origin if it is forwarded, which the first version lacks.
   static func encode(about message: Message) -> [UInt8] {
     var out = ByteWriter()
     out.write(message.forwarded == nil ? version : version + 1)
@@ -210,7 +208,7 @@ extension Query {
     UPDATE payloads SET traits = traits | \(StoredTraits.changed)
     WHERE position = ?1 AND dialog = ?2 AND traits & \(StoredTraits.changed) = 0
     """)
-  /// `secure_delete` overwrites what was there.
+  /// `secure_delete` overwrites the old content.
   fileprivate static let blank = Query(
     """
     UPDATE payloads SET traits = traits | \(StoredTraits.changed), text = NULL, fields = NULL, extras = NULL,

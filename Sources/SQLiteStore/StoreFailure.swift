@@ -1,7 +1,6 @@
 import CSQLite
 
-/// Why the store did not do what it was asked. The description is one line for
-/// an operator.
+/// The reason why the store failed. The description is one line for an operator.
 public enum StoreFailure: Error, Hashable, Sendable {
   /// The folder is missing, or may not be written.
   case cannotOpen(path: String, reason: String)
@@ -11,18 +10,17 @@ public enum StoreFailure: Error, Hashable, Sendable {
   case schemaTooNew(found: Int, known: Int)
   /// The engine does not sync its commits although it was told to.
   case notDurable(synchronous: Int64)
-  /// Another process or connection holds the database, for longer than
-  /// `SQLiteStore.Options.busyTimeout`.
+  /// Another process or connection holds the database for longer than `SQLiteStore.Options.busyTimeout`.
   case locked
   /// No space is left on the device, or the file has reached its bound.
   case full
-  /// What is stored makes no sense: a damaged file.
+  /// The stored data is invalid: a damaged file.
   case corrupt(String)
   /// The device failed or refuses writing.
   case device(code: Int32, String)
   /// The store was closed.
   case closed
-  /// Anything else the engine says.
+  /// It is any other error of the engine.
   case engine(code: Int32, String)
 }
 
@@ -46,7 +44,7 @@ extension StoreFailure: CustomStringConvertible {
 }
 
 extension StoreFailure {
-  /// The engine's extended result code and message.
+  /// Creates a failure from the engine's extended result code and message.
   init(code: Int32, message: String) {
     switch code & 0xff {
     case SQLITE_BUSY, SQLITE_LOCKED: self = .locked
@@ -57,7 +55,7 @@ extension StoreFailure {
     }
   }
 
-  /// The last error of a connection.
+  /// Creates a failure from the last error of a connection.
   init(_ connection: OpaquePointer?) {
     self.init(
       code: sqlite3_extended_errcode(connection),

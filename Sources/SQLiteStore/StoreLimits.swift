@@ -1,58 +1,53 @@
-/// The bounds of this target: each number, why, and what happens at it.
+/// The bounds of this target. Each states its number, its reason and what happens at it.
 public enum StoreLimits {
-  /// Users whose address is kept in memory, about 150 bytes each. At the bound
-  /// the cache starts anew.
+  /// The users whose address is kept in memory, about 150 bytes each. At the bound the cache is emptied.
   static let cachedPartiesMax = 20_000
   /// The same for rooms.
   static let cachedRoomsMax = 20_000
 
-  /// Bytes in the write-ahead log at which it is copied into the database.
-  /// Smaller copies hot pages more often (measured: 8 MiB costs twice the CPU of
-  /// 32 MiB per message, 64 MiB no less than 32).
+  /// The bytes in the write-ahead log at which it is copied into the database. A smaller bound copies hot pages more
+  /// often (measured: 8 MiB costs twice the CPU of 32 MiB per message, 64 MiB no less than 32).
   public static let walBytesCheckpoint: Int64 = 32 << 20
-  /// At most this much of the file stays on disk after it was longer (a large
-  /// import, a reader that stood in the way).
+  /// The bytes of the log file that stay on disk after it was longer (a large import, a reader that stood in the way).
   static let walBytesKept: Int64 = 64 << 20
-  /// How long the committer may be held up by readers while the write-ahead log
-  /// is started anew. When that is not enough the log grows,
-  /// and it is tried again after the next commit.
+  /// The time for which the committer may be held up by readers while the write-ahead log is restarted. If that is not
+  /// enough the log grows, and it is tried again after the next commit.
   static let walRestartPatience: Duration = .milliseconds(50)
 
-  /// Bytes of pages that a backup keeps in memory: each page passes once.
+  /// The bytes of pages that a backup keeps in memory: each page passes once.
   static let copyCacheBytes = 2 << 20
 
-  /// Bytes that are gathered before they are written to the write-ahead log. The
-  /// engine's own file layer writes less than 128 KiB at once.
+  /// The bytes that are gathered before they are written to the write-ahead log. The engine's own file layer writes
+  /// less than 128 KiB at once.
   static let gatheredBytesMax = 96 << 10
 
-  /// Entries, dialogs, rooms or users in one answer, whatever was asked for: about 20 MB.
+  /// The entries, dialogs, rooms or users in one answer, whatever was asked for: about 20 MB.
   static let rowsMax = 20_000
 
-  /// Words of one message that are found; the rest of a longer one is not.
+  /// The words of one message that are indexed; the rest of a longer one is not found.
   static let searchTokensMax = 4_096
-  /// Words of a query that count: each is a look at an index. Further ones are left out.
+  /// The words of a query that count: each is a look at an index. Further ones are left out.
   static let searchWordsMax = 32
-  /// Rooms that are searched at once: each is one more look at the index.
+  /// The rooms that are searched at once: each is one more look at the index.
   static let searchScopesMax = 100
 
-  /// Positions of the log whose ids gather in memory before they are written where they stay: at most two such generations are
-  /// in memory and are read when the store is opened, with two ids a message 1.6 MB and 20 ms. More would move more neighbours
-  /// at once. A generation is sorted when it is full: 1 to 3 ms of the committer.
+  /// The positions of the log whose ids gather in memory before they are written to the table: at most two such
+  /// generations are in memory and are read when the store is opened, with two ids a message 1.6 MB and 20 ms. More
+  /// would move more neighbours at once. A full generation is sorted: 1 to 3 ms of the committer.
   static let freshSpan: Int64 = 16_384
-  /// Positions between two slices of a generation that is written: one to two milliseconds of the committer each.
+  /// The positions between two slices of a generation that is written: one to two milliseconds of the committer each.
   static let freshSlice: Int64 = 1_024
-  /// Chains of a generation, a power of two.
+  /// The chains of a generation, a power of two.
   static let freshBuckets = 16_384
 
-  /// Bytes of the filter of ids (`OriginFilter`): a byte to two for each id, up to here. At the bound more and more new ids are
-  /// looked for in the database, as all would be without it.
+  /// The bytes of the filter of ids (`OriginFilter`): a byte to two for each id, up to here. At the bound more and more
+  /// new ids are looked for in the database, as all would be without it.
   static let filterBytesMin = 256 << 10
   static let filterBytesMax = 8 << 20
-  /// Rows that a look reads for a filter that is not whole yet: ten microseconds.
+  /// The rows that a look reads for a filter that is still being built: ten microseconds.
   static let filterRows = 64
 
-  /// Messages of one dialog whose ids have the same 32-bit hash and are looked
-  /// at, newest first. More would mean that somebody makes collisions, and hides
-  /// but their own messages.
+  /// The messages of one dialog with the same 32-bit hash of an id that are looked at, newest first. More would mean
+  /// that somebody makes collisions, which hide only their own messages.
   static let sameHashMax = 16
 }

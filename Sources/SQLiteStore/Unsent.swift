@@ -1,7 +1,7 @@
 import Addresses
 import Dialogs
 
-/// What users have written and not sent.
+/// The drafts and scheduled messages of users.
 extension Reader {
   // MARK: Drafts
 
@@ -76,7 +76,7 @@ extension Writer {
 }
 
 extension FactCoding {
-  /// What a scheduled message will say.
+  /// Encodes the content of a scheduled message.
   static func encode(_ scheduled: ScheduledMessage) -> [UInt8] {
     var out = ByteWriter()
     out.write(version)
@@ -187,7 +187,7 @@ extension Query {
   private static let columns =
     "user, id, dialog, created, due, client_id, body_hash, said, failure_code, failure_text, position"
   fileprivate static let scheduled = Query("SELECT \(columns) FROM scheduled WHERE user = ?1 AND id = ?2")
-  /// Sorts what one user has: `Limits.scheduledPerUserMax` at most.
+  /// It sorts the messages of one user: `Limits.scheduledPerUserMax` at most.
   fileprivate static let scheduledOf = Query(
     "SELECT \(columns) FROM scheduled WHERE user = ?1 ORDER BY due, id")
   fileprivate static let scheduledCount = Query("SELECT count(*) FROM scheduled WHERE user = ?1")

@@ -1,6 +1,6 @@
 import Dialogs
 
-/// What users have settled about themselves, and the list of users.
+/// The settings of users, and the list of users.
 extension Reader {
   func userSettings(of user: UserID) throws -> UserSettings {
     let found = try connection(.userSettings).bind(1, user.number).first { row in
@@ -45,7 +45,7 @@ extension Writer {
     try refreshMatchKeys(of: user)
   }
 
-  /// As the user's identities are now, and as they let themselves be found.
+  /// Writes the match keys of the user's present identities, as their settings allow.
   func refreshMatchKeys(of user: UserID) throws {
     try connection(.deleteMatchKeys).bind(1, user.number).run()
     guard try userSettings(of: user).isMatchable, let realm = try party(user)?.realm,

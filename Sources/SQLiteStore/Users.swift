@@ -1,7 +1,7 @@
 import Addresses
 import Dialogs
 
-/// Realms, users, credentials, the vault.
+/// The realms, users, credentials, and the vault.
 extension Reader {
   func realms() throws -> [Realm] { try connection(.realms).all(Self.realm) }
 
@@ -145,8 +145,8 @@ extension Writer {
     }
   }
 
-  /// Of rooms, what the user was as a member goes. That they are banned somewhere
-  /// stays: it is that room's, and holds nothing of theirs but the number.
+  /// Erases a user's personal data. In rooms their membership is deleted. Their bans stay: these are the rooms', and
+  /// hold nothing of the user but the number.
   func erasePersonal(_ user: UserID) throws {
     for told in try notifications(of: user) { try erase(told.position, in: told.dialog) }
     for query in [
@@ -166,7 +166,7 @@ extension Writer {
 }
 
 extension Writer {
-  /// What backends have told the user: each has an origin in the dialog of the user with themselves.
+  /// Returns the backends' notifications to the user: each has an origin in the dialog of the user with themselves.
   private func notifications(of user: UserID) throws -> [(position: Position, dialog: DialogID)] {
     try connection(.ownDialog).bind(1, user.number).all { $0.int(0) }.flatMap { dialog in
       let older = try connection(.positionsOfOrigins).bind(1, dialog).all { $0.int(0) }
@@ -213,10 +213,10 @@ extension Query {
     """)
   fileprivate static let userCount = Query(
     "SELECT count(*) FROM users WHERE realm = ?1 AND state <> \(User.State.deleted.rawValue) AND guest = 0")
-  /// Spelt as in the index.
+  /// The condition is spelt as in the index.
   fileprivate static let guests = Query("SELECT id FROM users WHERE guest = 1 AND state <> 2 ORDER BY id")
   fileprivate static let setGuest = Query("UPDATE users SET guest = 1 WHERE id = ?1")
-  /// No row comes back where the name is or was taken.
+  /// It returns no row if the name is or was taken.
   fileprivate static let insertUser = Query(
     """
     INSERT INTO users

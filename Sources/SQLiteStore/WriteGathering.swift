@@ -2,29 +2,22 @@ import CSQLite
 
 /// A file layer for the engine that gathers the writes of a commit. Theory:
 ///
-/// The engine appends to its write-ahead log in two system calls per page: 24
-/// bytes of header, then the page. A batch of a hundred messages changes some
-/// three hundred pages, and most of its CPU time was spent in those calls
-/// (measured: gathering halves the cost of a message). This layer keeps what is
-/// appended in memory and hands it on in pieces of up to
-/// `StoreLimits.gatheredBytesMax`.
+/// The engine appends to its write-ahead log in two system calls per page: 24 bytes of header, then the page. A batch
+/// of a hundred messages changes some three hundred pages, and most of its CPU time was spent in those calls (measured:
+/// gathering halves the cost of a message). This layer keeps appended bytes in memory and hands them on in pieces of up
+/// to `StoreLimits.gatheredBytesMax`.
 ///
-/// Nobody can see the difference: other connections read a commit's pages only
-/// after the engine has published the commit, and the last page of a commit is
-/// never held back; whatever else is done to the file (read, sync, cut, ask for
-/// its size, close) first hands on what is held. A write that fails when handed
-/// on late still fails before its commit is published, and what was held is
-/// dropped with the transaction.
+/// The difference cannot be seen: other connections read a commit's pages only after the engine has published the
+/// commit, and the last page of a commit is never held back; any other operation on the file (read, sync, cut, ask for
+/// its size, close) first hands on the held bytes. A write that fails when handed on late still fails before its commit
+/// is published, and the held bytes are dropped with the transaction.
 ///
-/// Only write-ahead logs are treated so; every other file is opened by the
-/// system's own layer as ever.
+/// Only write-ahead logs are treated so; every other file is opened by the system's own layer as ever.
 ///
-/// The states of one log: nothing held; holding `count` bytes that belong at
-/// `start`; passing on (from the header of a commit's last page to the next
-/// header), in which nothing is held.
+/// The states of one log: nothing held; holding `count` bytes that belong at `start`; passing on (from the header of a
+/// commit's last page to the next header), in which nothing is held.
 enum WriteGathering {
-  /// Makes this layer the default of the process, once. Connections name
-  /// no layer when they are opened.
+  /// Makes this layer the default of the process, once. Connections name no layer when they are opened.
   static func install() throws(StoreFailure) {
     guard installed == SQLITE_OK else {
       throw StoreFailure.engine(code: installed, "the file layer could not be registered")
@@ -42,7 +35,7 @@ enum WriteGathering {
     return sqlite3_vfs_register(system.layer, 1)
   }()
 
-  /// What the engine points to for the life of the process.
+  /// The structures that the engine points to for the life of the process.
   private struct System {
     let root = sqlite3_vfs_find(nil)
     let layer = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
@@ -72,8 +65,7 @@ enum WriteGathering {
       return code
     }
 
-  /// Version 1: what later versions add (shared memory, mapping) is asked of the
-  /// database file only.
+  /// Version 1: the additions of later versions (shared memory, mapping) are used for the database file only.
   private static let methods = sqlite3_io_methods(
     iVersion: 1,
     xClose: { file in
@@ -123,8 +115,8 @@ enum WriteGathering {
     xShmMap: nil, xShmLock: nil, xShmBarrier: nil, xShmUnmap: nil, xFetch: nil, xUnfetch: nil)
 }
 
-/// A write-ahead log in the memory the engine gives for it: what the engine
-/// knows of a file, our state, the system's own file.
+/// A write-ahead log in the memory that the engine gives for it: the engine's part, this layer's state, the system's
+/// own file.
 private struct Gathered {
   struct State {
     var buffer: UnsafeMutableRawPointer?
@@ -153,7 +145,7 @@ private struct Gathered {
   }
   var innerMethods: sqlite3_io_methods { inner.pointee.pMethods.pointee }
 
-  /// Does something else to the file, after handing on what is held.
+  /// Does another operation on the file, after handing on the held bytes.
   func passing(
     _ body: (sqlite3_io_methods, UnsafeMutablePointer<sqlite3_file>) -> Int32?
   ) -> Int32? {
@@ -161,7 +153,7 @@ private struct Gathered {
     return code == SQLITE_OK ? body(innerMethods, inner) : code
   }
 
-  /// What is held goes, also when it cannot be written: its transaction fails.
+  /// Hands on the held bytes. They are dropped even if they cannot be written: their transaction fails.
   func handOn() -> Int32 {
     let count = state.pointee.count
     guard count > 0, let buffer = state.pointee.buffer else { return SQLITE_OK }
@@ -174,8 +166,8 @@ private struct Gathered {
   }
 
   func write(_ bytes: UnsafeRawPointer, _ count: Int, at offset: Int64) -> Int32 {
-    // A frame's header is 24 bytes; bytes 4 to 7 are the size of the database
-    // where the frame ends a commit, else zero (sqlite.org/fileformat2.html 4.1).
+    // A frame's header is 24 bytes; bytes 4 to 7 are the size of the database if the frame ends a commit, otherwise
+    // zero (sqlite.org/fileformat2.html 4.1).
     if count == 24 {
       state.pointee.isPassing = bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self) != 0
     }

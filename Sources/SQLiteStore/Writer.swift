@@ -2,14 +2,14 @@ import Dialogs
 
 /// Writes the log, inside the one transaction of a batch.
 final class Writer: Reader, @unchecked Sendable {  // used only by the one that has borrowed its connection, as `Reader`
-  /// Of the last messages. Read with the first transaction.
+  /// The ids of the last messages, read with the first transaction.
   var origins = OriginGenerations(start: 0)
   var filter = OriginFilter(ids: 0)
   private var hasOrigins = false
 
   func beginWriting() throws(StoreFailure) { try connection(.beginWriting).run() }
 
-  /// Inside the transaction that has begun.
+  /// Reads the ids; called inside the transaction that has begun.
   func prepare() throws {
     guard !hasOrigins else { return }
     let end = try originsEnd()
@@ -36,7 +36,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
         try insertCorrection(entry.position, of: reference.target)
       }
     case .marker(let marker):
-      // Members of a room follow its entries: what only the reader is to see is not there.
+      // Members of a room follow its entries: a marker that only the reader may see is not among them.
       if entry.room == nil || feeds.isEmpty { try insertEntry(entry, feeds, isShown: false, counts: false) }
       if let key { try insertOrigins(entry, key, stanzaID: marker.stanza?.envelope.id) }
     case .room(let change):
@@ -54,8 +54,8 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     }
   }
 
-  /// Each row of `entries` has the counts up to and including itself, so that
-  /// "how many up to there" is one look, wherever "there" is.
+  /// Inserts a row of `entries`. Each has the counts up to and including itself, so that "how many up to there" is one
+  /// look, wherever "there" is.
   private func insertEntry(_ entry: Entry, _ feeds: [FeedRow], isShown: Bool, counts: Bool) throws {
     let before = try connection(.counts).bind(1, entry.dialog.number).first { (all: $0.int(0), own: $0.int(1)) }
     var flags: EntryFlags = []
@@ -78,7 +78,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
       .bind(5, own).run()
   }
 
-  /// Of a room.
+  /// Returns whether a fact is in a room's archive.
   private static func isInArchive(_ fact: Fact) -> Bool {
     switch fact {
     case .message(let message): message.traits.contains(.archived)
@@ -99,8 +99,8 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     try connection(.blankEntry).bind(1, dialog.number).bind(2, position.number).run()
   }
 
-  /// Payload, feed rows and origins. False: there is no such entry. In a room only
-  /// markers have feed rows and are removed, and those are their author's.
+  /// Removes payload, feed rows and origins. Returns `false` if there is no such entry. In a room only markers have
+  /// feed rows and are removed, and those are their author's.
   private func remove(_ position: Position, in dialog: DialogID) throws -> Bool {
     let found = try connection(.traces).bind(1, position.number).bind(2, dialog.number).first {
       (
@@ -110,7 +110,7 @@ final class Writer: Reader, @unchecked Sendable {  // used only by the one that 
     }
     guard let found else { return false }
     try reindex(position, to: nil)
-    // Where the last payload goes, its position must not be given out again.
+    // The position of a removed last payload must not be issued again.
     try setHead(position, time: found.time)
     for user in found.author == found.peer || found.peer == Self.noPeer ? [found.author] : [found.author, found.peer] {
       try connection(.deleteFeed).bind(1, user.number).bind(2, position.number).run()
@@ -204,15 +204,15 @@ extension Query {
     """)
   static let updateDialog = Query(
     "UPDATE dialogs SET sequence = ?2, ordinal = ?3, last = ?4 WHERE id = ?1")
-  /// Of a private dialog: no row of a room changes.
+  /// It changes a private dialog only: no row of a room.
   fileprivate static let updateOwn = Query(
     """
     UPDATE dialogs SET first_own = CASE first WHEN ?2 THEN ?3 ELSE first_own END,
       second_own = CASE second WHEN ?2 THEN ?3 ELSE second_own END
     WHERE id = ?1 AND kind < \(Reader.roomKind)
     """)
-  /// A member's row is only written when it changes: a message of the member in a
-  /// private dialog changes only what is counted in the dialog's row.
+  /// A member's row is only written when it changes: a message of the member in a private dialog changes only the
+  /// counts in the dialog's row.
   fileprivate static let updateMember = Query(
     """
     UPDATE members SET delivered = ?3, displayed = ?4, displayed_ordinal = ?5, own_at_displayed = ?6, position = ?7,

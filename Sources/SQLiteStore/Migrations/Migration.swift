@@ -1,7 +1,7 @@
 import Dialogs
 
-/// One step of the schema. Steps are numbered upwards, not always by one, only go
-/// forward, and never change once released: a test holds their checksums.
+/// One step of the schema. Steps are numbered upwards, not always by one, only go forward, and never change once
+/// released: a test holds their checksums.
 struct Migration: Sendable {
   let number: Int
   let name: String
@@ -13,7 +13,7 @@ struct Migration: Sendable {
     .devices, .backends, .attachments, .calls, .freshOrigins, .messageCosts,
   ]
 
-  /// As the database's own record names it.
+  /// The identifier in the database's own record.
   var identifier: String {
     let digits = String(number)
     return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "-" + name
@@ -25,10 +25,10 @@ struct Migration: Sendable {
     return digest.finish()
   }
 
-  /// "Parl": marks a file as ours.
+  /// "Parl": it marks a file as Parley's.
   private static let applicationID: Int64 = 0x5061_726c
 
-  /// Refuses a file that is another program's, or a newer release's. Writes nothing.
+  /// Refuses a file of another program, or of a newer release. Writes nothing.
   static func check(_ connection: Connection, _ path: String) throws {
     let found = try connection.int("PRAGMA application_id") ?? 0
     let tables = try connection.int("SELECT count(*) FROM sqlite_schema") ?? 0
@@ -66,7 +66,7 @@ struct Migration: Sendable {
     }
   }
 
-  /// The steps that the database has had.
+  /// Returns the steps that the database has had.
   private static func applied(_ connection: Connection) throws -> [String] {
     guard try connection.int("SELECT 1 FROM sqlite_schema WHERE name = 'grdb_migrations'") != nil else { return [] }
     return try connection.once("SELECT identifier FROM grdb_migrations") { try $0.all { $0.text(0) } }

@@ -1,20 +1,15 @@
 extension Migration {
-  /// The log, its indexes, and everything else durable.
+  /// The log, its indexes, and everything else durable. The tables of the log and their uses:
+  /// - `payloads`: every entry whole, in log order; written once, deleted when erased. As it is only appended to, a
+  ///   hundred messages change a dozen of its pages.
+  /// - `entries`: the messages and markers of each dialog, in order: history, the archive with one contact, and how
+  ///   much counts as unread up to each (`ordinal` over all, `own` of the member with the lower number).
+  /// - `feed`: the entries that concern each user, in order: the feed, the personal archive, offline messages.
+  /// - `origins`: the messages of a dialog with an id of this hash.
   ///
-  /// How the tables of the log serve what is asked of it:
-  /// - `payloads`: every entry whole, in log order; written once, deleted when
-  ///   erased. Being appended, a hundred messages change a dozen of its pages.
-  /// - `entries`: the messages and markers of each dialog, in order: history,
-  ///   the archive with one contact, and how much counts as unread up to each
-  ///   (`ordinal` over all, `own` of the member with the lower number).
-  /// - `feed`: what concerns each user, in order: the feed, the personal
-  ///   archive, offline messages.
-  /// - `origins`: which messages of a dialog have an id with this hash.
-  ///
-  /// They have as few and as narrow columns as will do: each message writes five
-  /// rows, scattered over as many pages, and pages are what a commit costs.
-  /// Foreign keys are not declared: the log has one writer, which makes no
-  /// dangling ones, and a check would be a lookup per row.
+  /// They have as few and as narrow columns as possible: each message writes five rows, scattered over as many pages,
+  /// and pages are the cost of a commit. Foreign keys are not declared: the log has one writer, which makes no dangling
+  /// ones, and a check would be a lookup per row.
   static let log = Migration(
     number: 1, name: "log",
     sql: """

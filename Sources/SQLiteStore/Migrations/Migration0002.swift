@@ -1,21 +1,16 @@
 extension Migration {
   /// Rooms: dialogs of many.
   ///
-  /// A room is a row of `dialogs` (kind 2, both members 0), so that numbers and
-  /// counters are those of every dialog, and a row of `rooms` with all that
-  /// messages leave alone. What is said in it is in `payloads` (peer 0) and
-  /// `entries`; no feed has a row of it, its members read `entries`. So a message
-  /// costs the same, whatever the number of members.
-  ///
-  /// In a room:
+  /// A room is a row of `dialogs` (kind 2, both members 0), so that numbers and counters are those of every dialog, and
+  /// a row of `rooms` with everything that messages do not change. Its messages are in `payloads` (peer 0) and
+  /// `entries`; no feed has a row of them, its members read `entries`. So a message costs the same, whatever the number
+  /// of members. In a room:
   /// - `entries.flags`: "in the archive of the first" means in the room's archive.
-  /// - `entries.own`: the author's number where the entry counts, else 0: how much
-  ///   somebody wrote between two places is counted without looking at payloads.
-  /// - `members`: one row per member, with how much they wrote (`own`; the members
-  ///   of a private dialog have that in the dialog's row). It is also how a user's
-  ///   rooms are found, so a room that is destroyed has none.
-  /// - `affiliations`: who is what to the room, people who are banned and people
-  ///   who left included.
+  /// - `entries.own`: the author's number if the entry counts, else 0: how much somebody wrote between two places is
+  ///   counted without looking at payloads.
+  /// - `members`: one row per member, with how much they wrote (`own`; the members of a private dialog have that in the
+  ///   dialog's row). A user's rooms are found by it, so a destroyed room has none.
+  /// - `affiliations`: the affiliations to the room, including those of banned and of former members.
   static let rooms = Migration(
     number: 2, name: "rooms",
     sql: """

@@ -1,8 +1,7 @@
 extension Migration {
-  /// What became of messages: a row for each that was corrected, reacted to or
-  /// taken back. Of those `payloads.traits` has a bit, so that reading the others
-  /// costs nothing. Corrections are found by what they correct, for what they say
-  /// goes with it.
+  /// The states of messages: a row for each that was corrected, reacted to or retracted. These have a bit in
+  /// `payloads.traits`, so that reading the others costs nothing. Corrections are found by their target, since they are
+  /// erased with it.
   static let states = Migration(
     number: 3, name: "states",
     sql: """

@@ -1,9 +1,8 @@
 extension Migration {
-  /// What users publish.
+  /// The nodes that users publish.
   ///
-  /// The log says which item changed when; here is what it says now. An item is
-  /// overwritten in place. `position` is that of the entry that published it,
-  /// which is the order of a node's items.
+  /// The log says which item changed when; these tables have the present content. An item is overwritten in place.
+  /// `position` is that of the entry that published it, which is the order of a node's items.
   static let pep = Migration(
     number: 4, name: "pep",
     sql: """

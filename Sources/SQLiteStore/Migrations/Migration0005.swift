@@ -1,12 +1,9 @@
 extension Migration {
-  /// What occupants of a room whisper to each other, and what belongs to a room's people.
-  ///
-  /// - Whispers of two in one room are a row of `dialogs` (kind 3, `via` the room's
-  ///   number), which no list of dialogs looks at and for which `members` has no
-  ///   rows. What is said in it is in `payloads` like what is said in private, with
-  ///   the room (`via`) and the nick its author had (`nick`); that of the addressee
-  ///   is `to_resource`.
-  /// - `affiliations.reason`: why somebody is banned.
+  /// The whispers of a room's occupants, and more data on a room's people.
+  /// - The whispers of two in one room are a row of `dialogs` (kind 3, `via` the room's number), which no list of
+  ///   dialogs looks at and for which `members` has no rows. They are in `payloads` like private messages, with the
+  ///   room (`via`) and the author's nick (`nick`); the addressee's is `to_resource`.
+  /// - `affiliations.reason`: the reason of a ban.
   /// - `invitations`: those that may still be declined, a bounded number per room.
   static let whispers = Migration(
     number: 5, name: "whispers",

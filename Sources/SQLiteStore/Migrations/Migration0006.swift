@@ -1,9 +1,9 @@
 extension Migration {
-  /// Whom messages mention.
+  /// The mentions in messages.
   ///
-  /// What a message says of people stands with it (`payloads.mentions`, `states.mentions`). In `mentions` is for whom it
-  /// counts: a row per member, under the ordinal of the message, so that unread are those behind `displayed_ordinal`,
-  /// as with messages. The index serves the member's count, the key what replaces the rows of one message.
+  /// They are stored with the message (`payloads.mentions`, `states.mentions`). `mentions` has a row per member for
+  /// whom one counts, under the ordinal of the message, so that the unread ones are those behind `displayed_ordinal`,
+  /// as with messages. The index serves the member's count, the key the replacement of the rows of one message.
   static let mentions = Migration(
     number: 6, name: "mentions",
     sql: """

@@ -1,5 +1,5 @@
 extension Migration {
-  /// Who was kicked from a room and has not come back: still a member, and silent.
+  /// The members who were kicked from a room and have not come back: they are still members, and silent.
   static let kicks = Migration(
     number: 7, name: "kicks",
     sql: """

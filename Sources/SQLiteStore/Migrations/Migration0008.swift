@@ -2,7 +2,7 @@ extension Migration {
   /// XMPP clients with tokens (XEP-0484), and app passwords.
   ///
   /// A client's row holds its two tokens, of each a nonce only. The keys of app passwords have neither salt nor
-  /// iterations: they are those of the row of `credentials` with the same hash.
+  /// iterations: they share those of the row of `credentials` with the same hash.
   static let clients = Migration(
     number: 8, name: "clients",
     sql: """

@@ -1,10 +1,9 @@
 extension Migration {
-  /// Files that users keep here.
+  /// The files of users.
   ///
-  /// `blobs` has what is known of each; the bytes are in the data folder. `state` is `Blob.State`; `media_type` is that
-  /// of the slot until the bytes have come. In `blob_references` is which messages name which file: when a message is
-  /// taken back, nothing else that names the file keeps it. What a message brings stands with it
-  /// (`payloads.attachments`).
+  /// `blobs` has their metadata; the bytes are in the data folder. `state` is `Blob.State`; `media_type` is that of the
+  /// slot until the bytes have come. `blob_references` has the messages that name a file: when one is retracted, the
+  /// file is kept only if another names it. A message's own attachments are stored with it (`payloads.attachments`).
   static let blobs = Migration(
     number: 9, name: "blobs",
     sql: """

@@ -1,6 +1,6 @@
 extension Migration {
-  /// What others are to the nodes of a user, and who published an item where that
-  /// is not the owner. `address` is the bare form of `jid`.
+  /// The affiliations and subscriptions of others to a user's nodes, and the publisher of an item if that is not the
+  /// owner. `address` is the bare form of `jid`.
   static let nodePeople = Migration(
     number: 10, name: "node-people",
     sql: """

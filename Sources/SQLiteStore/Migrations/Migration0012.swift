@@ -1,6 +1,6 @@
 extension Migration {
-  /// The index of what messages say, empty, and up to which position it is filled (`Search.swift`). It keeps no text
-  /// (`content=''`).
+  /// The full-text index of messages, empty, and the position up to which it is filled (`Search.swift`). It keeps no
+  /// text (`content=''`).
   static let search = Migration(
     number: 12, name: "search",
     sql: """

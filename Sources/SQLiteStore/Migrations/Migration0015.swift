@@ -1,5 +1,5 @@
 extension Migration {
-  /// What belongs to a realm as a whole and to nobody in it: the message of the day.
+  /// The data of a realm as a whole: the message of the day.
   static let realmVault = Migration(
     number: 15, name: "realm-vault",
     sql: """

@@ -1,9 +1,8 @@
 extension Migration {
-  /// Who is invited, and who is reported.
-  ///
-  /// - `invites`: under the SHA-256 of their tokens. `inviter` NULL: an operator; `name`: reserved. Numbers are never given out
-  ///   again: operators name invitations and reports by them.
-  /// - `report_messages`: what a report quotes, gone with it.
+  /// The invitations and the reports.
+  /// - `invites`: under the SHA-256 of their tokens. `inviter` is NULL for an operator, `name` is a reserved one.
+  ///   Numbers are never issued again: operators name invitations and reports by them.
+  /// - `report_messages`: the messages that a report quotes, deleted with it.
   static let invites = Migration(
     number: 16, name: "invites",
     sql: """

@@ -1,5 +1,5 @@
 extension Migration {
-  /// Where users want pushes (XEP-0357), and which messages their services are to be told of.
+  /// The push registrations of users (XEP-0357), and their pending pushes.
   static let pushes = Migration(
     number: 17, name: "pushes",
     sql: """

@@ -1,5 +1,5 @@
 extension Migration {
-  /// What a user wants of a dialog (`DialogSettings`), in their row of it. NULL: nothing was ever set.
+  /// A user's settings of a dialog (`DialogSettings`), in their row of it; NULL if nothing was ever set.
   static let dialogSettings = Migration(
     number: 18, name: "dialog-settings",
     sql: """

@@ -1,5 +1,5 @@
 extension Migration {
-  /// Users without an account, who go with their last session. The index holds those who are there.
+  /// The guests: users without an account, who are deleted with their last session. The index holds the present ones.
   static let guests = Migration(
     number: 19, name: "guests",
     sql: """

@@ -1,5 +1,5 @@
 extension Migration {
-  /// What users are known by besides their address: each is one user's in its realm.
+  /// The identities of users besides their address: each belongs to one user in its realm.
   static let identities = Migration(
     number: 20, name: "identities",
     sql: """

@@ -1,5 +1,5 @@
 extension Migration {
-  /// Nonces that have let somebody in, until their time is over.
+  /// The nonces that have been used for a login, until they expire.
   static let nonces = Migration(
     number: 21, name: "nonces",
     sql: """

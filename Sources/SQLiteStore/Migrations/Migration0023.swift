@@ -1,6 +1,5 @@
 extension Migration {
-  /// What users settle about themselves, where they share to be, what they are matched by, and what is to be done with
-  /// their accounts.
+  /// The settings of users, their shared locations, their match keys, and the tasks of their accounts.
   static let userSettings = Migration(
     number: 23, name: "user-settings",
     sql: """

@@ -1,12 +1,11 @@
 extension Migration {
-  /// What users did with messages for themselves alone, and what is pinned.
-  ///
-  /// - `members.cleared`: up to there the user has deleted everything of the dialog for themselves; `left_list`: and it is in no
-  ///   list until something is shown behind it. `members.hidden`: `Mark.hidden`.
+  /// The changes that users made to messages for themselves alone, and the pins.
+  /// - `members.cleared`: the position up to which the user has deleted everything of the dialog for themselves;
+  ///   `left_list`: whether it is in no list until something is shown behind it. `members.hidden`: `Mark.hidden`.
   /// - `hidden`: messages that were deleted one by one; `counts`: the message makes the dialog unread.
-  /// - `pins.pinned`: the position of what pinned it.
+  /// - `pins.pinned`: the position of the entry that pinned it.
   ///
-  /// The partial indexes hold those only who have cleared anything.
+  /// The partial indexes hold only the users who have cleared anything.
   static let messages = Migration(
     number: 24, name: "messages",
     sql: """

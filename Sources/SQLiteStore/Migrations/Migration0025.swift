@@ -1,9 +1,8 @@
 extension Migration {
-  /// What users have written and not sent, and an index of files and places.
-  ///
+  /// Drafts and scheduled messages, and an index of files and places.
   /// - `drafts`: at most one per user and dialog.
-  /// - `scheduled`: under its author. `said` is what the message will say. The index has those that will be sent.
-  /// - `payloads_media`: what brings a file or a place, by dialog and kind. Texts are not in it and cost nothing.
+  /// - `scheduled`: under its author. `said` is the content of the message. The index has those that will be sent.
+  /// - `payloads_media`: the messages with a file or a place, by dialog and kind. Texts are not in it and cost nothing.
   static let unsent = Migration(
     number: 25, name: "unsent",
     sql: """

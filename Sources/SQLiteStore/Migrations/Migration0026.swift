@@ -1,5 +1,6 @@
 extension Migration {
-  /// Devices of apps among the push registrations: bound to a login; and what a push is owed for besides messages.
+  /// The devices of apps among the push registrations, bound to a login; and the pending pushes for other things than
+  /// messages.
   static let devices = Migration(
     number: 26, name: "devices",
     sql: """

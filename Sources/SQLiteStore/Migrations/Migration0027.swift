@@ -1,5 +1,5 @@
 extension Migration {
-  /// Keys of backends, what they called, and the hooks that tell them what happens.
+  /// The keys of backends, the record of their calls, and their hooks.
   static let backends = Migration(
     number: 27, name: "backends",
     sql: """

@@ -1,6 +1,6 @@
 extension Migration {
-  /// Slots that are filled in parts, and the small pictures beside files. The index still has all that counting a user's
-  /// files reads.
+  /// The slots that are uploaded in parts, and the thumbnails of files. The index still covers the count of a user's
+  /// files.
   static let attachments = Migration(
     number: 28, name: "attachments",
     sql: """

@@ -1,5 +1,5 @@
 extension Migration {
-  /// Calls, and whom users take them from: at first from their contacts.
+  /// The calls, and the users from whom calls are accepted: at first the contacts.
   static let calls = Migration(
     number: 29, name: "calls",
     sql: """

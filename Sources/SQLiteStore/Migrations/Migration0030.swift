@@ -1,5 +1,5 @@
 extension Migration {
-  /// Where ids of messages are until there are many: see `Origins.swift`.
+  /// The table in which ids of messages gather until there are many: see `Origins.swift`.
   static let freshOrigins = Migration(
     number: 30, name: "fresh_origins",
     sql: """

@@ -1,6 +1,6 @@
 extension Migration {
-  /// What each message costs: the ids that gather are no longer in a table, but in memory (`OriginGenerations`), and to which
-  /// messages the index of media belongs is seen without a list.
+  /// The cost of a message: gathering ids are no longer in a table, but in memory (`OriginGenerations`), and the index
+  /// of media has a condition without a list.
   static let messageCosts = Migration(
     number: 31, name: "message-costs",
     sql: """
