@@ -15,7 +15,7 @@ struct Query: Sendable {
 }
 
 /// One connection to the database file and its prepared statements.
-final class Connection: @unchecked Sendable {  // used by one thread at a time: the one that its `ConnectionPool` lends it to
+final class Connection: @unchecked Sendable {  // lent to one thread at a time by `ConnectionPool`
   let handle: OpaquePointer
   private var statements: [OpaquePointer?] = []
 

@@ -89,7 +89,7 @@ extension FactCoding {
     }
   }
 
-  // MARK: What users did for themselves
+  // MARK: Personal changes
 
   static func write(_ change: PersonalChange, _ out: inout ByteWriter) {
     let code: Int64 =

@@ -25,7 +25,7 @@ public final class DoorContext: Sendable {
     public var contacts: [String: [String]]
     /// The components by their domain (XEP-0114); each is a remote domain of the core.
     public var components: [String: Component]
-    /// How much of a message a push notification reveals.
+    /// The parts of a message that a push notification reveals.
     public var pushContent: PushContent
     /// The time for which a disconnected session with push enabled can be resumed, in seconds; never less than
     /// `resumptionSeconds`.

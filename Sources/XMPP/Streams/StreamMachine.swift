@@ -142,6 +142,11 @@ public enum StreamDeadline: Sendable, Equatable {
   case idle
 }
 
+/// The state machine of one stream.
+///
+///     var machine = StreamMachine(policy: policy, isSecured: false)
+///     if case .open(let header, let features) = machine.opened(clientHeader, id: "1") { send(header, features) }
+///     if case .stanza(let stanza) = machine.received(element) { handle(stanza) }
 public struct StreamMachine: Sendable {
   public enum Phase: Sendable, Equatable {
     case opening

@@ -117,7 +117,7 @@ enum OccupantWriter {
     }
   }
 
-  // MARK: What the room adds
+  // MARK: The children of the room
 
   private static func writeUser(
     _ presence: OccupantPresence, _ dress: Dress, _ version: MemberListVersion?, into writer: inout ElementWriter

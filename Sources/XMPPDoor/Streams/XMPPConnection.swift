@@ -253,7 +253,7 @@ final class XMPPConnection {
     return restart == .no && pauses.isEmpty && !isOver && machine.phase != .closed ? .proceed : .stop
   }
 
-  // MARK: What the machine says
+  // MARK: The machine's outputs
 
   func perform(_ output: StreamOutput) {
     switch output {

@@ -121,7 +121,7 @@ final class BOSHTransport: StreamTransport {
     timer = (scheduled, deadline)
   }
 
-  // MARK: What the connection asks
+  // MARK: Requests of the connection
 
   func send(_ bytes: ByteBuffer, ends: [Int]) {
     var start = bytes.readerIndex

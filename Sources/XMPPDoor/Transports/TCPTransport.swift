@@ -113,7 +113,7 @@ final class TCPTransport: ChannelDuplexHandler, StreamTransport {
     return exported + byCertificate
   }
 
-  // MARK: What the connection asks
+  // MARK: Requests of the connection
 
   func send(_ bytes: ByteBuffer, ends: [Int]) {
     if awaitsHello { return }

@@ -130,7 +130,7 @@ final class WebSocketTransport: ChannelDuplexHandler, StreamTransport {
     return element.is(Name("close", NS.framing)) ? .closed : .element(element)
   }
 
-  // MARK: What the connection asks
+  // MARK: Requests of the connection
 
   func send(_ bytes: ByteBuffer, ends: [Int]) {
     guard let context, !isClosing else { return }
