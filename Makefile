@@ -105,7 +105,7 @@ soak: packages $(VENV)/ready ## 100,000 arrivals and resumptions of clients, bot
 	PARLEY_BINARY_UNDER_TEST=.build/release/parley $(VENV)/bin/python3 Tests/Clients/arrivals.py --arrivals 100000 $(SOAK)
 
 .PHONY: bench
-bench: packages ## Parley and its peers, measured; BENCH='--quick' or other options of Tests/Benchmarks/run
+bench: packages ## measure Parley and other servers; BENCH='--quick' or other options of Tests/Benchmarks/run
 	@Tests/Benchmarks/run $(BENCH)
 
 .PHONY: container

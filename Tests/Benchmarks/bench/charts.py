@@ -3,7 +3,7 @@ from html import escape
 
 COLOURS = {"parley": "#c2410c", "p-none": "#60a5fa", "p-internal": "#3b82f6", "p-sqlite": "#1d4ed8",
            "e-none": "#a3a3a3", "e-mnesia": "#737373", "e-sqlite": "#525252", "e-pgsql": "#262626"}
-WIDTH, LABEL, VALUE, BAR, GAP, TOP = 760, 170, 90, 16, 14, 64
+WIDTH, LABEL, VALUE, MARGIN, BAR, GAP, TOP = 760, 170, 90, 190, 16, 14, 64
 
 
 def text(x, y, content, anchor="start", size=12, colour="#1f2937", weight="normal"):
@@ -14,8 +14,8 @@ def text(x, y, content, anchor="start", size=12, colour="#1f2937", weight="norma
 def bar_chart(title, subtitle, groups, unit="", mark=None):
     """groups: [(label, [(series, name shown, value)])]. mark draws a line at a value.
 
-    Bars of all groups share one scale. What is ten times the median bar or more is cut off there and says so: one
-    figure out of all proportion would leave nothing of the others.
+    Bars of all groups share one scale. A bar of more than ten times the median is cut off, with a mark: otherwise one
+    extreme value would make the others invisible.
     """
     values = sorted(v for _, bars in groups for _, _, v in bars)
     limit = 10 * values[len(values) // 2]
@@ -41,7 +41,7 @@ def bar_chart(title, subtitle, groups, unit="", mark=None):
             x, x, TOP - 6, y - GAP + 4))
     head = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%g" viewBox="0 0 %d %g" '
             'font-family="system-ui, sans-serif" role="img" aria-label="%s">' % (
-                WIDTH + 120, y + 4, WIDTH + 120, y + 4, escape(title)),
+                WIDTH + MARGIN, y + 4, WIDTH + MARGIN, y + 4, escape(title)),
             '<rect width="100%" height="100%" rx="6" fill="#ffffff"/>',
             text(8, 24, title, size=16, weight="bold"), text(8, 44, subtitle, size=12, colour="#4b5563")]
     return "\n".join(head + body + ["</svg>"]) + "\n"

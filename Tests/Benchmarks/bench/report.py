@@ -1,14 +1,14 @@
-"""Writes a run's results into docs/performance.md and docs/images."""
+"""Writes the results of a run into docs/performance.md and docs/images."""
 import os
 import re
 
 from . import charts, tables
-from .servers import VARIANTS
-from .workloads import WORKLOADS
+from .servers import VARIANTS, label
+from .workloads import WORKLOADS, title
 
 
 def put(page, name, content):
-    """Replaces what stands between a section's marker comments."""
+    """Replaces the text between a section's marker comments."""
     begin, end = "<!-- bench:%s -->" % name, "<!-- bench:end -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)
     if not pattern.search(page):
@@ -32,28 +32,30 @@ def conditions(machine, rows):
 
 
 def drawings(rows):
-    """{file name: SVG} of what was measured."""
+    """The charts of the results: {file name: (title, SVG)}."""
     out = {}
     ratios = [b for b in tables.bars(rows) if b.get("ratio") and b["against"] not in (None, "self")]
     if ratios:
-        groups = [(b["workload"], [("parley", "times %s (wanted: %g)" % (b["peer"], b["factor"]), b["ratio"])]) for b in ratios]
-        out["throughput.svg"] = charts.bar_chart(
-            "Work per CPU-second, Parley against the best peer",
-            "How many times the peer's; the dashed line is the peer itself", groups, "times", mark=1)
-    for name, title, subtitle, unit, figures in (
-        ("latency.svg", "Latency at 300 messages a second", "Milliseconds from scheduled sending to arrival, 60 s",
-         "ms", [("chat-300", m, m[:-3]) for m in ("p50_ms", "p99_ms", "p999_ms")]),
+        groups = [(title(b["workload"]), [("parley", "times %s (target: %g)" % (label(b["peer"]), b["factor"]), b["ratio"])])
+                  for b in ratios]
+        heading = "Work per CPU-second, Parley and the best other server"
+        out["throughput.svg"] = heading, charts.bar_chart(
+            heading, "Parley's work as a multiple of the other server's; the dashed line is the other server", groups, "times", mark=1)
+    for name, heading, subtitle, unit, figures in (
+        ("latency.svg", "Latency at 300 messages a second", "Milliseconds from scheduled sending to arrival, 60 s", "ms",
+         [("chat-300", "p50_ms", "median"), ("chat-300", "p99_ms", "99th percentile"),
+          ("chat-300", "p999_ms", "99.9th percentile")]),
         ("memory.svg", "Memory of an idle session", "KiB per session, growth of the server's resident memory",
-         "KiB", [(w, "kib_per_session", w) for w in WORKLOADS if w.startswith("idle")]),
+         "KiB", [(w, "kib_per_session", title(w)) for w in WORKLOADS if w.startswith("idle")]),
     ):
         groups = []
-        for w, metric, label in figures:
-            bars = [(s, s, tables.median(rows, w, s, metric)) for s in tables.servers_of(rows)]
+        for w, metric, group in figures:
+            bars = [(s, label(s), tables.median(rows, w, s, metric)) for s in tables.servers_of(rows)]
             bars = [b for b in bars if b[2] is not None]
             if bars:
-                groups.append((label, bars))
+                groups.append((group, bars))
         if groups:
-            out[name] = charts.bar_chart(title, subtitle, groups, unit)
+            out[name] = heading, charts.bar_chart(heading, subtitle, groups, unit)
     return out
 
 
@@ -68,12 +70,12 @@ def write(docs, machine, rows, micro):
         page = f.read()
     pictures = drawings(rows)
     os.makedirs(os.path.join(docs, "images"), exist_ok=True)
-    for name, svg in pictures.items():
+    for name, (_, svg) in pictures.items():
         with open(os.path.join(docs, "images", name), "w") as f:
             f.write(svg)
     page = put(page, "conditions", conditions(machine, rows))
     page = put(page, "bars", tables.bars_table(rows))
-    page = put(page, "charts", "\n".join("![%s](images/%s)" % (n[:-4], n) for n in pictures))
+    page = put(page, "charts", "\n".join("![%s](images/%s)" % (heading, n) for n, (heading, _) in pictures.items()))
     page = put(page, "results", tables.results(rows))
     page = put(page, "micro", micro_section(micro))
     with open(path, "w") as f:

@@ -10,7 +10,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 PEERS = os.path.join(HERE, "peers")
 XLOAD = os.environ.get("XLOAD", os.path.join(HERE, "xload", "xload"))
 
-# name: (script, archive, port, syncs what it stores before it tells anybody, label)
+# name: (script, archive, port, whether stored messages are synced before they are delivered, label)
 VARIANTS = {
     "parley":     ("parley", None, 35222, True, "Parley"),
     "p-none":     ("prosody", "none", 15222, False, "Prosody, no archive"),
@@ -25,6 +25,11 @@ VARIANTS = {
 
 def durable(name):
     return VARIANTS[name][3]
+
+
+def label(name):
+    """The name of a server in tables and charts; one that is no variant is shown as it is."""
+    return VARIANTS[name][4] if name in VARIANTS else name
 
 
 def log(text):
@@ -78,7 +83,7 @@ class Server:
         self.pid = self._launch(self.script, self.dir, self.port, "--http", str(self.http), *more)
 
     def prepare(self, users, groups):
-        """A new, empty server with the benchmark's accounts."""
+        """Starts a new, empty server and creates the benchmark's accounts."""
         self.groups = groups
         log("%-10s starting, %d users and %d groups" % (self.name, users, groups))
         if os.path.exists(self.cache):

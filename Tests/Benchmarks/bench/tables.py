@@ -1,14 +1,22 @@
 """Medians, ratios and the Markdown tables made of them."""
 import statistics
 
-from .servers import VARIANTS, durable
-from .workloads import WORKLOADS
+from .servers import VARIANTS, durable, label
+from .workloads import WORKLOADS, title
 
 
 def number(v):
     if v == 0:
         return "0"
     return "%.0f" % v if abs(v) >= 100 else "%.3g" % v
+
+
+def figure(metric):
+    """The name of a figure in the table of targets."""
+    for unit, words in (("_per_cpu_s", " per CPU-second"), ("_per_s", " per second"), ("_ms", ", ms")):
+        if metric.endswith(unit):
+            metric = metric[:-len(unit)] + words
+    return metric.replace("kib", "KiB").replace("_", " ")
 
 
 def values(rows, workload, server, metric):
@@ -32,14 +40,14 @@ def best(medians, sign):
     order = sorted(medians, key=medians.get, reverse=sign > 0)
     a, b = medians[order[0]], medians[order[1]]
     if min(a, b) <= 0:
-        return "" if a == b else order[0]
-    return "%s x%.2f" % (order[0], a / b if sign > 0 else b / a)
+        return "" if a == b else label(order[0])
+    return "%s x%.2f" % (label(order[0]), a / b if sign > 0 else b / a)
 
 
 def results(rows, names=None):
-    """All figures: median (lowest-highest), and who is best by how much."""
+    """The table of all figures: median (lowest-highest), and the best server with its ratio to the second."""
     names = names or servers_of(rows)
-    out = ["| workload | figure | " + " | ".join(names) + " | best |", "|---|---|" + "---:|" * len(names) + "---|"]
+    out = ["| workload | figure | " + " | ".join(label(s) for s in names) + " | best |", "|---|---|" + "---:|" * len(names) + "---|"]
     for w, load in WORKLOADS.items():
         if not any(r["workload"] == w for r in rows):
             continue
@@ -73,7 +81,7 @@ def candidates(against, names):
 
 
 def bars(rows):
-    """What Parley was to reach, and what it did: a list of dicts."""
+    """The targets and Parley's results: a list of dicts."""
     names, out = servers_of(rows), []
     for w, load in WORKLOADS.items():
         for bar in load.bars:
@@ -98,18 +106,18 @@ def bars(rows):
 
 
 def bars_table(rows):
-    out = ["| workload | figure | Parley | best peer | ratio | wanted | |", "|---|---|---:|---:|---:|---:|---|"]
+    out = ["| workload | figure | Parley | best other server | ratio | target | |", "|---|---|---:|---:|---:|---:|---|"]
     for b in bars(rows):
-        peer = "%s %s" % (b["peer"], number(b["peer_value"])) if b["peer"] else ""
+        peer = "%s: %s" % (label(b["peer"]), number(b["peer_value"])) if b["peer"] else ""
         if b["against"] is None:
-            wanted = ("at most %s" if b["sign"] < 0 else "at least %s") % number(b["factor"])
+            target = ("at most %s" if b["sign"] < 0 else "at least %s") % number(b["factor"])
         else:
-            wanted = "%s times%s" % (number(b["factor"]), "" if b["against"] == "any" else
-                                     " its own" if b["against"] == "self" else
-                                     " the durable" if b["against"] == "durable" else " those without archive")
-            wanted += " in `%s`" % b["of"] if b["of"] else ""
+            target = "%s times %s" % (number(b["factor"]), {
+                "self": "Parley's own", "durable": "the best with synced archive", "volatile": "the best without archive",
+            }.get(b["against"], "the best"))
+            target += " in " + title(b["of"]) if b["of"] else ""
         verdict = {True: "reached", False: "**not reached**", None: "not measured"}[b["reached"]]
         ratio = "%.2f" % b["ratio"] if "ratio" in b else ""
         out.append("| %s | %s | %s | %s | %s | %s | %s |" % (
-            b["workload"], b["metric"], number(b["parley"]), peer, ratio, wanted, verdict))
+            "%s (`%s`)" % (title(b["workload"]), b["workload"]), figure(b["metric"]), number(b["parley"]), peer, ratio, target, verdict))
     return "\n".join(out) if len(out) > 2 else "(Parley was not measured in this run.)"

@@ -1,12 +1,12 @@
-"""What is measured: each workload's xload arguments, figures, peers and bars."""
+"""The workloads: each with its xload arguments, figures, peers and targets."""
 import re
 from collections import namedtuple
 
 # A figure of a result, and whether more (+1) or less (-1) of it is better.
 Metric = namedtuple("Metric", "name sign")
 
-# What Parley is to reach. `against` is "durable" or "volatile" (the best peer
-# with, or without, an archive that is synced before anybody is told), "any",
+# A target for Parley. `against` is "durable" or "volatile" (the best peer with,
+# or without, an archive that is synced before delivery), "any",
 # "self" (Parley's own figure in `of`), or None for an absolute figure; `factor`
 # multiplies that median. `of` is the other's workload where it is another one.
 Bar = namedtuple("Bar", "metric against factor of", defaults=(None,))
@@ -135,6 +135,19 @@ WORKLOADS = dict([
 # detail.
 DEFAULT = ["login", "login-tls", "login-sasl2", "login-fast", "roster1000", "presence", "pep500", "muc200", "muc20x20", "room5000", "chat", "chat-tls", "chat-300", "mam", "mam-random", "chat-real",
            "archive-10k", "idle5000", "idle2000-tls", "idle-contacts", "chat-400", "chat-ids", "app-chat", "app-mixed", "rest", "app-idle10k", "archive", "inbox", "dialogs"]
+
+# Names of workloads in charts and in the table of targets.
+TITLES = {
+    "login": "logins", "login-tls": "logins over TLS", "login-sasl2": "logins by SASL2", "login-fast": "logins by token",
+    "chat": "chat", "chat-real": "realistic chat", "chat-300": "chat, 300 a second", "muc200": "room of 200",
+    "muc20x20": "20 rooms of 20", "presence": "presence", "pep500": "PEP to 500 contacts", "roster1000": "roster of 1,000",
+    "mam": "archive pages", "idle2000-tls": "2,000 sessions, TLS", "idle5000": "5,000 sessions",
+    "idle2000": "2,000 sessions", "idle-contacts": "1,020 with contacts", "app-idle10k": "10,000 WebSockets",
+}
+
+
+def title(name):
+    return TITLES.get(name, name)
 
 
 def quick(args):
