@@ -1,32 +1,32 @@
-// Who may change whom in a room (XEP-0045 5.1, 5.2, 8, 9, 10), as values. Theory:
+// The rules of a room's affiliations and roles (XEP-0045 5.1, 5.2, 8, 9, 10), as values. Theory:
 //
-// An affiliation lasts, a role is held while one is there. The affiliation decides the role on entering; from there a
-// moderator may change roles, an admin or owner affiliations.
+// An affiliation lasts, a role is held while the user is in the room. The affiliation decides the role on entering;
+// after that a moderator may change roles, an admin or owner affiliations.
 //
 //   affiliation   role on entering                          may change the affiliation of
-//   owner         moderator                                 everybody
-//   admin         moderator                                 those who are, and are to be, below admin
-//   member        participant                               nobody but themselves, downwards to none
+//   owner         moderator                                 everyone
+//   admin         moderator                                 users who are, and will be, below admin
+//   member        participant                               only their own, downwards to none
 //   watcher       visitor                                   "
 //   none          participant; in a moderated room visitor  "
-//   outcast       does not enter                            nobody
+//   outcast       cannot enter                              no one
 //
-// A room keeps one owner at least.
+// A room always keeps at least one owner.
 
-/// Why a change of affiliation or role is not made.
+/// The reason why a change of affiliation or role is refused.
 public enum ChangeRefusal: Error, Hashable, Sendable {
-  /// The actor has no such power at all: `forbidden`.
+  /// The actor may not make such changes at all: `forbidden`.
   case powerless
-  /// The actor has the power, but not over this person: `not-allowed`.
+  /// The actor may make such changes, but not for this person: `not-allowed`.
   case outranked
   /// The room would have no owner: `conflict`.
   case lastOwner
-  /// Who may ban does not ban themselves (XEP-0045 9.1): `conflict`.
+  /// Users may not ban themselves (XEP-0045 9.1): `conflict`.
   case oneself
 }
 
 extension Affiliation {
-  /// The role with which somebody enters (XEP-0045 5.1.2, table 4).
+  /// Returns the role on entering (XEP-0045 5.1.2, table 4).
   public func role(isModerated: Bool) -> Role {
     switch self {
     case .owner, .admin: .moderator
@@ -37,7 +37,7 @@ extension Affiliation {
     }
   }
 
-  /// Whether somebody with this affiliation may change another's from `was` to `now` (XEP-0045 9, 10).
+  /// Checks that a user with this affiliation may change another's from `was` to `now` (XEP-0045 9, 10).
   public func mayChange(from was: Affiliation, to now: Affiliation) throws(ChangeRefusal) {
     switch self {
     case .owner: return
@@ -47,18 +47,19 @@ extension Affiliation {
     }
   }
 
-  /// Whether somebody may change their own affiliation so: only give it up.
+  /// Checks that a user with this affiliation may give it up for `now`.
   public func mayBecome(_ now: Affiliation) throws(ChangeRefusal) {
     if now == .outcast, self >= .admin { throw .oneself }
-    // Who is banned stays banned.
+    // Outcasts cannot lift their own ban.
     guard now < self, now >= .none else { throw .powerless }
   }
 }
 
 extension Role {
-  /// Whether a moderator may change an occupant's role so (XEP-0045 5.1.3, 8.2 to 8.5, 9.6, 9.7). Giving is free, but for
-  /// moderation, which only admins give and take. Taking is never from somebody whose affiliation is above the actor's; of
-  /// equals a moderator kicks, and does not silence; admins and owners are put out, and are moderators while there.
+  /// Checks that a moderator may change an occupant's role (XEP-0045 5.1.3, 8.2 to 8.5, 9.6, 9.7). Any moderator may
+  /// give a role, except that only admins give and take `moderator`. No role is taken from a user whose affiliation is
+  /// above the actor's; moderators may kick, but not silence, users of their own affiliation. Admins and owners can be
+  /// kicked, and are moderators while present.
   public func mayChange(
     _ was: Role, to now: Role, actor: Affiliation, target: Affiliation
   ) throws(ChangeRefusal) {

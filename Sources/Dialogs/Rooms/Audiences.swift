@@ -1,20 +1,20 @@
-/// Who is told what a room says: seats of occupants, and app sessions of
-/// members who follow it. Changed only by what the committer tells, in the order
-/// of the log, so that an entry reaches exactly those who were there when it was
-/// committed. Confined to the committer's thread.
+/// The recipients of a room's messages: seats of occupants, and app sessions of members who follow the room. The
+/// audiences change only with the committer's effects, in the order of the log, so that an entry reaches exactly those
+/// who were present when it was committed. Confined to the committer's thread.
 struct Audiences {
   struct Seat {
     var session: any LiveSession
     let user: UserID
-    /// Where a room hides them: of a moderator, who also hears who asks for voice;
-    /// of an app session, which has no role there, by affiliation.
+    /// Whether the seat sees the occupants' addresses in a semi-anonymous room: for occupants, whether they are
+    /// moderators, who also receive requests for voice; for app sessions, which have no role, it depends on the
+    /// affiliation.
     var seesAddresses: Bool
 
-    /// In what form an app session gets what the room says.
+    /// Returns the form in which an app session receives the room's entries.
     func feed(isSemiAnonymous: Bool) -> Form { isSemiAnonymous && !seesAddresses ? .feedVeiled : .feed }
   }
 
-  /// Seats in no order; that of a session is found without looking at the others.
+  /// A set of seats without order, with constant-time access by session.
   struct Crowd {
     private(set) var seats: [Seat] = []
     private var places: [SessionID: Int] = [:]
@@ -44,9 +44,9 @@ struct Audiences {
 
   struct Audience {
     var occupants = Crowd()
-    /// App sessions.
+    /// The members' app sessions.
     var followers = Crowd()
-    /// Who is typing by XMPP, with what the followers were told of it: who leaves ends it.
+    /// The typing indicators of XMPP clients that the followers were sent; leaving ends them.
     var typing: [UserID: Typing] = [:]
     var isEmpty: Bool { occupants.seats.isEmpty && followers.seats.isEmpty }
   }
@@ -55,7 +55,7 @@ struct Audiences {
     let stanza: RelayedStanza
     let isSemiAnonymous: Bool
 
-    /// What followers are told when it has ended and nobody says so.
+    /// The indicator that ends it, for followers of an occupant who left without ending it.
     var ended: RelayedStanza {
       RelayedStanza(
         name: stanza.name, from: stanza.from, fromResource: stanza.fromResource, room: stanza.room, to: stanza.to,
@@ -73,7 +73,7 @@ struct Audiences {
       Seat(session: session, user: session.party.id, seesAddresses: isModerator))
   }
 
-  /// - Returns: what the occupant was typing there.
+  /// Removes a seat. Returns the occupant's typing indicator.
   mutating func unseat(_ session: SessionID, in room: DialogID) -> Typing? {
     guard let seat = rooms[room]?.occupants.remove(session) else { return nil }
     let typing = rooms[room]?.typing.removeValue(forKey: seat.user)
@@ -81,7 +81,7 @@ struct Audiences {
     return typing
   }
 
-  /// At most one for each occupant is kept: an app's session ends its typing itself.
+  /// Records a typing indicator, at most one per occupant; an app session ends its own.
   mutating func note(_ stanza: RelayedStanza, isSemiAnonymous: Bool, in room: DialogID) {
     guard let on = stanza.typing, !stanza.extras.isEmpty, rooms[room]?.followers.seats.isEmpty == false else { return }
     rooms[room]?.typing[stanza.from.id] = on ? Typing(stanza: stanza, isSemiAnonymous: isSemiAnonymous) : nil
@@ -114,7 +114,7 @@ struct Audiences {
     rooms[room]?.followers.setSeesAddresses(seesAddresses, user: user)
   }
 
-  /// A session has ended.
+  /// Removes a session that has ended.
   mutating func forget(_ session: SessionID) {
     for room in followed.removeValue(forKey: session) ?? [] {
       rooms[room]?.followers.remove(session)

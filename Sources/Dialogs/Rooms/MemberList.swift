@@ -1,19 +1,19 @@
-/// What a client that keeps a room's member list has of it (XEP-0463 5.1).
+/// The request of a client that keeps a room's member list (XEP-0463 5.1).
 public enum MemberListRequest: Hashable, Sendable {
-  /// It wants all of it.
+  /// The client wants the whole list.
   case whole
-  /// It has the list of this version.
+  /// The client has the list of this version.
   case since(Position)
 }
 
-/// What who enters is told of the member list (XEP-0463 5.2.1).
+/// The member list that an entering client receives (XEP-0463 5.2.1).
 public enum MemberListAnswer: Hashable, Sendable {
-  /// The client keeps no list, or has it as it is.
+  /// The client keeps no list, or has the current one.
   case nothing
-  /// The list is not theirs to read.
+  /// The user may not read the list.
   case refused
-  /// By version. Behind `since` those whose affiliation has changed, `none` for who
-  /// is on the list no more; nil: the whole list.
+  /// The members in the order of their versions: those whose affiliation changed after `since`, with `none` for removed
+  /// ones; or the whole list if `since` is `nil`.
   case members([Member], since: Position?)
 }
 
@@ -21,7 +21,7 @@ public enum MemberListAnswer: Hashable, Sendable {
 public struct MemberListStep: Hashable, Sendable {
   public let since: Position
   public let until: Position
-  /// Of those who are there, who may know: from this affiliation on.
+  /// The lowest affiliation of the occupants who may see the change.
   public let readers: Affiliation
 
   public init(since: Position, until: Position, readers: Affiliation) {

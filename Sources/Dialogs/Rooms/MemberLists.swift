@@ -1,26 +1,27 @@
 import Addresses
 
-// Who belongs to a room, told by version (XEP-0463). Theory:
+// The versioned member list of a room (XEP-0463). Theory:
 //
-// The list is of affiliations alone; nicks are no part of it. Its version is the position of the entry that changed it last,
-// so versions are as durable as the log, and never come back. Each row keeps the version of its own last change, also that of
-// somebody who is gone: what has changed since V are the rows above V. Whether V was a version of this very room the entry at V
-// says.
+// The list consists of affiliations alone, without nicks. Its version is the position of the entry that changed it
+// last, so versions are as durable as the log and never repeat. Each row keeps the version of its own last change, also
+// the row of a removed user: the changes since V are the rows above V. The entry at V tells whether V was a version of
+// this very room.
 //
-//   known, the room's own                  nothing, it is as it is now
-//   known, and behind it the viewer has
-//   been the same to the room all along    what has changed since
-//   anything else                          the whole list
+//   known version is the current one         nothing
+//   known, and the viewer's affiliation has
+//   not changed since                        the changes since then
+//   anything else                            the whole list
 //
-// The last line also covers who was not there at V, or saw less: they do not learn what was between, but only what is.
+// The last line also covers a viewer who was absent at V, or saw less then: such a viewer gets the current list, but
+// not the changes in between.
 
 extension RoomSettings {
-  /// With which affiliation somebody who is there may read who belongs to the room: everybody where people are known,
-  /// else who looks after them.
+  /// The lowest affiliation with which an occupant may read the member list: anyone in a non-anonymous room, otherwise
+  /// only admins.
   var listReaders: Affiliation { showsAddresses ? isMembersOnly ? .watcher : .none : .admin }
 
-  /// Who of a room's people somebody may know by address (XEP-0045 5.2.1, 9.2, 9.5; XEP-0463 5.2.3): OMEMO needs the members.
-  /// Banned people are the business of admins and owners.
+  /// Returns the affiliations whose holders a user may know by address (XEP-0045 5.2.1, 9.2, 9.5; XEP-0463 5.2.3):
+  /// OMEMO needs the members. Only admins and owners see outcasts.
   public func readable(by affiliation: Affiliation, isThere: Bool) -> Set<Affiliation> {
     guard affiliation >= listReaders, isThere || affiliation.isMember else { return [] }
     let members: Set<Affiliation> = [.watcher, .member, .admin, .owner]
@@ -33,7 +34,8 @@ extension Affiliation {
 }
 
 extension Judge {
-  /// What somebody who has entered is told. `version`: nil where it is not for them, or the list is too long to be told.
+  /// Returns the list for a user who has entered. `version` is `nil` if the user may not read the list, or it is too
+  /// long.
   mutating func memberList(
     _ request: MemberListRequest?, for viewer: Member?, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> (version: Position?, answer: MemberListAnswer) {
@@ -46,7 +48,7 @@ extension Judge {
       if let viewer, viewer.version <= since, try isVersion(since, of: room, writer) {
         let changes = try writer.memberChanges(of: room.id, after: since, limit: Limits.memberListChangesMax + 1)
         if changes.count <= Limits.memberListChangesMax {
-          // Who is banned is no more on the list of those who do not see the banned.
+          // A banned user has left the list of those who do not see outcasts.
           let told = changes.map { change in
             readable.contains(change.affiliation) ? change : with(change) { $0.affiliation = .none }
           }
@@ -58,7 +60,7 @@ extension Judge {
     return (room.version, .members(people.filter { readable.contains($0.affiliation) }, since: nil))
   }
 
-  /// A number that anybody may have made up, or have of another room.
+  /// Returns whether a client's number is a version of this room: it may be made up, or another room's.
   private func isVersion(_ position: Position, of room: Room, _ writer: any StoreWriter) throws -> Bool {
     guard case .room(let noted)? = try writer.entry(position, in: room.id)?.fact else { return false }
     switch noted.change {
@@ -68,7 +70,7 @@ extension Judge {
     }
   }
 
-  /// Everybody with an affiliation, by version; nil: too many. Read once per version.
+  /// Returns everyone with an affiliation, in the order of versions; `nil` if they are too many. Read once per version.
   private mutating func people(of state: RoomCache.State, _ writer: any StoreWriter) throws -> [Member]? {
     if let known = state.people, known.version == state.room.version { return known.members }
     let found = try writer.members(

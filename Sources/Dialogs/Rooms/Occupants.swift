@@ -1,25 +1,25 @@
 import Addresses
 
-// Who is in a room now (XEP-0045 5.1, 7), as a value. Theory:
+// The occupants of a room (XEP-0045 5.1, 7), as a value. Theory:
 //
-// An occupant is one user under one nick; each of the user's sessions that has entered is a seat. The first seat makes the
-// occupant, the last one to go ends it. What others see of an occupant is the presence of the seat that spoke last.
+// An occupant is one user under one nick; each of the user's sessions that has entered is a seat. The first seat
+// creates the occupant, leaving with the last one removes it. Others see the presence of the seat that sent one last.
 //
 //   absent -enter-> present(1 seat) -enter-> present(n seats) -exit-> present(n - 1) ... -exit-> absent
 //                   present -rename-> present under another nick
 //                   present -role none (kick), affiliation outcast (ban)-> absent, all seats at once
 //
-// Being there is not stored: after a restart a room is empty, and those who come back enter again. Nicks of members are
-// stored, in the list of members; here is only who holds which now.
+// Occupants are not stored: after a restart a room is empty, and returning clients enter again. Nicks of members are
+// stored in the member list; this value only records their current holders.
 //
-// The committer decides with this value, inside a batch. Each change notes what stood there before; when the batch fails,
-// the notes are gone through backwards. So a change costs the same in a room of two and of two thousand.
+// The committer changes this value inside a batch. Each change notes the previous value; if the batch fails, the notes
+// are undone in reverse order. So a change costs the same in a room of two and of two thousand.
 
 struct Occupants: Equatable {
   struct Seat: Equatable {
     let session: any LiveSession
     var presence: Presence
-    /// Hears the room as a follower, and no presences or private messages.
+    /// Whether the seat follows the room by the app protocol, and receives no presences or private messages.
     var isApp = false
     static func == (a: Seat, b: Seat) -> Bool { a.session.id == b.session.id && a.presence === b.presence }
   }
@@ -29,13 +29,13 @@ struct Occupants: Equatable {
     var nick: String { didSet { memo = Memo() } }
     var affiliation: Affiliation { didSet { memo = Memo() } }
     var role: Role { didSet { memo = Memo() } }
-    /// The one that spoke for the occupant last is last. Never empty.
+    /// The seats, never empty. The one that sent presence last is last.
     var seats: [Seat] { didSet { memo = Memo() } }
-    /// The others have been told of it.
+    /// Whether the other occupants have been sent this occupant's presence.
     var isShown: Bool
-    /// Those of its sessions that hear presences and private messages.
+    /// The sessions that receive presences and private messages.
     var listeners: [any LiveSession] { seats.filter { !$0.isApp }.map(\.session) }
-    /// Its presence as it is, made once for all who come.
+    /// The cache of its current presence, encoded once for all who enter.
     private(set) var memo = Memo()
 
     init(party: Party, nick: String, affiliation: Affiliation, role: Role, seats: [Seat], isShown: Bool) {
@@ -57,15 +57,15 @@ struct Occupants: Equatable {
     var presence: OccupantPresence?
   }
 
-  /// Who stood under a key before a change; nil: nobody.
+  /// The previous value at a key; `nil` if there was none.
   struct Change {
     let key: String
     let was: Occupant?
   }
 
-  /// By comparison key of the nick (RFC 8266 2.4).
+  /// The occupants by the comparison key of their nick (RFC 8266 2.4).
   private(set) var byKey: [String: Occupant] = [:]
-  // What follows from it, so that nobody has to look through it.
+  // Indexes of `byKey`, so that it is never searched.
   private var keys: [SessionID: String] = [:]
   private var keysByUser: [UserID: String] = [:]
   private var shownKeys: Set<String> = []
@@ -78,7 +78,7 @@ struct Occupants: Equatable {
   var count: Int { byKey.count }
   var isEmpty: Bool { byKey.isEmpty }
   var sessions: [SessionID] { Array(keys.keys) }
-  /// Those the others have been told of.
+  /// The occupants whose presence the others have been sent.
   var shown: [Occupant] { shownKeys.compactMap { byKey[$0] } }
 
   func key(of session: SessionID) -> String? { keys[session] }
@@ -86,9 +86,9 @@ struct Occupants: Equatable {
   func occupant(of session: SessionID) -> Occupant? { keys[session].flatMap { byKey[$0] } }
   func occupant(of user: UserID) -> Occupant? { keysByUser[user].flatMap { byKey[$0] } }
 
-  // MARK: Changing, and going back
+  // MARK: Changing and undoing
 
-  /// All changes come through here.
+  /// Replaces an occupant; every change goes through this function.
   private mutating func put(_ occupant: Occupant?, at key: String) {
     let was = byKey[key]
     changes.append(Change(key: key, was: was))
@@ -104,23 +104,22 @@ struct Occupants: Equatable {
     if occupant?.isShown == true { shownKeys.insert(key) } else { shownKeys.remove(key) }
   }
 
-  /// What has changed since this was asked last, in order.
+  /// Returns the changes since the last call, in order.
   mutating func takeChanges() -> [Change] {
     defer { changes = [] }
     return changes
   }
 
-  /// The last change first.
+  /// Undoes a change; the last one must be undone first.
   mutating func undo(_ change: Change) {
     put(change.was, at: change.key)
     changes = []
   }
 
-  // MARK: Coming and going
+  // MARK: Entering and leaving
 
-  /// A session enters under the nick with this key, as a new occupant or as a
-  /// further seat of the one that is there; the caller has checked that nobody
-  /// else holds the nick. The occupant afterwards.
+  /// Adds a session under the nick with this key, as a new occupant or as a further seat of the present one; the caller
+  /// has checked that no one else holds the nick. Returns the occupant afterwards.
   mutating func enter(
     _ seat: Seat, party: Party, nick: String, key: String, affiliation: Affiliation, role: Role
   ) -> Occupant {
@@ -137,8 +136,7 @@ struct Occupants: Equatable {
     return occupant
   }
 
-  /// The seat says something else of itself. The occupant afterwards; nil: it is
-  /// not here.
+  /// Replaces the presence of a session's seat. Returns the occupant afterwards; `nil` if the session has no seat.
   mutating func show(_ presence: Presence, by session: SessionID) -> Occupant? {
     guard let key = keys[session], var occupant = byKey[key],
       let index = occupant.seats.firstIndex(where: { $0.session.id == session })
@@ -150,8 +148,8 @@ struct Occupants: Equatable {
     return occupant
   }
 
-  /// A session goes. The occupant before, and after where other seats are left;
-  /// nil: it was not here.
+  /// Removes a session. Returns the occupant before, and after if other seats are left; `nil` if the session has no
+  /// seat.
   mutating func exit(_ session: SessionID) -> (before: Occupant, after: Occupant?)? {
     guard let key = keys[session], let before = byKey[key] else { return nil }
     var after = before
@@ -161,7 +159,7 @@ struct Occupants: Equatable {
     return (before, rest)
   }
 
-  /// All seats of an occupant at once.
+  /// Removes an occupant with all seats.
   mutating func remove(key: String) -> Occupant? {
     guard let occupant = byKey[key] else { return nil }
     put(nil, at: key)
@@ -185,7 +183,7 @@ struct Occupants: Equatable {
     return occupant
   }
 
-  /// A resumed session takes over a seat (XEP-0198 5). False: there is none.
+  /// Moves a seat to the session that resumed the old one (XEP-0198 5). Returns `false` if there is no seat.
   mutating func reseat(from old: SessionID, to session: any LiveSession) -> Bool {
     guard let key = keys[old], var occupant = byKey[key],
       let index = occupant.seats.firstIndex(where: { $0.session.id == old })

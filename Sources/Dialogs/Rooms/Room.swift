@@ -1,7 +1,7 @@
 public import Addresses
 
-/// A group or public dialog as the log needs it: number and address, nothing
-/// that changes. Doors call it what their protocol calls it: a room, a dialog.
+/// The immutable part of a group or public dialog: its number and address. Doors use their protocol's term: a room, a
+/// dialog.
 public struct RoomName: Hashable, Sendable {
   public let dialog: DialogID
   public let realm: RealmID
@@ -16,60 +16,58 @@ public struct RoomName: Hashable, Sendable {
   public func hash(into hasher: inout Hasher) { hasher.combine(dialog) }
 }
 
-/// How a room is meant: each field by itself (XEP-0045 4.2, 10.2); what the
-/// app's wire calls the type of a dialog is derived from them.
+/// The settings of a room, as independent fields (XEP-0045 4.2, 10.2); the dialog types of the app protocol are derived
+/// from them.
 public struct RoomSettings: Hashable, Sendable {
-  /// What people call it; at most `Limits.displayNameBytesMax`.
+  /// The display name, at most `Limits.displayNameBytesMax`.
   public var name: String?
-  /// At most `Limits.statusBytesMax`.
+  /// The description, at most `Limits.statusBytesMax`.
   public var about: String?
-  /// A JSON object as the app wrote it; nil means `{}`.
+  /// A JSON object as the app wrote it; `nil` means `{}`.
   public var metadata: String?
-  /// SHA-1 of the avatar's bytes in lower-case hex; nil: none.
+  /// SHA-1 of the avatar's bytes in lower-case hex; `nil` if there is no avatar.
   public var avatarHash: String?
-  /// Only members enter; else everybody who is not banned.
+  /// Whether only members may enter; otherwise everyone who is not banned.
   public var isMembersOnly = true
-  /// Anybody finds it: directory and discovery. Else it is hidden.
+  /// Whether the directory and discovery list the room.
   public var isListed = false
-  /// Who enters without an affiliation has no voice.
+  /// Whether users without affiliation enter without voice.
   public var isModerated = false
-  /// Everybody sees who occupants are (non-anonymous); else only moderators.
+  /// Whether everyone sees the occupants' addresses (non-anonymous); otherwise only moderators.
   public var showsAddresses = true
-  /// Asked of everybody who enters; compared in constant time.
+  /// The password required to enter; compared in constant time.
   public var password: String?
-  /// At most so many occupants; nil: `Limits.occupantsMax`. Admins and owners
-  /// always get in.
+  /// The greatest number of occupants; `nil` for `Limits.occupantsMax`. Admins and owners can always enter.
   public var occupantsMax: Int?
   public var whispers = Whispers.anyone
-  /// Members may invite, which makes members in a members-only room.
+  /// Whether members may invite, which makes members in a members-only room.
   public var membersInvite = false
-  /// All who have a voice among its members may pin messages, not only admins and whoever moderates.
+  /// Whether all members with voice may pin messages, not only admins and moderators.
   public var membersPin = false
-  /// Participants may set the topic, not only moderators.
+  /// Whether participants may set the topic, not only moderators.
   public var participantsSetTopic = false
   public var history = HistoryVisibility.all
-  /// Seconds between two messages of one participant; 0: none (XEP-0500).
+  /// Seconds between two messages of one participant; 0 disables slow mode (XEP-0500).
   public var slowModeSeconds = 0
   public var language: String?
 
   /// Stored: never renumber.
   public enum HistoryVisibility: UInt8, Sendable { case all = 0, sinceJoin = 1 }
-  /// Who may send private messages to occupants (`muc#roomconfig_allowpm`).
-  /// Stored: never renumber.
+  /// The occupants who may send private messages (`muc#roomconfig_allowpm`). Stored: never renumber.
   public enum Whispers: UInt8, Sendable { case anyone = 0, participants = 1, moderators = 2, none = 3 }
 
   public init() {}
 
-  /// As others may read them.
+  /// The settings without the password, which others may read.
   public var withoutPassword: RoomSettings {
     var settings = self
     settings.password = nil
     return settings
   }
 
-  /// Closed, everybody known: the app's `group`.
+  /// Members-only and non-anonymous: the app protocol's `group`.
   public static let group = RoomSettings()
-  /// Open and listed, people shown under their nicks: the app's `public`.
+  /// Open, listed and semi-anonymous: the app protocol's `public`.
   public static let open: RoomSettings = {
     var settings = RoomSettings()
     settings.isMembersOnly = false
@@ -77,8 +75,8 @@ public struct RoomSettings: Hashable, Sendable {
     settings.showsAddresses = false
     return settings
   }()
-  /// What a room is whose creator says no more (XEP-0045 10.1.2): as the other
-  /// servers have it, open to who knows its address, and not listed.
+  /// The settings of an instant room (XEP-0045 10.1.2): as on other servers, open to anyone who knows its address, and
+  /// not listed.
   public static let instant: RoomSettings = {
     var settings = RoomSettings.open
     settings.isListed = false
@@ -94,18 +92,17 @@ public struct Room: Hashable, Sendable {
   public let createdAt: Timestamp
   public var settings: RoomSettings
   public var topic: Topic?
-  /// The last message's sequence; messages and notices, dense.
+  /// The last message's sequence number; messages and notices are numbered without gaps.
   public var sequence: Int64
-  /// How many entries so far made the dialog unread.
+  /// The number of entries so far that count as unread.
   public var ordinal: Int64
-  /// Position of the last entry of any kind.
+  /// The position of the last entry of any kind.
   public var last: Position
-  /// How many people have an affiliation of member or above.
+  /// The number of people with the affiliation watcher or above.
   public var memberCount: Int
-  /// Position of the last change of somebody's affiliation: the version of the
-  /// member list (XEP-0463).
+  /// The position of the last change of an affiliation: the version of the member list (XEP-0463).
   public var version: Position
-  /// Gone for everybody; the address is never given out again.
+  /// Whether the room was destroyed; its address is never used again.
   public var isDestroyed: Bool
 
   public init(
@@ -129,18 +126,18 @@ public struct Room: Hashable, Sendable {
   public var id: DialogID { name.dialog }
   public var address: BareJID { name.address }
 
-  /// Whether somebody may know who its people are (XEP-0045 4.2: of a semi-anonymous
-  /// room moderators may). nil: they are nobody here.
+  /// Returns whether a user of this affiliation may see addresses (XEP-0045 4.2: in a semi-anonymous room moderators
+  /// may); `nil` for a user unknown to the room.
   public func showsPeople(to affiliation: Affiliation?) -> Bool {
     settings.showsAddresses || affiliation.map { $0.seesAddresses } ?? false
   }
 }
 
-/// What a room talks about (XEP-0045 8.1), and who said so when.
+/// A room's topic (XEP-0045 8.1), with its author and time.
 public struct Topic: Hashable, Sendable {
-  /// Empty: taken away.
+  /// The text; empty if the topic was removed.
   public var text: String
-  /// The author's nick; nil: the server.
+  /// The author's nick; `nil` for the server.
   public var nick: String?
   public var time: Timestamp
   public init(text: String, nick: String?, time: Timestamp) {
@@ -150,42 +147,41 @@ public struct Topic: Hashable, Sendable {
   }
 }
 
-/// What somebody is to a room for good (XEP-0045 5.2), and what the app's wire
-/// calls a role. A watcher is a member who enters without voice.
-/// Stored, and compared: never renumber.
+/// A user's lasting relation to a room (XEP-0045 5.2), which the app protocol calls a role. A watcher is a member who
+/// enters without voice. Stored, and compared: never renumber.
 public enum Affiliation: UInt8, Hashable, Sendable, Comparable, CaseIterable {
   case outcast = 0, none = 1, watcher = 2, member = 3, admin = 4, owner = 5
 
   public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
-  /// Belongs to the room, whether there or not.
+  /// Whether the user belongs to the room, present or not.
   public var isMember: Bool { self >= .watcher }
-  /// Whose role on entering is moderator, there or not.
+  /// Whether the user's role on entering is moderator.
   public var seesAddresses: Bool { self >= .admin }
 }
 
-/// What an occupant may do while there (XEP-0045 5.1).
+/// An occupant's permissions while present (XEP-0045 5.1).
 public enum Role: UInt8, Hashable, Sendable, Comparable, CaseIterable {
   case none = 0, visitor = 1, participant = 2, moderator = 3
   public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// A row of a room's list of people: a member, or somebody who is banned.
+/// A row of a room's list of people: a member or an outcast.
 public struct Member: Hashable, Sendable {
   public let room: DialogID
   public let party: Party
   public var affiliation: Affiliation
-  /// Reserved in the room, also while the member is away; unique there as RFC
-  /// 8266 compares. Banned people have none.
+  /// The nick reserved in the room, also while the member is away; unique there by the comparison of RFC 8266. Outcasts
+  /// have none.
   public var nick: String?
-  /// The entry that made them a member: what came before is history.
+  /// The position of the entry that made the user a member; earlier entries are history.
   public var since: Position
   public var joinedAt: Timestamp
-  /// Position of the last change of the affiliation.
+  /// The position of the last change of the affiliation.
   public var version: Position
-  /// Why somebody is banned; of members nil.
+  /// The reason of a ban; `nil` for members.
   public var reason: String?
-  /// Was put out by a moderator (XEP-0045 8.2) and has not come back: a member still,
-  /// who says nothing here until they join or enter again.
+  /// Whether a moderator kicked the member (XEP-0045 8.2), who stays a member but may not write until they join or
+  /// enter again.
   public var isKicked: Bool
 
   public init(
@@ -204,24 +200,23 @@ public struct Member: Hashable, Sendable {
   }
 }
 
-/// What the server notes in a room: seen by both doors, written by nobody else.
+/// A notice that the server writes in a room; both doors show it.
 public struct RoomChange: Sendable {
   public enum Change: Hashable, Sendable {
     case created
-    /// What it is meant to be from now on, and what it was; without passwords.
+    /// The new and the previous settings, without passwords.
     case settings(RoomSettings, was: RoomSettings)
     case topic(Topic)
-    /// Somebody's affiliation or reserved nick, or that they were kicked or came back.
+    /// A change of an affiliation or reserved nick, a kick, or the end of a kick.
     case member(MemberChange)
     case destroyed(reason: String?, alternate: BareJID?)
   }
-  /// Notices stand among the messages; 0 for those that are not shown.
+  /// The sequence number, as notices are shown among the messages; 0 for those that are not shown.
   public let sequence: Int64
   public let change: Change
-  /// The stanza that carried a topic, where XMPP did: the archive returns it.
+  /// The stanza that set a topic, if it came by XMPP: the archive returns it.
   public let stanza: Message?
-  /// The room as it was just after the change; nil where the entry was read from
-  /// the log: who needs it reads the room too.
+  /// The room just after the change; `nil` if the entry was read from the log: then the room must be read too.
   public let room: Room?
 
   public init(sequence: Int64, change: Change, stanza: Message? = nil, room: Room? = nil) {
@@ -236,7 +231,7 @@ public struct MemberChange: Hashable, Sendable {
   public let party: Party
   public let was: Affiliation
   public let now: Affiliation
-  /// The reserved nick after the change; of who is gone, the one before.
+  /// The reserved nick after the change; for a user who left, the one before.
   public let nick: String?
   public let reason: String?
   /// `Member.isKicked` before and after.
@@ -257,28 +252,27 @@ public struct MemberChange: Hashable, Sendable {
   }
 }
 
-/// Somebody was asked into a room (in the invited user's `self` dialog).
+/// An invitation to a room, in the invited user's `self` dialog.
 public struct Invitation: Hashable, Sendable {
   public let room: RoomName
   public let inviter: Party
   public let reason: String?
   public let password: String?
-  /// A bookmark says it too: clients that follow bookmarks need not be invited.
+  /// Whether a bookmark announces the room too: clients that follow bookmarks need no invitation.
   public let isBookmarked: Bool
-  /// What the room is called; nil also where the entry was read from the log: who
-  /// needs it reads the room.
+  /// The room's name; `nil` also if the entry was read from the log: then the room must be read.
   public let name: String?
-  /// A chat between two goes on in the room (XEP-0045 7.9).
+  /// The one-to-one chat that continues in the room (XEP-0045 7.9).
   public let continuing: Continuation?
 
   public struct Continuation: Hashable, Sendable {
-    /// Of that chat, at most `Limits.threadBytesMax`.
+    /// The thread of that chat, at most `Limits.threadBytesMax`.
     public let thread: String?
     public init(thread: String?) { self.thread = thread }
   }
 
-  /// Whether a client is told that wants to be told of these nodes: of the bookmark
-  /// or of the invitation, never of both.
+  /// Returns whether a client that subscribes to these nodes receives the invitation: it gets the bookmark or the
+  /// invitation, never both.
   public func isFor(_ interests: Set<String>) -> Bool { !isBookmarked || !interests.contains(Bookmark.node) }
 
   public init(

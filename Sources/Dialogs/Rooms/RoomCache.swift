@@ -1,28 +1,28 @@
 import Addresses
 
-/// What the judge keeps of rooms: the durable part as a cache, dropped when a
-/// batch fails; who is there, which is nowhere else, and is put back from notes of
-/// what has changed, which are as many as the changes.
+/// The write transaction's state of rooms: a cache of the durable part, dropped when a batch fails; and the occupants,
+/// which are stored nowhere else and are restored by undoing the batch's changes, at a cost that depends on the changes
+/// alone.
 struct RoomCache {
   /// A room as the posts of a batch see it, shared by all of them.
   final class State {
     var room: Room
-    /// nil: looked up, and there is no row.
+    /// The members looked up so far; `nil` for users without a row.
     var members: [UserID: Member?] = [:]
     var marks: [UserID: Mark] = [:]
     var dirtyMarks: Set<UserID> = []
-    /// How many are banned; nil: not counted yet.
+    /// The number of outcasts; `nil` if not counted yet.
     var outcasts: Int?
-    /// Of the list of members (`Occupancy.edition`).
+    /// The edition of the member list (`Occupancy.edition`).
     fileprivate(set) var edition: UInt64 = 0
-    /// The member list as last read (XEP-0463); `members` nil: too long.
+    /// The member list as last read (XEP-0463); `members` is `nil` if it is too long.
     var people: (version: Position, members: [Member]?)?
     var hasCounted = false
     var hasChanged = false
     init(_ room: Room) { self.room = room }
   }
 
-  /// An address that somebody is setting up (XEP-0045 10.1): nothing is stored.
+  /// An address whose room is being set up (XEP-0045 10.1); nothing is stored.
   struct Lease: Sendable {
     let session: any LiveSession
     let party: Party
@@ -30,16 +30,16 @@ struct RoomCache {
     let presence: Presence
   }
 
-  /// When people last wrote in a slow room (XEP-0500). Nowhere else, so no cache.
+  /// The times of users' last messages in a slow room (XEP-0500). They are stored nowhere else, so this is no cache.
   private struct RoomRate {
     var said: [UserID: Timestamp] = [:]
-    /// At so many, those who need not wait any more are forgotten.
+    /// The size at which users who need not wait any more are removed.
     var full = 64
   }
 
   private(set) var states: [DialogID: State] = [:]
   private(set) var numbers: [BareJID: DialogID] = [:]
-  /// Given out so far: no two states have the same.
+  /// The last edition given to a state: no two states have the same.
   private var editions: UInt64 = 0
   private var dirty: [State] = []
 
@@ -48,7 +48,7 @@ struct RoomCache {
   private(set) var leases: [BareJID: Lease] = [:]
   private var leased: [UserID: Set<BareJID>] = [:]
   private var paces: [DialogID: RoomRate] = [:]
-  /// Members, member lists and marks that `states` hold.
+  /// The number of members, member lists and marks in `states`.
   private var cachedRows = 0
 
   private var formerly: [(room: DialogID, change: Occupants.Change)] = []
@@ -66,7 +66,7 @@ struct RoomCache {
     return state
   }
 
-  /// A row of the list of members has been written.
+  /// Gives the state a new edition, as a row of the member list has been written.
   mutating func edited(_ state: State) {
     editions += 1
     state.edition = editions
@@ -92,7 +92,7 @@ struct RoomCache {
     if state.marks.updateValue(mark, forKey: mark.user) == nil { cachedRows += 1 }
   }
 
-  /// nil: there is no row.
+  /// Caches a member; `nil` if there is no row.
   mutating func remember(_ member: Member?, of user: UserID, in state: State) {
     if state.members[user] == nil { cachedRows += 1 }
     state.members[user] = .some(member)
@@ -117,14 +117,14 @@ struct RoomCache {
     dirty.removeAll(keepingCapacity: true)
   }
 
-  // MARK: Who is there
+  // MARK: Occupants
 
   func occupants(of room: DialogID) -> Occupants? { present[room] }
   var headcounts: [DialogID: Int] { present.mapValues(\.count) }
   func rooms(of session: SessionID) -> Set<DialogID> { seats[session] ?? [] }
 
   mutating func occupy<Result>(_ room: DialogID, _ change: (inout Occupants) -> Result) -> Result {
-    // Taken out, so that the change is made in place.
+    // Removed, so that the change is made in place.
     var occupants = present.removeValue(forKey: room) ?? Occupants()
     let result = change(&occupants)
     for change in occupants.takeChanges() { formerly.append((room, change)) }
@@ -168,7 +168,7 @@ struct RoomCache {
     paces[room] = RoomRate(said: waiting, full: max(64, 2 * waiting.count))
   }
 
-  /// The room is not slow any more, or not at all.
+  /// Ends slow mode in a room.
   mutating func hurry(_ room: DialogID) {
     guard let pace = paces.removeValue(forKey: room) else { return }
     for (user, time) in pace.said { formerlySaid.append((room, user, time)) }
@@ -176,7 +176,7 @@ struct RoomCache {
 
   // MARK: The batch
 
-  /// The batch is durable.
+  /// Forgets the undo notes, as the batch is durable.
   mutating func settled() {
     formerly.removeAll(keepingCapacity: true)
     formerSeats.removeAll(keepingCapacity: true)
@@ -202,7 +202,7 @@ struct RoomCache {
     forget()
   }
 
-  /// WriteTransaction may have changed anything that is stored.
+  /// Drops the cache of stored rows.
   mutating func forget() {
     states = [:]
     numbers = [:]

@@ -1,6 +1,6 @@
 import Addresses
 
-/// A room comes to be, changes what it is meant to be, and ends (XEP-0045 10).
+/// Creating, configuring and destroying a room (XEP-0045 10).
 extension Judge {
   // MARK: Creating
 
@@ -16,7 +16,7 @@ extension Judge {
       if let known = try writer.room(externalID: externalID, in: author.realm) {
         let state = rooms.states[known.id] ?? rooms.put(known)
         if known.isDestroyed { throw Problem.roomDestroyed }
-        // What is listed everybody may know of: who opens it by this name is shown it, and joins.
+        // Anyone may know of a listed room: creating it by this id again returns it, and joins.
         guard try state.room.settings.isListed || affiliation(of: author.id, in: state, writer).isMember else {
           throw Problem(
             .conflict, "external-id-taken", "This externalId is another dialog's.", field: "externalId")
@@ -39,7 +39,7 @@ extension Judge {
     let created = try note(.created, by: author, in: state, writer)
     try own(state, by: author, nick: nil, created, writer)
     tell(.entry(created, author: session(of: post)))
-    // Who makes a room as an occupant has a client that bookmarks it, or does not.
+    // A creator who enters as an occupant has a client that bookmarks the room, or does not want to.
     _ = try bookmark(state.room, for: author, nick: member(author.id, in: state, writer)?.nick, writer)
     for member in members { try apply(member.draft, to: member.party, was: nil, by: post, in: state, writer) }
     if let topic = draft.topic, !topic.isEmpty {
@@ -54,7 +54,7 @@ extension Judge {
     settle(post, receipt)
   }
 
-  /// Who is there from the beginning, checked before there is a room.
+  /// Checks the first members before the room is created.
   private mutating func firstMembers(
     _ drafts: [MemberDraft], by author: Party, _ writer: any StoreWriter
   ) throws -> [MemberWish] {
@@ -94,7 +94,7 @@ extension Judge {
         localpart: local, in: realm.id, externalID: externalID, settings: settings, createdAt: time))
   }
 
-  /// The creator is the first owner, from the room's first entry on.
+  /// Makes the creator the first owner, from the room's first entry on.
   private mutating func own(
     _ state: RoomCache.State, by author: Party, nick: String?, _ created: Entry, _ writer: any StoreWriter
   ) throws {
@@ -132,7 +132,7 @@ extension Judge {
     let was = state.room.settings
     var settings = was
     draft.apply(&settings)
-    // Admins look after what a room is called; owners after who gets in.
+    // Admins may change a room's appearance, owners also who may enter.
     if affiliation < .owner, !Self.differOnlyInLook(was, settings) || !draft.members.isEmpty { throw Problem.notOwner }
     if let avatar = draft.avatar {
       if let avatar, avatar.bytes.count > Limits.avatarBytesMax {
@@ -153,7 +153,7 @@ extension Judge {
     }
     state.room.settings = settings
     rooms.changed(state)
-    // The log is for ever, and read by all: no password stands in it.
+    // The log is permanent and read by all: it contains no password.
     let entry = try note(
       .settings(settings.withoutPassword, was: was.withoutPassword), by: post.author, in: state, writer)
     tell(.entry(entry, author: session(of: post)))
@@ -165,7 +165,7 @@ extension Judge {
     settle(post, receipt)
   }
 
-  /// For who is no member of a closed room it is not there.
+  /// Returns the refusal: for those who do not belong to a members-only room it does not exist.
   private func refusal(_ state: RoomCache.State, _ post: Post) throws -> Problem {
     rooms.occupants(of: state.room.id)?.occupant(of: post.author.id) != nil || !state.room.settings.isMembersOnly
       ? Problem.notAdmin : Problem.roomUnknown
@@ -209,7 +209,7 @@ extension Judge {
     }
   }
 
-  /// 10.2.1: what those who are there must learn, and who must go.
+  /// Sends the occupants the status codes of changed settings, and expels those who may no longer be present (10.2.1).
   private mutating func settingsChanged(
     from was: RoomSettings, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws {
@@ -229,7 +229,7 @@ extension Judge {
 
   // MARK: Setting up
 
-  /// The form is the post that makes the room (10.1.2, 10.1.3).
+  /// Creates the room: the submitted form is the post that does so (10.1.2, 10.1.3).
   mutating func found(
     _ post: Post, _ address: BareJID, _ lease: RoomCache.Lease, _ draft: SettingsDraft, _ writer: any StoreWriter
   ) throws -> (RoomCache.State, Entry) {
@@ -263,7 +263,7 @@ extension Judge {
     }
     rooms.seat(lease.session.id, in: state.room.id, true)
     tell(.seated(lease.session, isModerator: true, state.room.id))
-    // By which the session learns that there is a room now.
+    // This presence tells the session that the room now exists.
     tell(.shown(occupantPresence(of: occupant, in: state.room), to: [lease.session], own: true))
     tell(.entry(created, author: session(of: post)))
     for wish in members {
@@ -276,7 +276,7 @@ extension Judge {
   mutating func abandon(_ post: Post, _ reference: RoomReference, _ writer: any StoreWriter) throws {
     guard case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id
     else {
-      // 10.2: cancelling the configuration of a room that is there changes nothing.
+      // Cancelling the configuration of an existing room changes nothing (10.2).
       _ = try find(reference, for: post.author, writer)
       return settle(post)
     }
@@ -284,7 +284,7 @@ extension Judge {
     settle(post)
   }
 
-  // MARK: The end
+  // MARK: Destroying
 
   mutating func destroy(
     _ post: Post, _ reference: RoomReference, reason: String?, alternate: BareJID?, password: String?,
@@ -294,7 +294,7 @@ extension Judge {
     guard try affiliation(of: post.author.id, in: state, writer) == .owner else { throw Problem.notOwner }
     if let password, password.utf8.count > Limits.passwordBytesMax { throw Problem.passwordTooLong }
     let reason = Self.cut(reason)
-    // Nobody follows the room any more: its end stands in the feed of everybody who did.
+    // The destroyed room has no followers left, so its last entry is in the feed of each former member.
     var members: [Party] = []
     var after: UserID?
     while true {
@@ -309,7 +309,7 @@ extension Judge {
     rooms.changed(state)
     let entry = try note(
       .destroyed(reason: reason, alternate: alternate), by: post.author, in: state, feeds: feeds, writer)
-    // At once: memberships are read by who arrives in the same batch.
+    // Written at once: sessions that register in the same batch read their memberships.
     try writer.update(state.room)
     if let occupants = rooms.occupants(of: state.room.id) {
       for (key, occupant) in occupants.byKey {

@@ -1,7 +1,6 @@
 import Addresses
 
-/// Who belongs to a room, and what occupants may do there (XEP-0045 7.8, 7.10,
-/// 8.2 to 8.5, 9, 10.3 to 10.8).
+/// The affiliations, roles and invitations of a room (XEP-0045 7.8, 7.10, 8.2 to 8.5, 9, 10.3 to 10.8).
 extension Judge {
   mutating func members(
     _ post: Post, _ reference: RoomReference, _ drafts: [MemberDraft], _ writer: any StoreWriter
@@ -27,7 +26,7 @@ extension Judge {
     let was: Member?
   }
 
-  /// Who is to become what. All is checked here, before anything is written.
+  /// Returns the requested changes, all checked before anything is written.
   mutating func changes(
     _ drafts: [MemberDraft], by author: Party, as actor: Affiliation, in state: RoomCache.State,
     _ writer: any StoreWriter
@@ -41,12 +40,12 @@ extension Judge {
     var nicks: Set<String> = []
     var count = state.room.memberCount
     for var draft in drafts {
-      // Who has no power here learns nothing of who there is.
+      // Refuse non-admins before looking up the address, so that they cannot probe who exists.
       if actor < .admin, draft.address != author.address { throw Problem.notAdmin }
       if let nick = draft.nick, !nick.isEmpty, !nicks.insert(try Self.nick(nick).key).inserted {
         throw Problem.nickTaken
       }
-      // Also one who is disabled: they can be put out.
+      // Disabled users are included: they can be removed.
       guard let user = try user(draft.address, writer), user.party.realm == state.room.name.realm,
         user.state != .deleted
       else { throw Problem.userUnknown(draft.address) }
@@ -67,7 +66,7 @@ extension Judge {
     return changes
   }
 
-  /// `count`: members, with those the drafts before this one make.
+  /// Checks one change. `count` is the number of members, including those of the drafts before this one.
   private mutating func check(
     _ draft: MemberDraft, of user: CachedUser, was: Member?, actor: Affiliation, by author: Party,
     in state: RoomCache.State, count: Int, _ writer: any StoreWriter
@@ -79,7 +78,7 @@ extension Judge {
       if party.id == author.id, after < before {
         try actor.mayBecome(after)
       } else if party.id == author.id, after == before, before.isMember {
-        // One's own nick.
+        // A user may change their own nick.
       } else {
         try actor.mayChange(from: before, to: after)
       }
@@ -93,7 +92,7 @@ extension Judge {
     }
     if after.isMember, !before.isMember {
       if count >= Limits.membersMax { throw Problem.memberListFull }
-      // Who blocks the author is not there for them (XEP-0191 3.3).
+      // A user who blocks the author appears unknown to them (XEP-0191 3.3).
       guard user.state == .active, try !isBlocked(author, resource: nil, by: party, writer) else {
         throw Problem.userUnknown(draft.address)
       }
@@ -101,7 +100,7 @@ extension Judge {
     }
   }
 
-  /// Nobody is in more rooms than anybody can list.
+  /// Checks that a user is not in more rooms than can be listed.
   mutating func checkRooms(of party: Party, for author: Party, _ writer: any StoreWriter) throws {
     guard try writer.memberships(of: party.id).count >= Limits.roomsPerUserMax else { return }
     throw party == author ? Problem.noRoomsLeft : Problem.roomsOfUserFull
@@ -125,7 +124,7 @@ extension Judge {
     if let outcasts = state.outcasts, outcasts + bans > Limits.membersMax { throw Problem.memberListFull }
   }
 
-  /// Somebody must be able to look after the room.
+  /// Checks that the room keeps an owner.
   private mutating func checkOwners(
     _ changes: [UserID: Bool], in state: RoomCache.State, _ writer: any StoreWriter
   ) throws {
@@ -140,7 +139,7 @@ extension Judge {
     }
   }
 
-  /// nil: nothing changes.
+  /// Applies a change. Returns its entry; `nil` if nothing changes.
   @discardableResult
   mutating func apply(
     _ draft: MemberDraft, to party: Party, was: Member?, by post: Post, in state: RoomCache.State,
@@ -148,7 +147,7 @@ extension Judge {
   ) throws -> Entry? {
     let before = was?.affiliation ?? .none
     let after = draft.affiliation ?? before
-    // A wish where the room is new: two may have the same.
+    // In a new room a nick is only a wish: two members may ask for the same.
     let wish = draft.nick.flatMap { $0.isEmpty ? nil : $0 }
     let nick = try wish.map { try freeNick(for: party, wish: $0, in: state, writer) }
     let isFreed = draft.nick == "" && was?.nick != nil
@@ -169,7 +168,7 @@ extension Judge {
         ?? freeNick(for: party, wish: nil, in: state, writer)
     }
     let shownNick = kept ?? was?.nick
-    // Another role among members is no way back in.
+    // A change between affiliations of members does not end a kick.
     let wasKicked = was?.isKicked ?? false
     let isKicked = wasKicked && before.isMember && after.isMember
     let entry = try note(
@@ -185,7 +184,7 @@ extension Judge {
       version: after == before ? was?.version ?? entry.position : entry.position,
       reason: after == .outcast ? reason : nil, isKicked: isKicked)
     try store(member, in: state, writer)
-    // Nicks are no part of the list.
+    // Only affiliations are in the list, not nicks.
     var step: MemberListStep?
     if after != before {
       step = MemberListStep(
@@ -208,7 +207,7 @@ extension Judge {
     } else if isThere?.isShown == false {
       tell(notice, in: state.room)
     }
-    // Else they have come just now, and have been shown as what they are.
+    // Otherwise they have just entered, and were shown with the new affiliation.
     if after.isMember, !before.isMember, party.id != post.author.id {
       let isTold = try bookmark(state.room, for: party, nick: member.nick, writer)
       try tellInvitation(
@@ -219,7 +218,7 @@ extension Judge {
     return entry
   }
 
-  /// A new member's app sessions are there at once.
+  /// Seats the app sessions of a new member.
   mutating func comeAll(
     _ party: Party, to room: DialogID, _ writer: any StoreWriter, step: MemberListStep? = nil
   ) throws {
@@ -228,7 +227,7 @@ extension Judge {
     }
   }
 
-  /// The entry itself reaches who comes and who goes: it stands in their feed.
+  /// Announces the entry itself to joining and leaving members: it is in their feed.
   private mutating func follow(_ party: Party, was: Affiliation, now: Affiliation, _ entry: Entry, _ post: Post) {
     let comes = now.isMember && !was.isMember
     let goes = !now.isMember && was.isMember
@@ -243,9 +242,8 @@ extension Judge {
     if goes { tell(.unfollowed(party.id, entry.dialog)) }
   }
 
-  /// What a change of affiliation does to somebody who is there (9.1 to 9.8), or
-  /// tells those who are of somebody who is not. `notice`: what is told of an
-  /// affiliation where no presence tells it; nil: it is the same.
+  /// Updates an occupant whose affiliation changed (9.1 to 9.8), or tells the occupants about an absent user. `notice`
+  /// announces the affiliation where no presence does; `nil` if it is the same.
   private mutating func changeOccupant(
     _ party: Party, from before: Affiliation, to member: Member, _ notice: RoomNotice?, reason: String?,
     by post: Post, in state: RoomCache.State, _ writer: any StoreWriter
@@ -254,7 +252,7 @@ extension Judge {
     let room = state.room
     let isPutOut = after == .outcast || (room.settings.isMembersOnly && !after.isMember)
     if !after.isMember, !isPutOut, let present = rooms.occupants(of: room.id)?.occupant(of: party.id) {
-      // The app shows rooms to members: its sessions are there no more.
+      // The app protocol shows rooms to members only: their app sessions leave.
       for seat in present.seats where seat.isApp { _ = leave(room, seat.session.id, nil, isHeard: false) }
     }
     guard let key = rooms.occupants(of: room.id)?.key(of: party.id) else { return tell(notice, in: room) }
@@ -265,7 +263,7 @@ extension Judge {
       expel(
         key, from: room, affiliation: after, codes: after == .outcast ? [301] : [321], actor: actor, reason: reason,
         listStep: notice?.listStep)
-      // Whom the others have never seen they hear of as of somebody who is away.
+      // Those who have never seen the occupant are told as for an absent user.
       if !wasShown { tell(notice, in: room) }
       return
     }
@@ -278,11 +276,11 @@ extension Judge {
         codes: [303], newNick: nick)
       tell(leaving, of: present)
       _ = rooms.occupy(room.id) { $0.rename(from: key, to: newKey, nick: nick) }
-      // 7.10: the room has changed it.
+      // The room has changed the nick (7.10).
       codes = [210]
     }
     guard let now = rooms.occupants(of: room.id)?.key(of: party.id) else { return }
-    // Another nick is no other role: who was silenced stays so.
+    // A new nick leaves the role unchanged: a silenced user stays silenced.
     let changes = after != before
     let role = changes ? after.role(isModerated: room.settings.isModerated) : nil
     guard
@@ -295,13 +293,13 @@ extension Judge {
         of: occupant, in: room, codes: codes, actor: actor, reason: reason, listStep: notice?.listStep), of: occupant)
   }
 
-  /// Somebody's affiliation, by a message.
+  /// Announces a user's affiliation by a message.
   private mutating func tell(_ notice: RoomNotice?, in room: Room) {
     guard let notice else { return }
     tell(.notice(notice, showsAddresses: room.settings.showsAddresses, moderatorsOnly: false))
   }
 
-  /// To everybody; of somebody who is not shown to their own seats only.
+  /// Sends a presence to everyone; that of an occupant who is not shown only to their own seats.
   mutating func tell(_ presence: OccupantPresence, of occupant: Occupants.Occupant) {
     if occupant.isShown {
       tell(.occupant(presence, except: nil))
@@ -310,7 +308,7 @@ extension Judge {
     }
   }
 
-  /// All seats of an occupant at once.
+  /// Removes an occupant with all seats.
   mutating func expel(
     _ key: String, from room: Room, affiliation: Affiliation, codes: [UInt16], actor: String? = nil,
     reason: String? = nil, destroyed: OccupantPresence.Destroyed? = nil, listStep: MemberListStep? = nil
@@ -321,7 +319,7 @@ extension Judge {
       role: Role.none, affiliation: affiliation, codes: codes, actor: actor, reason: reason, destroyed: destroyed,
       listStep: listStep)
     if destroyed != nil {
-      // 10.9: each occupant hears of the end from themselves only.
+      // Each occupant is told of the end only by their own presence (10.9).
       tell(.shown(presence, to: occupant.listeners, own: true))
     } else {
       tell(presence, of: occupant)
@@ -376,8 +374,8 @@ extension Judge {
     settle(post)
   }
 
-  /// A member who was kicked reads on, and says nothing until they come back: who
-  /// follows with the app would otherwise not have been put out of anything.
+  /// Marks a kicked member, who may read but not write until they come back; for a user who follows the room with the
+  /// app a kick would have no effect otherwise.
   private mutating func silence(
     _ party: Party, reason: String?, _ post: Post, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws {
@@ -393,7 +391,7 @@ extension Judge {
     tell(.entry(entry, author: session(of: post)))
   }
 
-  /// The author comes back who was kicked. nil: they were not.
+  /// Ends the kick of the author, who comes back. Returns `nil` if they were not kicked.
   mutating func readmit(_ post: Post, to state: RoomCache.State, _ writer: any StoreWriter) throws -> Entry? {
     guard let member = try member(post.author.id, in: state, writer), member.isKicked else { return nil }
     try store(with(member) { $0.isKicked = false }, in: state, writer)
@@ -412,7 +410,7 @@ extension Judge {
     guard let occupant = session(of: post).flatMap({ rooms.occupants(of: state.room.id)?.occupant(of: $0) }) else {
       throw Problem.notOccupant
     }
-    // Who has voice is not kept from asking, but nobody is bothered with it.
+    // Occupants with voice may ask, but moderators are not asked.
     if occupant.role == .visitor {
       tell(
         .notice(
@@ -433,13 +431,14 @@ extension Judge {
     if try isBlocked(post.author, resource: nil, by: invited, writer) { return settle(post) }
     let was = try member(invited.id, in: state, writer)
     if try member(post.author.id, in: state, writer)?.isKicked == true { throw Problem.roomKicked }
-    // 7.8.2: in a members-only room inviting makes a member.
+    // Inviting to a members-only room makes a member (7.8.2).
     let admits = state.room.settings.isMembersOnly && was?.affiliation.isMember != true
     if admits, affiliation < .admin, affiliation < .member || !state.room.settings.membersInvite {
       throw Problem.notAdmin
     }
     if was?.affiliation == .outcast {
-      // Who is banned is not invited behind an admin's back; who may not know that they are does not find out by this.
+      // A banned user is not invited without an admin, and an inviter who may not see outcasts does not learn of the
+      // ban.
       if affiliation.seesOutcasts { throw Problem.outranked }
       return settle(post)
     }
@@ -455,7 +454,7 @@ extension Judge {
     settle(post)
   }
 
-  /// Kept until the invited user's client has it, like a message.
+  /// Writes an invitation, which is kept until the invited user's client has received it, like a message.
   private mutating func tellInvitation(
     to invited: Party, in state: RoomCache.State, by inviter: Party, reason: String?, isBookmarked: Bool = false,
     _ continuing: Invitation.Continuation?, _ writer: any StoreWriter
@@ -478,8 +477,8 @@ extension Judge {
     _ post: Post, _ reference: RoomReference, _ address: BareJID, _ reason: String?, _ writer: any StoreWriter
   ) throws {
     let state = try find(reference, for: post.author, writer)
-    // Only by who was invited, once, and to somebody who is there: nobody can use a
-    // room to reach others.
+    // Only an invited user may decline, once, and only a present inviter is told: a room cannot be used to reach
+    // others.
     guard let inviter = try user(address, writer)?.party,
       try writer.isInvited(post.author.id, by: inviter.id, to: state.room.id)
     else { return settle(post) }
@@ -505,7 +504,7 @@ extension Judge {
     if was?.affiliation.isMember != true, state.room.settings.isMembersOnly { throw Problem.roomCannotRegister }
     if was?.affiliation.isMember != true {
       try require(.memberships, of: post.author)
-      // Members read along: who does not know the password is none.
+      // Members can read the room, so they must know its password.
       if state.room.settings.password != nil, rooms.occupants(of: state.room.id)?.key(of: post.author.id) == nil {
         throw Problem.roomPassword
       }

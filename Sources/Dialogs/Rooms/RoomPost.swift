@@ -1,80 +1,75 @@
 public import Addresses
 
-/// Which room a post means: XMPP says its address, the app its id.
+/// The room that a post refers to: by address in XMPP, by id in the app protocol.
 public enum RoomReference: Hashable, Sendable {
   case address(BareJID)
   case dialog(DialogID)
 }
 
-/// What somebody wants of a room. Authorisation is by the post's author and,
-/// where it is an occupant's doing, by the session it came from.
+/// A request concerning a room. It is authorised by the post's author and, for an occupant's actions, by the session it
+/// came from.
 public enum RoomIntent: Sendable {
-  /// A new room with its first members. `Receipt.room`; a repeat where the
-  /// `externalID` is known.
+  /// Creates a room with its first members. The receipt has `room`; it is a repeat if the `externalID` is known.
   case create(RoomDraft)
-  /// The session enters, or changes its nick (XEP-0045 7.2, 7.6).
-  /// `Receipt.value`: an `Entrance`.
+  /// Enters with the session, or changes its nick (XEP-0045 7.2, 7.6). `Receipt.value` is an `Entrance`.
   case enter(RoomReference, Entering)
-  /// The session's availability as its occupant shows it (7.7).
+  /// Sets the session's availability in the room (7.7).
   case show(RoomReference, Presence)
-  /// The session leaves: it goes offline in the room, it does not leave the
-  /// dialog (7.14).
+  /// Leaves with the session: it goes offline in the room, the user does not leave the dialog (7.14).
   case exit(RoomReference, Presence?)
-  /// Says something to everybody.
+  /// Sends a message to everyone.
   case say(RoomReference, RoomMessageDraft)
-  /// Passed on to all occupants and forgotten: chat states and the like.
+  /// Relays a stanza, such as a chat state, to all occupants without storing it.
   case signal(RoomReference, RelayedStanza)
-  /// Says something to one occupant, by nick (7.5).
+  /// Sends a message to one occupant, by nick (7.5).
   case whisper(RoomReference, nick: String, RoomMessageDraft)
-  /// Passed on to one occupant, by nick, and forgotten: chat states, receipts, and
-  /// IQs between clients (17.4).
+  /// Relays a stanza to one occupant, by nick, without storing it: chat states, receipts, and IQs between clients
+  /// (17.4).
   case pass(RoomReference, nick: String, RelayedStanza)
-  /// Who is there under a nick, for what the server itself says of them. `Receipt.value`: an `OccupantFace`.
+  /// Returns the occupant under a nick, for answers that the server gives itself. `Receipt.value` is an `OccupantFace`.
   case face(RoomReference, nick: String)
-  /// Up to which message the author has read.
+  /// Sets the message up to which the author has read.
   case marker(RoomReference, RoomMarkerDraft)
-  /// Affiliations and reserved nicks, all or none of them (9.1 to 9.8, 10.3 to 10.8).
+  /// Changes affiliations and reserved nicks, all or none of them (9.1 to 9.8, 10.3 to 10.8).
   case members(RoomReference, [MemberDraft])
-  /// Roles of occupants: kick, voice, moderator (8.2 to 8.5, 9.6, 9.7).
+  /// Changes roles of occupants: kick, voice, moderator (8.2 to 8.5, 9.6, 9.7).
   case roles(RoomReference, [RoleDraft])
-  /// Name, avatar, and how it is meant (10.2). An unconfigured room comes to be.
+  /// Changes the settings and avatar (10.2); creates a room that is being set up.
   case configure(RoomReference, SettingsDraft)
-  /// The creator of an unconfigured room gives it up (10.1.3).
+  /// Gives up an unconfigured room, by its creator (10.1.3).
   case abandon(RoomReference)
   case topic(RoomReference, text: String, stanza: RoomMessageDraft?)
   case invite(RoomReference, to: BareJID, reason: String?, continuing: Invitation.Continuation? = nil)
-  /// An invited user says no (7.8.2): the inviter's sessions are told, once.
+  /// Declines an invitation (7.8.2): the inviter's sessions are told, once.
   case decline(RoomReference, to: BareJID, reason: String?)
-  /// A visitor asks the moderators for voice (8.6).
+  /// Asks the moderators for voice, by a visitor (8.6).
   case askForVoice(RoomReference)
-  /// The author enters the member list of an open room, or claims the nick that
-  /// is theirs there (7.10). A member who was kicked comes back by it. `bookmarks`:
-  /// who becomes a member by it has no client that would bookmark the room.
+  /// Makes the author a member of an open room, or reserves a nick there (7.10). It ends the kick of a member.
+  /// `bookmarks` adds a bookmark for a new member whose client would not.
   case register(RoomReference, nick: String?, bookmarks: Bool = false)
-  /// `password`: of the alternate room; told to those who are there, and not kept.
+  /// Destroys the room. `password` is the alternate room's; the occupants are told it, and it is not stored.
   case destroy(RoomReference, reason: String?, alternate: BareJID?, password: String? = nil)
-  /// Goes on taking the bookmarks of a destroyed room from those who were members,
-  /// behind `after`: some in each post, so that no room holds up the log. Does
-  /// nothing to a room that is there.
+  /// Continues to remove the bookmarks of a destroyed room from its former members, behind `after`: some in each post,
+  /// so that no room blocks the log. It does nothing to an existing room.
   case unbookmark(RoomReference, after: UserID)
-  /// Who is there, as far as it concerns the author. `Receipt.value`: an `Occupancy`.
+  /// Returns the occupants that the author may see. `Receipt.value` is an `Occupancy`.
   case occupants(RoomReference)
-  /// The same without the list, which costs a look at everybody there.
+  /// Returns the same without the list, which takes a look at every occupant.
   case place(RoomReference)
-  /// How many are in each room where somebody is, of all realms; for the server's
-  /// own use. `Receipt.value`: `[DialogID: Int]`.
+  /// Returns the number of occupants of each room that is not empty, in all realms; for the server's own use.
+  /// `Receipt.value` is `[DialogID: Int]`.
   case headcounts
-  /// All seats of a session that has ended.
+  /// Removes all seats of a session that has ended.
   case vacate(SessionID)
 }
 
 public struct RoomDraft: Sendable {
-  /// nil: a random one.
+  /// The localpart; `nil` for a random one.
   public var localpart: String?
   public var externalID: String?
   public var settings: RoomSettings
   public var topic: String?
-  /// The author is owner in any case.
+  /// The first members. The author is owner in any case.
   public var members: [MemberDraft]
 
   public init(
@@ -89,17 +84,17 @@ public struct RoomDraft: Sendable {
   }
 }
 
-/// A session at the door of a room.
+/// The request of a session to enter a room.
 public struct Entering: Sendable {
   public let session: any LiveSession
   public let nick: String
   public let password: String?
-  /// What the client says of itself: availability and extras go to the others.
+  /// The client's presence: availability and extras go to the others.
   public let presence: Presence
-  /// The client knows rooms (`<x xmlns=muc/>`): it may make one, and an occupant
-  /// that sends it again is shown everything again.
+  /// Whether the client sent `<x xmlns=muc/>`: it may create the room, and a present occupant receives everything
+  /// again.
   public let isJoin: Bool
-  /// What it has of the member list; nil: it keeps none.
+  /// The client's member list; `nil` if it keeps none.
   public let list: MemberListRequest?
 
   public init(
@@ -115,18 +110,18 @@ public struct Entering: Sendable {
   }
 }
 
-/// What a session that has entered must know.
+/// The state of a room for a session that has entered.
 public struct Entrance: Sendable {
   public let room: Room
-  /// The history ends here; what comes behind it is told live.
+  /// The position where the history ends; later entries are sent live.
   public let position: Position
-  /// History before this is not the viewer's to see.
+  /// The position before which the viewer may not see the history.
   public let visibleAfter: Position
-  /// Those who are shown, without the viewer.
+  /// The occupants who are shown, without the viewer.
   public let others: [OccupantPresence]
-  /// The viewer as the others see them, with the codes of 7.2.2.
+  /// The viewer's own presence as the others see it, with the codes of 7.2.2.
   public let own: OccupantPresence
-  /// Of the member list; nil: it is not for the viewer, or too long to be told.
+  /// The version of the member list; `nil` if the viewer may not read it, or it is too long.
   public let listVersion: Position?
   public let list: MemberListAnswer
 
@@ -150,9 +145,9 @@ public struct RoomMessageDraft: Sendable {
   public var traits: Message.Traits
   public var key: RepeatKey?
   public var reference: ReferenceDraft?
-  /// As of `MessageDraft`.
+  /// See `MessageDraft`.
   public var mentions: [MentionDraft]
-  /// As of `MessageDraft`.
+  /// See `MessageDraft`.
   public var forward: ForwardDraft?
   public init(
     content: Content, envelope: Envelope, traits: Message.Traits, key: RepeatKey?, reference: ReferenceDraft? = nil,
@@ -172,7 +167,7 @@ public struct RoomMarkerDraft: Sendable {
   public var kind: Marker.Kind
   public var target: PublicID
   public var isPrivate: Bool
-  /// The stanza to relay, where XMPP sent it.
+  /// The stanza to relay, if it came by XMPP.
   public var stanza: RoomMessageDraft?
   public init(kind: Marker.Kind, target: PublicID, isPrivate: Bool = false, stanza: RoomMessageDraft? = nil) {
     self.kind = kind
@@ -182,15 +177,14 @@ public struct RoomMarkerDraft: Sendable {
   }
 }
 
-/// What somebody is to become. nil leaves as it is.
+/// A requested change of a person's affiliation or nick; `nil` leaves a field unchanged.
 public struct MemberDraft: Hashable, Sendable {
   public var address: BareJID
   public var affiliation: Affiliation?
-  /// Empty: none is reserved any more.
+  /// The nick to reserve; empty to release it.
   public var nick: String?
   public var reason: String?
-  /// `.member` means a member of either kind, as XMPP says it, which knows no
-  /// watchers: who is one stays one.
+  /// Whether `.member` includes watchers, as in XMPP, which has none: a watcher stays one.
   public var keepsWatchers: Bool
   public init(
     address: BareJID, affiliation: Affiliation?, nick: String? = nil, reason: String? = nil, keepsWatchers: Bool = false
@@ -214,13 +208,12 @@ public struct RoleDraft: Hashable, Sendable {
   }
 }
 
-/// A change of settings as a function of what they are, so that two who change
-/// different fields at once both succeed.
+/// A change of settings as a function of the current ones, so that concurrent changes of different fields both succeed.
 public struct SettingsDraft: Sendable {
   public var apply: @Sendable (inout RoomSettings) -> Void
   /// The new avatar; `.some(nil)` removes it.
   public var avatar: Avatar??
-  /// Who is to be owner and admin from now on, where the form says it (10.5, 10.8).
+  /// The owners and admins that the form sets (10.5, 10.8).
   public var members: [MemberDraft]
   public init(
     avatar: Avatar?? = nil, members: [MemberDraft] = [], apply: @escaping @Sendable (inout RoomSettings) -> Void
@@ -231,25 +224,24 @@ public struct SettingsDraft: Sendable {
   }
 }
 
-/// Who is under a nick.
+/// The occupant under a nick.
 public struct OccupantFace: Sendable {
   public let party: Party
-  /// The room tells the asker who they are.
+  /// Whether the asker may see the occupant's address.
   public let isKnown: Bool
 }
 
-/// Who is in a room, and what the one who asks is there.
+/// The occupants of a room, and the asker's own place there.
 public struct Occupancy: Sendable {
   public let affiliation: Affiliation
-  /// `none`: not there.
+  /// The asker's role; `none` if absent.
   public let role: Role
-  /// The asker's own; nil: not there.
+  /// The asker's nick; `nil` if absent.
   public let nick: String?
   public let count: Int
-  /// Another number whenever the list of members may be another, also after a
-  /// restart of the room's cache. Not stored.
+  /// A number that changes whenever the member list may have changed, also when the room is cached anew. Not stored.
   public let edition: UInt64
-  /// Empty for who does not belong to a closed room, and where it was not asked for.
+  /// The occupants; empty for those who do not belong to a members-only room, and if they were not requested.
   public let occupants: [OccupantView]
   public init(
     affiliation: Affiliation, role: Role, nick: String?, count: Int, edition: UInt64, occupants: [OccupantView]
@@ -263,13 +255,13 @@ public struct Occupancy: Sendable {
   }
 }
 
-/// Somebody who is in a room now.
+/// An occupant of a room.
 public struct OccupantView: Hashable, Sendable {
   public let nick: String
   public let party: Party
   public let affiliation: Affiliation
   public let role: Role
-  /// Of its sessions.
+  /// The resources of its sessions.
   public let resources: [String]
   public init(nick: String, party: Party, affiliation: Affiliation, role: Role, resources: [String]) {
     self.nick = nick
@@ -280,37 +272,36 @@ public struct OccupantView: Hashable, Sendable {
   }
 }
 
-/// One occupant's presence as a room tells it (XEP-0045 7.2.2 to 7.14, 8, 9).
-/// Shared by all who are told.
+/// An occupant's presence in a room (XEP-0045 7.2.2 to 7.14, 8, 9), shared by all recipients.
 public final class OccupantPresence: Sendable {
   public let room: RoomName
   public let nick: String
   public let party: Party
-  /// The session it is about: its full JID is shown to those who may see it.
+  /// The resource of the session it is about; recipients who may see it are shown the full JID.
   public let resource: String?
   public let affiliation: Affiliation
   public let role: Role
-  /// What the client said: availability and extras. An unavailable one ends it.
+  /// The client's presence: availability and extras. An unavailable one ends the occupant's stay.
   public let presence: Presence
-  /// Status codes for everybody (XEP-0045 16.6.2): 301, 303, 307, 321, 322, 332, 333.
+  /// The status codes for everyone (XEP-0045 16.6.2): 301, 303, 307, 321, 322, 332, 333.
   public let codes: [UInt16]
-  /// Status codes for the occupant's own sessions beside 110.
+  /// The status codes for the occupant's own sessions beside 110.
   public let ownCodes: [UInt16]
   public let newNick: String?
   public let actor: String?
   public let reason: String?
   public let destroyed: Destroyed?
-  /// Stable and opaque (XEP-0421 3).
+  /// The stable, opaque occupant id (XEP-0421 3).
   public let occupantID: String
-  /// Everybody may see the address; else only moderators and the occupant.
+  /// Whether everyone may see the address; otherwise only moderators and the occupant.
   public let showsAddress: Bool
-  /// It tells of a change of the member list.
+  /// The change of the member list that it announces.
   public let listStep: MemberListStep?
   public let forms = FormSlot()
 
   public struct Destroyed: Hashable, Sendable {
     public let alternate: BareJID?
-    /// Of the alternate room.
+    /// The password of the alternate room.
     public let password: String?
     public init(alternate: BareJID?, password: String? = nil) {
       self.alternate = alternate
@@ -345,21 +336,21 @@ public final class OccupantPresence: Sendable {
   }
 }
 
-/// What a room itself has to say to those who are there, and forgets.
+/// A notice of a room to its occupants, which is not stored.
 public final class RoomNotice: Sendable {
   public enum Kind: Hashable, Sendable {
-    /// Status codes of a change of settings: 104, 170 to 173.
+    /// A change of settings, with the status codes 104, 170 to 173.
     case settings(codes: [UInt16])
-    /// The affiliation of somebody who is not there (XEP-0045 9).
+    /// The affiliation of an absent user (XEP-0045 9).
     case member(MemberChange)
-    /// Somebody without voice asks for it (8.6): for moderators.
+    /// A request for voice (8.6), for moderators.
     case voiceRequest(nick: String, Party)
-    /// An invitation was declined (7.8.3).
+    /// A declined invitation (7.8.3).
     case declined(by: BareJID, reason: String?)
   }
   public let room: RoomName
   public let kind: Kind
-  /// Of the member list, where it tells of an affiliation.
+  /// The change of the member list, if the notice announces an affiliation.
   public let listStep: MemberListStep?
   public init(room: RoomName, kind: Kind, listStep: MemberListStep? = nil) {
     self.room = room

@@ -1,7 +1,6 @@
 import Addresses
 
-/// Being in a room: entering, changing nick and availability, leaving
-/// (XEP-0045 7.2, 7.6, 7.7, 7.14).
+/// Presence in a room: entering, changing nick and availability, leaving (XEP-0045 7.2, 7.6, 7.7, 7.14).
 extension Judge {
   mutating func enter(
     _ post: Post, _ reference: RoomReference, _ entering: Entering, _ writer: any StoreWriter
@@ -12,8 +11,7 @@ extension Judge {
       return try lease(post, reference, entering)
     }
     if state.room.isDestroyed {
-      // Their clients would try again for ever, where the server stopped before it
-      // came to their bookmark.
+      // Otherwise their clients would try again for ever, if the server stopped before it came to their bookmark.
       try unbookmark(state.room, for: author, writer)
       return refuse(post, Problem.roomDestroyed)
     }
@@ -21,7 +19,7 @@ extension Judge {
     if let present = rooms.occupants(of: state.room.id)?.occupant(of: session) {
       return try enterAgain(post, state, entering, present, wish: (wish, wishKey), writer)
     }
-    // Presence to a room by somebody who is not there and does not join (7.2.1, note).
+    // A presence to a room from an absent user that is no join (7.2.1, note).
     guard entering.isJoin else { throw Problem.notOccupant }
 
     var member = try member(author.id, in: state, writer)
@@ -36,7 +34,7 @@ extension Judge {
     }
     if rooms.rooms(of: session).count >= Limits.roomsPerSessionMax { throw Problem.noRoomsLeft }
 
-    // One user has one nick: that of the other sessions, else the reserved one.
+    // A user has one nick: that of their other sessions, else the reserved one.
     let (nick, key) = try (companion?.nick ?? member?.nick).map { try Self.nick($0) } ?? (wish, wishKey)
     guard try isFree(key: key, for: author.id, in: state, writer) else { throw Problem.nickTaken }
     if let member, member.affiliation.isMember, member.nick == nil {
@@ -70,7 +68,7 @@ extension Judge {
     var receipt = Receipt(position: head)
     receipt.room = room
     let hides = room.settings.history == .sinceJoin
-    // Who is no member has no history to join to: from now on.
+    // A user who is no member sees only the history from now on.
     let visibleAfter = hides ? member.map(\.since) ?? head : .zero
     receipt.value = Entrance(
       room: room, position: head, visibleAfter: visibleAfter, others: others, own: own, listVersion: list.version,
@@ -78,20 +76,20 @@ extension Judge {
     return receipt
   }
 
-  /// Those the room shows to somebody who comes.
+  /// Returns the occupants that are shown to an entering user.
   private func shown(in room: Room, without user: UserID) -> [OccupantPresence] {
     guard let occupants = rooms.occupants(of: room.id) else { return [] }
     return occupants.shown.filter { $0.party.id != user }.map { plainPresence(of: $0, in: room) }
   }
 
-  /// XEP-0045 7.2.4 to 7.2.10.
+  /// Checks that a user may enter (XEP-0045 7.2.4 to 7.2.10).
   private func checkEntry(_ room: Room, _ affiliation: Affiliation, password: String?) throws(Problem) {
     if affiliation == .outcast { throw Problem.roomBanned }
     if room.settings.isMembersOnly, !affiliation.isMember { throw Problem.roomMembersOnly }
     if let expected = room.settings.password, !Self.isSame(expected, password ?? "") { throw Problem.roomPassword }
   }
 
-  /// In a time that depends on what was given only.
+  /// Compares in a time that depends on `given` only.
   private static func isSame(_ expected: String, _ given: String) -> Bool {
     let expected = Array(expected.utf8)
     var difference: UInt8 = expected.count == given.utf8.count ? 0 : 1
@@ -101,8 +99,8 @@ extension Judge {
     return difference == 0
   }
 
-  /// Presence from a session that is there: the same nick is availability, or,
-  /// of a client that lost its place, a join anew; another nick is a change.
+  /// Processes a presence of a present session: with the same nick it is availability, or a new join of a client that
+  /// lost its place; with another nick it is a change.
   private mutating func enterAgain(
     _ post: Post, _ state: RoomCache.State, _ entering: Entering, _ present: Occupants.Occupant,
     wish: (nick: String, key: String), _ writer: any StoreWriter
@@ -128,7 +126,7 @@ extension Judge {
       return settle(post)
     }
 
-    // 7.6. A member's nick is reserved for them: it moves with them.
+    // A member's nick is reserved, and changes with the occupant's (7.6).
     guard try isFree(key: wish.key, for: post.author.id, in: state, writer) else { throw Problem.nickTaken }
     if let member, member.affiliation.isMember {
       try store(with(member) { $0.nick = wish.nick }, in: state, writer)
@@ -150,15 +148,15 @@ extension Judge {
     settle(post)
   }
 
-  /// The occupant as they are now.
+  /// Announces the occupant's current presence.
   mutating func broadcast(_ occupant: Occupants.Occupant, in room: Room) {
     tell(occupantPresence(of: occupant, in: room), of: occupant)
   }
 
   // MARK: App sessions
 
-  /// An app session of a member: there as long as it is connected, without
-  /// having to enter. `step`: that it comes tells that it has become a member.
+  /// Seats an app session of a member: it is present as long as it is connected, without having to enter. `step`
+  /// announces in its presence that the user has become a member.
   mutating func come(
     _ onlineSession: OnlineSession, to room: DialogID, _ writer: any StoreWriter, step: MemberListStep? = nil
   ) throws {
@@ -185,10 +183,10 @@ extension Judge {
     }
   }
 
-  // MARK: An address without a room
+  // MARK: Rooms being set up
 
-  /// XEP-0045 10.1: whoever comes first sets the room up. Nothing is stored
-  /// until they say how it is meant.
+  /// Leases an address without a room to the first who enters (XEP-0045 10.1). Nothing is stored until they configure
+  /// the room.
   private mutating func lease(_ post: Post, _ reference: RoomReference, _ entering: Entering) throws {
     guard case .address(let address) = reference, entering.isJoin, let local = address.local,
       let realm = realms.realm(post.author.realm), address.hasDomain(realm.rooms),
@@ -245,7 +243,7 @@ extension Judge {
     settle(post)
   }
 
-  /// `isHeard`: the session is still there to be told.
+  /// Removes a session. `isHeard` tells whether the session still exists to be told.
   mutating func leave(_ room: Room, _ session: SessionID, _ presence: Presence?, isHeard: Bool) -> Bool {
     guard let (before, after) = rooms.occupy(room.id, { $0.exit(session) }) else { return false }
     rooms.seat(session, in: room.id, false)
@@ -255,11 +253,10 @@ extension Judge {
     if !isHeard { tell(.unseated(session, room.id)) }
     if let after {
       if isHeard, let seat { tell(.shown(left, to: [seat.session], own: true)) }
-      // What the others see of the occupant may have been the presence of this
-      // seat; whoever has left hears no more.
+      // The others may have seen the presence of this seat; a session that has left receives no more.
       if isHeard { tell(.unseated(session, room.id)) }
       if let seen = before.seats.last, seen.session.id == session {
-        // An app's session that came back is the one that went.
+        // A resumed app session is the same as the one that ended.
         let isSame = after.seats.last.map { $0.presence.resource == seen.presence.resource } ?? false
         if !isSame || after.seats.last?.presence.isLike(seen.presence) != true { broadcast(after, in: room) }
       }
@@ -286,7 +283,7 @@ extension Judge {
     settle(post)
   }
 
-  /// A session takes over the seats of its former self.
+  /// Moves the seats of a session to the one that resumed it.
   mutating func reseat(from old: SessionID, to session: any LiveSession, of user: UserID) {
     for id in rooms.rooms(of: old) {
       guard rooms.occupy(id, { $0.reseat(from: old, to: session) }) else { continue }
@@ -313,7 +310,7 @@ extension Judge {
     if case .address(let address) = reference, let lease = rooms.leases[address], lease.party.id == post.author.id {
       return settle(post, occupancy(of: address, lease))
     }
-    // Who is banned has been told so, and is told again.
+    // A banned user knows of the ban, and is told again.
     if let state = try lookUp(reference, for: post.author, writer), !state.room.isDestroyed,
       try affiliation(of: post.author.id, in: state, writer) == .outcast
     {
@@ -340,7 +337,7 @@ extension Judge {
     settle(post, receipt)
   }
 
-  /// Of a room that is being set up: what it will be if nothing more is said.
+  /// Returns the occupancy of a room being set up, with the settings it gets by default.
   private func occupancy(of address: BareJID, _ lease: RoomCache.Lease) -> Receipt {
     let party = lease.party
     var receipt = Receipt(position: head)

@@ -1,7 +1,6 @@
 import Addresses
 
-/// Why a room refuses. One list: the doors map the codes to what their protocol
-/// says (XEP-0045 names a stanza error for each).
+/// The refusals of rooms. The doors map their codes to their protocol's errors (XEP-0045 has a stanza error for each).
 extension Problem {
   public static let roomUnknown = Problem(.missing, "room-unknown", "There is no such room or dialog.")
   public static let roomDestroyed = Problem(.missing, "room-destroyed", "This room was destroyed.")
@@ -50,7 +49,7 @@ extension Problem {
     .tooLarge, "password-too-long", "password has at most \(Limits.passwordBytesMax) bytes.", field: "password")
   static let personNamedTwice = Problem(.malformed, "person-named-twice", "Somebody is named twice.")
 
-  /// Also who cannot be told of: who is disabled, and who blocks whoever asks.
+  /// Returns the problem also for users whose existence is hidden: disabled ones, and those who block the asker.
   static func userUnknown(_ address: BareJID, field: String = "userId") -> Problem {
     Problem(.missing, "user-unknown", "There is no user \(address).", field: field)
   }

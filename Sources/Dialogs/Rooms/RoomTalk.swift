@@ -1,9 +1,9 @@
 import Addresses
 
-/// What is said in a room, and what follows from it (XEP-0045 7.4, 7.5, 8.1).
+/// Messages in a room, and their consequences (XEP-0045 7.4, 7.5, 8.1).
 extension Judge {
   struct Speaker {
-    /// nil: a member who is not there and has not reserved one yet.
+    /// The nick; `nil` for an absent member who has not reserved one yet.
     let nick: String?
     let role: Role
     let affiliation: Affiliation
@@ -15,13 +15,12 @@ extension Judge {
     }
   }
 
-  /// With what voice the author speaks: as the occupant the session is, or, where
-  /// the app asks, as the member.
+  /// Returns the author's role: as the occupant whose session it is, or, for the app protocol, as the member.
   private mutating func speaker(
     _ post: Post, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> Speaker {
     let occupants = rooms.occupants(of: state.room.id)
-    // Who is there with another session speaks as that occupant.
+    // An author who is present with another session acts as that occupant.
     if let occupant = session(of: post).flatMap({ occupants?.occupant(of: $0) })
       ?? occupants?.occupant(of: post.author.id)
     {
@@ -35,7 +34,7 @@ extension Judge {
       member: member)
   }
 
-  /// Once nothing can be refused any more: a nick may be reserved now.
+  /// Returns the author's nick, and reserves one; called once nothing can be refused any more.
   private mutating func nick(
     of speaker: Speaker, _ post: Post, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> String {
@@ -44,8 +43,7 @@ extension Judge {
     return try reservedNick(of: member, in: state, writer)
   }
 
-  /// XMPP speaks as an occupant only (7.4): a session that has lost its place
-  /// must learn so.
+  /// Checks that an XMPP session is an occupant (7.4): one that has lost its place must learn so.
   private func checkSeat(_ post: Post, in state: RoomCache.State, isXMPP: Bool) throws(Problem) {
     guard isXMPP else { return }
     guard let session = session(of: post), rooms.occupants(of: state.room.id)?.key(of: session) != nil else {
@@ -83,7 +81,7 @@ extension Judge {
           || state.room.settings.membersPin && speaker.affiliation.isMember, isApp: !isXMPP,
         isSinceJoin: state.room.settings.history == .sinceJoin, writer)
     }
-    // What changes a message is not a further one.
+    // A change of a message does not count as a further one.
     if found?.reference.changes != true { try slow(author, speaker.role, in: state) }
 
     appear(author, in: state.room)
@@ -147,7 +145,7 @@ extension Judge {
       mentions: mentions, forwarded: forwarded)
   }
 
-  /// Own messages never count as unread (`Mark.unread`).
+  /// Counts the author's own message, as own messages never count as unread (`Mark.unread`).
   private mutating func count(_ author: Party, in state: RoomCache.State, _ writer: any StoreWriter) throws {
     guard var mark = try mark(of: author.id, in: state, writer) else { return }
     mark.own += 1
@@ -161,7 +159,7 @@ extension Judge {
     return found
   }
 
-  /// XEP-0500: participants wait between two messages, moderators do not.
+  /// Checks slow mode (XEP-0500): participants wait between two messages, moderators do not.
   private mutating func slow(_ author: Party, _ role: Role, in state: RoomCache.State) throws(Problem) {
     let seconds = state.room.settings.slowModeSeconds
     guard seconds > 0, role < .moderator else { return }
@@ -172,8 +170,7 @@ extension Judge {
     rooms.said(author.id, in: state.room.id, at: time, seconds: seconds)
   }
 
-  /// Whoever speaks appears: presence precedes the first message of an author
-  /// that a large room has not shown.
+  /// Shows the author to the others: presence precedes the first message of an author that a large room has not shown.
   private mutating func appear(_ author: Party, in room: Room) {
     guard let occupants = rooms.occupants(of: room.id), let key = occupants.key(of: author.id),
       occupants.byKey[key]?.isShown == false,
@@ -220,7 +217,7 @@ extension Judge {
     settle(post, receipt)
   }
 
-  // MARK: What is not kept
+  // MARK: Messages that are not stored
 
   mutating func overhear(
     _ post: Post, _ reference: RoomReference, _ stanza: RelayedStanza, _ writer: any StoreWriter
@@ -244,13 +241,13 @@ extension Judge {
     settle(post)
   }
 
-  /// So many are there that who is typing is told to nobody: it would be told all the time.
+  /// Returns whether the room is so large that typing indicators are dropped: they would be sent all the time.
   private func isLarge(_ room: Room) -> Bool {
     let count = max(room.memberCount, rooms.occupants(of: room.id)?.byKey.count ?? 0)
     return !room.settings.isMembersOnly && count > Limits.overheardMembersMax
   }
 
-  /// - Parameter isForApps: false: apps find nothing in it.
+  /// Returns the stanza as the occupants receive it; unless `isForApps`, without the parts for apps.
   private func heard(
     _ stanza: RelayedStanza, as nick: String, in room: RoomName, isForApps: Bool = true
   ) -> RelayedStanza {
@@ -260,7 +257,7 @@ extension Judge {
       custom: isForApps ? stanza.custom : nil, isPrivate: stanza.isPrivate)
   }
 
-  /// IQs between occupants (17.4), and of private messages what is not kept (7.5).
+  /// Relays IQs between occupants (17.4), and private messages that are not stored (7.5).
   mutating func pass(
     _ post: Post, _ reference: RoomReference, to nick: String, _ stanza: RelayedStanza, _ writer: any StoreWriter
   ) throws {
@@ -277,7 +274,7 @@ extension Judge {
     settle(post)
   }
 
-  /// Who is under a nick. Whoever shuns the author looks absent.
+  /// Returns the occupant under a nick. One who blocks the author appears absent.
   mutating func face(
     _ post: Post, _ reference: RoomReference, of nick: String, _ writer: any StoreWriter
   ) throws {
@@ -291,10 +288,10 @@ extension Judge {
     settle(post, receipt)
   }
 
-  // MARK: Whispers
+  // MARK: Private messages
 
-  /// 7.5: an entry of what these two whisper in this room. Neither learns from it
-  /// who the other is.
+  /// Sends a private message (7.5), which is an entry in the dialog of these two occupants of this room. It reveals
+  /// neither's identity to the other.
   mutating func whisper(
     _ post: Post, _ reference: RoomReference, to nick: String, _ draft: RoomMessageDraft, _ writer: any StoreWriter
   ) throws {
@@ -321,7 +318,7 @@ extension Judge {
     let entry = try insertMessage(
       from: author.party, at: .whisper(to: target.party, in: room, nick: author.nick), in: dialog,
       content: content, envelope: envelope,
-      // Nobody's list says that it is unread, and who is not there is not told later.
+      // Private messages count as unread in no list, and absent users do not receive them later.
       traits: draft.traits.subtracting([.counts, .replayed]), key: draft.key, reference: found?.reference,
       answering: found?.answered, writer)
     try refer(to: blobs, by: entry, writer)
@@ -330,8 +327,8 @@ extension Judge {
     tell(
       .whispered(
         entry, to: target.listeners,
-        // XEP-0280 6.1: to those who share the nick, where they want copies. Of what
-        // one whispers to oneself all have the original.
+        // Copies go to the sessions that share the nick (XEP-0280 6.1), if wanted. A message to oneself has reached all
+        // of them.
         copies: target.party == author.party || draft.traits.contains(.uncopied)
           ? [] : author.listeners.filter { $0.id != own }))
     var receipt = Receipt(position: head)
@@ -339,17 +336,17 @@ extension Judge {
     settle(post, receipt)
   }
 
-  /// The occupant that the session is, and the one with this nick.
+  /// Returns the session's occupant, and the one with this nick.
   private func whisperers(
     _ post: Post, in state: RoomCache.State, to nick: String
   ) throws(Problem) -> (author: Occupants.Occupant, target: Occupants.Occupant) {
     let (author, target) = try pair(post, in: state, with: nick)
-    // An app's session takes no private messages, and answers no client.
+    // An app session takes no private messages, and answers no IQs.
     if target.listeners.isEmpty { throw Problem.noWhispers }
     return (author, target)
   }
 
-  /// Two who are there.
+  /// Returns the session's occupant, and the one with this nick, who may have app sessions only.
   private func pair(
     _ post: Post, in state: RoomCache.State, with nick: String
   ) throws(Problem) -> (author: Occupants.Occupant, target: Occupants.Occupant) {
@@ -369,13 +366,12 @@ extension Judge {
       case .moderators: author.role == .moderator
       case .none: false
       }
-    // Moderators can always be asked.
+    // Moderators can always be written to.
     guard isAllowed || target.role == .moderator && room.settings.whispers != .none else { throw Problem.noWhispers }
   }
 
-  /// Whether the target hears nothing of the author, by whose address or by whose
-  /// nick (XEP-0191). Who is blocked does not learn it: an error would tell them
-  /// who the target is.
+  /// Returns whether the target blocks the author, by address or by nick (XEP-0191). The author is not told: an error
+  /// would reveal who the target is.
   private mutating func shuns(
     _ target: Occupants.Occupant, _ author: Occupants.Occupant, resource: String?, in room: Room,
     _ writer: any StoreWriter
@@ -395,8 +391,8 @@ extension Judge {
     let told = !draft.isPrivate && state.room.memberCount <= Limits.markersToldMax
     if let stanza = draft.stanza, told, session(of: post) != nil {
       try checkSeat(post, in: state, isXMPP: true)
-      // As it came, to those who are there: it is not in the archive. It may say
-      // anything, so it takes voice.
+      // The stanza is relayed unchanged to the occupants and not archived. As it may contain anything, it requires
+      // voice.
       let speaker = try speaker(post, in: state, writer)
       if speaker.role >= .participant {
         let nick = try nick(of: speaker, post, in: state, writer)
@@ -457,7 +453,7 @@ extension Judge {
     settle(post, receipt)
   }
 
-  /// The store counts what it has: this batch's marks first.
+  /// Counts up to a position. The store counts its own rows, so this batch's mark is written first.
   private mutating func counted(
     upTo position: Position, by reader: UserID, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> (all: Int64, own: Int64) {
@@ -467,7 +463,7 @@ extension Judge {
 }
 
 extension BlockPattern {
-  /// By the address that an occupant has in a room.
+  /// Returns whether the pattern matches the occupant's address in the room.
   fileprivate func matches(_ occupant: Occupants.Occupant, in room: RoomName) -> Bool {
     guard jid.domain == room.address.domain,
       let address = try? JID(local: room.address.local, domain: room.address.domain, resource: occupant.nick)

@@ -1,8 +1,7 @@
 import Addresses
 
-/// Rooms: what all their rules share. What each intent does is in the files
-/// beside this one: being there (`RoomPresence`), talking (`RoomTalk`), people
-/// (`RoomPeople`), the room itself (`RoomMaking`).
+/// The rules that all room intents share. Each intent is in a file beside this one: presence (`RoomPresence`), messages
+/// (`RoomTalk`), people (`RoomPeople`), the room itself (`RoomMaking`).
 extension Judge {
   mutating func room(_ post: Post, _ intent: RoomIntent, _ writer: any StoreWriter) throws {
     if let address = intent.unlocks, let lease = rooms.leases[address], lease.party.id == post.author.id {
@@ -42,8 +41,7 @@ extension Judge {
 
   // MARK: Finding
 
-  /// The room's state; throws where there is none, or none that the author may
-  /// know of.
+  /// Returns the room's state. Throws if there is none, or none that the author may know of.
   mutating func find(
     _ reference: RoomReference, for author: Party, _ writer: any StoreWriter
   ) throws -> RoomCache.State {
@@ -54,8 +52,8 @@ extension Judge {
     return state
   }
 
-  /// A closed room that nobody lists is there for those only who belong to it.
-  /// (Whoever tries to enter learns of it all the same: XEP-0045 7.2.6.)
+  /// Returns whether the author may know of the room: a members-only room that is not listed is visible only to those
+  /// who belong to it. (A user who tries to enter learns of it all the same: XEP-0045 7.2.6.)
   private mutating func mayKnow(
     _ author: Party, of state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> Bool {
@@ -102,8 +100,7 @@ extension Judge {
     return try affiliation(of: user, in: state, writer).seesAddresses
   }
 
-  /// A room only shows itself to those it concerns: for others one that is
-  /// closed is one that is not.
+  /// Returns the room's state for a member or occupant; to others a room that they may know of appears unknown.
   mutating func findAsMember(
     _ reference: RoomReference, for author: Party, _ writer: any StoreWriter
   ) throws -> (state: RoomCache.State, affiliation: Affiliation) {
@@ -117,7 +114,7 @@ extension Judge {
 
   // MARK: Nicks
 
-  /// The nick as the room shows it, and its comparison key (RFC 8266).
+  /// Returns the nick as the room shows it, and its comparison key (RFC 8266).
   static func nick(_ text: String) throws(Problem) -> (nick: String, key: String) {
     guard text.utf8.count <= Limits.nickBytesMax, let nick = try? Precis.nickname(text),
       let key = try? Precis.nicknameKey(text), nick.utf8.count <= Limits.nickBytesMax,
@@ -126,7 +123,7 @@ extension Judge {
     return (nick, key)
   }
 
-  /// Nobody else holds the nick: neither somebody there nor a member who is away.
+  /// Returns whether no other occupant and no absent member holds the nick.
   mutating func isFree(
     key: String, for user: UserID, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> Bool {
@@ -135,17 +132,17 @@ extension Judge {
     return true
   }
 
-  /// A free nick for a member: what they wish, their name, their localpart;
-  /// with a number where it is taken.
+  /// Returns a free nick for a member: the one wished for, their name, or their localpart; with a number if it is
+  /// taken.
   mutating func freeNick(
     for party: Party, wish: String?, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> String {
     var names = [wish, try writer.user(party.id)?.profile.displayName]
-    // Nobody is given a name there that says who they are.
+    // In a semi-anonymous room no one gets a nick that reveals their address.
     if state.room.settings.showsAddresses { names += [party.name, Self.cut(party.name, Limits.nickBytesMax)] }
     let base = names.lazy.compactMap { $0 }.compactMap { try? Self.nick($0) }.first
     if let base, try isFree(key: base.key, for: party.id, in: state, writer) { return base.nick }
-    // A few looks only: a thousand people may have the same name.
+    // The number of attempts is bounded: a thousand people may have the same name.
     let stem = base.map { Self.cut($0.nick, Limits.nickBytesMax - 16) } ?? "Guest"
     let numbers = Array(2...9) + (1...12).map { Int.random(in: 10...Int(1e3) * $0 * $0 * $0) }
     for number in numbers {
@@ -155,12 +152,12 @@ extension Judge {
     return Self.randomName()
   }
 
-  /// 128 random bits: nobody else has them.
+  /// Returns a name of 128 random bits, which is unique.
   static func randomName() -> String {
     PublicID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).description
   }
 
-  /// The nick a member writes under, reserved from now on where none was.
+  /// Returns a member's nick, reserving one if there is none.
   mutating func reservedNick(
     of member: Member, in state: RoomCache.State, _ writer: any StoreWriter
   ) throws -> String {
@@ -192,7 +189,7 @@ extension Judge {
 
   // MARK: Writing
 
-  /// One entry of the room. `sequence`: it is shown among the messages.
+  /// Writes an entry of the room.
   mutating func insert(
     _ fact: Fact, by author: Party, in state: RoomCache.State, feeds: [FeedRow] = [], key: RepeatKey? = nil,
     _ writer: any StoreWriter
@@ -208,7 +205,7 @@ extension Judge {
     return entry
   }
 
-  /// What the server notes among the messages.
+  /// Writes a notice among the messages.
   mutating func note(
     _ change: RoomChange.Change, by author: Party, in state: RoomCache.State, stanza: Message? = nil,
     feeds: [FeedRow] = [], _ writer: any StoreWriter
@@ -239,8 +236,7 @@ extension Judge {
       showsAddress: room.settings.showsAddresses, listStep: listStep)
   }
 
-  /// As the occupant is, without what happened: shared, so that it is encoded once
-  /// for everybody who comes.
+  /// Returns the occupant's presence without status codes: shared, so that it is encoded once for all who enter.
   func plainPresence(of occupant: Occupants.Occupant, in room: Room) -> OccupantPresence {
     if let known = occupant.memo.presence, known.showsAddress == room.settings.showsAddresses { return known }
     let presence = occupantPresence(of: occupant, in: room)
@@ -269,9 +265,8 @@ extension Judge {
 }
 
 extension RoomIntent {
-  /// The room that its creator, who does this, has done with setting up without
-  /// having said so, as some clients have it: what is said into it makes it an
-  /// instant room (XEP-0045 10.1.2).
+  /// The room being set up that its creator uses without having configured it, as some clients do: a message or change
+  /// makes it an instant room (XEP-0045 10.1.2).
   fileprivate var unlocks: BareJID? {
     let reference: RoomReference
     switch self {
