@@ -1,6 +1,6 @@
 import Addresses
 
-/// Whose archive an entry is in. What preferences mean: `ArchivePreferences`.
+/// Decides whose archive an entry is in, by `ArchivePreferences`.
 extension Judge {
   mutating func setArchivePreferences(
     _ post: Post, _ preferences: ArchivePreferences, _ writer: any StoreWriter
@@ -16,7 +16,7 @@ extension Judge {
     settle(post)
   }
 
-  /// Whether what `place` says goes into the archive of its author, and of the other side.
+  /// Returns whether an entry goes into the archive of its author, and of the other user.
   mutating func archived(
     _ envelope: Envelope, by author: Party, at place: Entry.Place, _ writer: any StoreWriter
   ) throws -> (author: Bool, peer: Bool) {
@@ -27,7 +27,7 @@ extension Judge {
         try archives(author, peer.address, envelope.toResource, writer),
         try archives(peer, author.address, envelope.fromResource, writer)
       )
-    // The other is known by their nick (XEP-0045 7.5).
+    // The other occupant is known by their nick (XEP-0045 7.5).
     case .whisper(let peer, let room, let nick):
       return (
         try archives(author, room.address, envelope.toResource, writer),
@@ -43,7 +43,7 @@ extension Judge {
     let target =
       resource.flatMap { try? JID(local: address.local, domain: address.domain, resource: $0) } ?? JID(address)
     return try preferences.keeps(target) {
-      // Nobody is a contact of their own, and everybody knows themself.
+      // Users are not their own contacts, but count as such here.
       try address == user.address || writer.contact(of: user.id, address)?.subscription.isInRoster == true
     }
   }

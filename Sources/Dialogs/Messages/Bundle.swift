@@ -1,18 +1,18 @@
 import Addresses
 
-// A message of several files. Theory:
+// Messages with several files. Theory:
 //
-// XMPP has one file to a stanza that all clients show, so a message of k files is k entries, and one more for what is said with
-// them, which comes last. They are committed together, at positions that follow each other. The first is the message: it has
-// the place in the dialog, counts as unread, and holds all files and the text, which apps show. The others (`Traits.part`)
-// hold what their stanza says and refer to the first; apps never see them. So an app's message costs what it always did, and
-// how many parts there are is known from the first without looking.
+// All XMPP clients show only one file per stanza, so a message of k files is k entries, and one more for its text,
+// which comes last. They are committed together, at consecutive positions. The first is the message: it has the place
+// in the dialog, counts as unread, and contains all files and the text, which apps show. The others (`Traits.part`)
+// contain what their stanza does and refer to the first; apps never see them. So a message of an app costs no more, and
+// the number of parts is known from the first entry.
 //
-// What is said about a part (a reply, a reaction, a marker, a correction) is said about the message; when that is taken back,
-// each part is taken back by a stanza of its own, since a retraction names one (XEP-0424 3).
+// A reference to a part (a reply, a reaction, a marker, a correction) is a reference to the message; when the message
+// is retracted, each part is retracted by a stanza of its own, since a retraction names one stanza (XEP-0424 3).
 
 enum Bundle {
-  /// Of a part: it may be answered by a marker, as the first may.
+  /// The traits of a part: it may be answered by a marker, as the first may.
   static let traits: Message.Traits = [.archived, .markable, .fromApp, .part]
 
   struct Part {
@@ -23,18 +23,18 @@ enum Bundle {
 }
 
 extension Message {
-  /// How many entries behind its own belong to it.
+  /// The number of further entries that belong to the message.
   public var parts: Int {
     guard content.attachments.count > 1, traits.contains(.fromApp), content.kind.isFile else { return 0 }
     return content.attachments.count - 1 + (content.text.isEmpty ? 0 : 1)
   }
 
-  /// Which of the parts says the text; 0: none, it stands with the file.
+  /// The number of the part with the text; 0 if there is none, as the text is sent with the file.
   var captionPart: Int { content.text.isEmpty ? 0 : parts }
 }
 
 extension Envelope {
-  /// Nobody else's id names a part.
+  /// The envelope of a part, which has no stanza id.
   var ofPart: Envelope { Envelope(type: type, fromResource: fromResource, language: language) }
 }
 
@@ -43,7 +43,7 @@ extension Position {
 }
 
 extension Judge {
-  /// What is to be said behind a message that has just been inserted; nothing where it changes an earlier one.
+  /// Returns the parts of a message that has just been inserted; none if it changes an earlier one.
   func parts(of head: Entry, _ found: ResolvedReference?, in realm: RealmID) -> [Bundle.Part] {
     guard case .message(let message) = head.fact, message.parts > 0, found?.reference.changes != true else { return [] }
     let reference = Reference(kind: .part, target: head.position, targetID: head.id, targetStanzaID: nil)
@@ -58,14 +58,14 @@ extension Judge {
     return parts
   }
 
-  /// The message that an entry is a part of; else the entry.
+  /// Returns the message that an entry is a part of; otherwise the entry.
   func whole(_ entry: Entry?, _ writer: any StoreWriter) throws -> Entry? {
     guard let entry, case .message(let message) = entry.fact, let reference = message.reference, reference.kind == .part
     else { return entry }
     return try writer.entry(reference.target, in: entry.dialog)
   }
 
-  /// A message was taken back, by a stanza that named it or a part of it: so are all the others, each by a stanza of its own.
+  /// Retracts all parts of a message, each by a stanza of its own, after a stanza has retracted one of them.
   mutating func takeBackParts(
     _ found: ResolvedReference, by actor: Party, _ writer: any StoreWriter,
     say: (inout Judge, Reference) throws -> Entry

@@ -1,10 +1,8 @@
-/// What a message says, typed as the app protocol types it, beside what XMPP
-/// said in its own words.
+/// The content of a message, typed as in the app protocol, beside its XMPP elements.
 ///
-/// `extras` is the message's XMPP children (body included), each complete with
-/// its namespace, exactly as a door will write them again: nothing XMPP says is
-/// lost, and nothing here reads it. An app's message has no extras; the XMPP
-/// door renders one from the typed part.
+/// `extras` contains the message's XMPP children (body included), each complete with its namespace, exactly as a door
+/// will write them again: nothing sent by XMPP is lost, and the core does not read it. An app's message has no extras;
+/// the XMPP door renders it from the typed part.
 public struct Content: Hashable, Sendable {
   /// Raw values are stored: never renumber.
   public enum Kind: UInt8, Sendable {
@@ -24,12 +22,12 @@ public struct Content: Hashable, Sendable {
   }
 
   public var kind: Kind
-  /// What to show; for kinds a client does not know, the fallback.
+  /// The text to show; for kinds that a client does not know, the fallback.
   public var text: String
-  /// The kind's own fields as a JSON object, as the app wrote them; nil: none.
+  /// The kind's own fields as a JSON object, as the app wrote them; `nil` if there are none.
   public var fields: String?
   public var extras: [UInt8]
-  /// The files it brings. Apps are shown them where `kind` is that of a file.
+  /// The files. Apps are shown them if `kind` is that of a file.
   public var attachments: [Attachment]
 
   public init(
@@ -43,17 +41,17 @@ public struct Content: Hashable, Sendable {
   }
 }
 
-/// The outside of a stanza as its author wrote it. An entry keeps it, so that
-/// the archive returns what was said and replies find what they answer.
+/// The attributes of a stanza as its author wrote it. An entry stores them, so that the archive returns the original
+/// and replies find their target.
 public struct Envelope: Hashable, Sendable {
   /// Raw values are stored: never renumber.
   public enum MessageType: UInt8, Sendable {
     case normal = 0, chat = 1, groupchat = 2, headline = 3, error = 4
   }
   public var type: MessageType
-  /// The author's resource; for an app's session `app-<deviceId>`; nil: bare.
+  /// The author's resource; for an app session `app-<deviceId>`; `nil` for the bare address.
   public var fromResource: String?
-  /// The resource that was addressed; nil: the bare JID.
+  /// The addressed resource; `nil` for the bare address.
   public var toResource: String?
   /// The stanza's `id`, or the app's `clientId`.
   public var id: String?

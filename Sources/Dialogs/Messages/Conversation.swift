@@ -1,22 +1,21 @@
 public import Addresses
 
-/// One line of a user's inbox (XEP-0430): a dialog or room with what was said last and how much of it
-/// is unread.
+/// An item of a user's inbox (XEP-0430): a dialog or room with its last message and the number of unread ones.
 public struct Conversation: Sendable {
-  /// The other user, the room, or the user themself.
+  /// The other user, the room, or the user's own address.
   public let chat: BareJID
-  /// nil: a private dialog.
+  /// The room; `nil` for a private dialog.
   public let room: DialogID?
-  /// Messages that count and that the user has not read (`Mark.unread`).
+  /// The number of unread messages (`Mark.unread`).
   public let unread: Int64
-  /// The last entry of it in the user's archive, or in the room's.
+  /// The conversation's last entry in the user's archive, or in the room's.
   public let last: Position
   public let lastID: PublicID
-  /// By what the inbox is ordered, and paged: of the last archived message that is shown; of the last
-  /// entry where none is.
+  /// The position by which the inbox is ordered and paged: that of the last archived message that is shown, or of the
+  /// last entry if there is none.
   public let activity: Position
   public let activityID: PublicID
-  /// That message; nil: there is none, or it was not asked for.
+  /// That message; `nil` if there is none, or it was not requested.
   public let message: Entry?
 
   public init(
@@ -34,12 +33,12 @@ public struct Conversation: Sendable {
   }
 }
 
-/// Which of a user's conversations are wanted.
+/// A query for a user's conversations.
 public struct ConversationQuery: Hashable, Sendable {
-  /// Activity strictly behind, strictly before.
+  /// The exclusive bounds of the activity.
   public var after = Position.zero
   public var before = Position.end
-  /// The oldest of these instead of the newest.
+  /// Whether the oldest of these are wanted instead of the newest.
   public var oldest = false
   public var unreadOnly = false
   public var withMessages = true
@@ -49,12 +48,11 @@ public struct ConversationQuery: Hashable, Sendable {
 }
 
 public struct ConversationPage: Sendable {
-  /// The liveliest first.
+  /// The conversations, the most recently active first.
   public var conversations: [Conversation]
-  /// Nothing more in the direction of paging.
+  /// Whether there is nothing more in the direction of paging.
   public var complete: Bool
-  /// Of all conversations, whatever the page: how many there are, in how many something is unread, and how
-  /// many messages that is.
+  /// The numbers of all conversations on any page, of those with unread messages, and of unread messages.
   public var total: Int64
   public var unreadConversations: Int64
   public var unread: Int64

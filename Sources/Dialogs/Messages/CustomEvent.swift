@@ -1,8 +1,8 @@
-/// Something that an app tells the others in a dialog and nobody keeps: a signal of its own making.
+/// An app's own event in a dialog, which is relayed to the others and not stored.
 public struct CustomEvent: Hashable, Sendable {
-  /// What it is; 1 to `Limits.customKindBytesMax` bytes.
+  /// The app's name for the kind of event; 1 to `Limits.customKindBytesMax` bytes.
   public let kind: String
-  /// A JSON object, compact, at most `Limits.customPayloadBytesMax` bytes; the server does not look into it.
+  /// A compact JSON object of at most `Limits.customPayloadBytesMax` bytes, which the server does not read.
   public let payload: String
 
   public init(kind: String, payload: String) {

@@ -1,8 +1,9 @@
 import Addresses
 
-/// Events of an app's own: who may send them, and to whom.
+/// The rules of who may send custom events to whom.
 extension Judge {
-  /// As a message between the two would be: one of them may block the other. Of other signals the hub sees to that.
+  /// Checks a custom event between two users as if it were a message: one of them may block the other. For other
+  /// signals the hub does so.
   mutating func checkCustom(
     _ signal: Signal, to target: SignalTarget, from author: Party, _ writer: any StoreWriter
   ) throws {

@@ -1,10 +1,9 @@
 import Addresses
 
-/// Displayed messages as a node (XEP-0490). What it is and why it holds next to
-/// nothing: `Displayed`.
+/// Displayed messages as a node (XEP-0490). `Displayed` explains why it stores almost nothing.
 extension Judge {
-  /// A client says how far it has displayed a chat. Of a known message it moves the
-  /// mark, without telling the other side; what is older changes nothing.
+  /// Publishes how far a client has displayed a chat. If the message is known, this moves the mark, without telling the
+  /// other user; an older message changes nothing.
   mutating func publishDisplayed(
     _ post: Post, _ draft: NodePublication, _ item: NodePublication.Item, _ writer: any StoreWriter
   ) throws {
@@ -25,7 +24,7 @@ extension Judge {
         if known == nil, node.configuration != Displayed.configuration { try writer.put(node) }
         return
       } catch is Problem {
-        // The other side is no user any more, or the reader no member: it is kept like what is not known.
+        // The other party is no longer a user, or the reader no longer a member: it is stored like an unknown id.
       }
     }
     if let kept = try writer.item(item.id, in: Displayed.node, of: owner.id), kept.content == item.content {
@@ -42,7 +41,7 @@ extension Judge {
     case room(RoomReference, RoomMarkerDraft)
   }
 
-  /// nil: the message is not one of a dialog with `chat`.
+  /// Returns the change of a mark; `nil` if the message is not one of a dialog with `chat`.
   private mutating func mark(
     _ chat: String, _ displayed: Displayed, for reader: Party, _ writer: any StoreWriter
   ) throws -> MarkIntent? {
@@ -62,9 +61,9 @@ extension Judge {
     return .room(.dialog(state.room.id), RoomMarkerDraft(kind: .displayed, target: id, isPrivate: true))
   }
 
-  /// A mark has moved: the reader's interested clients are told.
+  /// Tells the reader's interested clients of a moved mark.
   ///
-  /// - Parameter archive: whose stanza-ids they are; nil: the reader's own.
+  /// - Parameter archive: the address that assigned the stanza-ids; `nil` for the reader's own.
   mutating func tellDisplayed(
     _ id: PublicID, of chat: BareJID, archive: BareJID? = nil, by reader: Party, _ writer: any StoreWriter
   ) throws {
@@ -88,8 +87,8 @@ extension Judge {
           configuration: configuration), nil))
   }
 
-  /// Whether the mark stands at `target` because of a private reading: clients publish what they
-  /// have displayed, and then say so to the other side, who has not heard of it yet.
+  /// Returns whether a private reading set the mark to `target`: clients publish what they have displayed, and then
+  /// send a marker to the other user, who has not received it yet.
   func isUntold(_ mark: Mark, at target: Position, _ writer: any StoreWriter) throws -> Bool {
     guard target == mark.displayed, mark.position > .zero,
       case .marker(let last)? = try writer.entry(mark.position, in: mark.dialog)?.fact
@@ -99,14 +98,14 @@ extension Judge {
 }
 
 extension Displayed {
-  /// The node as its owner sees it; nil: nothing has been displayed yet.
+  /// Returns the node as its owner sees it; `nil` if nothing has been displayed yet.
   public static func node(of owner: UserID, _ reader: any StoreReader) throws -> Node? {
     if let stored = try reader.node(node, of: owner) { return stored }
     guard try !reader.displayed(by: owner, limit: 1).isEmpty else { return nil }
     return Node(owner: owner, name: node, configuration: configuration, createdAt: Timestamp(milliseconds: 0))
   }
 
-  /// All items, in the order in which they came to be.
+  /// Returns all items, in the order of their creation.
   public static func items(of owner: Party, _ reader: any StoreReader) throws -> [NodeItem] {
     let kept = try reader.items(in: node, of: owner.id, newest: true, limit: Limits.itemsPerNodeMax)
     let ids = Set(kept.map(\.id))

@@ -1,5 +1,5 @@
-/// What a message said before.
+/// Reads the earlier versions of messages.
 public protocol EditReader {
-  /// The corrections of a message behind a position, ascending. Of what was taken back there are none.
+  /// Returns the corrections of a message behind a position, ascending. A retracted message has none.
   func edits(of message: Position, after: Position, limit: Int) throws -> [Entry]
 }

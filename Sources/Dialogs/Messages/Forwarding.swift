@@ -1,6 +1,6 @@
 import Addresses
 
-/// What was said elsewhere, and is to be said again.
+/// A message to forward.
 public struct ForwardDraft: Hashable, Sendable {
   public var dialog: DialogID
   public var message: PublicID
@@ -10,10 +10,11 @@ public struct ForwardDraft: Hashable, Sendable {
   }
 }
 
-/// Where a message was said first, as the server has found it: nobody can claim it.
+/// The origin of a forwarded message, as the server has found it, so that it cannot be forged.
 public struct Forwarded: Hashable, Sendable {
-  /// nil: those who read it here need not know. A name is told where everybody could see it: it was said in a room that shows
-  /// its people, or by whoever forwards it; and it is said again where people know each other.
+  /// The original author; `nil` if the readers of this message may not know. An author is named if everyone could see
+  /// the address: the message is from a non-anonymous room, or the author's own; and if the destination is not
+  /// semi-anonymous.
   public let author: Party?
   public let at: Timestamp
   public init(author: Party?, at: Timestamp) {
@@ -23,9 +24,10 @@ public struct Forwarded: Hashable, Sendable {
 }
 
 extension Judge {
-  /// What is to be said: as it is, or what it forwards. Files are not copied: the new message refers to them too.
+  /// Returns the content to send: the given one, or that of the forwarded message. Files are not copied: the new
+  /// message refers to them too.
   ///
-  /// - Parameter room: where it is to be said; nil: between two.
+  /// - Parameter room: the destination; `nil` for a private dialog.
   mutating func forwarding(
     _ draft: ForwardDraft?, _ content: Content, by author: Party, into room: Room?, _ writer: any StoreWriter
   ) throws -> (content: Content, forwarded: Forwarded?) {
@@ -34,7 +36,7 @@ extension Judge {
     do {
       (entry, source) = try readable(draft.message, in: draft.dialog, by: author, field: "forwardFrom", writer)
     } catch let problem as Problem where [Problem.dialogUnknown.code, Problem.roomUnknown.code].contains(problem.code) {
-      // A dialog that is not the author's has no messages for them.
+      // The messages of a dialog that is not the author's appear not to exist.
       throw Problem.messageUnknown(field: "forwardFrom")
     }
     guard case .message(let message) = entry.fact else { throw Self.unsuitable }
@@ -52,8 +54,8 @@ extension Judge {
     return (said, Forwarded(author: named, at: message.forwarded?.at ?? entry.time))
   }
 
-  /// A message that somebody may read: they are in its dialog, it was not before their time, and they have not deleted it for
-  /// themselves. Else it is not there for them.
+  /// Returns a message that a user may read: they belong to its dialog, it is not before they joined, and they have not
+  /// deleted it for themselves. Throws as for an unknown one otherwise.
   mutating func readable(
     _ id: PublicID, in dialog: DialogID, by reader: Party, field: String = "messageId", _ writer: any StoreWriter
   ) throws -> (entry: Entry, room: Room?) {
@@ -78,7 +80,7 @@ extension Judge {
 }
 
 extension Entry {
-  /// It stands among the messages of its dialog.
+  /// Whether the entry is shown among the messages of its dialog.
   public var isShown: Bool {
     switch fact {
     case .message(let message): message.sequence > 0
@@ -89,7 +91,7 @@ extension Entry {
 }
 
 extension Problem {
-  /// Also where it is in another dialog, or not for who asks: both look the same.
+  /// Returns the problem also for a message in another dialog, or one that the asker may not read: they look the same.
   public static func messageUnknown(field: String) -> Problem {
     Problem(.missing, "message-unknown", "There is no such message in this dialog.", field: field)
   }

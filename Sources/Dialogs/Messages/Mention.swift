@@ -1,20 +1,21 @@
 public import Addresses
 
-/// Somebody of the dialog who is named in a message (XEP-0372 3.2).
+/// A mention of a member of the dialog in a message (XEP-0372 3.2).
 public struct Mention: Hashable, Sendable {
-  /// How XMPP clients are told who it is, decided when it is said. Stored: never renumber the codes (`FactCoding`).
+  /// The name by which XMPP clients are told the mentioned user, decided when the message is sent. Stored: never
+  /// renumber the codes (`FactCoding`).
   public enum Name: Hashable, Sendable {
-    /// By their address.
+    /// The address.
     case address
-    /// As an occupant, in a room that shows no addresses.
+    /// The nick, in a semi-anonymous room.
     case nick(String)
-    /// Not at all: they have no nick in such a room.
+    /// None: they have no nick in such a room.
     case unnamed
   }
 
   public let party: Party
   public let name: Name
-  /// Where in the text, in code points (XEP-0426); nil: the message says only that it is about them.
+  /// The place in the text, in code points (XEP-0426); `nil` if the mention has none.
   public let place: Range<Int>?
 
   public init(party: Party, name: Name, place: Range<Int>?) {
@@ -24,11 +25,11 @@ public struct Mention: Hashable, Sendable {
   }
 }
 
-/// A mention as its author put it.
+/// A mention as its author wrote it.
 public struct MentionDraft: Hashable, Sendable {
   /// A member's bare address, or `room/nick`.
   public var address: JID
-  /// In code points of the text: the first one, and one behind the last.
+  /// The first code point of the text, and the one behind the last.
   public var begin: Int?
   public var end: Int?
 
@@ -39,20 +40,20 @@ public struct MentionDraft: Hashable, Sendable {
   }
 }
 
-/// Repeats are recognised by it.
+/// The text by which repeats are recognised.
 extension MentionDraft: CustomStringConvertible {
   public var description: String { "\(address) \(begin ?? -1) \(end ?? -1)" }
 }
 
 extension MentionDraft {
-  /// What would make the same mention again.
+  /// Creates a draft that makes the same mention again.
   public init(_ mention: Mention) {
     self.init(address: JID(mention.party.address), begin: mention.place?.lowerBound, end: mention.place?.upperBound)
   }
 }
 
 extension Entry {
-  /// Whom the message mentions as it is now.
+  /// The users that the current version of the message mentions.
   public var mentions: [Mention] {
     guard case .message(let message) = fact, state?.retraction == nil else { return [] }
     if let state, state.text != nil { return state.mentions }

@@ -1,22 +1,22 @@
 import Addresses
 
-// Whom a message mentions (XEP-0372 3.2). Theory:
+// The mentions of messages (XEP-0372 3.2). Theory:
 //
-// What a message says of people is a part of it: `Message.mentions` as it was said, `MessageState.mentions` as it was said
-// anew, the same for every viewer. What follows from it is one row per member who is to know, under the ordinal of the
-// message: those behind the ordinal up to which the member has read are that member's unread mentions. A correction
-// replaces the rows of what it corrects and has none itself, and a tombstone has none, so no message counts twice.
+// Mentions are a part of the message: `Message.mentions` are the original ones, `MessageState.mentions` those of the
+// last correction, the same for every viewer. They result in one row per notified member, under the ordinal of the
+// message: the rows behind the ordinal up to which the member has read are that member's unread mentions. A correction
+// replaces the rows of its target and has none itself, and a tombstone has none, so no message counts twice.
 //
-// Nobody is to know who mentions themselves, or whom the author cannot reach because they have blocked the author: the
-// mention is shown all the same, or its author could tell.
+// Users who mention themselves, or who have blocked the author, are not notified: the mention is shown all the same, or
+// its author could detect the block.
 
 extension Judge {
-  /// The mentions of a message that is about to be said. Nothing is written.
+  /// Returns the mentions of a message that is about to be sent. Nothing is written.
   ///
-  /// What cannot be a mention has no effect where XMPP says it, and the app is refused. A place that lies outside of the
-  /// text, or in one that only its receivers can read, is left out.
+  /// Invalid mentions are ignored from XMPP, and refused from an app. A place that is outside of the text, or in an
+  /// encrypted text, is left out.
   ///
-  /// - Parameter find: who is at an address, if they belong to the dialog.
+  /// - Parameter find: returns the user at an address, if they belong to the dialog.
   static func mentions(
     _ drafts: [MentionDraft], of content: Content, isApp: Bool,
     _ find: (JID) throws -> (party: Party, name: Mention.Name)?
@@ -36,7 +36,7 @@ extension Judge {
     }
   }
 
-  /// What an app may not say of a text, whoever is meant.
+  /// Checks an app's mentions, independently of the mentioned users.
   static func checkMentions(_ drafts: [MentionDraft], of content: Content) throws(Problem) {
     guard drafts.count <= Limits.mentionsMax else {
       throw Problem(
@@ -53,13 +53,13 @@ extension Judge {
     }
   }
 
-  /// nil: it has none, or one outside of a text of so many code points.
+  /// Returns the place of a mention; `nil` if it has none, or one outside of a text of so many code points.
   private static func place(of draft: MentionDraft, length: Int) -> Range<Int>? {
     guard let begin = draft.begin, let end = draft.end, begin >= 0, begin < end, end <= length else { return nil }
     return begin..<end
   }
 
-  /// The same in a room: members, whether there or not.
+  /// Returns the mentions of a message in a room: members, present or not.
   mutating func mentions(
     of draft: RoomMessageDraft, by author: Party, as affiliation: Affiliation, isApp: Bool, in state: RoomCache.State,
     _ writer: any StoreWriter
@@ -74,7 +74,7 @@ extension Judge {
           try rooms.occupants(of: room.id)?.byKey[key]?.party.id
           ?? writer.member(nickKey: key, of: room.id)?.party.id
       } else {
-        // Who may not know addresses does not find out by this which member has one, in either protocol.
+        // Users who may not see addresses cannot probe by this which member has one, in either protocol.
         user = knowsPeople || address.bare == author.address ? try self.user(address.bare, writer)?.party.id : nil
       }
       guard let user, let member = try member(user, in: state, writer), member.affiliation.isMember else {
@@ -86,11 +86,11 @@ extension Judge {
     }
   }
 
-  /// Puts down for whom the mentions of `entry`, which has just been inserted, count.
+  /// Stores the users for whom the mentions of `entry`, which has just been inserted, count.
   ///
   /// - Parameters:
-  ///   - reference: what it says about an earlier message, and that one's new state.
-  ///   - resource: the author's.
+  ///   - reference: the entry's reference to an earlier message, with that one's new state.
+  ///   - resource: the author's resource.
   mutating func count(
     _ mentions: [Mention], of entry: Entry, _ reference: Reference?, resource: String?, _ writer: any StoreWriter
   ) throws {
@@ -118,7 +118,7 @@ extension Judge {
 }
 
 extension Problem {
-  /// The same for everybody who is no member, whether there is such a user or not.
+  /// The problem for everyone who is no member, whether the user exists or not.
   public static let mentionUnknown = Problem(
     .malformed, "mention-unknown", "Only members of the dialog can be mentioned.", field: "mentions")
 }

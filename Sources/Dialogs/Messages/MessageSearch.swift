@@ -1,18 +1,18 @@
-// Finding messages in everything a user may read. Theory:
+// Search in all messages that a user may read. Theory:
 //
-// An index names candidates, newest first: that of words (`search`) or that of files and places (`media`). Each is then
-// looked at whole: is it shown, may this user read it, is it what was asked for. A page ends when it is full or when
-// `Limits.searchLooksMax` candidates have been looked at; either way it says where the next one goes on, so that no query,
-// however it is made, holds a reader for longer.
+// An index returns candidates, newest first: that of words (`search`) or that of files and places (`media`). Each is
+// then read and checked: whether it is shown, this user may read it, and it matches. A page ends when it is full or
+// when `Limits.searchLooksMax` candidates have been checked; either way it contains the position where the next one
+// continues, so that no query, however it is made, blocks a reader for longer.
 
-/// What is looked for: of a text and a kind at least one.
+/// A search query, with a text or a kind or both.
 public struct MessageQuery: Sendable, Hashable {
-  /// As `ArchiveQuery.text`.
+  /// The words, as in `ArchiveQuery.text`.
   public var text: String?
   public var kind: Content.Kind?
-  /// Only what this user said.
+  /// The author, if only one user's messages are wanted.
   public var author: UserID?
-  /// nil: in all private dialogs and rooms of the user.
+  /// The dialog; `nil` for all private dialogs and rooms of the user.
   public var dialog: DialogID?
   public var before: Position
   public var limit: Int
@@ -29,22 +29,22 @@ public struct MessageQuery: Sendable, Hashable {
     self.limit = limit
   }
 
-  /// The kinds of which an index is kept; of the others there are too few to look for, or too many.
+  /// The indexed kinds; of the others there are too few to search for, or too many.
   public static let indexedKinds: [Content.Kind] = [
     .custom, .location, .contact, .sticker, .image, .video, .audio, .file,
   ]
 }
 
 public struct FoundMessages: Sendable {
-  /// Newest first.
+  /// The messages, newest first.
   public var entries: [Entry] = []
-  /// The rooms in which they were said.
+  /// The rooms of the messages.
   public var rooms: [DialogID: Room] = [:]
-  /// Go on before this; nil: there is no more.
+  /// The position before which the next page begins; `nil` if there is none.
   public var next: Position?
 }
 
-/// What an index knows of a message.
+/// The indexed data of a message.
 public struct MessageCandidate: Sendable, Hashable {
   public let position: Position
   public let dialog: DialogID
@@ -60,19 +60,20 @@ public struct MessageCandidate: Sendable, Hashable {
 }
 
 public protocol MessageSearchReader {
-  /// Messages with these words before a position, newest first: in one dialog or room or, nil, in all private dialogs of
-  /// the user and in these rooms. Edited ones count as they are now; whispers may be among them.
+  /// Returns messages with these words before a position, newest first: in one dialog or room or, if it is `nil`, in
+  /// all private dialogs of the user and in these rooms. Edited ones match by their current text; private messages of
+  /// rooms may be among them.
   func messages(
     with text: String, of user: UserID, in dialog: DialogID?, rooms: [DialogID], before: Position, limit: Int
   ) throws -> [MessageCandidate]
-  /// The same for messages of a kind (`MessageQuery.indexedKinds`), in one dialog or, nil, in all that the user is in.
+  /// Returns messages of a kind (`MessageQuery.indexedKinds`), in one dialog or, if it is `nil`, in all of the user's.
   func messages(
     of kind: Content.Kind, of user: UserID, in dialog: DialogID?, before: Position, limit: Int
   ) throws -> [MessageCandidate]
 }
 
 extension StoreReader {
-  /// Messages that this user may read. Of a dialog that they are not in nothing is found.
+  /// Returns the messages that match and that this user may read; none for a dialog that they do not belong to.
   public func find(_ query: MessageQuery, for user: Party) throws -> FoundMessages {
     var found = FoundMessages()
     let joined = Dictionary(
@@ -112,7 +113,7 @@ extension StoreReader {
     return try messages(of: kind, of: user.id, in: query.dialog, before: before, limit: limit)
   }
 
-  /// nil: not what is looked for, or not theirs to read.
+  /// Returns a candidate's entry; `nil` if it does not match, or the user may not read it.
   private func entry(
     _ candidate: MessageCandidate, _ query: MessageQuery, _ joined: [DialogID: Position], _ user: Party,
     _ rooms: inout [DialogID: Room]
@@ -123,7 +124,7 @@ extension StoreReader {
       if rooms[candidate.dialog] == nil { rooms[candidate.dialog] = try room(candidate.dialog) }
       guard let room = rooms[candidate.dialog], !room.isDestroyed else { return nil }
       if room.settings.history == .sinceJoin, candidate.position <= since { return nil }
-      // Who may not know who the people are learns it from no search.
+      // In a semi-anonymous room a search by author would reveal who the occupants are.
       if let author = query.author, author != user.id,
         !room.showsPeople(to: try member(user.id, of: room.id)?.affiliation)
       {
@@ -133,7 +134,7 @@ extension StoreReader {
     guard let entry = try entry(candidate.position, in: candidate.dialog), case .message(let message) = entry.fact,
       message.sequence > 0, entry.whisper == nil, entry.state?.retraction == nil
     else { return nil }
-    // What somebody has deleted for themself is found by no search of theirs.
+    // Messages that the user has deleted for themselves are not found.
     return try isHidden(candidate.position, in: candidate.dialog, for: user.id) ? nil : entry
   }
 }

@@ -1,6 +1,6 @@
 import Addresses
 
-/// Messages and markers: what may be said, and what it changes.
+/// The rules and effects of messages and markers.
 extension Judge {
   mutating func message(_ post: Post, _ draft: MessageDraft, _ writer: any StoreWriter) throws {
     var author = post.author
@@ -54,7 +54,7 @@ extension Judge {
     settle(post, receipt)
   }
 
-  /// What was written the first time; nil: it is no repeat.
+  /// Returns the receipt of the first message with this key; `nil` if it is no repeat.
   mutating func repeated(
     _ key: RepeatKey?, by author: Party, in dialog: DialogID, _ writer: any StoreWriter
   ) throws -> Receipt? {
@@ -70,9 +70,8 @@ extension Judge {
       .conflict, "client-id-reused", "This clientId was used for another message in this dialog.", field: "clientId")
   }
 
-  /// RFC 6121 8.5.3.2.1: what was said to a resource that is gone goes to the
-  /// others where it is chat; a `normal` message was for that resource alone, and
-  /// its author is told.
+  /// Checks the addressed resource (RFC 6121 8.5.3.2.1): if it is gone, a `chat` message goes to the others, but a
+  /// `normal` one was for that resource alone and is refused.
   private func checkResource(_ envelope: Envelope, of peer: Party) throws {
     guard envelope.type == .normal, let resource = envelope.toResource,
       !hub.onlineSessions(of: peer).contains(where: { $0.resource == resource || $0.door == .remote })
@@ -80,7 +79,7 @@ extension Judge {
     throw Problem.unreachable
   }
 
-  /// Between two: `place` says to whom.
+  /// Inserts a message between two users; `place` contains the recipient.
   mutating func insertMessage(
     from author: Party, at place: Entry.Place, in state: DialogState, content: Content, envelope: Envelope,
     traits: Message.Traits, key: RepeatKey?, reference: Reference? = nil, answering answered: UserID? = nil,
@@ -88,7 +87,7 @@ extension Judge {
   ) throws -> Entry {
     let position = nextPosition()
     let changes = reference?.changes ?? false
-    // What changes a message is no message of its own.
+    // A message that changes an earlier one does not count itself.
     let traits = changes ? traits.subtracting([.counts]) : traits
     let isPart = traits.contains(.part)
     let isShown = content.kind != .none && !changes && !isPart
@@ -111,9 +110,9 @@ extension Judge {
     let archived =
       try traits.contains(.archived) ? archived(envelope, by: author, at: place, writer) : (author: false, peer: false)
     var row: FeedRow.Traits = []
-    // What occupants whisper is no app's: this, and a dialog that no list has.
+    // Private messages of rooms are not for apps, and in no list of dialogs.
     if state.dialog.kind == .whispered || (!isShown && !changes) || isPart { row.insert(.unfollowed) }
-    // A feed is what clients here follow.
+    // Only local users have feeds.
     var feeds =
       author.realm.isRemote ? [] : [FeedRow(user: author.id, traits: archived.author ? row.union(.archived) : row)]
     let peer = state.dialog.peer(of: author.id)
@@ -133,7 +132,7 @@ extension Judge {
   mutating func marker(_ post: Post, _ draft: MarkerDraft, _ writer: any StoreWriter) throws {
     var reader = post.author
     var peer = try reachable(draft.with, for: reader, writer)
-    // What is read in private does not reach the other side.
+    // A private marker does not reach the other user.
     if !draft.isPrivate {
       try checkBlocks(reader, resource: draft.stanza?.envelope.fromResource, peer, writer)
     }
@@ -153,7 +152,7 @@ extension Judge {
     let was = draft.kind == .delivered ? mark.delivered : mark.displayed
     var receipt = Receipt(position: head)
     receipt.dialog = state.dialog
-    // Forward only; a late or repeated marker changes nothing.
+    // A mark only moves forward; a late or repeated marker changes nothing.
     let isSaidNow = try draft.kind == .displayed && !draft.isPrivate && isUntold(mark, at: target.position, writer)
     guard target.position > was || isSaidNow else {
       if let stanza = draft.stanza { return try relay(post, stanza, kind: draft.kind, to: peer, in: state, writer) }
@@ -172,7 +171,7 @@ extension Judge {
       mark.displayedOrdinal = counting.all
       mark.ownAtDisplayed = counting.own
     }
-    // What has been read has arrived.
+    // A displayed message is also delivered.
     if target.position > mark.delivered { mark.delivered = target.position }
     let superseded = mark.position
     let position = nextPosition()
@@ -207,7 +206,7 @@ extension Judge {
     try writer.insert(entry, feeds: feeds, key: nil)
     tell(.entry(entry, author: session(of: post)))
     if draft.kind == .displayed, !isSaidNow {
-      // XMPP clients have seen all of its stanzas.
+      // XMPP clients have displayed all stanzas of the message.
       let last = realms.entryID(target.position + message.parts, in: reader.realm)
       try tellDisplayed(last, of: peer.address, by: reader, writer)
     }
@@ -217,9 +216,8 @@ extension Judge {
     settle(post, receipt)
   }
 
-  /// The message whose author is to be told: the last that the mark moves over,
-  /// that the peer wrote and that asks for it (XEP-0184 5.3, XEP-0333 4.2). An
-  /// app marks up to whatever comes last, its own messages included; a stanza names
+  /// Returns the message whose author is told: the last that the mark passes, that the peer wrote and that requests it
+  /// (XEP-0184 5.3, XEP-0333 4.2). An app marks up to the last message of any kind, its own included; a stanza names
   /// its message itself.
   private func asking(
     _ kind: Marker.Kind, _ target: Entry, _ message: Message, isStanza: Bool, by peer: Party, behind was: Position,
@@ -254,15 +252,13 @@ extension Judge {
       if let found = try writer.find(id, by: peer.id, in: state.dialog.id) {
         return try writer.entry(found.position, in: state.dialog.id)
       }
-      // Clients that answer an app's message use its public id, which is the
-      // stanza's id there.
+      // Clients that answer an app's message use its public id, which is the stanza's id there.
       guard let id = PublicID(id), let position = realms.position(of: id, in: reader.realm) else { return nil }
       return try writer.entry(position, in: state.dialog.id)
     }
   }
 
-  /// A marker whose target is unknown or that moves nothing: the effect is
-  /// dropped, the stanza never.
+  /// Relays a marker whose target is unknown or that moves nothing: it has no effect, but the stanza is never dropped.
   private mutating func relay(
     _ post: Post, _ stanza: (content: Content, envelope: Envelope, traits: Message.Traits), kind: Marker.Kind,
     to peer: Party, in state: DialogState, _ writer: any StoreWriter

@@ -56,7 +56,7 @@ extension Judge {
     try note(.hidden, in: dialog, target: entry.position, by: post, writer)
   }
 
-  /// It makes the dialog unread no more.
+  /// Subtracts a hidden message from the user's unread ones.
   private mutating func uncount(_ entry: Entry, for user: Party, _ writer: any StoreWriter) throws {
     try changeMark(of: user, in: entry.dialog, writer) { mark, _ in
       if entry.position > mark.displayed { mark.hidden += 1 }
@@ -71,7 +71,7 @@ extension Judge {
       throw try writer.roomName(dialog) == nil ? Problem.dialogUnknown : Problem.roomUnknown
     }
     let last = try writer.history(of: dialog, after: .zero, before: .end, limit: 1, ascending: false).first
-    // With whatever belongs to it.
+    // Includes the parts of the last message.
     var end = last?.position ?? .zero
     if case .message(let message)? = last?.fact { end = end + message.parts }
     try writer.clear(dialog, upTo: end, leaves: leaves, for: user.id)
@@ -83,7 +83,7 @@ extension Judge {
         mark.ownAtDisplayed = mark.own
         mark.hidden = 0
       }
-      // The user's XMPP clients show it as read.
+      // The user's XMPP clients show the dialog as read.
       if let moved {
         try tellDisplayed(last.id, of: moved.chat, archive: moved.isRoom ? moved.chat : user.address, by: user, writer)
       }
@@ -91,7 +91,7 @@ extension Judge {
     try note(.cleared(leaves: leaves), in: dialog, target: last?.position ?? .zero, by: post, writer)
   }
 
-  /// - Returns: where that is; nil: they have no mark there.
+  /// Changes the user's mark. Returns its chat; `nil` if they have no mark there.
   @discardableResult
   private mutating func changeMark(
     of user: Party, in dialog: DialogID, _ writer: any StoreWriter, _ change: (inout Mark, _ ordinal: Int64) -> Void
@@ -127,7 +127,7 @@ extension Judge {
     try note(.starred(isStarred), in: dialog, target: entry.position, by: post, writer)
   }
 
-  /// A report as those that come with a block (XEP-0377), once of each message.
+  /// Creates a report, like those that come with a block (XEP-0377), once per message.
   private mutating func flag(
     _ post: Post, _ id: PublicID, reason: String, text: String, in dialog: DialogID, _ writer: any StoreWriter
   ) throws {

@@ -1,16 +1,18 @@
-/// What stands at the top of a dialog.
+/// Reads the pinned messages of dialogs.
 public protocol PinReader {
-  /// What was pinned last comes first; at most `Limits.pinsMax`.
+  /// Returns the pinned messages, the last pinned first; at most `Limits.pinsMax`.
   func pins(of dialog: DialogID) throws -> [Position]
 }
 
 public protocol PinWriter {
-  /// - Parameter at: of the entry that pinned it; nil: it is pinned no more.
+  /// Pins or unpins a message.
+  ///
+  /// - Parameter at: the position of the entry that pinned it; `nil` to unpin it.
   func setPinned(_ at: Position?, message: Position, in dialog: DialogID) throws
 }
 
 extension Judge {
-  /// There is room for one more.
+  /// Checks that one more message may be pinned.
   func checkPins(of dialog: DialogID, _ writer: any StoreWriter) throws {
     guard try writer.pins(of: dialog).count >= Limits.pinsMax else { return }
     throw Problem(

@@ -1,44 +1,41 @@
 public import Addresses
 
-/// What a message says about an earlier one of the same dialog.
+/// A message's reference to an earlier one of the same dialog.
 ///
-/// The message stays what it is: an entry, which XMPP clients get as it was sent.
-/// What it makes of the earlier one is folded once, here in the core, into that
-/// one's `MessageState`, which is what apps show.
+/// The message remains an entry, which XMPP clients get as it was sent. Its effect on the earlier one is folded once,
+/// here in the core, into that one's `MessageState`, which apps show.
 public struct Reference: Sendable {
   /// Stored: never renumber the codes (`FactCoding`).
   public enum Kind: Hashable, Sendable {
-    /// An answer: changes nothing.
+    /// A reply, which changes nothing.
     case reply
-    /// Says it anew (XEP-0308).
+    /// A correction of the message (XEP-0308).
     case correction
-    /// All emoji of this author from now on; none takes them back (XEP-0444).
+    /// The author's complete set of emoji from now on; empty to remove it (XEP-0444).
     case reactions([String])
-    /// Its author takes it back, for everybody (XEP-0424).
+    /// A retraction by the message's author, for everyone (XEP-0424).
     case retraction(reason: String?)
-    /// A moderator takes it away, for everybody (XEP-0425).
+    /// A retraction by a moderator, for everyone (XEP-0425).
     case moderation(reason: String?)
-    /// It stands at the top of its dialog, or does so no more. No XEP says it: XMPP clients are not told.
+    /// Pins or unpins the message. No XEP defines it: XMPP clients are not told.
     case pin(Bool)
-    /// A further stanza of the target, a message of several files (`Messages/Bundle.swift`). What is said about it is said about
-    /// the target.
+    /// A further stanza of the target, a message of several files (`Messages/Bundle.swift`). References to it are
+    /// references to the target.
     case part
   }
   public let kind: Kind
   public let target: Position
   public let targetID: PublicID
-  /// The id its author gave the target's stanza: what XEP-0308 refers to.
+  /// The stanza id that the target's author gave it, which XEP-0308 refers to.
   public let targetStanzaID: String?
-  /// Of an app's reply: as whom the target's author said it, in a room the occupant.
-  /// What XMPP says it says itself.
+  /// For an app's reply, the address under which the target's author wrote it, in a room the occupant's. A stanza
+  /// contains it itself.
   public let targetAuthor: JID?
-  /// The target as it is with this; nil where the entry was read from the log: who
-  /// needs it reads the target.
+  /// The target after this change; `nil` if the entry was read from the log: then the target must be read.
   public let outcome: Entry?
-  /// With `outcome`: members who came behind the target may not read it
-  /// (`RoomSettings.history`).
+  /// With `outcome`: whether members who joined after the target may not read it (`RoomSettings.history`).
   public let isSinceJoin: Bool
-  /// With `outcome`: users who have deleted the target for themselves, and are not told what becomes of it.
+  /// With `outcome`: the users who have deleted the target for themselves, and are not told of its changes.
   public let hiddenFrom: [UserID]
 
   public init(
@@ -57,7 +54,7 @@ public struct Reference: Sendable {
 }
 
 extension Reference {
-  /// Whether it is about the earlier message alone; a reply is a message itself, and a part one more stanza.
+  /// Whether it only changes the earlier message; a reply is a message itself, and a part a further stanza.
   public var changes: Bool {
     switch kind {
     case .reply, .part: false
@@ -65,16 +62,16 @@ extension Reference {
     }
   }
 
-  /// Nothing of it is said in XMPP.
+  /// Whether it is not sent to XMPP clients.
   public var isUnspoken: Bool { if case .pin = kind { true } else { false } }
 }
 
-/// What is intended towards an earlier message.
+/// A requested reference to an earlier message.
 public struct ReferenceDraft: Sendable {
   public enum Target: Hashable, Sendable {
-    /// By its public id.
+    /// The message with this public id.
     case entry(PublicID)
-    /// By the id its author gave the stanza, or by its public id as text.
+    /// The message with this stanza id of its author's, or with this public id as text.
     case stanza(String)
   }
   public var kind: Reference.Kind
@@ -85,15 +82,15 @@ public struct ReferenceDraft: Sendable {
   }
 }
 
-/// What became of a message since it was said.
+/// The changes of a message since it was sent.
 public struct MessageState: Hashable, Sendable {
   public struct Retraction: Hashable, Sendable {
     public let by: Party
     public let at: Timestamp
-    /// Of the stanza that took it back, as clients see it (XEP-0424 4).
+    /// The id of the stanza that retracted it, as clients see it (XEP-0424 4).
     public let id: String?
     public let reason: String?
-    /// By a moderator.
+    /// Whether a moderator retracted it.
     public let isModeration: Bool
     public init(by: Party, at: Timestamp, id: String?, reason: String?, isModeration: Bool) {
       self.by = by
@@ -120,21 +117,21 @@ public struct MessageState: Hashable, Sendable {
     }
   }
 
-  /// Where the last change stands in the log.
+  /// The position of the last change.
   public var version: Position
-  /// How many changes there were: of two states of one message the one with more is
-  /// the later, and unlike a position it tells nothing of the rest of the log.
+  /// The number of changes: the state with the greater one is the later, and unlike a position it reveals nothing of
+  /// the rest of the log.
   public var revision: Int64
-  /// What it says now; nil: as it was said.
+  /// The current text; `nil` if it was not corrected.
   public var text: String?
-  /// Whom `text` mentions, where there is one.
+  /// The mentions of `text`, if there is one.
   public var mentions: [Mention]
   public var editedAt: Timestamp?
-  /// A tombstone: nothing of what was said is left.
+  /// The retraction of a tombstone, which has no other content.
   public var retraction: Retraction?
-  /// Of each who reacted, in the order of their first reaction; at most `Limits.reactingUsersMax`.
+  /// The reactions of each user, in the order of their first one; at most `Limits.reactingUsersMax`.
   public var reactions: [Reaction]
-  /// nil: it is not pinned.
+  /// The pin; `nil` if the message is not pinned.
   public var pin: Pin?
 
   public init(

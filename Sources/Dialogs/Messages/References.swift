@@ -1,30 +1,30 @@
 import Addresses
 
-// What a message makes of an earlier one, folded (XEP-0308, 0424, 0425, 0444, 0461). Theory:
+// The effect of messages on earlier ones, folded (XEP-0308, 0424, 0425, 0444, 0461). Theory:
 //
-// Corrections, reactions and retractions are entries like all others, so XMPP clients get them as they were sent, live and
-// from the archive. Beside the log each message that something became of has a state, which the fold takes on:
+// Corrections, reactions and retractions are ordinary entries, so XMPP clients get them as they were sent, live and
+// from the archive. Beside the log each changed message has a state, which the fold advances:
 //
-//   said -correction (by its author)-> edited -correction-> edited
-//   said, edited -reactions (of anybody)-> the same, with that person's set replaced
-//   said, edited -pin (by whoever may)-> the same, pinned or not
-//   said, edited -retraction (by its author), moderation (by a moderator)-> tombstone; nothing leaves it
+//   sent -correction (by its author)-> edited -correction-> edited
+//   sent, edited -reactions (by anyone)-> the same, with that user's set replaced
+//   sent, edited -pin (by those who may)-> the same, pinned or not
+//   sent, edited -retraction (by its author), moderation (by a moderator)-> tombstone, which is final
 //
-// The fold is a pure function of state, kind and actor. What it refuses changes nothing: the app is told so, XMPP's stanza is
-// kept as the message it looks like to a client that does not know the XEP.
+// The fold is a pure function of state, kind and actor. A refused reference changes nothing: an app gets an error, an
+// XMPP stanza is stored as the message that it is for a client which does not know the XEP.
 
-/// Why a reference has no effect.
+/// The reason why a reference has no effect.
 enum ReferenceRefusal: Error, Hashable {
-  /// Of somebody else.
+  /// The message is another user's.
   case foreign
-  /// Nothing is left to refer to.
+  /// The message was retracted.
   case gone
-  /// Not among the kinds that can be referred to so.
+  /// The message's kind cannot be referred to in this way.
   case unsuitable
 }
 
 extension MessageState {
-  /// The state after `kind` by `actor`; nil: it is not changed.
+  /// Returns the state after `kind` by `actor`; `nil` if it does not change.
   static func folding(
     _ kind: Reference.Kind, text: String, mentions: [Mention] = [], by actor: Party, mayModerate: Bool,
     mayPin: Bool = true, into state: MessageState?, of target: Entry, at position: Position, id: String?,
@@ -39,7 +39,7 @@ extension MessageState {
     case .reply, .part: return nil
     case .correction:
       guard target.author == actor else { throw .foreign }
-      // Nobody here can tell what an encrypted correction says, and nobody puts words into another's mouth.
+      // The text of an encrypted correction is unknown here, and a forwarded text is not its sender's to change.
       guard message.content.kind != .encrypted, message.forwarded == nil, !text.isEmpty else { throw .unsuitable }
       next.text = text
       next.mentions = mentions
@@ -51,7 +51,7 @@ extension MessageState {
         if next.reactions.count == state?.reactions.count ?? 0 { return nil }
       } else {
         guard next.reactions.count < Limits.reactingUsersMax else { return nil }
-        // In the order of each person's first reaction.
+        // In the order of each user's first reaction.
         let place = state?.reactions.firstIndex { $0.user == actor } ?? next.reactions.endIndex
         next.reactions.insert(Reaction(user: actor, emoji: kept), at: min(place, next.reactions.endIndex))
       }
@@ -73,7 +73,7 @@ extension MessageState {
     return next
   }
 
-  /// Each once, none too long, not too many.
+  /// Removes duplicates and emoji that are too long, and bounds their number.
   private static func clean(_ emoji: [String]) -> [String] {
     var seen: Set<String> = []
     return Array(
@@ -83,8 +83,8 @@ extension MessageState {
 }
 
 extension Judge {
-  /// The reference of a message that is about to be inserted at the next
-  /// position, and the target's new state; nil: it has no effect.
+  /// Returns the reference of a message that is about to be inserted at the next position, and the target's new state;
+  /// `nil` if it has no effect.
   func resolve(
     _ draft: ReferenceDraft, text: String, mentions: [Mention], id: String?, by actor: Party, others: [Party],
     in dialog: DialogID, realm: RealmID, mayModerate: Bool, mayPin: Bool = true, isApp: Bool,
@@ -96,18 +96,18 @@ extension Judge {
       return nil
     }
     let named = target
-    // Clients that name a correction mean what it corrects, and those that name a part the message that it is of.
+    // Clients that name a correction mean the corrected message, and those that name a part the message it belongs to.
     if case .message(let message) = target.fact, let earlier = message.reference,
       earlier.kind == .correction || earlier.kind == .part, let first = try writer.entry(earlier.target, in: dialog)
     {
       target = first
     }
-    // Notices are nobody's to change, and nothing to answer.
+    // Notices cannot be changed or answered.
     guard case .message(let message) = target.fact else {
       if isApp { throw Self.unsuitable }
       return nil
     }
-    // What the stanza will have: what has no id of its own has the entry's (XEP-0424 4).
+    // The id that the stanza will have: one without its own has the entry's (XEP-0424 4).
     let id = (isApp ? nil : id) ?? realms.entryID(head.next, in: realm).description
     let state: MessageState?
     do throws(ReferenceRefusal) {
@@ -124,13 +124,14 @@ extension Judge {
     }
     let reference = Reference(
       kind: kind, target: target.position, targetID: target.id,
-      // The app's messages have one id everywhere; the envelope has the client's. What an edit says anew is the caption.
+      // An app's message has the same id everywhere; the envelope contains the client's. A correction changes the
+      // caption.
       targetStanzaID: message.traits.contains(.fromApp)
         ? kind == .correction && message.captionPart > 0
           ? realms.entryID(target.position + message.captionPart, in: realm).description : nil
         : message.envelope.id,
       targetAuthor: kind == .reply && isApp ? Self.author(of: target, message) : nil,
-      // Where nothing has changed, it is told as it is: live and from the log the same.
+      // If nothing has changed, the current state is sent: the same live and from the log.
       outcome: kind == .reply ? nil : state.map { target.with($0) } ?? target, isSinceJoin: isSinceJoin,
       hiddenFrom: kind == .reply ? [] : try writer.hidden(from: target.position, in: dialog))
     if case .pin(true) = kind, state != nil { try checkPins(of: dialog, writer) }
@@ -139,12 +140,12 @@ extension Judge {
       wasPinned: target.state?.pin != nil)
   }
 
-  /// The target's new state, as `resolve` found it.
+  /// Stores the target's new state, as `resolve` returned it.
   func fold(
     _ found: ResolvedReference, in dialog: DialogID, _ writer: any StoreWriter
   ) throws {
     guard let state = found.state else { return }
-    // Before: the state of a tombstone forgets what corrected it.
+    // Released first: the state of a tombstone contains no corrections.
     if let target = found.reference.outcome { try releaseBlobs(of: target, state, writer) }
     try writer.put(state, of: found.reference.target, in: dialog)
     if (state.pin != nil) != found.wasPinned {
@@ -161,7 +162,7 @@ extension Judge {
   static let unsuitable = Problem(
     .malformed, "message-unsuitable", "This cannot be done to this message.")
 
-  /// What is kept twice, in the log and in the state, must not be long.
+  /// Shortens reasons, which are stored twice, in the log and in the state.
   private static func cut(_ kind: Reference.Kind) -> Reference.Kind {
     switch kind {
     case .retraction(let reason): .retraction(reason: cut(reason))
@@ -170,9 +171,8 @@ extension Judge {
     }
   }
 
-  /// XEP-0308 names the author's own id; in rooms the others name the room's id,
-  /// between two users what the author gave (`docs/decisions`). Either is
-  /// accepted, since clients err.
+  /// Returns the target. XEP-0308 names the author's own id; other references name the room's id in rooms, and the
+  /// author's between two users (`docs/decisions`). Either is accepted, since clients err.
   private func find(
     _ target: ReferenceDraft.Target, by actor: Party, _ others: [Party], in dialog: DialogID, realm: RealmID,
     _ kind: Reference.Kind, _ writer: any StoreWriter
@@ -203,16 +203,16 @@ extension Judge {
 /// A reference whose target was found.
 struct ResolvedReference {
   let reference: Reference
-  /// Of the target from now on; nil: as it was.
+  /// The target's new state; `nil` if it does not change.
   let state: MessageState?
-  /// The target's.
+  /// The target's author.
   let author: UserID
-  /// What the author of the reference named: the target, or a part of it.
+  /// The position that the author of the reference named: the target, or a part of it.
   let named: Position
-  /// Of the target, as it was said.
+  /// The number of the target's parts, as it was sent.
   let parts: Int
   let wasPinned: Bool
 
-  /// Whose message is answered; nil: it is no answer.
+  /// The author of the answered message; `nil` if this is no answer.
   var answered: UserID? { reference.kind == .reply ? author : nil }
 }

@@ -1,6 +1,5 @@
 extension Parley {
-  /// Brings the index of what was said up to date; a search finds what was committed before. Between the pieces others
-  /// are served.
+  /// Updates the full-text index; a search finds only indexed messages. Other writes run between the pieces.
   public func indexMessages() async throws(Problem) {
     while try await work(keepingCaches: true, { try $0.indexMessages(limit: Limits.indexedAtOnce) }) {}
   }
