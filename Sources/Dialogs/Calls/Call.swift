@@ -1,49 +1,49 @@
-/// A call between two users: who calls whom, how it stands, on which devices. Its row is kept like what was said; the log tells
-/// each change of it (`CallChange`).
+/// A call between two users: its state and devices. Its row is kept like a message; the log has an entry for each
+/// change (`CallChange`).
 ///
-/// What is said *in* a call does not come by here: the server rings, and knows when it ends. Two apps pass each other what they
-/// need to connect (`CallSignal`).
+/// The media and their negotiation do not pass through here: the server rings, and knows when the call ends. Two apps
+/// exchange what they need to connect as signals (`CallSignal`).
 public struct Call: Hashable, Sendable {
-  /// What the caller wants to send. Stored: never renumber.
+  /// The kind of media that the caller wants to send. Stored: never renumber.
   public enum Kind: UInt8, Sendable, CaseIterable { case audio = 1, video = 2 }
 
   /// Stored: never renumber.
   public enum State: UInt8, Sendable, CaseIterable { case ringing = 1, accepted = 2, ended = 3 }
 
-  /// Why a call has ended. Stored: never renumber.
+  /// The reason why a call has ended. Stored: never renumber.
   public enum Reason: UInt8, Sendable, CaseIterable {
-    /// The callee did not want it.
+    /// The callee declined.
     case rejected = 1
-    /// The caller took it back.
+    /// The caller gave up before an answer.
     case cancelled = 2
     /// The callee is in another call.
     case busy = 3
-    /// Nobody answered in time.
+    /// No device answered in time.
     case timeout = 4
-    /// One of the two hung up.
+    /// One of the two users hung up.
     case hungUp = 5
-    /// It could not be connected, or nobody said that it is over.
+    /// The connection failed, or neither side ended the call.
     case failed = 6
-    /// The two have begun another one: their devices have changed, or lost each other.
+    /// The two users have begun another call: a device has changed, or lost its connection.
     case replaced = 7
     /// Both called at once, and the other call stands (XEP-0353, "Tie Breaking").
     case crossed = 8
-    /// What answered it speaks another protocol for what is said in it.
+    /// The device that answered negotiates media by another protocol.
     case incompatible = 9
   }
 
-  /// How what is said in a call is agreed upon.
+  /// The protocol that negotiates the media.
   public enum Media: String, Sendable, CaseIterable {
-    /// Both are apps: SDP, by signals of the call.
+    /// SDP, by signals of the call, between two apps.
     case sdp
-    /// One is an XMPP client: Jingle (XEP-0166), which this server translates into nothing else.
+    /// Jingle (XEP-0166), if one side is an XMPP client; this server does not translate it.
     case jingle
   }
 
-  /// One end.
+  /// One side of a call.
   public struct CallParty: Hashable, Sendable {
     public let party: Party
-    /// The device; nil: it has none yet, or none that anybody knows.
+    /// The resource of the device; `nil` if none is known yet.
     public var resource: String?
     public var isApp: Bool
 
@@ -54,22 +54,22 @@ public struct Call: Hashable, Sendable {
     }
   }
 
-  /// Of the entry that rang.
+  /// The position of the entry that rang.
   public let id: Position
   public let dialog: DialogID
-  /// What XMPP calls it (XEP-0353 `id`): unique in its dialog, at most `Limits.callNameBytesMax`.
+  /// The id in XMPP (XEP-0353 `id`), unique in its dialog; at most `Limits.callNameBytesMax`.
   public let name: String
   public let kind: Kind
   public var caller: CallParty
-  /// Its device is there from when it answers.
+  /// The callee, whose device is set on answering.
   public var callee: CallParty
   public var state = State.ringing
-  /// When it ends by itself; nil: it has ended.
+  /// The time when the call ends by itself; `nil` if it has ended.
   public var due: Timestamp?
-  /// There from when it has ended.
+  /// The reason of the end; `nil` before.
   public var reason: Reason?
   public let rangAt: Timestamp
-  /// When the first device of the callee said that it rings.
+  /// The time when a device of the callee's first reported that it rings.
   public var heardAt: Timestamp?
   public var acceptedAt: Timestamp?
   public var endedAt: Timestamp?
@@ -88,14 +88,14 @@ public struct Call: Hashable, Sendable {
     self.due = due
   }
 
-  /// nil: that is not known before somebody answers.
+  /// The media protocol; `nil` if it is not known before an answer.
   public var media: Media? {
     if !caller.isApp { return .jingle }
     if acceptedAt == nil { return nil }
     return callee.isApp ? .sdp : .jingle
   }
 
-  /// It has ended without the callee's having had a say.
+  /// Whether the call ended without the callee's decision.
   public var isMissed: Bool {
     switch reason {
     case .cancelled, .busy, .timeout, .failed, .incompatible: acceptedAt == nil
@@ -108,7 +108,7 @@ public struct Call: Hashable, Sendable {
   public func peer(of user: UserID) -> CallParty { caller.party.id == user ? callee : caller }
   public var hasApp: Bool { caller.isApp || callee.isApp }
 
-  /// nil: nobody has talked, or nobody knows how long.
+  /// The duration of the call; `nil` if it was not answered, or its end is unknown.
   public var duration: Duration? {
     guard let acceptedAt, let endedAt, reason != .failed else { return nil }
     return .milliseconds(endedAt.milliseconds - acceptedAt.milliseconds)

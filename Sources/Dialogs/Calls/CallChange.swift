@@ -1,13 +1,13 @@
-/// That a call has changed: a fact in the dialog of the two, for all their devices.
+/// A change of a call: a fact in the dialog of the two users, for all their devices.
 public struct CallChange: Sendable {
-  /// What happened; the entry's author did it.
+  /// The action, by the entry's author.
   public let act: CallAct
-  /// After it.
+  /// The call after the change.
   public let call: Call
-  /// What XMPP is told: as an XMPP client said it, or, without extras, from whom and to whom, and a door writes the rest. nil:
-  /// nothing, because it is only apps that are to know.
+  /// The XMPP message: the stanza of an XMPP client, or, without extras, only its addresses, and a door writes the
+  /// rest. It is `nil` if only apps are told.
   public let message: Message?
-  /// The call that takes its place, by its name.
+  /// The name of the call that replaces this one.
   public let successor: String?
 
   public init(act: CallAct, call: Call, message: Message?, successor: String? = nil) {
@@ -17,6 +17,6 @@ public struct CallChange: Sendable {
     self.successor = successor
   }
 
-  /// Somebody is called who may have to be woken for it.
+  /// Whether the entry rings a user, who may have to be woken by a push.
   public var rings: Bool { act == .ring && call.state == .ringing }
 }

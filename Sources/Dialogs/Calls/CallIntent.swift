@@ -1,24 +1,24 @@
 public import Addresses
 
-/// Anything about calls.
+/// A request concerning calls.
 public enum CallIntent: Sendable {
-  /// An app calls. `Receipt.value`: the `Call`; `isRepeat`: it was called before.
+  /// Calls from an app. `Receipt.value` is the `Call`; `isRepeat` tells that it was called before.
   case start(CallDraft)
-  /// An app does something with a call. `Receipt.value`: the `Call` after it; `isRepeat`: it changed nothing.
+  /// Moves a call from an app. `Receipt.value` is the `Call` afterwards; `isRepeat` tells that nothing changed.
   case move(Position, CallMove, resource: String?)
-  /// What two apps in a call tell each other. `Receipt.value`: the `Call`.
+  /// Sends a signal between two apps in a call. `Receipt.value` is the `Call`.
   case signal(Position, CallSignal.Body, resource: String)
-  /// What an XMPP client says of a call.
+  /// Processes an XMPP client's message of a call.
   case said(CallStanza)
-  /// The server's own: its time may be over.
+  /// Ends a call whose time is over; posted by the server itself.
   case expire(Position)
 }
 
-/// An app's call.
+/// A call from an app.
 public struct CallDraft: Sendable {
   public var to: BareJID
   public var kind: Call.Kind
-  /// The caller's device.
+  /// The resource of the caller's device.
   public var resource: String
   public var key: RepeatKey
 
@@ -30,14 +30,14 @@ public struct CallDraft: Sendable {
   }
 }
 
-/// A message of XEP-0353, as it is said and what it means.
+/// A message of XEP-0353, with its meaning.
 public struct CallStanza: Sendable {
   public var message: MessageDraft
-  /// Which call.
+  /// The id of the call.
   public var name: String
   public var act: CallAct
   public var kind: Call.Kind
-  /// As its sender says; nil: they say nothing that is known.
+  /// The reason given by the sender; `nil` if it is missing or unknown.
   public var reason: Call.Reason?
 
   public init(message: MessageDraft, name: String, act: CallAct, kind: Call.Kind, reason: Call.Reason?) {
@@ -50,7 +50,7 @@ public struct CallStanza: Sendable {
 }
 
 extension CallStanza {
-  /// What it does to a call that is there.
+  /// The message as a move of an existing call.
   var move: CallMove {
     switch act {
     case .ring, .heard: .heard

@@ -1,6 +1,6 @@
-/// What stands of a call in its dialog when it is over.
+/// The message about an ended call in its dialog.
 enum CallLog {
-  /// nil: nothing; the other call stands for this one.
+  /// Returns the message's content; `nil` if the other call stands for this one.
   static func content(of call: Call, id: PublicID) -> Content? {
     guard let reason = call.reason, reason != .crossed else { return nil }
     var fields = "{\"callId\":\"\(id)\",\"kind\":\"\(call.kind.word)\",\"reason\":\"\(reason.word)\""
@@ -9,7 +9,7 @@ enum CallLog {
     return Content(kind: .call, text: text(of: call, reason), fields: fields + "}")
   }
 
-  /// For who does not know the type.
+  /// Returns the text for clients that do not know the type.
   private static func text(of call: Call, _ reason: Call.Reason) -> String {
     let name = call.kind == .video ? "video call" : "audio call"
     if call.isMissed { return "Missed \(name)" }
@@ -21,8 +21,8 @@ enum CallLog {
     return reason == .rejected ? "\(title), declined" : title
   }
 
-  /// A missed call makes the dialog unread, and where an app called, XMPP clients are told in words: who does not know XEP-0353 has
-  /// seen nothing of it. What else became of a call they know, or have no need to.
+  /// Returns the traits: a missed call counts as unread, and if an app called, XMPP clients get the text, as those
+  /// without XEP-0353 have seen nothing of it. Other results they know, or do not need.
   static func traits(of call: Call) -> Message.Traits {
     var traits: Message.Traits = [.fromApp]
     if call.isMissed {
@@ -34,13 +34,13 @@ enum CallLog {
 }
 
 extension Message {
-  /// XMPP is not told.
+  /// Whether XMPP clients are not sent the message.
   public var isUnspoken: Bool {
     reference?.isUnspoken == true || content.kind == .call && !traits.contains(.archived)
   }
 }
 
-// The words are those of the wire: what is kept in the log is shown as it stands.
+// The words of the app protocol: fields in the log are sent unchanged.
 extension Call.Kind {
   public var word: String {
     switch self {

@@ -1,6 +1,6 @@
-// How a call goes on. Pure: a call and what somebody does make a call, nothing, or a refusal.
+// The state machine of a call, as pure functions: a call and a user's move result in a call, nothing, or an error.
 
-/// What becomes of a call. Stored: never renumber.
+/// A change of a call. Stored: never renumber.
 public enum CallAct: UInt8, Sendable, CaseIterable {
   /// XEP-0353 `<propose/>`.
   case ring = 1
@@ -16,24 +16,23 @@ public enum CallAct: UInt8, Sendable, CaseIterable {
   case finish = 6
 }
 
-/// What somebody does with a call that is there.
+/// A user's move of an existing call.
 public enum CallMove: Hashable, Sendable {
   case heard
   case accept
-  /// Whatever ends it: before it was answered the callee rejects it and the caller takes it back, later either hangs up. nil:
-  /// for no reason but that.
+  /// Ends the call: before the answer the callee rejects or the caller retracts, later either hangs up. The reason is
+  /// `nil` for the usual one.
   case end(Call.Reason?)
 }
 
 extension Call {
-  /// Whether what somebody does changes the call, and how it is then.
+  /// Returns the call after a move; `nil` if it changes nothing, or the call is over.
   ///
   /// - Parameters:
-  ///   - user: one of the two.
-  ///   - resource: their device.
-  ///   - isApp: it is an app's.
-  /// - Returns: nil: it changes nothing; it was so, or is over.
-  /// - Throws: `.forbidden` where it is the other's to do, `.conflict` where it is too late.
+  ///   - user: one of the two users.
+  ///   - resource: the resource of their device.
+  ///   - isApp: whether the device is an app's.
+  /// - Throws: `.forbidden` if only the other user may do so, `.conflict` if it is too late.
   func after(
     _ move: CallMove, by user: UserID, resource: String?, isApp: Bool, at time: Timestamp
   ) throws(Problem) -> (call: Call, act: CallAct)? {
@@ -50,7 +49,7 @@ extension Call {
       switch state {
       case .ended: throw Problem.callEnded
       case .accepted:
-        // The same device once more.
+        // The same device has answered again.
         if callee.isApp == isApp, callee.resource == resource { return nil }
         throw Problem.callAnswered
       case .ringing:
@@ -74,7 +73,7 @@ extension Call {
     }
   }
 
-  // What can be a reason, the usual one first: clients say more than makes sense.
+  // The valid reasons, the usual one first: clients send more than make sense.
   private static let ofCallees: [Reason] = [.rejected, .busy, .incompatible, .failed, .crossed]
   private static let ofCallers: [Reason] = [.cancelled, .timeout, .failed, .crossed]
   private static let ofBoth: [Reason] = [.hungUp, .failed, .incompatible, .replaced]
@@ -83,7 +82,7 @@ extension Call {
     reason.flatMap { reasons.contains($0) ? $0 : nil } ?? reasons[0]
   }
 
-  /// The call when its time is over; nil: it is not, or has ended.
+  /// Returns the call after its time is over; `nil` if it is not, or the call has ended.
   func expired(at time: Timestamp) -> (call: Call, act: CallAct)? {
     guard let due, !(time < due) else { return nil }
     var next = self
@@ -106,21 +105,23 @@ extension Call {
   }
 }
 
-/// What a new call is to those that there are.
+/// The outcome of starting a call, given the existing ones.
 enum CallOpening: Hashable, Sendable {
   case rings
-  /// It ends at once, for this reason.
+  /// The call ends at once, for this reason.
   case ends(Call.Reason)
-  /// It rings, and takes the place of this one.
+  /// The call rings, and replaces this one.
   case instead(Call, Call.Reason)
-  /// The other has called already: they may answer that.
+  /// The other user is already calling: the caller may answer that call.
   case answersOther
 
+  /// Returns the outcome of a call.
+  ///
   /// - Parameters:
-  ///   - name: of the new call, where XMPP named it.
-  ///   - isApp: an app calls.
-  ///   - calls: those of the callee that have not ended.
-  ///   - isThere: whether the device at this end of a call is connected.
+  ///   - name: the new call's name, if it is from an XMPP client.
+  ///   - isApp: whether an app calls.
+  ///   - calls: the callee's calls that have not ended.
+  ///   - isThere: returns whether the device at this side of a call is connected.
   static func of(
     name: String?, isApp: Bool, caller: UserID, callee: UserID, among calls: [Call], isThere: (Call.CallParty) -> Bool
   ) -> CallOpening {
@@ -131,8 +132,8 @@ enum CallOpening: Hashable, Sendable {
       switch call.state {
       case .ended: continue
       case .ringing where isBetween && call.caller.party.id == callee:
-        // Both called at once. Apps answer what is there; XMPP clients know the lower name to stand, and settle it between
-        // themselves where both are such.
+        // Both called at once. Apps answer the existing call; among XMPP calls the lower name stands, which two XMPP
+        // clients settle between themselves.
         if isApp { return .answersOther }
         guard call.caller.isApp, let name else { continue }
         if name.utf8.lexicographicallyPrecedes(call.name.utf8) {
@@ -142,10 +143,10 @@ enum CallOpening: Hashable, Sendable {
         }
       case .ringing: if call.callee.party.id == callee { ringing += 1 }
       case .accepted where isBetween:
-        // Who calls whom they talk to has lost them, or has changed the device.
+        // A user who calls the other side of an accepted call has lost the connection, or has changed the device.
         instead = .instead(call, .replaced)
       case .accepted:
-        // XMPP clients say themselves that they are busy.
+        // XMPP clients answer themselves that they are busy.
         let callParty = call.callParty(of: callee)
         if callParty.isApp, isThere(callParty) { return .ends(.busy) }
       }

@@ -1,13 +1,13 @@
 import Addresses
 
-// Calls. Theory:
+// The rules of calls. Theory:
 //
-// A call is a row, and each change of it an entry in the dialog of the two: apps are told the call, XMPP clients the message of
-// XEP-0353 that says the same. What an XMPP client says is the message that it sent; what an app does is a message that the door
-// writes. The row is changed by the committer alone, so of two devices that answer, the first is the one.
+// A call is a row, and each change an entry in the dialog of the two users: apps are sent the call, XMPP clients the
+// corresponding message of XEP-0353. For an XMPP client's move that is the client's own stanza; for an app's, the door
+// writes one. Only the committer changes the row, so of two devices that answer the first wins.
 //
-// When a call ends, what stands of it in the dialog is a message of the caller's, in the same commit. Devices that were woken for
-// it are owed its end in that commit too.
+// When a call ends, a message about it, with the caller as author, is inserted in the same commit. That commit also
+// inserts the pending push of the end for devices that were woken for the call.
 extension Judge {
   mutating func call(_ post: Post, _ intent: CallIntent, _ writer: any StoreWriter) throws {
     switch intent {
@@ -28,7 +28,7 @@ extension Judge {
       throw Problem(.malformed, "call-oneself", "Nobody calls themself.", field: "userId")
     }
     try checkBlocks(author, resource: draft.resource, peer, writer)
-    // What was called before is answered so, whatever has changed since.
+    // A repeated call gets its first answer, whatever has changed since.
     if let dialog = try writer.dialog(between: min(author.id, peer.id), and: max(author.id, peer.id)),
       var receipt = try repeated(draft.key, by: author, in: dialog.id, writer)
     {
@@ -51,8 +51,7 @@ extension Judge {
 
   /// Rings, or ends at once.
   ///
-  /// - Parameters:
-  ///   - name: XMPP's; nil: an app calls, and the call is named by its id.
+  /// - Parameter name: the name by XMPP; `nil` for a call from an app, which is named by its id.
   private mutating func ring(
     _ post: Post, _ callParty: Call.CallParty, _ peer: Party, name: String?, _ kind: Call.Kind, _ message: Message,
     key: RepeatKey?, _ writer: any StoreWriter
@@ -66,7 +65,7 @@ extension Judge {
     if case .answersOther = opening {
       throw Problem(.conflict, "call-crossed", "They are calling you: answer that call.")
     }
-    // From here on it is accepted: they get numbers and a dialog where they had none.
+    // From here on the call is accepted: users and dialogs without a number get one.
     var callParty = callParty
     if callParty.party.id.number < 0 {
       callParty = Call.CallParty(
@@ -75,7 +74,8 @@ extension Judge {
     let callee = Call.CallParty(try known(peer, writer), resource: nil, isApp: false)
     let (state, _) = try dialog(of: callParty.party, and: callee.party, writer)
     if case .instead(let old, let reason) = opening {
-      // Who is called has two calls now, and lets the first go: where both called, the one of their own.
+      // The callee would have two calls, and ends the first; if both called at once, the caller of the old call ends
+      // it.
       let by = reason == .crossed ? old.caller.party.id : callee.party.id
       if let next = try old.after(.end(reason), by: by, resource: nil, isApp: true, at: time) {
         try record(next, from: old, by: by, message: old.hasApp, successor: name, post, writer)
@@ -96,7 +96,7 @@ extension Judge {
         post, writer)
       return call
     }
-    // Nothing rings; an XMPP client that calls is answered.
+    // The call does not ring; a calling XMPP client gets an answer.
     try insert(
       CallChange(act: .ring, call: next.call, message: callParty.isApp ? nil : message), at: position,
       by: callParty.party,
@@ -110,7 +110,7 @@ extension Judge {
     return next.call
   }
 
-  /// The callee's wish (`UserSettings.callsFrom`). Of users elsewhere their own server knows it.
+  /// Checks the callee's setting (`UserSettings.callsFrom`). That of a remote user is checked by their own server.
   private func checkMayCall(_ caller: Party, _ callee: Party, _ writer: any StoreWriter) throws {
     if callee.realm.isRemote { return }
     let settings = try writer.userSettings(of: callee.id)
@@ -140,14 +140,14 @@ extension Judge {
     }
   }
 
-  /// Whether the app's device at this end can be told something.
+  /// Returns whether the app's device at this side is connected.
   private func isConnected(_ callParty: Call.CallParty) -> Bool {
     appSessions(of: callParty.party.id).contains { $0.resource == callParty.resource && !$0.isUnseen }
   }
 
-  // MARK: What apps do
+  // MARK: Moves of apps
 
-  /// Theirs, whoever else knows its id.
+  /// Returns the user's own call; throws for a foreign id.
   private func own(_ id: Position, _ user: Party, _ writer: any StoreWriter) throws -> Call {
     guard let call = try writer.call(id), call.has(user.id) else { throw Problem.callUnknown }
     return call
@@ -157,7 +157,7 @@ extension Judge {
     _ post: Post, _ id: Position, _ move: CallMove, _ resource: String?, _ writer: any StoreWriter
   ) throws {
     let call = try own(id, post.author, writer)
-    // Whoever blocks, or is blocked, may still end it.
+    // A user who blocks, or is blocked, may still end the call.
     if move == .accept || move == .heard {
       try checkBlocks(post.author, resource: resource, call.peer(of: post.author.id).party, writer)
     }
@@ -202,7 +202,7 @@ extension Judge {
     settle(post, receipt)
   }
 
-  // MARK: What XMPP clients say
+  // MARK: Stanzas of XMPP clients
 
   private mutating func said(_ post: Post, _ stanza: CallStanza, _ writer: any StoreWriter) throws {
     let draft = stanza.message
@@ -230,14 +230,14 @@ extension Judge {
       _ = try ring(post, callParty, peer, name: stanza.name, stanza.kind, said, key: draft.key, writer)
       return settle(post)
     }
-    // Of a call that nobody knows it is passed on for what it is.
+    // A stanza of an unknown call is relayed as an ordinary message.
     guard let call else { return try message(post, draft, writer) }
     let resource = draft.envelope.fromResource
     let next: (call: Call, act: CallAct)?
     do throws(Problem) {
       next = try call.after(stanza.move, by: author.id, resource: resource, isApp: false, at: time)
     } catch {
-      // Two XMPP clients know themselves what to make of it.
+      // Two XMPP clients handle such an error themselves.
       if call.hasApp { throw error }
       next = nil
     }
@@ -250,7 +250,7 @@ extension Judge {
 
   private mutating func expire(_ post: Post, _ id: Position, _ writer: any StoreWriter) throws {
     if let call = try writer.call(id), let next = call.expired(at: time) {
-      // Where an XMPP client called, it is that client's to say how long it waits.
+      // A calling XMPP client decides itself how long it waits.
       try record(
         next, from: call, by: call.caller.party.id, message: call.state == .ringing ? call.caller.isApp : call.hasApp,
         post, writer)
@@ -258,9 +258,9 @@ extension Judge {
     settle(post)
   }
 
-  // MARK: What becomes of it
+  // MARK: Recording
 
-  /// What the server writes for an app, or in its own right.
+  /// Records a change by an app, or by the server itself.
   private mutating func record(
     _ next: (call: Call, act: CallAct), from before: Call, by user: UserID, resource: String? = nil, message: Bool,
     successor: String? = nil, _ post: Post, _ writer: any StoreWriter
@@ -270,8 +270,8 @@ extension Judge {
       successor: successor, post, writer)
   }
 
-  /// From whom and to whom the door says it (XEP-0353): answers go to the device that called, and what takes a call back to all
-  /// that ring.
+  /// Returns the addresses of the message that the door writes (XEP-0353): answers go to the calling device, a
+  /// retraction to all that ring.
   private func answer(_ act: CallAct, from before: Call, by user: UserID, _ resource: String?) -> Message {
     Message(
       sequence: 0, content: Content(kind: .none),
@@ -329,7 +329,7 @@ extension Judge {
     try writer.insert(entry, feeds: feeds, key: key)
     try writer.put(change.call)
     if change.rings { try owe(entry, writer) }
-    // Who calls hears what is said in the other's name.
+    // The caller's session also receives what is recorded in the callee's name.
     tell(.entry(entry, author: author.id == post.author.id ? session(of: post) : nil))
     if change.call.due != nil { tell(.calls) }
   }

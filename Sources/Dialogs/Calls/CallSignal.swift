@@ -1,13 +1,13 @@
-/// What one device in a call tells the other. Passed on, and neither read nor kept.
+/// A signal between the two devices of a call; it is relayed, and neither read nor stored.
 public struct CallSignal: Hashable, Sendable {
   public enum Action: String, Sendable, CaseIterable { case offer, answer, candidate, info }
   public struct Body: Hashable, Sendable {
     public var action: Action
     /// A session description (RFC 8866); at most `Limits.callSDPBytesMax`.
     public var sdp: String?
-    /// A JSON object, at most `Limits.callSignalBytesMax`: an ICE candidate.
+    /// An ICE candidate as a JSON object, at most `Limits.callSignalBytesMax`.
     public var candidate: String?
-    /// A JSON object, at most `Limits.callSignalBytesMax`: what else the app wants to say, such as that it is muted.
+    /// A JSON object of the app's, at most `Limits.callSignalBytesMax`, such as that it is muted.
     public var info: String?
     public init(action: Action, sdp: String? = nil, candidate: String? = nil, info: String? = nil) {
       self.action = action

@@ -1,8 +1,8 @@
 extension Parley {
-  /// Ends calls whose time is over; one that has gone on meanwhile is left alone.
+  /// The timer that ends due calls; a call that has moved meanwhile is left alone.
   public var callAlarm: DueTimer { DueTimer(registries.calls) { [self] in await endDueCalls() } }
 
-  /// Ends calls that rang too long. Returns how long nothing more is to be done; nil: there are no calls.
+  /// Ends calls that are due. Returns how long nothing more is to do; `nil` if there are no calls.
   public func endDueCalls() async -> Duration? {
     do throws(Problem) {
       while true {
@@ -15,7 +15,7 @@ extension Parley {
       let wait = Duration.milliseconds(next.milliseconds - clock.now.milliseconds)
       return min(max(wait, .milliseconds(1)), Limits.scheduleLook)
     } catch {
-      // The rows stand: they are looked at again.
+      // The rows are unchanged, and are read again.
       return Limits.scheduleRetry
     }
   }

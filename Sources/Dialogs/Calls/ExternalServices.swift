@@ -1,21 +1,21 @@
 import Crypto
 
-/// A server of STUN or TURN beside this one, which calls need to get through
-/// NATs (XEP-0215, the app's `GET /v1/ice-servers`).
+/// A STUN or TURN server beside this one, which calls need to traverse NATs (XEP-0215, the app protocol's `GET
+/// /v1/ice-servers`).
 public struct ExternalService: Hashable, Sendable {
-  /// RFC 7064 3.1 and RFC 7065 3.1: the schemes.
+  /// The URI scheme (RFC 7064 3.1, RFC 7065 3.1).
   public enum Kind: String, Hashable, Sendable, CaseIterable {
     case stun, stuns, turn, turns
 
     public var isRelay: Bool { self == .turn || self == .turns }
     public var isSecure: Bool { self == .stuns || self == .turns }
-    /// RFC 8489 8.1, RFC 8656 5: 3478, over TLS 5349.
+    /// The default port (RFC 8489 8.1, RFC 8656 5): 3478, over TLS 5349.
     public var standardPort: Int { isSecure ? 5349 : 3478 }
   }
   public enum Transport: String, Hashable, Sendable { case udp, tcp }
 
   public let kind: Kind
-  /// A domain name or an address; one of IPv6 without brackets.
+  /// A domain name or an address; an IPv6 address has no brackets.
   public let host: String
   public let port: Int
   public let transport: Transport
@@ -27,13 +27,13 @@ public struct ExternalService: Hashable, Sendable {
     self.transport = transport
   }
 
-  /// `turn:relay.example.org:3478?transport=udp`. STUN has no transport there (RFC 7064 3.1).
+  /// The URI, such as `turn:relay.example.org:3478?transport=udp`. STUN URIs have no transport (RFC 7064 3.1).
   public var uri: String {
     let address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     return "\(kind.rawValue):\(address)" + (kind.isRelay ? "?transport=\(transport.rawValue)" : "")
   }
 
-  /// What one user needs at a relay.
+  /// The credentials of one user at a relay.
   public struct Credentials: Hashable, Sendable {
     public let username: String
     public let password: String
@@ -41,19 +41,20 @@ public struct ExternalService: Hashable, Sendable {
   }
 }
 
-/// The servers of STUN and TURN, with what makes credentials for the relays.
+/// The STUN and TURN servers, and the generator of credentials for the relays.
 ///
-/// The scheme is the one coturn calls "REST API": the relay shares a secret with
-/// this server and needs to know no user. The name says until when it counts, and
-/// the password is HMAC-SHA1 of the name.
+/// The scheme is coturn's "REST API": the relays share a secret with this server and need not know the users. The name
+/// contains the time of expiry, and the password is the HMAC-SHA1 of the name.
 public struct ExternalServices: Hashable, Sendable {
   public let all: [ExternalService]
   private let secret: [UInt8]
   private let lifetime: Duration
 
+  /// Creates the list of servers.
+  ///
   /// - Parameters:
-  ///   - secret: shared with the relays.
-  ///   - lifetime: how long credentials count.
+  ///   - secret: the secret shared with the relays.
+  ///   - lifetime: how long credentials are valid.
   public init(_ all: [ExternalService], secret: String, lifetime: Duration) {
     self.all = all
     self.secret = Array(secret.utf8)
@@ -62,7 +63,7 @@ public struct ExternalServices: Hashable, Sendable {
 
   public static let none = ExternalServices([], secret: "", lifetime: .zero)
 
-  /// What `user` needs from now on; nil where the service wants nothing.
+  /// Returns credentials for `user`, valid from now on; `nil` if the service needs none.
   public func credentials(for user: Party, at service: ExternalService, now: Timestamp) -> ExternalService.Credentials?
   {
     guard service.kind.isRelay else { return nil }
@@ -73,7 +74,7 @@ public struct ExternalServices: Hashable, Sendable {
       username: username, password: Self.base64(Array(code)), expires: Timestamp(milliseconds: seconds * 1_000))
   }
 
-  /// RFC 4648 4.
+  /// Returns the base64 encoding (RFC 4648 4).
   public static func base64(_ bytes: [UInt8]) -> String {
     let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     var text: [UInt8] = []
