@@ -42,13 +42,13 @@ import Testing
       Issue.record("not sent")
       return
     }
-    #expect(text == "<message to='{x}'>\n<body>Hi</body>\n</message>\n<presence/>")
+    #expect(text == "<message to='{x}'><body>Hi</body></message><presence/>")
     guard case .does("Juliet", let request) = play.lines[2].act else {
       Issue.record("not done")
       return
     }
     #expect(request.method == "POST" && request.path == "/v1/dialogs" && request.status == 201)
-    #expect(request.body == "{\"type\":\"private\",\n\"userId\":\"romeo\"}")
+    #expect(request.body == "{\"type\":\"private\",\"userId\":\"romeo\"}")
     #expect(request.answer?["id"]?.string == "{d}")
     guard case .does("Juliet", let get) = play.lines[3].act else {
       Issue.record("not done")
@@ -63,6 +63,56 @@ import Testing
     #expect(play.scenes == ["Example 1: One", "Two"])
     #expect(play.lines.map(\.number) == [4, 5, 6, 7])
     #expect(throws: PlayError.self) { try PlayParser.parse(cast + "scene: One\nscene: One\n", name: "s.play") }
+  }
+
+  @Test func severalSkipTheRest() throws {
+    let play = try PlayParser.parse(cast + "Romeo, Juliet skip the rest\nJuliet connects\n", name: "s.play")
+    guard case .skipsTheRest(["Romeo", "Juliet"]) = play.lines[0].act else {
+      Issue.record("nobody skips")
+      return
+    }
+  }
+
+  /// A line break is a space between attributes and nothing elsewhere; indentation counts for nothing.
+  @Test func linesAreFolded() throws {
+    let play = try PlayParser.parse(
+      cast + """
+        Romeo sends: <message to='a'
+            type='chat'
+          id='a>
+          b'><body>It's
+          so</body>
+          <x/></message>
+          <presence/>
+        Juliet sends: {"a":"b
+          c",
+          "d":[1,
+            2]}
+        Juliet does: PUT /v1/x
+          {"a":
+            1}
+          -> 200 {"b":
+            2}
+        """, name: "fold.play")
+    guard case .sends(_, let stanzas) = play.lines[0].act, case .sends(_, let frame) = play.lines[1].act,
+      case .does(_, let request) = play.lines[2].act
+    else {
+      Issue.record("not sent")
+      return
+    }
+    #expect(
+      stanzas == "<message to='a' type='chat' id='a>b'><body>It'sso</body><x/></message><presence/>")
+    #expect(frame == #"{"a":"bc","d":[1,2]}"#)
+    #expect(request.path == "/v1/x" && request.body == #"{"a":1}"# && request.answer?["b"]?.text == "2")
+  }
+
+  @Test func noLineIsLong() throws {
+    for name in Playbill.names {
+      for (index, line) in try Playbill.text(name).split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+      {
+        #expect(line.count <= 130, "\(name):\(index + 1) has \(line.count) characters")
+      }
+    }
   }
 
   /// A play that is not found, or not read, would be a test that tests nothing.
@@ -107,6 +157,9 @@ import Testing
     ("Juliet does: FETCH /v1/info", 4, "a request is written"),
     ("Juliet does: GET /v1/info\n  -> fine", 5, "an answer is written"),
     ("Romeo connects\n  <presence/>", 5, "nothing may stand below"),
+    ("Romeo, Paris skip the rest", 4, "Paris is not in the cast"),
+    ("Romeo skips the rest\nscene: One", 5, "not needed"),
+    ("Romeo skips the rest", 4, "not needed"),
   ])
   func brokenLines(text: String, line: Int, says: String) {
     expect(cast + text, line: line, says: says)

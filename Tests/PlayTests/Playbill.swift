@@ -12,10 +12,11 @@ enum Playbill {
     return files.filter { $0.hasSuffix(".play") }.sorted()
   }()
 
-  static func play(_ name: String) throws -> Play {
-    let text = String(decoding: try Data(contentsOf: folder.appending(path: name)), as: UTF8.self)
-    return try PlayParser.parse(text, name: name)
+  static func text(_ name: String) throws -> String {
+    String(decoding: try Data(contentsOf: folder.appending(path: name)), as: UTF8.self)
   }
+
+  static func play(_ name: String) throws -> Play { try PlayParser.parse(try text(name), name: name) }
 
   /// Beside the test bundle.
   static var binary: String {

@@ -1,4 +1,6 @@
-"""A client of the app protocol by urllib and the websockets package, which know nothing of Parley; and the codes of a second factor."""
+"""HTTP requests, a blocking client of the app protocol, and the codes of a second factor. The client is urllib and the websockets
+package, which know nothing of Parley; TOTP is written from RFC 6238 alone.
+"""
 import base64
 import hashlib
 import hmac

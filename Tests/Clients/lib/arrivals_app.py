@@ -1,4 +1,4 @@
-"""The senders and readers of `arrivals.py` that speak the app protocol."""
+"""These senders and readers of `arrivals.py` speak the app protocol."""
 import asyncio
 import contextlib
 import itertools

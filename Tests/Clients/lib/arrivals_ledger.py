@@ -1,4 +1,4 @@
-"""What everybody was told in `arrivals.py`, and what of it counts as wrong."""
+"""`Ledger` keeps what everybody was told in `arrivals.py`, and says what of it is wrong."""
 import asyncio
 import collections
 import itertools

@@ -1,4 +1,4 @@
-"""XMPP over a socket, and the stage of `arrivals.py`."""
+"""`Wire` is XMPP over a socket, and `Stage` is what the clients of `arrivals.py` share."""
 import asyncio
 import base64
 import collections

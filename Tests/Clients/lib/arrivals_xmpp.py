@@ -1,4 +1,4 @@
-"""The senders and readers of `arrivals.py` that speak XMPP."""
+"""These senders and readers of `arrivals.py` speak XMPP."""
 import asyncio
 import collections
 import contextlib

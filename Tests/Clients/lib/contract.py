@@ -1,4 +1,4 @@
-"""Clients of the app protocol that hold every answer and every frame to docs/openapi.yaml and docs/asyncapi.yaml."""
+"""These clients of the app protocol hold every answer and every frame to docs/openapi.yaml and docs/asyncapi.yaml."""
 import contextlib
 import json
 import socket

@@ -1,5 +1,6 @@
-"""The part of `app_contract.py` about accounts: logins, devices, profiles, contacts; and addresses, codes, resets and the second factor,
-which need a hook. TOTP is written from RFC 6238 alone."""
+"""This part of `app_contract.py` walks through accounts: logins, devices, profiles and contacts; with a hook also addresses, codes,
+resets and the second factor.
+"""
 import base64
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""The part of `app_contract.py` about dialogs: messages, groups, blocks, calls."""
+"""This part of `app_contract.py` walks through dialogs: messages, groups, blocks and calls."""
 import hashlib
 import time
 import urllib.parse

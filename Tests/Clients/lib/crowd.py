@@ -1,4 +1,4 @@
-"""People who talk in a room, and are promoted and demoted, while the server is killed (`rooms_slixmpp.py`)."""
+"""`Crowd` is people who talk in a room, and are promoted and demoted, while `rooms_slixmpp.py` kills the server."""
 import asyncio
 import contextlib
 import random

@@ -1,4 +1,4 @@
-"""Uploads and downloads byte by byte."""
+"""These functions upload and download files, in one piece or in parts, over bare HTTP connections."""
 import contextlib
 import http.client
 import json

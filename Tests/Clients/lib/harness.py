@@ -1,7 +1,4 @@
-"""What the tests of this folder share: a server to start and kill, an app client, and the count of what passed.
-
-The app client is urllib and the websockets package: neither knows anything of Parley.
-"""
+"""What the tests of this folder share: a server to start and kill, what it says, and the count of what passed."""
 import asyncio
 import contextlib
 import functools

@@ -1,4 +1,4 @@
-"""A device with OMEMO (XEP-0384) by slixmpp-omemo."""
+"""`Device` is a slixmpp client with keys of its own (XEP-0384, by slixmpp-omemo). `Memory` outlives it."""
 import sys
 import xml.etree.ElementTree as ElementTree
 

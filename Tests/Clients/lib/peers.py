@@ -1,4 +1,6 @@
-"""Clients by slixmpp, and what several tests ask of them."""
+"""`Client` is slixmpp, with a list of everything it is told. The functions ask such a client, or an app, for things that several
+scripts need.
+"""
 import asyncio
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""profanity in a terminal: keys in, screen out."""
+"""`Profanity` runs profanity in a terminal: keys go in, and the screen is read."""
 import os
 import pathlib
 import select

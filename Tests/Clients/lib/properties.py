@@ -1,4 +1,4 @@
-"""What the walks over all operations share: a taker of webhooks, and a file to ask for."""
+"""`app_properties` and `security` share these: a taker of webhooks, a picture, and a file to ask for."""
 import base64
 import http.server
 import threading

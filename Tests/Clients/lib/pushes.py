@@ -1,4 +1,4 @@
-"""Push providers that speak their protocols: Apple's, Google's, a browser's push service and a gateway."""
+"""These push providers speak their own protocols: Apple's, Google's, a browser's push service and a gateway."""
 import base64
 import datetime
 import http.server

@@ -1,4 +1,4 @@
-"""Guests of rooms (XEP-0045) by slixmpp."""
+"""`Guest` is a slixmpp client in rooms (XEP-0045). `Others` runs several guests beside a blocking test."""
 import asyncio
 import threading
 

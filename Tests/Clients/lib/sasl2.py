@@ -1,5 +1,5 @@
-"""Login in one step over TLS (XEP-0388 1.0.4, XEP-0386 1.1.0), by a client written here from the specifications alone: slixmpp
-and profanity speak neither. What it proves is what goes over the wire and when, not that somebody else read them alike.
+"""This client logs in in one step (XEP-0388 1.0.4, XEP-0386 1.1.0). It is written from the specifications alone: slixmpp and
+profanity speak neither.
 """
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Services that stand beside a server: mail, an app's backend, and programs of others."""
+"""These services stand beside a server: a mail server, an app's backend, a hook for letters, and programs of others."""
 import base64
 import contextlib
 import email

@@ -1,4 +1,4 @@
-"""Tokens of others: OpenID providers, an app's backend, and a provider of OAuth 2.0 alone."""
+"""These parties issue tokens: an app's backend (`Signer`), OpenID providers, and a provider of OAuth 2.0 alone."""
 import asyncio
 import base64
 import hashlib

@@ -110,7 +110,8 @@ public enum Act: Sendable {
   /// None of these texts stands in anything that the player ever got.
   case wasNeverTold(String, [String])
   case isDisconnected(String)
-  case skipsTheRest(String)
+  /// What these have not read is forgotten.
+  case skipsTheRest([String])
   case does(String, Request)
   /// All that is unread is forgotten.
   case sceneBegins(String)

@@ -10,7 +10,7 @@ public struct PlayError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Reads the text of a play. A line that begins at the margin says what happens; indented lines belong to the line
-/// above them. `#` begins a comment line.
+/// above them, and a stanza or a JSON value may go on over several of them. `#` begins a comment line.
 public struct PlayParser {
   private let name: String
   private let lines: [Substring]
@@ -39,6 +39,7 @@ public struct PlayParser {
       case "friends:": for (line, text) in block() { try friendship(text, line) }
       case _ where head.hasPrefix("scene: "):
         let name = String(head.dropFirst(7))
+        try needsNoSkip(number)
         if play.scenes.contains(name) { throw error(number, "there is a scene \"\(name)\" already") }
         play.lines.append(Play.Line(number: number, act: .sceneBegins(name)))
       case "server restarts": play.lines.append(Play.Line(number: number, act: .serverRestarts))
@@ -48,7 +49,14 @@ public struct PlayParser {
     }
     if play.cast.isEmpty { throw error(1, "nobody is in the cast") }
     if play.lines.isEmpty { throw error(lines.count, "nothing happens") }
+    try needsNoSkip(lines.count)
     return play
+  }
+
+  /// A scene and the end of a play forget what is unread by themselves.
+  private func needsNoSkip(_ number: Int) throws(PlayError) {
+    guard case .skipsTheRest = play.lines.last?.act else { return }
+    throw error(number, "what nobody has read is forgotten here: the line above is not needed")
   }
 
   // MARK: Lines
@@ -150,6 +158,14 @@ public struct PlayParser {
   // MARK: Acts
 
   private mutating func act(_ head: Substring, _ line: Int) throws(PlayError) -> Act {
+    let several = " skip the rest"
+    if head.hasSuffix(several) {
+      let roles = try head.dropLast(several.count).split(separator: ", ").map { name throws(PlayError) in
+        try player(name, line)
+      }
+      if let (line, _) = block().first { throw error(line, "nothing may stand below \"skip the rest\"") }
+      return .skipsTheRest(roles.map(\.name))
+    }
     guard let space = head.firstIndex(of: " ") else { throw error(line, "what does \(head) do?") }
     let role = try player(head[..<space], line)
     let name = role.name
@@ -163,7 +179,7 @@ public struct PlayParser {
       case "goes deaf": .goesDeaf(name)
       case "resumes": .resumes(name)
       case "receives nothing": .receivesNothing(name)
-      case "skips the rest": .skipsTheRest(name)
+      case "skips the rest": .skipsTheRest([name])
       case "is disconnected": .isDisconnected(name)
       case "receives end of stream": .receives(name, [.end(code: nil)])
       default: nil
@@ -188,7 +204,7 @@ public struct PlayParser {
 
     switch verb {
     case "sends":
-      let text = body.map(\.text).joined(separator: "\n")
+      let text = Self.unfold(body.map(\.text), role.door)
       if !role.isRaw { _ = try patterns(role, body, line) }
       return .sends(name, text)
     case "receives": return .receives(name, try patterns(role, body, line))
@@ -203,7 +219,7 @@ public struct PlayParser {
   private static let verbs = """
     there is no such verb; there are: connects, disconnects, goes away, goes deaf, resumes, cannot resume:, sends:, \
     receives:, receives nothing, receives no:, was never told:, receives end of stream, skips the rest, is disconnected, \
-    is closed with CODE, does:
+    is closed with CODE, does:; and of several: skip the rest
     """
 
   /// The stanzas or the JSON values of a block.
@@ -213,12 +229,34 @@ public struct PlayParser {
     switch role.door {
     case .xmpp:
       do throws(XMLViolation) {
-        return try Self.elements(body.map(\.text).joined(separator: "\n")).map { .xml($0) }
+        return try Self.elements(Self.unfold(body.map(\.text), .xmpp)).map { .xml($0) }
       } catch {
         throw self.error(body.first?.line ?? line, "\(error)")
       }
     case .app: return try Self.values(body).mapError { error($0.line, $0.text) }.get().map { .json($0) }
     }
+  }
+
+  /// The text of several lines. A line break is a space inside an XML tag, between its attributes, and nothing elsewhere.
+  static func unfold(_ lines: [Substring], _ door: Role.Door) -> String {
+    guard door == .xmpp else { return lines.joined() }
+    var text = ""
+    var isTag = false
+    var quote: Character?
+    for line in lines {
+      if isTag, quote == nil { text += " " }
+      for character in line {
+        switch (character, quote) {
+        case ("<", nil): isTag = true
+        case (">", nil): isTag = false
+        case ("'", nil) where isTag, ("\"", nil) where isTag: quote = character
+        case (let character, let open?) where character == open: quote = nil
+        default: break
+        }
+      }
+      text += line
+    }
+    return text
   }
 
   /// XML elements one after the other, as in a client's stream.
@@ -246,7 +284,7 @@ public struct PlayParser {
     var fault: JSONError?
     for (line, text) in body {
       if gathered.isEmpty { start = line }
-      gathered += gathered.isEmpty ? String(text) : "\n\(text)"
+      gathered += text
       do throws(JSONError) {
         values.append(try JSONValue(parsing: gathered))
         gathered = ""
@@ -271,7 +309,7 @@ public struct PlayParser {
     }
     asked[0].text = words.count > 2 ? words[2] : ""
     var request = Act.Request(method: String(words[0]), path: String(words[1]))
-    let text = asked.map(\.text).filter { !$0.isEmpty }.joined(separator: "\n")
+    let text = asked.map(\.text).joined()
     if !text.isEmpty {
       if !text.hasPrefix(HTTPCall.bytes) {
         do throws(JSONError) { _ = try JSONValue(parsing: text) } catch { throw self.error(head.line, "\(error)") }
@@ -285,7 +323,7 @@ public struct PlayParser {
       }
       request.status = status
       answered[0].text = parts.count > 1 ? parts[1] : ""
-      let text = answered.map(\.text).filter { !$0.isEmpty }.joined(separator: "\n")
+      let text = answered.map(\.text).joined()
       if text.hasPrefix(HTTPCall.bytes) {
         request.answer = .string(text)
       } else if !text.isEmpty {

@@ -214,9 +214,9 @@ public final class PlayRunner {
       guard await (try player(name)).inbox.take({ if case .disconnected = $0 { true } else { nil } }) != nil else {
         throw PlayerError("\(name) is still connected")
       }
-    case .skipsTheRest(let name):
+    case .skipsTheRest(let names):
       try await settle()
-      try player(name).inbox.clear()
+      for name in names { try player(name).inbox.clear() }
     case .does(let name, let request): try await carryOut(request, by: name)
     case .sceneBegins(let name):
       scene = "\(name): "
