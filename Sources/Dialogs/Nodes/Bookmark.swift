@@ -1,55 +1,52 @@
 public import Addresses
 
-/// A room that a user wants to find again (XEP-0402 3). Theory:
+/// A user's bookmark of a room (XEP-0402 3). Theory:
 ///
-/// Everybody else's items are bytes to the core; bookmarks are typed, because
-/// the server writes them itself: who is made a member of a room by somebody
-/// else gets a bookmark of it, and who is no member any more loses it. The core
-/// knows no XML, so it keeps what a bookmark says as fields, and two pieces of
-/// bytes that it only hands on: what stands in it that has no field. The door
-/// reads and writes the XML of both forms from that.
+/// Other nodes' items are opaque bytes to the core; bookmarks are typed, because the server writes them itself: a user
+/// whom someone else makes a member of a room gets a bookmark of it, and a user who is no longer a member loses it. The
+/// core knows no XML, so it stores a bookmark as fields, and two byte strings with what has no field, which it only
+/// passes on. The door reads and writes the XML of all forms from that.
 ///
-/// There is one list, the items of the node `Bookmark.node`, in three dresses:
+/// There is one list, the items of the node `Bookmark.node`, in three forms:
 ///
 ///     items of urn:xmpp:bookmarks:1      one bookmark each   XEP-0402
 ///     item of storage:bookmarks          all of them         XEP-0048 in PEP
 ///     jabber:iq:private                  all of them         XEP-0048 in XEP-0049
 ///
-/// The second and third are views: they hold nothing, writing to them is
-/// replacing the list (`BookmarksDraft`), and they are told of (the second) when
-/// an item changes. So nothing has to be converted, and nothing can come apart
-/// (XEP-0411 3, XEP-0402 5.3). What the old form has beside rooms (addresses of
-/// web pages) stands in the vault.
+/// The second and third are views, which store nothing: writing to them replaces the list (`BookmarksDraft`), and
+/// changes of items are announced for the second. So nothing is converted, and nothing can diverge (XEP-0411 3,
+/// XEP-0402 5.3). The other content of the old form (addresses of web pages) is in the vault.
 public struct Bookmark: Hashable, Sendable {
-  /// The node's name: the one that XEP-0402 gives it.
+  /// The node's name (XEP-0402).
   public static let node = "urn:xmpp:bookmarks:1"
-  /// The node as which clients of XEP-0048 know the whole list.
+  /// The node under which clients of XEP-0048 know the whole list.
   public static let listNode = "storage:bookmarks"
 
-  /// XEP-0402 4.3. Who may read them and that they are kept cannot be changed:
-  /// which rooms somebody is in concerns nobody else.
+  /// The node's configuration (XEP-0402 4.3). Its access and persistence cannot be changed: a user's rooms concern no
+  /// one else.
   static let configuration: NodeConfiguration = {
     var configuration = NodeConfiguration()
     configuration.access = .whitelist
     configuration.itemsMax = nil
     configuration.whenFull = .reject
     configuration.sendLast = .never
-    // Gajim makes it a condition of publishing.
+    // Gajim requires it as a precondition.
     configuration.notifiesRetract = true
     return configuration
   }()
 
-  /// Also the item's id, normalised.
+  /// The room's address; normalised, it is also the item's id.
   public let address: BareJID
   public var name: String?
   public var autojoins: Bool
   public var nick: String?
   public var password: String?
-  /// XEP-0492. Clients of the old forms neither see nor change it, nor the two that follow.
+  /// The notification settings (XEP-0492). Clients of the old forms neither see nor change them, nor the next two
+  /// fields.
   public var notifications: NotificationRules
-  /// XEP-0469.
+  /// Whether the bookmark is pinned (XEP-0469).
   public var isPinned: Bool
-  /// What else stands in `<extensions/>`.
+  /// The other children of `<extensions/>`.
   public var extensions: [UInt8]
   /// Children of other names, which some clients use in all forms.
   public var others: [UInt8]
@@ -76,11 +73,11 @@ public struct Bookmark: Hashable, Sendable {
   }
 }
 
-/// What the list is to be, by a client that knows it only as a whole.
+/// The replacement of the whole list, by a client of XEP-0048.
 public struct BookmarksDraft: Sendable {
-  /// Without extensions: those of bookmarks that stay, stay.
+  /// The bookmarks without extensions: those of remaining bookmarks are kept.
   public var bookmarks: [Bookmark]
-  /// What else stands in the list; nil: stays as it is.
+  /// The other content of the list; `nil` leaves it unchanged.
   public var others: [UInt8]?
   public init(bookmarks: [Bookmark], others: [UInt8]?) {
     self.bookmarks = bookmarks

@@ -1,12 +1,10 @@
 import Addresses
 
-/// Bookmarks: the whole list at once, and those the server writes. What they are
-/// and why they are typed: `Bookmark`.
+/// Replaces the whole list of bookmarks, and writes those of the server. `Bookmark` explains why they are typed.
 extension Judge {
   // MARK: The list
 
-  /// XEP-0402 5.3.2: what is not in the list any more goes, what is unchanged
-  /// is not told of.
+  /// Replaces the list (XEP-0402 5.3.2): bookmarks missing from it are removed, unchanged ones are not announced.
   mutating func setBookmarks(_ post: Post, _ draft: BookmarksDraft, _ writer: any StoreWriter) throws {
     let owner = post.author
     let known = try writer.node(Bookmark.node, of: owner.id)
@@ -25,12 +23,12 @@ extension Judge {
       }
       if bookmark.byteCount > Limits.itemBytesMax { throw Problem.payloadTooBig }
       if bookmark == was { continue }
-      // What others free is not counted: none is refused when some have been written.
+      // Space freed by others is not counted: none is refused after some have been written.
       growth += max(0, bookmark.byteCount - (was?.byteCount ?? 0))
       wanted.append(bookmark)
     }
     let gone = old.filter { item in !named.contains { $0.description == item.id } }
-    // All is checked before anything is written.
+    // Everything is checked before anything is written.
     guard named.count <= node.configuration.capacity else { throw Problem.nodeFull }
     if let others = draft.others, others.count > Limits.itemBytesMax { throw Problem.payloadTooBig }
     if growth > 0, try writer.published(by: owner.id).bytes + growth > Limits.publishedBytesMax {
@@ -60,7 +58,7 @@ extension Judge {
     try writer.items(in: Bookmark.node, of: owner.id, newest: true, limit: Limits.itemsPerNodeMax)
   }
 
-  /// The list as a whole, for those of the owner's clients that know no items.
+  /// Announces the whole list to those of the owner's clients that know no items.
   mutating func tellBookmarks(of owner: Party, _ writer: any StoreWriter) throws {
     guard !isGathering, hub.isAnyInterested(in: Bookmark.listNode, of: owner.id) else { return }
     let none = NodeItem(id: Bookmark.listItem, content: .bookmarks([], others: []), position: head, time: time)
@@ -72,13 +70,12 @@ extension Judge {
         nil))
   }
 
-  // MARK: What the server writes
+  // MARK: Bookmarks by the server
 
-  /// Somebody becomes a member of a room without a client that is in it: their
-  /// clients enter it, now and when they come. What they have written in a bookmark
-  /// of it stays. That is the only time: whoever takes the bookmark away later, or
-  /// `autojoin` out of it, keeps it so, and a room that is renamed has the name that
-  /// the bookmark got (XEP-0402 3: it is the user's).
+  /// Bookmarks a room for a user who becomes a member without a client in it, so that their clients enter it, now and
+  /// when they connect. An existing bookmark keeps what the user has written. This happens only once: if the user
+  /// removes the bookmark later, or its `autojoin`, it stays so, and a renamed room keeps the bookmark's name (XEP-0402
+  /// 3: it is the user's).
   ///
   /// - Returns: whether clients that follow bookmarks are told.
   mutating func bookmark(_ room: Room, for party: Party, nick: String?, _ writer: any StoreWriter) throws -> Bool {
@@ -92,7 +89,7 @@ extension Judge {
     bookmark.autojoins = true
     bookmark.name = bookmark.name ?? room.settings.name
     bookmark.nick = nick ?? bookmark.nick
-    // Without it the room would not let them in (XEP-0045 7.2.5).
+    // The room's password is needed to enter it (XEP-0045 7.2.5).
     bookmark.password = room.settings.password ?? bookmark.password
     if bookmark == was { return false }
     do {
@@ -100,13 +97,12 @@ extension Judge {
       try put(NodePublication.Item(id: id, content: .bookmark(bookmark)), in: &node, of: party, writer)
       return node.configuration.notifies
     } catch is Problem {
-      // Their list is full. Nothing was written; they are a member all the same,
-      // and are invited.
+      // The list is full. Nothing was written; the user is a member all the same, and is invited.
       return false
     }
   }
 
-  /// They are a member no more, or there is no room any more.
+  /// Removes the bookmark of a user who is no longer a member, or of a destroyed room.
   mutating func unbookmark(_ room: Room, for party: Party, _ writer: any StoreWriter) throws {
     guard let item = try writer.item(room.address.description, in: Bookmark.node, of: party.id),
       var node = try writer.node(Bookmark.node, of: party.id)
@@ -114,8 +110,8 @@ extension Judge {
     try remove(item, from: &node, of: party, notifies: true, writer)
   }
 
-  /// The room is gone: so are the bookmarks of those who were its members, of
-  /// `Limits.memberChangesMax` of them in this post and of the others in later ones.
+  /// Removes the bookmarks of a destroyed room from its former members, `Limits.memberChangesMax` of them in this post
+  /// and the others in later ones.
   mutating func unbookmarkAll(
     of room: Room, after: UserID?, _ post: Post, _ writer: any StoreWriter
   ) throws {
@@ -138,14 +134,13 @@ extension Judge {
     settle(post)
   }
 
-  // MARK: What users take away
+  // MARK: Bookmarks removed by users
 
-  /// A user has taken the bookmark of a room away, item by item: they leave a public
-  /// dialog, which they can join again. Membership of a closed one stays, for they
-  /// could not come back by themselves, and so do owners and admins, who look after it.
+  /// Leaves a public dialog whose bookmark the user has removed as an item, as they can join it again. Members of a
+  /// closed room stay, for they could not come back by themselves, and so do owners and admins.
   ///
-  /// A list without it (XEP-0048) does not say so much: clients that know only the
-  /// list write what they have read, and may not have seen the bookmark at all.
+  /// A list without the bookmark (XEP-0048) has no such effect: clients that know only the list write back what they
+  /// have read, and may not have seen the bookmark at all.
   mutating func unbookmarked(_ id: String, by post: Post, _ writer: any StoreWriter) throws {
     guard let address = try? BareJID(id), let state = try lookUp(.address(address), for: post.author, writer),
       !state.room.isDestroyed, !state.room.settings.isMembersOnly,
@@ -158,17 +153,17 @@ extension Judge {
 }
 
 extension Bookmark {
-  /// Of the view: what clients of XEP-0048 expect of its node (3.1).
+  /// The configuration of the view, as XEP-0048 3.1 requires.
   public static let listConfiguration: NodeConfiguration = {
     var configuration = NodeConfiguration()
     configuration.access = .whitelist
     return configuration
   }()
 
-  /// The id of the view's one item (XEP-0048 3.1).
+  /// The id of the view's only item (XEP-0048 3.1).
   public static let listItem = "current"
 
-  /// All bookmarks as one item; nil: there never was one.
+  /// Returns all bookmarks as one item; `nil` if there never was one.
   public static func list(of owner: UserID, _ reader: any StoreReader) throws -> NodeItem? {
     let others = try reader.vault(owner, node: Vault.bookmarks, item: Vault.bytes)
     guard try reader.node(node, of: owner) != nil || others != nil else { return nil }

@@ -1,12 +1,11 @@
 import Synchronization
 
-/// A place for one encoded form of a shared value: written once by whoever
-/// needs it first, read by all others. Two writers at once both encode; one
-/// result is kept. Bounded: at most one value per form.
+/// A cache of the encoded forms of a shared value: each is written by its first reader. Two concurrent readers both
+/// encode, and one result is kept. It contains at most one value per form.
 public final class FormSlot: Sendable {
   public enum Kind: Sendable {
     case xmpp, app
-    /// For apps of people who may not know who the others are.
+    /// The app protocol's form for users who may not know the occupants' identities.
     case anonymized
   }
 

@@ -1,15 +1,13 @@
 public import Addresses
 
-/// What a user publishes under one name (XEP-0163): items, each overwritten in
-/// place. The log records which item changed when, in the owner's self dialog
-/// (`NodeChange`); what the item says is in the store's own table, and only as
-/// it is now.
+/// A node of a user (XEP-0163), with items that are overwritten in place. The log records which item changed when, in
+/// the owner's self dialog (`NodeChange`); the store has a table with the current content of items.
 public struct Node: Hashable, Sendable {
   public let owner: UserID
   public let name: String
   public var configuration: NodeConfiguration
   public let createdAt: Timestamp
-  /// Of what is stored.
+  /// The number and size of the stored items.
   public var itemCount: Int
   public var byteCount: Int
 
@@ -26,15 +24,15 @@ public struct Node: Hashable, Sendable {
   }
 }
 
-/// One item of a node as it is now.
+/// An item of a node in its current version.
 public struct NodeItem: Hashable, Sendable {
   public let id: String
   public let content: NodeContent
-  /// Of the entry that published it: the order of the node's items. Who is
-  /// published again becomes the newest (XEP-0060 12.1).
+  /// The position of the entry that published the item, which orders the node's items. An item that is published again
+  /// becomes the newest (XEP-0060 12.1).
   public let position: Position
   public let time: Timestamp
-  /// nil: the owner of the node.
+  /// The publisher; `nil` for the owner of the node.
   public let publisher: BareJID?
 
   public init(id: String, content: NodeContent, position: Position, time: Timestamp, publisher: BareJID? = nil) {
@@ -46,16 +44,16 @@ public struct NodeItem: Hashable, Sendable {
   }
 }
 
-/// What an item says. Most of it is nobody's business here; what the server
-/// itself writes, or keeps in step with something else, is typed.
+/// The content of an item. Most of it is opaque to the core; what the server writes itself, or synchronizes with other
+/// data, is typed.
 public enum NodeContent: Hashable, Sendable {
-  /// The payload as the door wrote it; empty: none.
+  /// The payload as the door wrote it; empty if there is none.
   case opaque([UInt8])
   case bookmark(Bookmark)
   case displayed(Displayed)
-  /// All bookmarks in one. Only told, never stored.
+  /// All bookmarks in one item, which is announced but never stored.
   case bookmarks([Bookmark], others: [UInt8])
-  /// In the nodes of the profile (`ProfileNode`).
+  /// The content of the profile's nodes (`ProfileNode`).
   case nickname(String)
   case avatar(Avatar)
   case avatarMetadata(AvatarMetadata)
@@ -75,53 +73,52 @@ public enum NodeContent: Hashable, Sendable {
   }
 }
 
-/// Who may read a node, how much of it is kept, and who is told when
-/// (XEP-0060 16.4.4).
+/// The configuration of a node (XEP-0060 16.4.4): its access, persistence and notifications.
 public struct NodeConfiguration: Hashable, Sendable {
-  /// XEP-0060 4.5. Stored: never renumber.
+  /// The access model (XEP-0060 4.5). Stored: never renumber.
   public enum Access: UInt8, Sendable, CaseIterable {
-    /// Those who see the owner's presence.
+    /// Users who see the owner's presence may read.
     case presence = 1
     case open = 2
-    /// Members and publishers.
+    /// Members and publishers may read.
     case whitelist = 3
-    /// Those who see the owner's presence and are in one of `groups`.
+    /// Users who see the owner's presence and are in one of `groups` may read.
     case roster = 4
-    /// Those whose subscription the owner has allowed.
+    /// Users whose subscription the owner has allowed may read.
     case authorize = 5
   }
-  /// Who publishes beside the owner. Stored: never renumber.
+  /// The publishers beside the owner. Stored: never renumber.
   public enum Publishers: UInt8, Sendable, CaseIterable { case publishers = 1, subscribers = 2, open = 3 }
-  /// When the last item is told again. Stored: never renumber.
+  /// The occasions on which the last item is sent again. Stored: never renumber.
   public enum SendLast: UInt8, Sendable, CaseIterable { case never = 1, onSubscription = 2, onPresence = 3 }
-  /// What a new item in a full node does (XEP-0060 7.1.2.5). Stored: never renumber.
+  /// The effect of a new item in a full node (XEP-0060 7.1.2.5). Stored: never renumber.
   public enum WhenFull: UInt8, Sendable, CaseIterable { case retractOldest = 1, discardOldest = 2, reject = 3 }
 
   public var access = Access.presence
   public var groups: [String] = []
   public var persistsItems = true
-  /// nil: as many as the server keeps (`max`).
+  /// The most items; `nil` for the server's limit (`max`).
   public var itemsMax: Int? = 1
   public var whenFull = WhenFull.retractOldest
   public var sendLast = SendLast.onPresence
   public var notifies = true
   public var deliversPayloads = true
-  /// Also of items that go without their publisher asking for it to be told.
+  /// Whether retractions are announced even if the publisher did not request it.
   public var notifiesRetract = false
   public var notifiesDelete = true
   public var notifiesConfiguration = false
   public var title: String?
   public var about: String?
-  /// The namespace of the payload, for people who look.
+  /// The namespace of the payload, for human readers.
   public var type: String?
   public var publishers = Publishers.publishers
-  /// Items say who published them also where that is the owner.
+  /// Whether items name their publisher even if it is the owner.
   public var namesPublisher = false
 
-  /// The defaults of XEP-0163 5: for presence subscribers, the last item.
+  /// Creates the defaults of XEP-0163 5: access for presence subscribers, and one item.
   public init() {}
 
-  /// How a node begins that nobody has configured.
+  /// Returns the initial configuration of a node.
   public static func standard(for node: String) -> NodeConfiguration {
     switch node {
     case Bookmark.node: Bookmark.configuration
@@ -130,19 +127,18 @@ public struct NodeConfiguration: Hashable, Sendable {
     }
   }
 
-  /// Items that are kept.
+  /// The number of items that are kept.
   public var capacity: Int {
     persistsItems ? max(1, min(itemsMax ?? .max, Limits.itemsPerNodeMax)) : 0
   }
 }
 
-/// One setting of a node: as a wish, when it is configured, and as a condition
-/// under which something is published (XEP-0060 7.1.5).
+/// One setting of a node: either a change of its configuration, or a precondition for publishing (XEP-0060 7.1.5).
 public enum NodeOption: Hashable, Sendable {
   case access(NodeConfiguration.Access)
   case groups([String])
   case persistsItems(Bool)
-  /// nil: `max`.
+  /// `nil` means `max`.
   case itemsMax(Int?)
   case whenFull(NodeConfiguration.WhenFull)
   case sendLast(NodeConfiguration.SendLast)
@@ -178,7 +174,7 @@ public enum NodeOption: Hashable, Sendable {
     }
   }
 
-  /// Whether the node is like this already.
+  /// Returns whether the node already has this setting.
   public func isMet(by configuration: NodeConfiguration) -> Bool {
     if case .groups(let wanted) = self { return Set(wanted) == Set(configuration.groups) }
     var applied = configuration
@@ -187,13 +183,12 @@ public enum NodeOption: Hashable, Sendable {
   }
 }
 
-/// What a node entry records: which item of which node, and what became of it.
-/// What it says is read from the store.
+/// The fact of a node entry: the item, and what happened to it. The content is read from the store.
 public struct NodeChange: Hashable, Sendable {
   /// Stored: never renumber.
   public enum Act: UInt8, Sendable { case published = 1, retracted = 2, purged = 3, deleted = 4 }
   public let node: String
-  /// nil: all of them.
+  /// The item; `nil` for all of them.
   public let item: String?
   public let act: Act
 
@@ -204,31 +199,30 @@ public struct NodeChange: Hashable, Sendable {
   }
 }
 
-/// What interested clients are told of a node (XEP-0060 7.1.2): live, and
-/// forgotten. Shared by everybody who is told.
+/// A notification of a node to interested clients (XEP-0060 7.1.2), which is not stored. Shared by all recipients.
 public final class NodeEvent: Sendable {
   public enum Kind: Hashable, Sendable {
-    /// nil: an event without an item, from a node that keeps none.
+    /// `nil` for an event without an item, from a node that keeps none.
     case published(NodeItem?)
     case retracted(String)
     case purged
     case deleted
     case configured
-    /// To a subscriber: what became of the subscription; nil: it ended.
+    /// The new state of the recipient's subscription; `nil` if it ended.
     case subscription(NodeSubscription.State?)
-    /// To the owner: somebody asks to be subscribed.
+    /// A request to subscribe, for the owner.
     case requested(JID)
   }
   public let owner: Party
   public let node: String
   public let kind: Kind
-  /// As it is after the change.
+  /// The configuration after the change.
   public let configuration: NodeConfiguration
-  /// Told again to who has just come (XEP-0163 4.3.4).
+  /// Whether it repeats the last item for a client that has just connected (XEP-0163 4.3.4).
   public let isLast: Bool
-  /// Whom the node knows: subscribers are told, outcasts are not.
+  /// The node's affiliations and subscriptions: subscribers are told, outcasts are not.
   public let people: NodePeople
-  /// Told to this address alone.
+  /// The only recipient, if there is one.
   public let recipient: JID?
   public let forms = FormSlot()
 
@@ -246,26 +240,26 @@ public final class NodeEvent: Sendable {
   }
 }
 
-/// What an owner does to a node. It is the author's own: there is no way to name
-/// somebody else's. What others may do is a `NodeVisit`.
+/// A change of a node by its owner. It is always the author's own: no other owner can be named. Changes by others are a
+/// `NodeVisit`.
 public enum NodeIntent: Sendable {
-  /// Makes the node if there is none (XEP-0060 7.1.4).
+  /// Publishes, and creates the node if there is none (XEP-0060 7.1.4).
   case publish(NodePublication)
-  /// Takes an item out; `notifies`: whoever is interested is told.
+  /// Removes an item; `notifies` announces it.
   case retract(node: String, item: String, notifies: Bool)
-  /// All items.
+  /// Removes all items.
   case purge(node: String)
-  /// The node itself.
+  /// Removes the node itself.
   case delete(node: String)
   case create(node: String, [NodeOption])
   case configure(node: String, [NodeOption])
-  /// nil: none.
+  /// Changes affiliations; `nil` removes one.
   case affiliate(node: String, [BareJID: NodeAffiliation?])
-  /// Answers who asked, and ends subscriptions (nil). Nobody is subscribed who has
-  /// not asked: `Receipt.value` is a `[JID: NodeSubscription.State?]` of those that
-  /// could not be changed, as they are.
+  /// Answers requests to subscribe, and ends subscriptions (`nil`). Only users who have asked can be subscribed:
+  /// `Receipt.value` is a `[JID: NodeSubscription.State?]` of those that could not be changed, with their current
+  /// state.
   case subscribers(node: String, [JID: NodeSubscription.State?])
-  /// The whole list of bookmarks, as clients write it that know no items.
+  /// Replaces the whole list of bookmarks, for clients that know no items.
   case bookmarks(BookmarksDraft)
 }
 
@@ -279,9 +273,9 @@ public struct NodePublication: Sendable {
     }
   }
   public var node: String
-  /// nil: nothing but the event.
+  /// The item; `nil` to send only the event.
   public var item: Item?
-  /// What must be so where the node is there, and will be so where it is not.
+  /// The preconditions for an existing node, which configure a new one.
   public var conditions: [NodeOption]
 
   public init(node: String, item: Item?, conditions: [NodeOption] = []) {
@@ -291,10 +285,10 @@ public struct NodePublication: Sendable {
   }
 }
 
-/// Bytes that a user's clients keep for themselves (XEP-0049).
+/// A user's private data (XEP-0049).
 public struct PrivateXMLDraft: Sendable {
   public var name: String
-  /// nil: nothing any more.
+  /// The bytes; `nil` to remove them.
   public var bytes: [UInt8]?
   public init(name: String, bytes: [UInt8]?) {
     self.name = name
@@ -303,7 +297,7 @@ public struct PrivateXMLDraft: Sendable {
 }
 
 extension Node {
-  /// Whether what this node holds stands elsewhere too: with the user's rooms, marks or profile.
+  /// Returns whether the node's content is also stored elsewhere: with the user's rooms, marks or profile.
   static func isView(_ name: String) -> Bool {
     name == Bookmark.node || name == Displayed.node || ProfileNode(rawValue: name) != nil
   }

@@ -1,13 +1,11 @@
 import Addresses
 
-/// Who is told what somebody has published (XEP-0163 4).
+/// Finds the recipients of a node's notifications (XEP-0163 4).
 extension Hub {
-  /// The owner's available sessions, and those of contacts who may read the
-  /// node, where the client says that it is interested; and who has subscribed
-  /// explicitly. Nobody twice.
+  /// Routes an event to the owner's available sessions, and to those of contacts who may read the node, if the client
+  /// is interested; and to explicit subscribers. No session gets it twice.
   ///
-  /// - Parameter contactSnapshot: the owner's, where they are not online: publishing is not
-  ///   tied to being there.
+  /// - Parameter contactSnapshot: the owner's, if they are not online, as publishing needs no session.
   func route(_ event: NodeEvent, contactSnapshot: ContactSnapshot?, into batch: inout LaneBatch) {
     let contactSnapshot = self.contactSnapshot(of: event.owner.id) ?? contactSnapshot
     if let recipient = event.recipient {
@@ -27,7 +25,7 @@ extension Hub {
       }
     }
     for subscription in people.subscriptions where !subscription.isPaused {
-      // Who waits is told nothing but that there is nothing to wait for any more (XEP-0060 8.4.2).
+      // A pending subscriber is told only of the node's deletion (XEP-0060 8.4.2).
       if subscription.state == .pending, event.kind != .deleted { continue }
       let address = subscription.address.bare
       if address != event.owner.address, event.kind != .deleted || subscription.state == .subscribed {
@@ -53,9 +51,9 @@ extension Hub {
     }
   }
 
-  /// To one address, interested or not: a session, or, as a headline to an account
-  /// reaches them (RFC 6121 8.5.2.1.1), all that take messages. A user of whom one
-  /// session has been told by its interest has been told (XEP-0163 4.3.2).
+  /// Adds the sessions of one address, interested or not: one session, or all that take messages, as for a headline to
+  /// an account (RFC 6121 8.5.2.1.1). A user with a session that was told by its interest is not told again (XEP-0163
+  /// 4.3.2).
   private func add(
     _ event: NodeEvent, to address: JID, _ contactSnapshot: ContactSnapshot?, _ told: inout Set<SessionID>,
     into batch: inout LaneBatch
@@ -81,7 +79,7 @@ extension Hub {
     }
   }
 
-  /// Whether any of the user's own sessions wants to be told of a node.
+  /// Returns whether one of the user's own sessions is interested in a node.
   func isAnyInterested(in node: String, of user: UserID) -> Bool {
     onlineSessions(of: user).contains { $0.isAvailable && $0.interests.contains(node) }
   }

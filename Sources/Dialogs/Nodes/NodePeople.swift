@@ -1,29 +1,29 @@
 public import Addresses
 
-/// What the owner of a node says somebody else is to it, for good (XEP-0060 4.1).
-/// Most have none. Stored: never renumber.
+/// The lasting affiliation of another user with a node, set by its owner (XEP-0060 4.1). Most users have none. Stored:
+/// never renumber.
 public enum NodeAffiliation: UInt8, Sendable, CaseIterable {
-  /// May read, whatever the access model says: the white list.
+  /// May read, whatever the access model is: the whitelist.
   case member = 1
   /// May read and publish.
   case publisher = 2
-  /// May nothing.
+  /// Has no access.
   case outcast = 3
 }
 
-/// Somebody who has asked to be told of a node (XEP-0060 6.1), beside those who
-/// are told because they see the owner's presence and are interested.
+/// An explicit subscription to a node (XEP-0060 6.1), beside the implicit ones of interested users who see the owner's
+/// presence.
 public struct NodeSubscription: Hashable, Sendable {
-  /// XEP-0060 4.2. Stored: never renumber.
+  /// The state of a subscription (XEP-0060 4.2). Stored: never renumber.
   public enum State: UInt8, Sendable {
     /// The owner has not answered yet.
     case pending = 1
     case subscribed = 2
   }
-  /// Whom to tell: a user, or one of their sessions.
+  /// The subscribed user, or one of their sessions.
   public let address: JID
   public var state: State
-  /// Told nothing for the time being (`pubsub#deliver`, 16.4.2).
+  /// Whether notifications are suspended (`pubsub#deliver`, 16.4.2).
   public var isPaused: Bool
 
   public init(address: JID, state: State, isPaused: Bool = false) {
@@ -33,12 +33,12 @@ public struct NodeSubscription: Hashable, Sendable {
   }
 }
 
-/// Whom a node knows by address.
+/// The affiliations and subscriptions of a node.
 public struct NodePeople: Hashable, Sendable {
   public var affiliations: [BareJID: NodeAffiliation]
-  /// By address.
+  /// The subscriptions, ordered by address.
   public let subscriptions: [NodeSubscription]
-  /// Users with a subscription that is not pending.
+  /// The users with a subscription that is not pending.
   private let subscribers: Set<BareJID>
 
   public init(affiliations: [BareJID: NodeAffiliation] = [:], subscriptions: [NodeSubscription] = []) {
@@ -49,7 +49,9 @@ public struct NodePeople: Hashable, Sendable {
 
   public var isEmpty: Bool { affiliations.isEmpty && subscriptions.isEmpty }
 
-  /// - Parameter contact: what the owner keeps about them.
+  /// Returns the standing of a user.
+  ///
+  /// - Parameter contact: the owner's contact for them.
   public func standing(of address: BareJID, _ contact: Contact?) -> NodeStanding {
     NodeStanding(
       contact: contact, affiliation: affiliations[address],
@@ -57,13 +59,12 @@ public struct NodePeople: Hashable, Sendable {
   }
 }
 
-/// What somebody who is not the owner is to a node: all that decides what they
-/// may do there.
+/// The properties of a user other than the owner that decide their access to a node.
 public struct NodeStanding: Sendable {
-  /// What the owner keeps about them; nil: nothing.
+  /// The owner's contact for them; `nil` if there is none.
   public var contact: Contact?
   public var affiliation: NodeAffiliation?
-  /// By an explicit subscription, which is not pending.
+  /// Whether they have an explicit subscription that is not pending.
   public var isSubscribed: Bool
 
   public init(contact: Contact? = nil, affiliation: NodeAffiliation? = nil, isSubscribed: Bool = false) {
@@ -74,10 +75,10 @@ public struct NodeStanding: Sendable {
 }
 
 extension NodeConfiguration {
-  /// Why somebody may not read a node (XEP-0060 6.1.3, 6.5.9).
+  /// The reason why a user may not read a node (XEP-0060 6.1.3, 6.5.9).
   public enum Denial: Error, Hashable, Sendable {
     case noSubscription, notInGroup, notListed
-    /// The owner has to allow it first.
+    /// The owner has to allow the subscription first.
     case notSubscribed
     case outcast
   }
@@ -101,7 +102,7 @@ extension NodeConfiguration {
     }
   }
 
-  /// Whether somebody who is not the owner may publish (XEP-0060 7.1, 16.4.4).
+  /// Returns whether a user other than the owner may publish (XEP-0060 7.1, 16.4.4).
   public func lets(_ standing: NodeStanding) -> Bool {
     switch (standing.affiliation, publishers) {
     case (.outcast, _): false
@@ -112,21 +113,20 @@ extension NodeConfiguration {
   }
 }
 
-/// What somebody does at a node of somebody else, or, as far as it is
-/// subscribing, at their own. Authorisation is by the author of the post.
+/// An action at another user's node, or a subscription to one's own. It is authorised by the post's author.
 public struct NodeVisit: Sendable {
   public enum Act: Sendable {
-    /// `isPaused`: nil leaves it as it is. `Receipt.value`: the `NodeSubscription`.
+    /// `isPaused` is `nil` to leave it unchanged. `Receipt.value` is the `NodeSubscription`.
     case subscribe(JID, isPaused: Bool?)
     case unsubscribe(JID)
     case pause(JID, Bool)
     case publish(NodePublication)
-    /// An item of one's own.
+    /// Removes an item of the author's own.
     case retract(item: String, notifies: Bool)
   }
   public var owner: BareJID
   public var node: String
-  /// Of the author's session: block lists name resources, too.
+  /// The resource of the author's session: block lists contain resources, too.
   public var resource: String?
   public var act: Act
 

@@ -1,13 +1,11 @@
 import Addresses
 
-/// What others are to a user's nodes, and what they do there (XEP-0060 6.1, 6.2, 7,
-/// 8.6 to 8.9). Theory:
+/// The actions of others at a user's nodes (XEP-0060 6.1, 6.2, 7, 8.6 to 8.9). Theory:
 ///
-/// Who may read is asked anew whenever something is told or read
-/// (`NodeConfiguration.denial`), so that a subscription alone gives nobody access.
-/// One that gives nothing any more is ended all the same (XEP-0163 7), when the node,
-/// the contact or the affiliation changes: nobody waits for what never comes, and
-/// nobody is told again who was not meant to be.
+/// Access is checked again whenever something is sent or read (`NodeConfiguration.denial`), so that a subscription
+/// alone gives no access. A subscription without access is ended all the same (XEP-0163 7), when the node, the contact
+/// or the affiliation changes: otherwise a subscriber would wait for nothing, or get notifications again later without
+/// the owner's intent.
 extension Judge {
   mutating func visit(_ post: Post, _ visit: NodeVisit, _ writer: any StoreWriter) throws {
     let owner = try host(visit, of: post, writer)
@@ -32,7 +30,7 @@ extension Judge {
     }
   }
 
-  /// Who blocks the visitor looks as if not there (XEP-0191 3.3).
+  /// Returns the node's owner. One who blocks the visitor appears not to exist (XEP-0191 3.3).
   private mutating func host(_ visit: NodeVisit, of post: Post, _ writer: any StoreWriter) throws -> Party {
     if visit.owner == post.author.address { return post.author }
     let owner = try reachable(visit.owner, for: post.author, writer)
@@ -80,7 +78,7 @@ extension Judge {
         try writer.subscriptionCount(of: author.address) < Limits.subscriptionsPerUserMax
       else { throw Problem.tooManySubscriptions }
     }
-    // 6.1.6: who is subscribed already is told so.
+    // A user who is already subscribed is told so (6.1.6).
     if subscription != known { try writer.put(subscription, in: node.name, of: owner.id) }
     if subscription.state == .pending {
       try inform(.requested(address), of: node, by: owner, recipient: JID(owner.address), writer)
@@ -93,7 +91,7 @@ extension Judge {
     settle(post, receipt)
   }
 
-  /// XEP-0163 4.3.4: all new subscribers.
+  /// Sends the last item to a new subscriber (XEP-0163 4.3.4).
   private mutating func tellLast(
     of node: Node, by owner: Party, to address: JID, _ writer: any StoreWriter
   ) throws {
@@ -115,11 +113,11 @@ extension Judge {
 
   // MARK: Publishing
 
-  /// By somebody who is not the owner.
+  /// Publishes in another user's node.
   private mutating func publish(
     _ post: Post, _ draft: NodePublication, to name: String, of owner: Party, _ writer: any StoreWriter
   ) throws {
-    // Whether there is such a node is for those who may publish there; what a node is a view of nobody else writes.
+    // Only those who may publish learn whether the node exists; views are written by their owner only.
     guard !Node.isView(name), var node = try writer.node(name, of: owner.id),
       node.configuration.lets(
         try standing(of: post.author.address, in: writer.people(of: name, of: owner.id), of: owner, writer))
@@ -130,7 +128,7 @@ extension Judge {
       try tell(.published(nil), of: node, by: owner, writer)
       return settle(post)
     }
-    // Nobody puts words into another's item.
+    // An item can only be overwritten by its publisher.
     if let old = try writer.item(item.id, in: name, of: owner.id), old.publisher != post.author.address {
       throw Problem.notYours
     }
@@ -160,7 +158,7 @@ extension Judge {
     if changes.keys.contains(owner.address) {
       throw Problem(.malformed, "affiliation-of-owner", "The owner of a node stays its owner.")
     }
-    // Which rooms somebody is in, and what they have read, is theirs to know.
+    // A user's rooms, and what they have read, are private.
     if node.name == Bookmark.node || node.name == Displayed.node,
       changes.values.contains(where: { $0 != nil && $0 != .outcast })
     {
@@ -185,7 +183,7 @@ extension Judge {
     let node = try find(name, of: owner, writer)
     let people = try writer.people(of: name, of: owner.id)
     var refused: [JID: NodeSubscription.State?] = [:]
-    // In an order that does not hang on hashes.
+    // Sorted, so that the order does not depend on hashes.
     for (address, state) in changes.sorted(by: { $0.key.description < $1.key.description }) {
       guard var known = people.subscriptions.first(where: { $0.address == address }) else {
         if state != nil { refused[address] = .some(nil) }
@@ -197,7 +195,7 @@ extension Judge {
       case .subscribed?:
         known.state = .subscribed
         let standing = try standing(of: address.bare, in: people, of: owner, writer)
-        // The owner's word is what an access model of `authorize` asks for, and no other.
+        // The owner's approval satisfies the access model `authorize`, and no other.
         if let denial = node.configuration.denial(to: standing), denial != .notSubscribed {
           refused[address] = .pending
         } else {
@@ -226,10 +224,10 @@ extension Judge {
     try inform(.subscription(nil), of: node, by: owner, recipient: subscription.address, writer)
   }
 
-  // MARK: What changes may end
+  // MARK: Consequences of changes
 
-  /// Ends subscriptions of those who may not read any more, and grants what waits
-  /// and needs no permission now (8.6, XEP-0163 7).
+  /// Ends subscriptions of users who may not read any more, and grants pending ones that need no permission now (8.6,
+  /// XEP-0163 7).
   mutating func review(
     _ node: Node, of owner: Party, _ people: NodePeople, _ writer: any StoreWriter,
     where concerns: (BareJID) -> Bool = { _ in true }
@@ -248,7 +246,7 @@ extension Judge {
     }
   }
 
-  /// The owner keeps something else of a contact now.
+  /// Reviews a contact's subscriptions after the owner has changed the contact.
   mutating func reviewSubscriptions(of address: BareJID, with owner: Party, _ writer: any StoreWriter) throws {
     let names = Set(try writer.subscriptions(of: address, with: owner.id).map(\.node))
     for name in names.sorted() {
@@ -259,7 +257,7 @@ extension Judge {
 }
 
 extension NodeConfiguration.Denial {
-  /// Names are those of XEP-0060 16.3.
+  /// The problem, named as in XEP-0060 16.3.
   public var problem: Problem {
     switch self {
     case .noSubscription: Problem(.forbidden, "presence-subscription-required", "You do not see the owner's presence.")
@@ -272,7 +270,7 @@ extension NodeConfiguration.Denial {
 }
 
 extension Problem {
-  /// Also where there is nothing: who may do nothing with it does not learn of it.
+  /// The problem also if the node does not exist: users without access do not learn of it.
   public static let notYours = Problem(.forbidden, "not-yours", "This is not yours to change.")
   public static let subscriptionPending = Problem(
     .forbidden, "pending-subscription", "The owner has not answered yet.")

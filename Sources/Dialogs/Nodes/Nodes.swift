@@ -1,17 +1,14 @@
 import Addresses
 
-/// What a user publishes (XEP-0163, XEP-0060 6 to 8). Theory:
+/// Personal publish-subscribe nodes (XEP-0163, XEP-0060 6 to 8). Theory:
 ///
-/// A node is its author's own: intents name no owner, so that nobody can write
-/// to somebody else's. What others may do there is a visit (`NodeVisits.swift`).
-/// Who may read is the node's configuration; the doors ask it
-/// (`NodeConfiguration.denial`) for who comes to read, the hub for who is told.
+/// A node belongs to its author: intents name no owner, so that no one can write to another user's node. The actions of
+/// others are visits (`NodeVisits.swift`). The node's configuration decides who may read; the doors check it
+/// (`NodeConfiguration.denial`) for readers, the hub for recipients.
 ///
-/// An item is a row that is overwritten, and an entry in the self dialog that
-/// says when. The entry of an item that is overwritten or goes is erased, like
-/// that of a superseded mark: the log holds one entry per item that is there,
-/// and one for each that was taken away. A node that keeps no items leaves
-/// nothing: its publications are signals.
+/// An item is a row that is overwritten, and an entry in the self dialog that tells when. The entry of an overwritten
+/// or removed item is erased, like that of a superseded mark: the log contains one entry per item, and one for each
+/// removal. A node that keeps no items leaves nothing: its publications are signals.
 extension Judge {
   mutating func node(_ post: Post, _ intent: NodeIntent, _ writer: any StoreWriter) throws {
     switch intent {
@@ -45,7 +42,7 @@ extension Judge {
       node = try newNode(draft.node, of: owner, draft.conditions, writer)
     }
     if let item = draft.item {
-      // Whole: what becomes the profile's alone must fit it before anything is written.
+      // The complete item is checked: its profile fields must be valid before anything is written.
       try Self.check(item, in: node.name)
       try check(item, of: owner, writer)
       try put(item.stored, in: &node, of: owner, writer)
@@ -59,12 +56,12 @@ extension Judge {
     settle(post)
   }
 
-  /// One item becomes what it is to be, and whoever is interested is told.
-  /// Refuses before it writes.
+  /// Writes an item, and notifies interested clients. Refuses before it writes.
   ///
   /// - Parameters:
-  ///   - publisher: nil: the owner.
-  ///   - isMirror: the server writes what the user said elsewhere: it is bounded there, and refused nowhere else.
+  ///   - publisher: the publisher; `nil` for the owner.
+  ///   - isMirror: whether the server writes what the user has set elsewhere, where its bounds were checked: it is not
+  ///     refused.
   mutating func put(
     _ item: NodePublication.Item, in node: inout Node, of owner: Party, publisher: BareJID? = nil,
     isMirror: Bool = false,
@@ -153,7 +150,7 @@ extension Judge {
     let entry = try insertOwn(
       .node(NodeChange(node: node.name, item: item.id, act: .retracted)), of: owner, at: nextPosition(), writer)
     tell(.entry(entry, author: nil))
-    // 7.2.2.1; 16.4.4 `notify_retract`.
+    // XEP-0060 7.2.2.1; 16.4.4 `notify_retract`.
     if notifies || node.configuration.notifiesRetract {
       try tell(.retracted(item.id), of: node, by: owner, writer)
     } else {
@@ -161,7 +158,7 @@ extension Judge {
     }
   }
 
-  /// The entry that published it.
+  /// Erases the entry that published an item.
   mutating func erase(_ item: NodeItem, of owner: Party, _ writer: any StoreWriter) throws {
     try writer.erase(item.position, in: dialog(of: owner, and: owner, writer).state.dialog.id)
   }
@@ -203,7 +200,7 @@ extension Judge {
   private mutating func configure(
     _ post: Post, _ name: String, _ options: [NodeOption], _ writer: any StoreWriter
   ) throws {
-    // A view is there without having been made.
+    // A view exists without having been created.
     var node =
       try name == Displayed.node && writer.node(name, of: post.author.id) == nil
       ? newNode(name, of: post.author, [], writer) : find(name, of: post.author, writer)
@@ -250,7 +247,7 @@ extension Judge {
     return node
   }
 
-  /// A node that is not there yet, and is not stored by this.
+  /// Returns a new node, without storing it.
   func newNode(
     _ name: String, of owner: Party, _ options: [NodeOption], _ writer: any StoreWriter
   ) throws -> Node {
@@ -264,7 +261,7 @@ extension Judge {
     return node
   }
 
-  /// The name of a node that can be written to.
+  /// Returns the name of a node that can be written to.
   private static func name(_ name: String) throws(Problem) -> String {
     guard !name.isEmpty, name.utf8.count <= Limits.nodeNameBytesMax else {
       throw Problem(.malformed, "node-name-invalid", "A node's name has 1 to \(Limits.nodeNameBytesMax) bytes.")
@@ -277,14 +274,14 @@ extension Judge {
 
   private func check(_ node: Node) throws(Problem) {
     let configuration = node.configuration
-    // Which rooms somebody is in, and what they have read, is theirs to know.
+    // A user's rooms, and what they have read, are private.
     let isOwners = node.name == Bookmark.node || node.name == Displayed.node
     if isOwners,
       configuration.access != .whitelist || !configuration.persistsItems || configuration.publishers != .publishers
     {
       throw Problem(.malformed, "option-invalid", "This node is kept, and its owner's alone.")
     }
-    // What others see of somebody is kept.
+    // The profile that others see is stored.
     if ProfileNode(rawValue: node.name) != nil, !configuration.persistsItems {
       throw Problem(.malformed, "option-invalid", "The items of this node are kept.")
     }
@@ -301,9 +298,11 @@ extension Judge {
     }
   }
 
-  // MARK: Telling
+  // MARK: Notifications
 
-  /// - Parameter people: nil: as they are stored.
+  /// Notifies the clients that follow a node.
+  ///
+  /// - Parameter people: the node's affiliations and subscriptions; `nil` to read them.
   mutating func tell(
     _ kind: NodeEvent.Kind, of node: Node, by owner: Party, people: NodePeople? = nil, _ writer: any StoreWriter
   ) throws {
@@ -311,15 +310,14 @@ extension Judge {
       let people = try people ?? writer.people(of: node.name, of: owner.id)
       let event = NodeEvent(
         owner: owner, node: node.name, kind: kind, configuration: node.configuration, people: people)
-      // Nobody but the owner reads a white list on which nobody stands.
+      // Only the owner reads a whitelisted node without affiliations.
       let isAlone = node.configuration.access == .whitelist && people.isEmpty
       tell(.node(event, isAlone ? nil : try contactSnapshot(of: owner, writer)))
     }
     try tellList(of: node, by: owner, writer)
   }
 
-  /// Who is told of what somebody publishes while they are away: whom they know and
-  /// whom they block. nil: they are not away, and the hub knows.
+  /// Returns the contacts and blocks of an owner who is not online; `nil` if they are, as the hub has them.
   func contactSnapshot(of owner: Party, _ writer: any StoreWriter) throws -> ContactSnapshot? {
     guard hub.contactSnapshot(of: owner.id) == nil, let user = try writer.user(owner.id) else { return nil }
     let contacts = try writer.contacts(of: owner.id).map { ($0.address, $0) }
@@ -328,8 +326,7 @@ extension Judge {
       rosterVersion: .zero)
   }
 
-  /// Bookmarks are also told of as a whole (XEP-0048 3.2), to clients that know
-  /// them so.
+  /// Announces the whole list of bookmarks (XEP-0048 3.2), to clients that know only the list.
   private mutating func tellList(of node: Node, by owner: Party, _ writer: any StoreWriter) throws {
     guard node.name == Bookmark.node else { return }
     try tellBookmarks(of: owner, writer)
@@ -360,8 +357,7 @@ extension Judge {
   }
 }
 
-/// Why something is not published. One list: the door maps the codes to what
-/// XEP-0060 says.
+/// The refusals of nodes. The door maps their codes to the errors of XEP-0060.
 extension Problem {
   public static let nodeUnknown = Problem(.missing, "node-unknown", "There is no such node.")
   public static let itemUnknown = Problem(.missing, "item-unknown", "There is no such item.")

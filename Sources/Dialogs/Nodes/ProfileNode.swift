@@ -1,41 +1,38 @@
-/// The nodes in which a user's profile stands (XEP-0163). Theory:
+/// The nodes of a user's profile (XEP-0163). Theory:
 ///
-/// There is one profile: what others call the user, the full name, the picture. It
-/// is shown in many dresses:
+/// There is one profile: the display name, the full name, the avatar. It is shown in several forms:
 ///
 ///     the app's user                     name, avatarHash         the profile itself
-///     vcard-temp                         FN, NICKNAME, PHOTO      XEP-0054, put together when it is read
-///     presence                           the picture's hash       XEP-0153, out of the user's card
+///     vcard-temp                         FN, NICKNAME, PHOTO      XEP-0054, built when it is read
+///     presence                           the avatar's hash        XEP-0153, from the user's contact snapshot
 ///     http://jabber.org/protocol/nick    the name                 XEP-0172
-///     urn:xmpp:avatar:data, :metadata    the picture              XEP-0084
+///     urn:xmpp:avatar:data, :metadata    the avatar               XEP-0084
 ///     urn:xmpp:vcard4                    fn, nickname, photo      XEP-0292
 ///
-/// The last four are items like any other, so that they are found, read, told and
-/// configured as XEP-0060 says. Whoever writes one of the dresses changes the profile,
-/// and in the same post the committer writes the other items that say the same
-/// (`Nodes/Profiles.swift`). The profile never follows an item that the server wrote,
-/// so nothing goes round.
+/// The last four are ordinary items, which are found, read, announced and configured as in XEP-0060. Writing any of the
+/// forms changes the profile, and in the same post the committer writes the other items with the same data
+/// (`Nodes/Profiles.swift`). An item that the server wrote never changes the profile, so there are no cycles.
 ///
-/// What a vCard says beside the three fields stays in its own form, byte for byte.
+/// The other content of a vCard stays in its own form, byte for byte.
 public enum ProfileNode: String, CaseIterable, Sendable {
   case nickname = "http://jabber.org/protocol/nick"
   case avatarData = "urn:xmpp:avatar:data"
   case avatarMetadata = "urn:xmpp:avatar:metadata"
   case vCard4 = "urn:xmpp:vcard4"
 
-  /// How the node begins where a client makes it.
+  /// The initial configuration of a node that a client creates.
   var configuration: NodeConfiguration {
     var configuration = NodeConfiguration()
     if self == .vCard4 {
-      // XEP-0292 9: for the world to read; 3.3: events without the vCard itself.
+      // Everyone may read it (XEP-0292 9); events do not contain the vCard itself (3.3).
       configuration.access = .open
       configuration.deliversPayloads = false
     }
     return configuration
   }
 
-  /// How it begins where the server makes it. What the app or a vcard-temp shows to
-  /// everybody is not hidden here; the owner can configure it otherwise.
+  /// The initial configuration of a node that the server creates. Data that the app or a vcard-temp shows to everyone
+  /// is not hidden here; the owner can configure it otherwise.
   var mirrored: NodeConfiguration {
     var configuration = configuration
     if self == .avatarData || self == .avatarMetadata { configuration.access = .open }
@@ -50,9 +47,9 @@ public enum ProfileNode: String, CaseIterable, Sendable {
   }
 }
 
-/// What an item of `ProfileNode.avatarMetadata` says (XEP-0084 4.2).
+/// The content of an item of `ProfileNode.avatarMetadata` (XEP-0084 4.2).
 public struct AvatarMetadata: Hashable, Sendable {
-  /// About a picture that the server made the item for.
+  /// The metadata of an avatar for which the server created the item.
   public struct Info: Hashable, Sendable {
     public let hash: String
     public let mediaType: String
@@ -74,13 +71,13 @@ public struct AvatarMetadata: Hashable, Sendable {
   }
 
   public enum Form: Hashable, Sendable {
-    /// There is no picture.
+    /// There is no avatar.
     case none
     case info(Info)
     /// The element as a client wrote it.
     case said([UInt8])
   }
-  /// Of the forms of the picture that are not somewhere on the web, as they are listed.
+  /// The hashes of the image's forms that are not on the web, in the listed order.
   public let hashes: [String]
   public let form: Form
 
@@ -96,15 +93,16 @@ public struct AvatarMetadata: Hashable, Sendable {
   }
 }
 
-/// What an item of `ProfileNode.vCard4` says.
+/// The content of an item of `ProfileNode.vCard4`.
 public struct Card4: Hashable, Sendable {
   public var fullName: String?
-  /// What the user is called: the nickname, else the full name.
+  /// The display name: the nickname, else the full name.
   public var displayName: String?
-  /// The vCard as a client wrote it, without a picture that stood in it; empty: none
-  /// has. Its names count as far as they are the two above.
+  /// The vCard as a client wrote it, without its photo; empty if no client has. Its names count only as the two fields
+  /// above.
   public var bytes: [UInt8]
-  /// Only written and told, never stored: it is the profile's. nil: as it is.
+  /// The photo, which is part of the profile: it is written and announced, but never stored here. `nil` leaves it
+  /// unchanged.
   public var photo: Avatar?
 
   public init(fullName: String?, displayName: String?, bytes: [UInt8] = [], photo: Avatar? = nil) {
@@ -118,7 +116,7 @@ public struct Card4: Hashable, Sendable {
 }
 
 extension NodePublication.Item {
-  /// Without what becomes the profile's alone.
+  /// The item without what is stored in the profile alone.
   var stored: Self {
     guard case .card(var card) = content else { return self }
     card.photo = nil
@@ -127,8 +125,8 @@ extension NodePublication.Item {
 }
 
 extension StoreReader {
-  /// The picture, as far as somebody may see it: who may read neither of the nodes has
-  /// no other way to it (XEP-0398 6 and 7).
+  /// Returns the avatar, if the viewer may see it: a user who may read neither of the nodes has no other access to it
+  /// (XEP-0398 6 and 7).
   public func avatar(of user: User, for viewer: Party) throws -> Avatar? {
     if user.profile.avatarHash == nil { return nil }
     if user.id != viewer.id {
@@ -146,7 +144,7 @@ extension StoreReader {
     return try avatar(of: user)
   }
 
-  /// nil: the user is called by it.
+  /// Returns the full name; `nil` if it is the display name.
   public func fullName(of user: UserID) throws -> String? {
     try vault(user, node: Vault.profile, item: Vault.fullName).map { String(decoding: $0, as: UTF8.self) }
   }

@@ -1,10 +1,10 @@
 import Addresses
 
-/// One profile in all its dresses: `ProfileNode` says which, and why.
+/// Keeps the forms of a profile equal: see `ProfileNode`.
 extension Judge {
   // MARK: The app, vcard-temp
 
-  /// `Receipt.isRepeat`: nothing changed, and nobody is told.
+  /// Changes the profile. `Receipt.isRepeat` tells that nothing changed, and no one was told.
   mutating func profile(_ post: Post, _ draft: ProfileDraft, _ writer: any StoreWriter) throws {
     // All or nothing: what may be refused comes first.
     if let settings = draft.settings { try check(settings) }
@@ -15,9 +15,9 @@ extension Judge {
     settle(post, receipt)
   }
 
-  /// Refuses before it writes.
+  /// Applies a draft. Refuses before it writes.
   ///
-  /// - Parameter source: the node that says so already.
+  /// - Parameter source: the node that already has the new data.
   @discardableResult
   private mutating func apply(
     _ draft: ProfileDraft, by post: Post, from source: ProfileNode?, _ writer: any StoreWriter
@@ -67,8 +67,7 @@ extension Judge {
     try writer.setVault(owner, node: Vault.avatar, item: Vault.mediaType, avatar.map { Array($0.mediaType.utf8) })
   }
 
-  /// Sessions put the picture's hash in their presence by it (XEP-0398 4), and apps
-  /// are told.
+  /// Announces the profile to sessions, which put the avatar's hash in their presence (XEP-0398 4), and to apps.
   private mutating func announce(_ user: User, by post: Post, _ writer: any StoreWriter) throws {
     try writer.update(user)
     let entry = try insertOwn(.profile(user.profile), of: post.author, at: nextPosition(), writer)
@@ -107,8 +106,8 @@ extension Judge {
     }
   }
 
-  /// Whether an item is what its node holds. What is about to become the profile must
-  /// fit it: once the item is written nothing is refused any more.
+  /// Checks an item against its node, and against the bounds of the profile: once the item is written nothing is
+  /// refused any more.
   static func check(_ item: NodePublication.Item, in name: String) throws(Problem) {
     guard let view = ProfileNode(rawValue: name) else {
       for view in ProfileNode.allCases where view.holds(item.content) { throw Problem.payloadInvalid }
@@ -118,7 +117,7 @@ extension Judge {
     switch item.content {
     case .nickname(let name): if name.utf8.count > Limits.displayNameBytesMax { throw Problem.payloadTooBig }
     case .avatar(let avatar):
-      // XEP-0084 4.1: whoever has a picture of this hash takes it for this one.
+      // Clients cache avatars by this hash (XEP-0084 4.1).
       guard avatar.hash == item.id else {
         throw Problem(.malformed, "payload-invalid", "The id of a picture is the SHA-1 of its bytes.")
       }
@@ -132,8 +131,8 @@ extension Judge {
     }
   }
 
-  /// XEP-0084 4.2: the data comes first. Metadata of a picture that nobody can fetch
-  /// would leave contacts with none.
+  /// Checks that the data of an avatar is published before its metadata (XEP-0084 4.2): otherwise contacts could not
+  /// fetch it.
   func check(_ item: NodePublication.Item, of owner: Party, _ writer: any StoreWriter) throws {
     guard case .avatarMetadata(let metadata) = item.content, !metadata.hashes.isEmpty else { return }
     let shown = try writer.user(owner.id)?.profile.avatarHash
@@ -145,10 +144,10 @@ extension Judge {
 
   // MARK: From a node
 
-  /// A client has written or taken away something in a node: where that is one of the
-  /// profile's, its newest item is the profile now.
+  /// Updates the profile after a client has written or removed an item: the newest item of a profile node becomes the
+  /// profile.
   ///
-  /// - Parameter said: the item that it wrote; nil: some are gone.
+  /// - Parameter said: the written item; `nil` if items were removed.
   mutating func follow(
     _ name: String, _ said: NodeContent?, by post: Post, _ writer: any StoreWriter
   ) throws {
@@ -164,7 +163,7 @@ extension Judge {
       draft.fullName = .some(card.fullName)
       draft.displayName = .some(card.displayName)
       if let photo = card.photo { draft.avatar = .some(photo) }
-    // Data alone shows nothing; without it there is nothing to show.
+    // Data alone shows nothing, but its removal removes the avatar.
     case .avatar,
       nil where view == .avatarData:
       guard said == nil, let hash = try writer.user(owner.id)?.profile.avatarHash,
@@ -178,13 +177,13 @@ extension Judge {
       case .vCard4: draft.fullName = .some(nil)
       case .avatarData: return
       }
-    // From before the server knew what these are.
+    // Items stored before the server knew their node.
     case .opaque, .bookmark, .bookmarks, .displayed: return
     }
     try apply(draft, by: post, from: view, writer)
   }
 
-  /// The picture that metadata names (XEP-0398 3.1); nil: none that is here.
+  /// Returns the avatar that the metadata names (XEP-0398 3.1); `nil` if none of them is stored.
   private mutating func picture(
     _ metadata: AvatarMetadata, of owner: Party, _ writer: any StoreWriter
   ) throws -> Avatar? {
@@ -192,7 +191,7 @@ extension Judge {
       let item = try writer.item(hash, in: ProfileNode.avatarData.rawValue, of: owner.id)
       if case .avatar(let avatar) = item?.content { return avatar }
     }
-    // It is shown still, though its data has made room for another's.
+    // The current avatar is still shown, though its data item has made room for another.
     guard let user = try writer.user(owner.id), let avatar = try writer.avatar(of: user),
       metadata.hashes.contains(avatar.hash)
     else { return nil }
@@ -232,7 +231,7 @@ extension Judge {
     try write(.nickname(name), as: nil, in: .nickname, owner, writer)
   }
 
-  /// Data before metadata (XEP-0398 3.2).
+  /// Mirrors the avatar, data before metadata (XEP-0398 3.2).
   private mutating func mirror(
     _ avatar: Avatar?, instead old: String?, from source: ProfileNode?, _ owner: Party, _ writer: any StoreWriter
   ) throws {
@@ -247,7 +246,7 @@ extension Judge {
     guard try writer.node(ProfileNode.avatarMetadata.rawValue, of: owner.id) != nil else { return }
     let none = AvatarMetadata(hashes: [], form: .none)
     try write(.avatarMetadata(none), as: Self.itemID, in: .avatarMetadata, owner, writer)
-    // Taken away is taken away.
+    // A removed avatar is removed from the data node too.
     if let old { try clear(.avatarData, old, notifies: false, owner, writer) }
   }
 
@@ -258,7 +257,7 @@ extension Judge {
     var bytes: [UInt8] = []
     switch newest?.content {
     case .card(let card): bytes = card.bytes
-    // From before the server knew what it is: the names in it are not taken.
+    // An item stored before the server knew the node: its names are ignored.
     case .opaque(let said): bytes = said
     default: break
     }
@@ -267,10 +266,10 @@ extension Judge {
       owner, writer)
   }
 
-  // MARK: Who had a profile before
+  // MARK: Profiles older than their nodes
 
-  /// The nodes of who has a profile and no nodes of it: an operator gave them a name,
-  /// or it is older than the nodes. Nobody is told, since nothing has changed.
+  /// Creates the nodes of a profile that has none: an operator set its name, or it is older than the nodes. Nothing is
+  /// announced, as nothing has changed.
   mutating func show(_ user: User, _ owner: Party, _ writer: any StoreWriter) throws {
     guard try writer.vault(user.id, node: Vault.profile, item: Vault.shown) == nil else { return }
     try writer.setVault(user.id, node: Vault.profile, item: Vault.shown, [1])
@@ -287,7 +286,7 @@ extension Judge {
     }
   }
 
-  /// At a position without an entry. What is in the node already stays.
+  /// Stores an item at a position without an entry, unless the node exists.
   private mutating func lay(
     _ content: NodeContent, as id: String, in view: ProfileNode, _ owner: Party, _ writer: any StoreWriter
   ) throws {
