@@ -1,39 +1,41 @@
-/// Of which messages of a dialog a user wants to be told while nobody looks (XEP-0492). Stored: never renumber.
+/// The messages of a dialog that notify a user (XEP-0492). Stored: never renumber.
 public enum Alerts: UInt8, Hashable, Sendable, CaseIterable { case always = 1, onMention = 2, never = 3 }
 
-/// What one user wants of one dialog or room. It stands in the user's row of the dialog, so that it goes when they leave.
+/// A user's settings for a dialog or room. They are in the user's row of the dialog, so that they are removed when the
+/// user leaves.
 ///
-/// A bookmark (XEP-0402) says some of it too, with more detail than matters here: what each kind of client is to do
-/// (XEP-0492), and whether it is pinned (XEP-0469). `DialogSettings/DialogSettingsRules.swift` keeps the two in step.
+/// A bookmark (XEP-0402) contains some of them too, in more detail: the notifications of each kind of client
+/// (XEP-0492), and whether it is pinned (XEP-0469). `DialogSettings/DialogSettingsRules.swift` keeps the two equal.
 public struct DialogSettings: Hashable, Sendable {
-  /// nil: as is usual for such a dialog (`Pushes.usual`).
+  /// The notification setting; `nil` for the default of such a dialog (`Pushes.usual`).
   public var alerts: Alerts?
-  /// Until then nothing alerts, whatever `alerts` says; nil: no such time was set.
+  /// The time until which nothing notifies, whatever `alerts` is; `nil` if the dialog is not muted.
   public var mutedUntil: Timestamp?
   public var isPinned = false
-  /// Out of the way; nothing but the user brings it back.
+  /// Whether the dialog is archived; only the user changes this.
   public var isArchived = false
-  /// Marked as unread while this was the last message the user had read (`.zero`: none): over once they read on.
+  /// The last message that the user had read when they marked the dialog as unread (`.zero` for none): the mark ends
+  /// once they read on.
   public var unreadAt: Position?
-  /// Of the entry that tells of the last change; `.zero`: there is none.
+  /// The position of the entry of the last change; `.zero` if there is none.
   public var position = Position.zero
 
   public init() {}
 
-  /// Whether it is marked as unread, for somebody who has read up to `displayed`.
+  /// Returns whether it is marked as unread, for a user who has read up to `displayed`.
   public func isMarkedUnread(displayed: Position) -> Bool { unreadAt == displayed }
 
   public func isMuted(at time: Timestamp) -> Bool { mutedUntil.map { time < $0 } ?? false }
 
-  /// What applies at `time` where `usual` is what is usual.
+  /// Returns the setting in effect at `time`, where `usual` is the default.
   public func alerts(at time: Timestamp, usual: Alerts) -> Alerts { isMuted(at: time) ? .never : alerts ?? usual }
 }
 
-/// What is to change in the settings of a dialog; nil leaves as it is.
+/// A change of a dialog's settings; `nil` leaves a field unchanged.
 public struct DialogSettingsDraft: Sendable {
-  /// `.some(nil)`: as is usual.
+  /// `.some(nil)` restores the default.
   public var alerts: Alerts??
-  /// `.some(nil)`, or a time that has been: not muted.
+  /// `.some(nil)`, or a past time, ends muting.
   public var mutedUntil: Timestamp??
   public var isPinned: Bool?
   public var isArchived: Bool?
@@ -51,12 +53,12 @@ public struct DialogSettingsDraft: Sendable {
   }
 }
 
-/// What the settings of a dialog became (in the user's `self` dialog).
+/// The fact of changed settings, in the user's `self` dialog.
 public struct DialogSettingsChange: Hashable, Sendable {
   public let dialog: DialogID
-  /// As an entry without its `position`, which is that of the entry.
+  /// The settings; in an entry without their `position`, which is that of the entry.
   public let settings: DialogSettings
-  /// `DialogSettings.isMarkedUnread`, as it was then.
+  /// `DialogSettings.isMarkedUnread` at that time.
   public let isMarkedUnread: Bool
 
   public init(dialog: DialogID, settings: DialogSettings, isMarkedUnread: Bool) {

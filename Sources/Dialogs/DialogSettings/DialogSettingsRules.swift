@@ -1,15 +1,15 @@
 import Addresses
 
-// What users want of their dialogs. Theory:
+// The settings of dialogs. Theory:
 //
-// The settings are a small value in the user's row of the dialog. What pushes obey and apps see is there, and nowhere else.
-// XMPP clients say some of it in a bookmark (XEP-0402): whom to alert when (XEP-0492), and what is pinned (XEP-0469). A
-// bookmark that is written sets the settings; settings that are changed are written into the bookmark, if there is one.
+// The settings are a small value in the user's row of the dialog. Pushes and apps read them only there. XMPP clients
+// write some of them in a bookmark (XEP-0402): the notifications (XEP-0492), and what is pinned (XEP-0469). A written
+// bookmark changes the settings; changed settings are written into the bookmark, if there is one.
 //
-// None is made for that: a bookmark is how clients know which rooms to enter, and for a chat with somebody they would show
-// a room. So the settings of direct chats are in step with a bookmark only where a client has made one under that address,
-// which is all that XEP-0492 says of where they stand. A bookmark that is new and says nothing of it takes up what is set; one
-// that was there before the dialog is read when the dialog begins.
+// No bookmark is created for that: clients enter the rooms that have one, and would show a chat with a user as a room.
+// So the settings of direct chats are synchronized with a bookmark only if a client has created one under that address,
+// as XEP-0492 does not define another place. A new bookmark without settings takes up the stored ones; one that is
+// older than the dialog is read when the dialog begins.
 extension Judge {
   mutating func settings(
     _ post: Post, of dialog: DialogID, _ draft: DialogSettingsDraft, _ writer: any StoreWriter
@@ -32,11 +32,11 @@ extension Judge {
       let before = bookmark
       if settings.alerts != was.alerts { bookmark.notifications.set(settings.alerts, for: .phone) }
       bookmark.isPinned = settings.isPinned
-      // Details that the server does not know may keep a rule that was to go.
+      // Details unknown to the server may keep a rule that should be removed.
       settings.alerts = bookmark.notifications.alerts(for: .phone)
       let entry = try change(was, to: settings, displayed: displayed, in: dialog, of: user, by: post, writer)
       if bookmark != before {
-        // Its owner has no other way to say this: it is refused for no bound of the list.
+        // The user can set this in no other way, so the bounds of the list do not apply.
         try put(
           NodePublication.Item(id: chat.description, content: .bookmark(bookmark)), in: &node, of: user, isMirror: true,
           writer)
@@ -58,16 +58,16 @@ extension Judge {
     return receipt
   }
 
-  /// nil: they were so, and nothing is written.
+  /// Stores changed settings. Returns their entry; `nil` if they are equal, and nothing is written.
   ///
-  /// - Parameter post: nil: the user said it elsewhere.
+  /// - Parameter post: the post; `nil` if the user changed a bookmark.
   @discardableResult
   private mutating func change(
     _ was: DialogSettings, to settings: DialogSettings, displayed: Position, in dialog: DialogID, of user: Party,
     by post: Post? = nil, _ writer: any StoreWriter
   ) throws -> Entry? {
     if settings == was { return nil }
-    // The log holds the last change only, as with items of nodes.
+    // The log contains only the last change, as with items of nodes.
     if was.position > .zero {
       try writer.erase(was.position, in: self.dialog(of: user, and: user, writer).state.dialog.id)
     }
@@ -87,7 +87,7 @@ extension Judge {
 
   // MARK: Bookmarks
 
-  /// What a bookmark that is about to be written for the first time is, when it says nothing of what is set.
+  /// Adds the stored settings to a new bookmark that contains none.
   mutating func adopting(_ bookmark: Bookmark, of owner: Party, _ writer: any StoreWriter) throws -> Bookmark {
     guard let dialog = try dialog(at: bookmark.address, of: owner, writer),
       let settings = try writer.settings(of: owner.id, in: dialog)
@@ -98,7 +98,7 @@ extension Judge {
     return bookmark
   }
 
-  /// A bookmark has been written.
+  /// Updates the settings after a bookmark was written.
   mutating func follow(_ bookmark: Bookmark, of owner: Party, _ writer: any StoreWriter) throws {
     guard let dialog = try dialog(at: bookmark.address, of: owner, writer),
       let was = try writer.settings(of: owner.id, in: dialog)
@@ -107,7 +107,7 @@ extension Judge {
     try change(was, to: was.following(bookmark), displayed: displayed, in: dialog, of: owner, writer)
   }
 
-  /// A dialog has just begun for its user, who knows nothing of it yet, and may have bookmarked it before.
+  /// Returns the initial settings of a user's new dialog, which may have been bookmarked before.
   @discardableResult
   func begin(_ dialog: DialogID, at chat: BareJID, for user: Party, _ writer: any StoreWriter) throws -> DialogSettings
   {
@@ -119,7 +119,7 @@ extension Judge {
     return settings
   }
 
-  /// The dialog or room that the user is in; nil: there is none at this address.
+  /// Returns the user's dialog or room; `nil` if there is none at this address.
   private mutating func dialog(at chat: BareJID, of user: Party, _ writer: any StoreWriter) throws -> DialogID? {
     if let peer = try self.user(chat, writer)?.party { return try writer.dialog(between: user.id, and: peer.id)?.id }
     guard let room = try lookUp(.address(chat), for: user, writer)?.room, !room.isDestroyed else { return nil }
@@ -131,7 +131,7 @@ extension Judge {
     return try writer.roomName(dialog)?.address
   }
 
-  /// How far the user has read, as the posts before this one left it.
+  /// Returns how far the user has read, after the previous posts of the batch.
   private mutating func displayed(
     by user: Party, in dialog: DialogID, _ chat: BareJID, _ writer: any StoreWriter
   ) throws -> Position {
@@ -144,7 +144,7 @@ extension Judge {
 }
 
 extension DialogSettings {
-  /// As a bookmark says it.
+  /// The settings with those of a bookmark.
   fileprivate func following(_ bookmark: Bookmark) -> DialogSettings {
     var settings = self
     settings.alerts = bookmark.notifications.alerts(for: .phone)

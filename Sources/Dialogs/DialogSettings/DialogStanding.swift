@@ -1,13 +1,13 @@
-/// A dialog or room of a user by its numbers: what a list is filtered and ordered by, before anything else of it is read.
+/// The numbers of a user's dialog or room, by which a list is filtered and ordered before anything else is read.
 public struct DialogStanding: Hashable, Sendable {
   public let dialog: DialogID
   public let isRoom: Bool
-  /// Of the last entry of any kind.
+  /// The position of the last entry of any kind.
   public let last: Position
   public let unread: Int64
-  /// How many of those mention the user.
+  /// The number of unread messages that mention the user.
   public let mentions: Int64
-  /// What the user has read.
+  /// The position up to which the user has read.
   public let displayed: Position
   public let settings: DialogSettings
 
@@ -27,7 +27,7 @@ public struct DialogStanding: Hashable, Sendable {
   public var isUnread: Bool { unread > 0 || settings.isMarkedUnread(displayed: displayed) }
 }
 
-/// Which of a user's dialogs are wanted; nil: whatever they are.
+/// A filter of a user's dialogs; `nil` admits any value.
 public struct DialogFilter: Hashable, Sendable {
   public enum Kind: Hashable, Sendable { case privately, group, open }
   public var kind: Kind?
@@ -42,7 +42,7 @@ public struct DialogFilter: Hashable, Sendable {
     self.isUnread = isUnread
   }
 
-  /// As far as the numbers tell; whether a room is a group the room itself says.
+  /// Returns whether the numbers match; whether a room is a group is read from the room.
   func admits(_ standing: DialogStanding) -> Bool {
     if let kind, (kind != .privately) != standing.isRoom { return false }
     if let isArchived, isArchived != standing.settings.isArchived { return false }
@@ -58,23 +58,23 @@ public struct DialogListPage: Sendable {
     case privately(DialogView, mentions: Int64)
     case room(RoomView)
   }
-  /// The liveliest first.
+  /// The dialogs, the most recently active first.
   public var views: [View] = []
-  /// Go on before this; nil: there are no more.
+  /// The position before which the next page begins; `nil` if there is none.
   public var next: Position?
   public var unread: Int64 = 0
   public var mentions: Int64 = 0
 }
 
 public protocol DialogListReader {
-  /// All of a user's private dialogs (the self dialog once it holds a message) and the rooms they are a member of, in any
-  /// order. One pass: a look at each.
+  /// Returns all of a user's private dialogs (the self dialog once it contains a message) and the rooms they are a
+  /// member of, in any order; in one pass, with one row for each.
   func dialogStandings(of user: UserID) throws -> [DialogStanding]
 }
 
 extension StoreReader {
-  /// A page of the user's dialogs before a position. All of them are looked at once, since the sums are of all; of those on
-  /// the page alone more is read. Which rooms are groups is read of each until the page is full.
+  /// Returns a page of the user's dialogs before a position. The numbers of all dialogs are read, since the sums are of
+  /// all; more is read only of those on the page. Rooms are read to tell groups until the page is full.
   public func dialogList(
     of user: UserID, _ filter: DialogFilter = DialogFilter(), before: Position, limit: Int
   ) throws -> DialogListPage {

@@ -1,12 +1,12 @@
-/// What each kind of a user's clients is to do with the messages of one chat (XEP-0492 3), as a bookmark says it. What the
-/// server does not know of it, it hands on.
+/// The notification settings of one chat for each kind of client (XEP-0492 3), as in a bookmark. Parts that the server
+/// does not know are kept.
 public struct NotificationRules: Hashable, Sendable {
   public struct Rule: Hashable, Sendable {
     public var alerts: Alerts
-    /// An identity of service discovery; both nil: for all clients that no other rule names.
+    /// An identity of service discovery; both are `nil` for all clients that no other rule names.
     public var category: String?
     public var type: String?
-    /// What stands in the rule (`<advanced/>`), as it came.
+    /// The content of the rule (`<advanced/>`), unchanged.
     public var details: [UInt8]
 
     public init(_ alerts: Alerts, category: String? = nil, type: String? = nil, details: [UInt8] = []) {
@@ -16,8 +16,8 @@ public struct NotificationRules: Hashable, Sendable {
       self.details = details
     }
 
-    /// How closely it is about a client of this identity; nil: not at all. A type without its category, which must not
-    /// be, is about nobody.
+    /// Returns how specific the rule is for a client of this identity; `nil` if it does not apply. A type without its
+    /// category is invalid, and never applies.
     fileprivate func closeness(_ identity: Identity) -> Int? {
       switch (category, type) {
       case (nil, nil): 0
@@ -39,12 +39,12 @@ public struct NotificationRules: Hashable, Sendable {
       self.category = category
       self.type = type
     }
-    /// Whom the server speaks for: pushes wake phones, and the app is one to everybody else.
+    /// The identity for which the server acts: pushes wake phones, and apps count as phones.
     public static let phone = Identity(category: "client", type: "phone")
   }
 
   public var rules: [Rule]
-  /// What stands beside the rules, as it came.
+  /// The elements beside the rules, unchanged.
   public var others: [UInt8]
 
   public init(_ rules: [Rule] = [], others: [UInt8] = []) {
@@ -57,7 +57,8 @@ public struct NotificationRules: Hashable, Sendable {
     rules.reduce(others.count) { $0 + $1.details.count + ($1.category?.utf8.count ?? 0) + ($1.type?.utf8.count ?? 0) }
   }
 
-  /// What such a client is to do: what the rule says that is closest to it, the first of several. nil: none is.
+  /// Returns the setting for a client: that of the most specific rule, or of the first of several; `nil` if none
+  /// applies.
   public func alerts(for identity: Identity) -> Alerts? { place(for: identity).map { rules[$0].alerts } }
 
   private func place(for identity: Identity) -> Int? {
@@ -68,8 +69,8 @@ public struct NotificationRules: Hashable, Sendable {
     return best?.place
   }
 
-  /// Such a client does this from now on; nil: what is usual. Details are nobody's to take away who does not know them:
-  /// a rule that has some stays, whatever it is called.
+  /// Changes the setting for a client; `nil` for the default. Unknown details must not be lost: a rule that has some is
+  /// kept, whatever it is for.
   public mutating func set(_ alerts: Alerts?, for identity: Identity) {
     guard let alerts else { return rules.removeAll { $0.closeness(identity) != nil && $0.details.isEmpty } }
     var rule = Rule(alerts)
@@ -82,7 +83,7 @@ public struct NotificationRules: Hashable, Sendable {
       if rule.details.isEmpty { rule = other }
     }
     rules.insert(rule, at: 0)
-    // Others than such clients read it too.
+    // Other clients read it too.
     if !rules.contains(where: { $0.category == nil && $0.type == nil }) { rules.append(Rule(alerts)) }
   }
 }

@@ -1,8 +1,8 @@
 import Addresses
 
-/// Who acts in somebody else's name, and whether they may (`Privileges`).
+/// Checks posts that a component makes on behalf of a user (`Privileges`).
 extension Judge {
-  /// The post as its user would have made it.
+  /// Returns the post as if its user had made it.
   mutating func standing(_ post: Post, _ writer: any StoreWriter) throws -> Post {
     guard let behalf = post.behalf else { return post }
     guard post.author.realm.isRemote, privileges[post.author.realm].allows(behalf.right),
@@ -10,7 +10,7 @@ extension Judge {
     else { throw Problem.unprivileged }
     let home = realms.home(of: post.author.realm)
     if behalf.user.local == nil {
-      // The domain has no record of its own: what it says is passed on.
+      // The domain itself has no dialogs: its stanzas are only relayed.
       guard realms.realm(home)?.domain == behalf.user.domain, case .signal = post.intent else {
         throw Problem.unprivileged
       }
