@@ -1,16 +1,16 @@
 public import Addresses
 
-/// One roster item (RFC 6121 2): what `owner` keeps about `address`.
+/// A roster item (RFC 6121 2): the contact `address` of `owner`.
 public struct Contact: Hashable, Sendable {
   public let owner: UserID
   public let address: BareJID
-  /// The contact as a local user; nil for a remote, foreign or unknown address.
+  /// The contact as a local user; `nil` for a remote, foreign or unknown address.
   public let peer: UserID?
   public var name: String?
   public var groups: [String]
   public var subscription: Subscription
-  /// The whole `subscribe` stanza as it came, kept while it waits for an
-  /// answer (RFC 6121 3.1.3); opaque, at most `Limits.requestBytesMax`.
+  /// The complete `subscribe` stanza, kept until it is answered (RFC 6121 3.1.3); opaque, at most
+  /// `Limits.requestBytesMax`.
   public var request: [UInt8]?
   /// The log position of the last change: the roster version (RFC 6121 2.6).
   public var version: Position
@@ -30,17 +30,16 @@ public struct Contact: Hashable, Sendable {
   }
 }
 
-/// What a contact entry records: the item after the change and what has to be
-/// told to whom (RFC 6121 3).
+/// The fact of a contact entry: the item after the change, and what follows for whom (RFC 6121 3).
 public struct ContactChange: Hashable, Sendable {
-  /// The item after the change. When `removed`, the item that went.
+  /// The item after the change; if it was removed, the item before.
   public var contact: Contact
   public var removed: Bool
   /// Whether the roster shows the change (a bare pending-in never does).
   public var push: Bool
   /// A subscription stanza from the contact, to be shown to the owner.
   public var act: SubscriptionAct?
-  /// That stanza as it came (its children; opaque); nil: write a bare one.
+  /// The children of that stanza, unchanged and opaque; `nil` to write a bare one.
   public var stanza: [UInt8]?
 
   public init(
@@ -55,13 +54,13 @@ public struct ContactChange: Hashable, Sendable {
   }
 }
 
-/// One pattern of a block list (XEP-0191): a full JID, bare JID, domain with
-/// resource or domain; it matches as XEP-0016 2.1 says.
+/// A pattern of a block list (XEP-0191): a full JID, bare JID, domain with resource or domain; it matches as in
+/// XEP-0016 2.1.
 public struct BlockPattern: Hashable, Sendable {
   public let jid: JID
   public init(_ jid: JID) { self.jid = jid }
 
-  /// Whether a stanza from or to `other` is blocked.
+  /// Returns whether a stanza from or to `other` is blocked.
   public func matches(_ other: JID) -> Bool {
     guard jid.domain == other.domain else { return false }
     if let local = jid.local, local != other.local { return false }
@@ -70,23 +69,23 @@ public struct BlockPattern: Hashable, Sendable {
   }
 }
 
-/// What is known about an online user: contacts and blocks as one immutable
-/// snapshot, replaced whole by the committer on each change.
+/// The contacts and blocks of an online user as one immutable snapshot, which the committer replaces on each change.
 public final class ContactSnapshot: Sendable {
   public let user: User
-  /// By address, so that a stanza finds its contact without a store.
+  /// The contacts by address, so that stanzas are routed without reading the store.
   public let contacts: [BareJID: Contact]
   public let blocks: [BlockPattern]
-  /// Local users who see this user's presence (`from`, `both`).
+  /// The local users who see this user's presence (`from`, `both`).
   public let subscribers: [UserID]
-  /// Local users whose presence this user sees (`to`, `both`).
+  /// The local users whose presence this user sees (`to`, `both`).
   public let subscriptions: [UserID]
-  /// The same of those who are no local users: their server is told and asked, where there is a link to it.
+  /// The same for contacts who are no local users: presence is sent to and requested from their server, if there is a
+  /// link to it.
   public let remoteSubscribers: [BareJID]
   public let remoteSubscriptions: [BareJID]
   /// The highest contact version, removals included: the roster's `ver`.
   public let rosterVersion: Position
-  /// The roster as a door encodes it; filled once, dropped with the card.
+  /// The roster as a door encodes it; filled once, dropped with the snapshot.
   public let forms = FormSlot()
 
   public init(user: User, contacts: [BareJID: Contact], blocks: [BlockPattern], rosterVersion: Position) {
@@ -113,7 +112,7 @@ public final class ContactSnapshot: Sendable {
     self.remoteSubscriptions = remoteSubscriptions
   }
 
-  /// As it is stored.
+  /// Creates the snapshot from the store.
   public convenience init(of user: User, _ reader: any StoreReader) throws {
     try self.init(
       user: user,

@@ -1,10 +1,10 @@
 // Presence subscriptions: the state machine of RFC 6121 Appendix A, from the side of one user towards one contact.
 //
-// Each direction is a small machine of its own. Towards the contact ("do I see them?") the user is at rest, has asked
-// (pending out) or is subscribed (to). From the contact ("do they see me?") the contact is at rest, has asked (pending in),
-// or is subscribed (from); instead of asking first, the user may have approved in advance (RFC 6121 3.4). The nine states of
-// A.1 are the pairs of both. "subscribe" and "unsubscribe" sent, "subscribed" and "unsubscribed" received move the first
-// machine; the other four the second.
+// Each direction is a small machine of its own. Towards the contact ("does the user see the contact?") the user is at
+// rest, has asked (pending out) or is subscribed (to). From the contact ("does the contact see the user?") the contact
+// is at rest, has asked (pending in), or is subscribed (from); before any request, the user may have approved in
+// advance (RFC 6121 3.4). The nine states of A.1 are the pairs of both. "subscribe" and "unsubscribe" sent,
+// "subscribed" and "unsubscribed" received move the first machine; the other four the second.
 //
 //   sent:      subscribe      rest -> pending out             received:  subscribed     pending out -> to
 //              unsubscribe    pending out, to -> rest                    unsubscribed   pending out, to -> rest
@@ -12,11 +12,11 @@
 //                             approved -> from                           unsubscribed   pending in, from, approved -> rest
 //              unsubscribe    pending in, from -> rest
 //
-// An approval in advance is used up when it answers a request (RFC 6121 3.4.2 leaves that open): who unsubscribes and comes
-// back has to ask again.
+// An approval in advance is used up when it answers a request (RFC 6121 3.4.2 leaves that open): a contact who
+// unsubscribes has to ask again.
 //
-// Beside the states stands whether the roster has an item. A request that comes in makes none (A.1, state 3); everything the
-// user does makes one, and only removal ends it.
+// In addition to the states, the roster may have an item or not. A received request creates none (A.1, state 3); every
+// act of the user creates one, and only removal ends it.
 
 /// The four presence stanzas that manage subscriptions (RFC 6121 3).
 public enum SubscriptionAct: UInt8, Hashable, Sendable, CaseIterable {
@@ -40,11 +40,11 @@ public enum SubscriptionAct: UInt8, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// The subscriptions between a user and a contact, as the user's server knows them: one of the nine states of RFC 6121 A.1,
-/// whether a request is approved in advance (3.4), and whether the roster has an item. Only combinations that the rules can
-/// reach exist.
+/// The subscriptions between a user and a contact, as the user's server knows them: one of the nine states of RFC 6121
+/// A.1, whether a request is approved in advance (3.4), and whether the roster has an item. Only combinations that the
+/// rules can reach exist.
 public struct Subscription: Hashable, Sendable, RawRepresentable {
-  /// For storage: bit 0 to, 1 from, 2 pending out, 3 pending in, 4 approved in advance, 5 in the roster.
+  /// The stored bits: 0 to, 1 from, 2 pending out, 3 pending in, 4 approved in advance, 5 in the roster.
   public private(set) var rawValue: UInt8
 
   private enum Bit {
@@ -58,16 +58,17 @@ public struct Subscription: Hashable, Sendable, RawRepresentable {
   }
 
   private init(bits: UInt8) {
-    // All these stand in the roster (RFC 6121 A.1, 3.4.2).
+    // All these are in the roster (RFC 6121 A.1, 3.4.2).
     let showing = Bit.to | Bit.from | Bit.pendingOut | Bit.approved
     self.rawValue = bits & showing == 0 ? bits : bits | Bit.listed
   }
 
-  /// The stored state; nil for a combination that does not exist.
+  /// Creates the stored state; `nil` for an invalid combination.
   public init?(rawValue: UInt8) {
     guard rawValue & ~Bit.all == 0 else { return nil }
     self.init(bits: rawValue)
-    // Who is subscribed has nothing pending and needs no approval; who has asked has not been approved.
+    // A subscription excludes a pending request and an approval in advance; so does a request from the contact the
+    // approval.
     let isValid =
       self.rawValue == rawValue && !(to && pendingOut) && !(from && pendingIn) && !(preApproved && (from || pendingIn))
     if !isValid { return nil }
@@ -75,7 +76,7 @@ public struct Subscription: Hashable, Sendable, RawRepresentable {
 
   // MARK: The nine states of RFC 6121 A.1. All but `none` and `nonePendingIn` imply an item; those two have none (see `listed`).
 
-  /// "None": also for a contact nothing is known about.
+  /// "None": also for an unknown contact.
   public static let none = Subscription(bits: 0)
   /// "None + Pending Out"
   public static let nonePendingOut = Subscription(bits: Bit.pendingOut)
@@ -94,24 +95,24 @@ public struct Subscription: Hashable, Sendable, RawRepresentable {
   /// "Both"
   public static let both = Subscription(bits: Bit.to | Bit.from)
 
-  /// The same with an item in the roster: what a roster set does (RFC 6121 2.3).
+  /// The same state with an item in the roster, as after a roster set (RFC 6121 2.3).
   public var listed: Subscription { Subscription(bits: rawValue | Bit.listed) }
 
-  // MARK: What it says
+  // MARK: Properties
 
-  /// The user sees the contact's presence.
+  /// Whether the user sees the contact's presence.
   public var to: Bool { rawValue & Bit.to != 0 }
-  /// The contact sees the user's presence.
+  /// Whether the contact sees the user's presence.
   public var from: Bool { rawValue & Bit.from != 0 }
-  /// The user has asked and waits for an answer.
+  /// Whether the user has asked and waits for an answer.
   public var pendingOut: Bool { rawValue & Bit.pendingOut != 0 }
-  /// The contact has asked and waits for an answer.
+  /// Whether the contact has asked and waits for an answer.
   public var pendingIn: Bool { rawValue & Bit.pendingIn != 0 }
-  /// A request of the contact will be approved without asking the user (RFC 6121 3.4).
+  /// Whether a request of the contact will be approved without asking the user (RFC 6121 3.4).
   public var preApproved: Bool { rawValue & Bit.approved != 0 }
-  /// Whether the roster has an item. A request alone makes none and must not show (RFC 6121 3.1.3, A.1).
+  /// Whether the roster has an item. A request alone creates none and must not show (RFC 6121 3.1.3, A.1).
   public var isInRoster: Bool { rawValue & Bit.listed != 0 }
-  /// Whether this says no more than having no record of the contact at all.
+  /// Whether the state is equivalent to having no record of the contact.
   public var isBlank: Bool { rawValue == 0 }
 
   /// The roster item's `subscription` (RFC 6121 2.1.2.5).
@@ -124,13 +125,13 @@ public struct Subscription: Hashable, Sendable, RawRepresentable {
     }
   }
 
-  /// The roster item's `ask` (RFC 6121 2.1.2.2); nil when omitted.
+  /// The roster item's `ask` (RFC 6121 2.1.2.2); `nil` if omitted.
   public var rosterAsk: String? { pendingOut ? "subscribe" : nil }
 
   /// Whether the roster item has `approved='true'` (RFC 6121 2.1.2.1).
   public var rosterApproved: Bool { preApproved }
 
-  /// Whether a client that reads the roster could tell the two apart.
+  /// Returns whether the two states look the same in the roster.
   private func looks(like other: Subscription) -> Bool {
     isInRoster == other.isInRoster && rosterSubscription == other.rosterSubscription && rosterAsk == other.rosterAsk
       && rosterApproved == other.rosterApproved
@@ -144,25 +145,27 @@ public struct Subscription: Hashable, Sendable, RawRepresentable {
 // MARK: - Transitions
 
 extension Subscription {
-  /// Presence the server sends to the other side on the user's behalf, from each available resource.
+  /// Presence that the server sends to the other side on the user's behalf, from each available resource.
   public enum PresenceNotice: Hashable, Sendable {
     /// Current presence, after an approval (RFC 6121 3.1.5).
     case available
-    /// Unavailable, before the "unsubscribed" is routed (RFC 6121 3.2.2), or after an "unsubscribe" came (3.3.3).
+    /// Unavailable presence, before the "unsubscribed" is routed (RFC 6121 3.2.2), or after an "unsubscribe" came
+    /// (3.3.3).
     case unavailable
   }
 
-  /// What one stanza does.
+  /// The outcome of one stanza.
   public struct Outcome: Hashable, Sendable {
     /// The state afterwards.
     public let state: Subscription
-    /// Sent: route the stanza to the contact. Received: deliver it to the user's resources (before the push).
+    /// Whether a sent stanza is routed to the contact, or a received one delivered to the user's resources (before the
+    /// push).
     public let route: Bool
-    /// Send a roster push to the user's interested resources.
+    /// Whether a roster push is sent to the user's interested resources.
     public let push: Bool
-    /// Received: answer with this, from the user's bare JID.
+    /// The answer to a received stanza, from the user's bare address.
     public let autoReply: SubscriptionAct?
-    /// Presence to send to the contact.
+    /// The presence to send to the contact.
     public let presence: PresenceNotice?
   }
 
@@ -174,7 +177,7 @@ extension Subscription {
       state: state, route: route, push: push || !state.looks(like: self), autoReply: autoReply, presence: presence)
   }
 
-  /// The user sends the stanza to the contact (RFC 6121 A.2).
+  /// Returns the outcome of a stanza from the user to the contact (RFC 6121 A.2).
   public func sending(_ act: SubscriptionAct) -> Outcome {
     switch act {
     case .subscribe:  // A.2.1, table 2
@@ -186,13 +189,13 @@ extension Subscription {
       return outcome(from ? self : with(Bit.approved), route: false)
     case .unsubscribed:  // A.2.4, table 5; 3.2.2
       guard pendingIn || from else { return outcome(without(Bit.approved), route: false) }
-      // 3.2.2 asks for a push here even where a denial changes nothing that shows; but never for what is not in the roster.
+      // 3.2.2 requires a push here even if a denial changes nothing visible; but never for what is not in the roster.
       return outcome(
         without(Bit.pendingIn | Bit.from), route: true, push: isInRoster, presence: from ? .unavailable : nil)
     }
   }
 
-  /// The contact's stanza reaches the user (RFC 6121 A.3).
+  /// Returns the outcome of a stanza from the contact to the user (RFC 6121 A.3).
   public func receiving(_ act: SubscriptionAct) -> Outcome {
     switch act {
     case .subscribe:  // A.3.1, table 6; 3.1.3, 3.4.2
@@ -213,13 +216,14 @@ extension Subscription {
     }
   }
 
-  /// What the contact is sent when the user removes the item, in this order (RFC 6121 2.5.2). The RFC names subscriptions only;
-  /// a pending request is withdrawn and an open one denied in the same way, because nothing would be left to answer them.
+  /// The stanzas to the contact when the user removes the item, in this order (RFC 6121 2.5.2). The RFC names
+  /// subscriptions only; a pending request is withdrawn and an open one denied in the same way, because nothing would
+  /// be left to answer them.
   public var removalActs: [SubscriptionAct] {
     (to || pendingOut ? [.unsubscribe] : []) + (from || pendingIn ? [.unsubscribed] : [])
   }
 
-  /// Presence the contact is sent when the user removes the item, before `removalActs` (RFC 6121 3.2.2).
+  /// The presence to the contact when the user removes the item, before `removalActs` (RFC 6121 3.2.2).
   public var removalPresence: PresenceNotice? { from ? .unavailable : nil }
 }
 

@@ -1,27 +1,28 @@
-/// A link that lets one person in: it makes them an account, or a contact of somebody, or both (XEP-0379, XEP-0401, XEP-0445).
-/// Of its token only the SHA-256 is kept: who reads the store can invite nobody.
+/// An invitation link for one person: it creates an account, or makes a contact of the inviter, or both (XEP-0379,
+/// XEP-0401, XEP-0445). Only the SHA-256 of its token is stored: reading the store does not allow inviting.
 public struct Invite: Hashable, Sendable {
-  /// What it is for first.
+  /// The main purpose of an invitation.
   public enum Kind: UInt8, Sendable {
-    /// An account on this server (XEP-0401 4.2).
+    /// Creates an account on this server (XEP-0401 4.2).
     case account = 1
-    /// To become a contact of the inviter; who has no account may make one here, where that is allowed (XEP-0401 4.1).
+    /// Makes the guest a contact of the inviter; a guest without account may create one here, if that is allowed
+    /// (XEP-0401 4.1).
     case contact = 2
   }
 
-  /// 0 asks the store for a new one; never given out twice.
+  /// The id, which is never reused; 0 asks the store for a new one.
   public var id: Int64
   public let realm: RealmID
   public let kind: Kind
-  /// SHA-256 of the token.
+  /// The SHA-256 of the token.
   public let token: [UInt8]
-  /// Whose contact the guest becomes; nil: nobody's, an operator invites.
+  /// The user whose contact the guest becomes; `nil` if an operator invites.
   public let inviter: UserID?
-  /// The localpart of the account that it makes, which nobody else may take meanwhile; nil: the guest's choice.
+  /// The localpart of the account, which is reserved for it; `nil` if the guest may choose.
   public let name: String?
   public let createdAt: Timestamp
   public let expires: Timestamp
-  /// Somebody has come by it; nobody else will.
+  /// Whether the invitation was used; it can be used only once.
   public var isUsed: Bool
 
   public init(
@@ -40,12 +41,12 @@ public struct Invite: Hashable, Sendable {
   }
 }
 
-/// An invitation to be made.
+/// A request to create an invitation.
 public struct InviteDraft: Sendable {
   public var realm: RealmID
   public var kind: Invite.Kind
   public var inviter: Party?
-  /// As `Invite.name`, in normal form.
+  /// See `Invite.name`; normalised.
   public var name: String?
 
   public init(realm: RealmID, kind: Invite.Kind, inviter: Party? = nil, name: String? = nil) {

@@ -1,35 +1,36 @@
 import Addresses
 import Logging
 
-/// Invitations: who may make them, and what comes of their tokens.
+/// Creates, finds and redeems invitations.
 extension Parley {
-  /// An invitation with its token, which is told once and kept by nobody here.
+  /// An invitation with its token, which is returned once and not stored.
   public struct NewInvite: Sendable {
     public let invite: Invite
     public let token: String
   }
 
-  /// What somebody with a token sees of its invitation.
+  /// An invitation as the holder of its token sees it.
   public struct OpenInvite: Sendable {
     public enum State: Sendable { case open, used, expired }
     public let invite: Invite
     public let state: State
     public let realm: Realm
-    /// nil: an operator.
+    /// The inviter; `nil` for an operator.
     public let inviter: User?
-    /// Whether an account may be made with it.
+    /// Whether an account may be created with it.
     public let makesAccount: Bool
   }
 
-  /// Whether this user may invite others.
+  /// Returns whether this user may invite others.
   public func mayInvite(_ party: Party) -> Bool {
     options.allowsInvitations && !isGuest(party.id) || options.admins.contains(party.address)
   }
 
-  /// Makes an invitation.
+  /// Creates an invitation.
   ///
-  /// - Parameter asker: nil: an operator. Users invite their own contacts only, admins also as operators do.
-  /// - Throws: `.forbidden`; `.conflict` where the name is somebody's or reserved; `.tooFast` at `Limits.invitesPerUserMax`.
+  /// - Parameter asker: the user; `nil` for an operator. Users invite their own contacts only, admins also as operators
+  ///   do.
+  /// - Throws: `.forbidden`; `.conflict` if the name is taken or reserved; `.tooFast` at `Limits.invitesPerUserMax`.
   public func makeInvite(_ draft: InviteDraft, by asker: Party?) async throws(Problem) -> NewInvite {
     if let asker {
       let isOwn =
@@ -70,7 +71,7 @@ extension Parley {
     return NewInvite(invite: try result.get(), token: token)
   }
 
-  /// What there is behind a token; nil: nothing, or nothing any more.
+  /// Returns the invitation of a token; `nil` if there is none, or its inviter's account is not active.
   public func invite(token: String) async throws(Problem) -> OpenInvite? {
     let hash = Token.hash(token)
     let now = clock.now
@@ -79,7 +80,7 @@ extension Parley {
       return (invite, try invite.inviter.flatMap { try reader.user($0) })
     }
     guard let (invite, inviter) = found, let realm = realms.first(where: { $0.id == invite.realm }) else { return nil }
-    // Who is gone or locked out lets nobody in.
+    // A deleted or disabled user invites no one.
     if invite.inviter != nil, inviter?.state != .active { return nil }
     let state: OpenInvite.State = invite.isUsed ? .used : invite.expires <= now ? .expired : .open
     let makesAccount =
@@ -90,14 +91,14 @@ extension Parley {
     return OpenInvite(invite: invite, state: state, realm: realm, inviter: inviter, makesAccount: makesAccount)
   }
 
-  /// Those of a realm that are open, the oldest first.
+  /// Returns the open invitations of a realm, the oldest first.
   public func invites(in realm: RealmID) async throws(Problem) -> [Invite] {
     let now = clock.now
     return try await read { try $0.invites(in: realm, limit: Limits.invitesListed) }
       .filter { !$0.isUsed && $0.expires > now }
   }
 
-  /// Takes an invitation back: its token opens nothing any more, the name it reserved is free.
+  /// Revokes an invitation: its token becomes invalid, and the name it reserved is free.
   ///
   /// - Throws: `.missing`.
   public func revokeInvite(_ id: Int64) async throws(Problem) {
@@ -106,9 +107,9 @@ extension Parley {
     }
   }
 
-  // MARK: What an account is made by
+  // MARK: Creating accounts
 
-  /// Until when invitations must have ended to be forgotten: whoever was let in by one before it ended may still finish
+  /// Returns the time before which expired invitations are removed: a guest admitted before the end may still finish
   /// (XEP-0445 3.2).
   static func outlived(_ now: Timestamp) -> Timestamp { now + (.zero - Limits.inviteGrace) }
 
@@ -116,7 +117,8 @@ extension Parley {
     Problem(.conflict, "name-taken", "The name \(address) is reserved for somebody who is invited.", field: "username")
   }
 
-  /// Why no account of this address may be made now; nil: it may. The time is not asked: the door did, when it let the guest in.
+  /// Returns the reason why no account of this address may be created now; `nil` if it may. The expiry is not checked:
+  /// the door did so when it admitted the guest.
   static func obstacle(
     to address: BareJID, _ invite: Invite?, in realm: RealmID, now: Timestamp, _ writer: any StoreWriter
   ) throws -> Problem? {
@@ -142,8 +144,8 @@ extension Parley {
     return try reader.user(inviter)?.state == .active
   }
 
-  /// Makes the contact that an account made by this invitation has from its beginning; nil: it is nobody's. The account
-  /// stands where it is refused.
+  /// Returns the post that makes a new account and its inviter contacts; `nil` if there is no inviter. The account
+  /// stays if it is refused.
   func meeting(_ invite: Invite, _ user: User, _ reader: any StoreReader) throws -> Post? {
     guard let inviter = invite.inviter, let host = try reader.party(inviter) else { return nil }
     let party = Party(id: user.id, realm: user.realm, address: user.address)
@@ -159,9 +161,9 @@ extension Parley {
   }
 }
 
-/// The text of a token: it goes into links, so letters and digits only (XEP-0401 4.1.2).
+/// The text of a token: letters and digits only, as it is part of links (XEP-0401 4.1.2).
 enum InviteToken {
-  /// 142 bits, where XEP-0379 4 asks for 80.
+  /// 142 bits, where XEP-0379 4 requires 80.
   private static let length = 24
 
   static func make() -> String {
@@ -173,13 +175,13 @@ enum InviteToken {
 }
 
 extension Parley {
-  /// What is kept of a token.
+  /// Returns the stored hash of a token.
   public static func hash(ofToken text: String) -> [UInt8] { Token.hash(text) }
 }
 
 extension Judge {
-  /// A subscription request that shows an invitation's token (XEP-0379 3.4): both become contacts at once. With any other token
-  /// it is a request like others, which the addressee's own client may know what to do with (3.5).
+  /// Processes a subscription request with an invitation's token (XEP-0379 3.4): both users become contacts at once.
+  /// With any other token it is an ordinary request, which the addressee's own client may recognise (3.5).
   mutating func redeem(
     _ post: Post, _ token: [UInt8], from address: BareJID, stanza: [UInt8]?, _ writer: any StoreWriter
   ) throws {

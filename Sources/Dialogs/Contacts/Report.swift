@@ -1,20 +1,20 @@
-/// What a user reports of somebody they block (XEP-0377), for the operators alone.
+/// A user's report of an address they block (XEP-0377), for the operators alone.
 public struct Report: Hashable, Sendable {
-  /// What happens to it beyond this server, if anything: only what the reporter allowed (XEP-0377 3).
+  /// The reporter's consent to pass the report on (XEP-0377 3).
   public struct Consent: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
     /// To the server that the messages came from.
     public static let origin = Consent(rawValue: 1)
-    /// To those who keep lists.
+    /// To third parties that keep lists.
     public static let thirdParty = Consent(rawValue: 2)
   }
 
   /// A message that the report names.
   public struct Message: Hashable, Sendable {
-    /// As the reporter named it.
+    /// The message's id as the reporter gave it.
     public let id: String
-    /// What it said; nil where the reporter could not read it, or nobody but the two can (ciphertext).
+    /// The message's text; `nil` if the reporter could not read it, or it is encrypted.
     public let text: String?
     public init(id: String, text: String?) {
       self.id = id
@@ -22,7 +22,7 @@ public struct Report: Hashable, Sendable {
     }
   }
 
-  /// 0 asks the store for a new one.
+  /// The id; 0 asks the store for a new one.
   public var id: Int64
   public let realm: RealmID
   public let reporter: UserID
@@ -30,7 +30,7 @@ public struct Report: Hashable, Sendable {
   public let reported: String
   /// A URN; `urn:xmpp:reporting:spam` and `urn:xmpp:reporting:abuse` are defined.
   public let reason: String
-  /// In the reporter's words; may be empty.
+  /// The reporter's own text, which may be empty.
   public let text: String
   public let consent: Consent
   public let messages: [Message]
@@ -52,13 +52,13 @@ public struct Report: Hashable, Sendable {
   }
 }
 
-/// A report as it comes with a block.
+/// A report that is sent with a block.
 public struct ReportDraft: Hashable, Sendable {
   public var reported: BlockPattern
   public var reason: String
   public var text: String
   public var consent: Report.Consent
-  /// Ids of messages in the reporter's own archive.
+  /// The ids of messages in the reporter's own archive.
   public var messages: [String]
 
   public init(

@@ -1,19 +1,21 @@
 import Addresses
 
-/// What users report of whom they block (XEP-0377): for operators to look at, and to put away.
+/// The users' reports of blocked addresses (XEP-0377), for operators.
 extension Parley {
-  /// Those of a realm, the newest first.
+  /// Returns the reports of a realm, the newest first.
   public func reports(in realm: RealmID) async throws(Problem) -> [Report] {
     try await read { try $0.reports(in: realm, limit: Limits.reportsMax) }
   }
 
+  /// Returns a report.
+  ///
   /// - Throws: `.missing`.
   public func report(_ id: Int64) async throws(Problem) -> Report {
     guard let found = try await read({ try $0.report(id) }) else { throw Self.unknownReport(id) }
     return found
   }
 
-  /// Puts a report away, with the copies of messages in it.
+  /// Removes a report, with the copies of messages in it.
   ///
   /// - Throws: `.missing`.
   public func dismissReport(_ id: Int64) async throws(Problem) {
@@ -26,8 +28,8 @@ extension Parley {
 }
 
 extension Judge {
-  /// Blocks, and keeps what is reported with it, in one transaction. A report too many is left out: the block stands all the
-  /// same (XEP-0377 4).
+  /// Blocks, and stores the reports, in one transaction. Reports beyond the limits are left out; the block is made all
+  /// the same (XEP-0377 4).
   mutating func block(
     _ post: Post, _ patterns: [BlockPattern], _ reports: [ReportDraft], _ writer: any StoreWriter
   ) throws {
@@ -57,7 +59,7 @@ extension Judge {
     settle(post, receipt)
   }
 
-  /// What the reported said to the reporter in private, which is in the reporter's own archive.
+  /// Returns the text of a private message to the reporter, which is in the reporter's own archive.
   private mutating func said(
     _ id: String, by reported: BlockPattern, to owner: Party, _ writer: any StoreWriter
   ) throws -> String? {
@@ -70,7 +72,7 @@ extension Judge {
     return Self.cutReport(message.content.text)
   }
 
-  /// Whether one more is taken.
+  /// Checks that one more report may be made.
   func checkReports(by reporter: Party, _ writer: any StoreWriter) throws {
     if try writer.reportCount(by: reporter.id, in: reporter.realm, since: time + (.zero - Limits.reportDay))
       >= Limits.reportsPerDayMax
@@ -84,7 +86,7 @@ extension Judge {
     }
   }
 
-  /// By code points: what counts as one character to a reader may be of any length.
+  /// Shortens a text by code points, as a grapheme may be of any length.
   static func cutReport(_ text: String) -> String {
     String(text.unicodeScalars.prefix(Limits.reportCharactersMax))
   }

@@ -1,7 +1,7 @@
 import Addresses
 
-/// Roster items, subscriptions and blocks: every change is an entry
-/// in its owner's self dialog, and its position is the roster's version.
+/// Roster items, subscriptions and blocks: every change is an entry in its owner's self dialog, and its position is the
+/// roster's version.
 extension Judge {
   // MARK: Items
 
@@ -36,7 +36,7 @@ extension Judge {
     let before = contact.subscription
     try record(ContactChange(contact: contact, removed: true, push: true), of: owner, by: post, writer)
     showPresence(of: owner, to: contact.address, before: before.from, after: false)
-    // RFC 6121 2.5.2: the contact is told what ended.
+    // The contact is told of the ended subscriptions (RFC 6121 2.5.2).
     for act in before.removalActs {
       try receive(act, from: owner, at: address, stanza: nil, post, writer)
     }
@@ -67,7 +67,7 @@ extension Judge {
     }
   }
 
-  /// The item as it is, or a new one without any subscription.
+  /// Returns the item, or a new one without any subscription.
   private mutating func item(
     of owner: Party, _ address: BareJID, creating: Bool, _ writer: any StoreWriter
   ) throws -> Contact {
@@ -80,7 +80,7 @@ extension Judge {
     return Contact(owner: owner.id, address: address, peer: peer, subscription: .none, version: .zero)
   }
 
-  /// Writes the item and its entry, and has everybody told.
+  /// Writes the item and its entry, and announces the change.
   private mutating func record(
     _ change: ContactChange, of owner: Party, by post: Post?, _ writer: any StoreWriter
   ) throws {
@@ -93,7 +93,7 @@ extension Judge {
       try writer.put(contact)
     }
     let entry = try insertOwn(.contact(change), of: owner, at: position, writer)
-    // The card first: who reacts to the entry sees the roster after it.
+    // The snapshot first: sessions that process the entry see the roster after it.
     tell(.contactSnapshot(owner.id, { $0.applying(change) }))
     tell(.entry(entry, author: nil))
     try reviewSubscriptions(of: contact.address, with: owner, writer)
@@ -116,18 +116,18 @@ extension Judge {
       throw Problem(
         .foreign, "domain-not-served", "\(address.domain) is not served here, and this server does not federate.")
     }
-    // The author's side of it is kept by their own server.
+    // A remote user's side is stored by their own server.
     if post.author.realm.isRemote {
       try receive(act, from: post.author, at: address, stanza: stanza, post, writer)
       return settle(post)
     }
-    // Nothing waits for a server that is not there; what ends a subscription ends it here all the same.
+    // A request is not kept for an unreachable server; the end of a subscription takes effect here all the same.
     if realm.id.isRemote, act == .subscribe { _ = try reachable(address, for: post.author, writer) }
     try send(act, from: post.author, to: address, stanza: stanza, post, writer)
     settle(post)
   }
 
-  /// RFC 6121 Appendix A.2: the sender's side, then the contact's.
+  /// Processes a sent stanza (RFC 6121 Appendix A.2): the sender's side, then the contact's.
   private mutating func send(
     _ act: SubscriptionAct, from owner: Party, to address: BareJID, stanza: [UInt8]?, _ post: Post,
     _ writer: any StoreWriter
@@ -140,14 +140,13 @@ extension Judge {
       if !outcome.state.pendingIn { contact.request = nil }
       try record(ContactChange(contact: contact, push: outcome.push), of: owner, by: post, writer)
     }
-    // Presence ends before "unsubscribed" and begins behind "subscribed"
-    // (RFC 6121 3.2.2, 3.1.5).
+    // Presence ends before "unsubscribed" and begins after "subscribed" (RFC 6121 3.2.2, 3.1.5).
     if before.from { showPresence(of: owner, to: contact.address, before: true, after: outcome.state.from) }
     if outcome.route { try receive(act, from: owner, at: address, stanza: stanza, post, writer) }
     if !before.from { showPresence(of: owner, to: contact.address, before: false, after: outcome.state.from) }
   }
 
-  /// RFC 6121 Appendix A.3: what the act does to the roster of its addressee.
+  /// Processes a received stanza (RFC 6121 Appendix A.3), in the addressee's roster.
   private mutating func receive(
     _ act: SubscriptionAct, from sender: Party, at address: BareJID, stanza: [UInt8]?, _ post: Post,
     _ writer: any StoreWriter
@@ -159,7 +158,7 @@ extension Judge {
         extras: stanza ?? [])
       return tell(.signal(.stanza(passed), nil, sender, .user(address, resource: nil)))
     }
-    // An unknown user and one who blocks the sender look alike: silence.
+    // An unknown user and one who blocks the sender look alike: neither answers.
     guard
       let user = try user(address, writer), user.state == .active,
       try !isBlocked(sender, resource: nil, by: user.party, writer)
@@ -183,13 +182,12 @@ extension Judge {
     }
     if let reply = outcome.autoReply {
       try receive(reply, from: owner, at: sender.address, stanza: nil, post, writer)
-      // The owner's presence goes to whom it was just approved for, also where
-      // the approval had been given before.
+      // The owner's presence is sent to the approved contact, also if the approval had been given before.
       if reply == .subscribed { showPresence(of: owner, to: sender.address, before: false, after: true) }
     }
   }
 
-  /// The app's request or acceptance: one step for what XMPP does in two.
+  /// Requests or accepts a contact from an app: one step for what XMPP does in two.
   mutating func befriend(_ post: Post, _ address: BareJID, name: String?, _ writer: any StoreWriter) throws {
     try checkItem(name: name, groups: [])
     if address == post.author.address {
@@ -202,8 +200,8 @@ extension Judge {
       contact.subscription = contact.subscription.listed
       try record(ContactChange(contact: contact, push: true), of: post.author, by: post, writer)
     }
-    // Approve (or pre-approve) the other direction first: an answer to a
-    // request then completes the friendship in one go.
+    // Approve (or pre-approve) the other direction first: an answer to a request then completes both subscriptions at
+    // once.
     try send(.subscribed, from: post.author, to: address, stanza: nil, post, writer)
     let name = try writer.user(post.author.id)?.profile.displayName
     let stanza = name.flatMap { hub.introduction.write($0) }
@@ -257,7 +255,7 @@ extension Judge {
     if before.count + added.count > Limits.blocksMax {
       throw Problem(.tooLarge, "block-list-full", "A block list has at most \(Limits.blocksMax) items.")
     }
-    // XEP-0191 3.3: who is blocked sees the user go, before the block bites.
+    // Blocked contacts see the user become unavailable, before the block takes effect (XEP-0191 3.3).
     for pattern in added { try presence(of: owner, toThoseIn: pattern, available: false, writer) }
     try recordBlocks(before + added, BlockChange(act: .block, patterns: added), of: owner, writer)
   }
@@ -285,7 +283,7 @@ extension Judge {
     tell(.entry(entry, author: nil))
   }
 
-  /// Only those who see the user's presence anyway see it end or come back.
+  /// Ends or restores presence, for those only who are subscribed to the user's.
   private mutating func presence(
     of owner: Party, toThoseIn pattern: BlockPattern, available: Bool, _ writer: any StoreWriter
   ) throws {
@@ -295,21 +293,21 @@ extension Judge {
   }
 }
 
-/// Where things lie in a user's vault.
+/// The nodes and items of a user's vault.
 public enum Vault {
   public static let vCard = "vcard"
   public static let avatar = "avatar"
   public static let bytes = "bytes"
   public static let mediaType = "type"
-  /// What of a profile stands nowhere else.
+  /// Fields of the profile that are stored nowhere else.
   public static let profile = "profile"
-  /// In UTF-8.
+  /// The full name in UTF-8.
   public static let fullName = "full-name"
-  /// That the profile stands in its nodes.
+  /// A mark that the profile was written to its nodes.
   public static let shown = "shown"
-  /// What clients keep for themselves (XEP-0049), by name.
+  /// The private data of clients (XEP-0049), by name.
   public static let privateXML = "private"
-  /// What a list of bookmarks holds beside rooms, under `bytes`.
+  /// The content of a list of bookmarks beside rooms, under `bytes`.
   public static let bookmarks = "bookmarks"
   /// `ArchivePreferences`, under `bytes`.
   static let archive = "archive"
@@ -324,7 +322,7 @@ extension ContactChange {
 }
 
 extension ContactSnapshot {
-  /// The card after one change of a roster item.
+  /// Returns the snapshot after one change of a roster item.
   func applying(_ change: ContactChange) -> ContactSnapshot {
     var contacts = contacts
     contacts[change.contact.address] = change.removed ? nil : change.contact
