@@ -1,11 +1,11 @@
-/// What a user has begun to write in a dialog and not sent: their own, the same in all their clients.
+/// A user's draft of a message in a dialog, private and shared by all their clients.
 public struct DialogDraft: Hashable, Sendable {
-  /// At most `Limits.textCharactersMax` characters.
+  /// The text, at most `Limits.textCharactersMax` characters.
   public var text: String
-  /// The message that it will answer.
+  /// The message to reply to.
   public var replyTo: Position?
   public var updatedAt: Timestamp
-  /// Of the entry that tells of it.
+  /// The position of the entry that announces the draft.
   public var position: Position
 
   public init(text: String, replyTo: Position? = nil, updatedAt: Timestamp, position: Position) {

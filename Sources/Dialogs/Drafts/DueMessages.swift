@@ -1,8 +1,8 @@
 extension Parley {
-  /// Sends scheduled messages at their time.
+  /// The timer that sends scheduled messages.
   public var scheduleAlarm: DueTimer { DueTimer(registries.schedule) { [self] in await sendDue() } }
 
-  /// Changes what the author has written and not sent.
+  /// Changes the author's drafts and scheduled messages.
   @discardableResult
   public func post(unsent intent: UnsentIntent, by author: Party) async throws(Problem) -> Receipt {
     let receipt = try await post(.unsent(intent), by: author)
@@ -13,7 +13,7 @@ extension Parley {
     return receipt
   }
 
-  /// Sends what is due now. Returns how long nothing more is; nil: nothing is scheduled.
+  /// Sends the messages that are due. Returns how long none is; `nil` if nothing is scheduled.
   public func sendDue() async -> Duration? {
     while true {
       let now = clock.now
@@ -22,7 +22,7 @@ extension Parley {
       var areSent = true
       for scheduled in due {
         do throws(Problem) { try await post(.unsent(.send(scheduled.id)), by: scheduled.author) } catch {
-          // The row stands: it is tried again.
+          // The row is unchanged: it is tried again.
           areSent = false
         }
       }

@@ -1,24 +1,24 @@
-/// A message that its author has written and the server is to send at a time.
+/// A message that the server sends at a time set by its author.
 public struct ScheduledMessage: Sendable, Hashable {
-  /// Follows from dialog and `clientId`: of one author no two have the same, and a repeat has that of the first.
+  /// The id, derived from dialog and `clientId`: it is unique for one author, and a repeat has that of the first.
   public let id: Int64
   public let author: Party
   public let dialog: DialogID
   public let createdAt: Timestamp
   public var due: Timestamp
   public var content: Content
-  /// As the author named it; whether it is there is seen when it is sent.
+  /// The message to reply to, by the author's reference; it is looked up on sending.
   public var replyTo: PublicID?
   public var mentions: [MentionDraft]
-  /// Of the message that it becomes.
+  /// The key of the message that it becomes.
   public var key: RepeatKey
-  /// Why it was not sent when it was due. It stays until its author sets another time or takes it back.
+  /// The reason why it was not sent when it was due. It is kept until its author sets another time or cancels it.
   public var failure: Failure?
-  /// Of the entry that tells of the last change; `.zero`: there is none yet.
+  /// The position of the entry of the last change; `.zero` if there is none yet.
   public var position: Position
 
   public struct Failure: Hashable, Sendable {
-    /// Of the `Problem`.
+    /// The code of the `Problem`.
     public var code: String
     public var text: String
     public init(code: String, text: String) {
@@ -53,7 +53,7 @@ public struct ScheduledMessage: Sendable, Hashable {
   }
 }
 
-/// What is to be sent later.
+/// A request to schedule a message.
 public struct ScheduleDraft: Sendable {
   public var dialog: DialogID
   public var due: Timestamp

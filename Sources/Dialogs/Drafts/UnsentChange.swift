@@ -1,12 +1,12 @@
-/// What a user has written and not sent has changed (in the owner's `self` dialog). Of each draft and each scheduled message
-/// the log holds the last change only.
+/// A change of a user's drafts or scheduled messages, in the owner's `self` dialog. The log contains only the last
+/// change of each draft and scheduled message.
 public enum UnsentChange: Sendable, Hashable {
-  /// nil: there is none any more.
+  /// A changed draft; `nil` if it was removed.
   case draft(DialogID, DialogDraft?)
   case scheduled(ScheduledChange)
 }
 
-/// What became of a scheduled message. What it says is not among it: that goes with the message.
+/// A change of a scheduled message. It does not contain the content, which is removed with the message.
 public struct ScheduledChange: Sendable, Hashable {
   /// Stored: never renumber.
   public enum State: UInt8, Sendable, CaseIterable { case pending = 1, failed = 2, sent = 3, cancelled = 4 }
@@ -14,7 +14,7 @@ public struct ScheduledChange: Sendable, Hashable {
   public var dialog: DialogID
   public var due: Timestamp
   public var state: State
-  /// What it has become.
+  /// The position of the message that it became.
   public var message: Position?
   public var failure: ScheduledMessage.Failure?
 
@@ -38,16 +38,17 @@ public struct ScheduledChange: Sendable, Hashable {
   }
 }
 
-/// Anything about what the author has written and not sent.
+/// A request concerning the author's drafts and scheduled messages.
 public enum UnsentIntent: Sendable {
-  /// An empty text: none. `Receipt.value`: the `DialogDraft`, where there is one; `isRepeat`: it was so.
+  /// Stores a draft; an empty text removes it. `Receipt.value` is the `DialogDraft`, if there is one; `isRepeat` tells
+  /// that nothing changed.
   case draft(DialogID, text: String, replyTo: PublicID?)
-  /// `Receipt.value`: the `ScheduledMessage`; `isRepeat`: it was scheduled before. `Receipt.entry`: it was, and has
-  /// been sent.
+  /// Schedules a message. `Receipt.value` is the `ScheduledMessage`; `isRepeat` tells that it was scheduled before, and
+  /// `Receipt.entry` that it has also been sent.
   case schedule(ScheduleDraft)
-  /// nil leaves as it is. `Receipt.value`: the `ScheduledMessage`.
+  /// Changes a scheduled message; `nil` leaves a field unchanged. `Receipt.value` is the `ScheduledMessage`.
   case reschedule(Int64, due: Timestamp?, content: Content?)
   case cancel(Int64)
-  /// The server's own, at its time: says it in the author's name, or notes why not.
+  /// Sends a due message in the author's name, or records the failure; posted by the server itself.
   case send(Int64)
 }

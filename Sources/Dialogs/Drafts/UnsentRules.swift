@@ -1,13 +1,13 @@
 import Addresses
 
-// What users have written and not sent. Theory:
+// Drafts and scheduled messages. Theory:
 //
-// A draft is a row beside the user's row of the dialog, a scheduled message a row of its own. Both are told to the user's
-// other sessions by an entry in the self dialog, of which the log holds the last only.
+// A draft is a row beside the user's row of the dialog, a scheduled message a row of its own. Changes of both are
+// announced to the user's other sessions by an entry in the self dialog, of which the log contains only the last.
 //
-// A scheduled message is said by the server when it is due: one post takes the row away and says the message, in one
-// transaction, so that no crash sends it twice or never. Whether the author may say it is asked then, by the same rules as
-// of any message; where they may not, the row stays and says why.
+// The server sends a scheduled message when it is due: one post removes the row and inserts the message, in one
+// transaction, so that a crash neither repeats nor loses it. The author is authorised then, by the same rules as for
+// any message; if refused, the row stays and contains the reason.
 extension Judge {
   mutating func unsent(_ post: Post, _ intent: UnsentIntent, _ writer: any StoreWriter) throws {
     switch intent {
@@ -19,7 +19,7 @@ extension Judge {
     }
   }
 
-  /// Whoever is in a dialog has settings of it.
+  /// Checks that a user belongs to a dialog, and so has settings of it.
   private func checkMember(_ user: Party, of dialog: DialogID, _ writer: any StoreWriter) throws {
     guard try writer.settings(of: user.id, in: dialog) == nil else { return }
     throw try writer.roomName(dialog) == nil ? Problem.dialogUnknown : Problem.roomUnknown
@@ -59,7 +59,7 @@ extension Judge {
     settle(post, receipt)
   }
 
-  /// The entry of the change before.
+  /// Erases the entry of the previous change.
   private mutating func forget(_ position: Position?, of user: Party, _ writer: any StoreWriter) throws {
     guard let position, position > .zero else { return }
     try writer.erase(position, in: dialog(of: user, and: user, writer).state.dialog.id)
@@ -81,7 +81,7 @@ extension Judge {
     var scheduled = ScheduledMessage(
       id: id, author: author, dialog: draft.dialog, createdAt: time, due: draft.due, content: draft.content,
       replyTo: draft.replyTo, mentions: draft.mentions, key: draft.key)
-    // It was scheduled and sent, or said at once.
+    // It was scheduled and sent, or sent at once.
     if var receipt = try repeated(draft.key, by: author, in: draft.dialog, writer) {
       receipt.value = scheduled
       return settle(post, receipt)
@@ -97,7 +97,7 @@ extension Judge {
     if let peer = try writer.dialog(draft.dialog)?.peer(of: author.id) {
       try checkBlocks(author, resource: nil, peer, writer)
     }
-    // That its files are there and the author's own is looked at again when it is sent.
+    // The existence and ownership of its files is checked again on sending.
     scheduled.content = try attached(draft.content, by: author, isApp: true, writer).content
     try change(&scheduled, .pending, by: post, writer)
     try writer.put(scheduled)
@@ -116,7 +116,7 @@ extension Judge {
       scheduled.failure = nil
     }
     if let content {
-      // Who is mentioned stays; where, was said of the old words.
+      // The mentioned users stay; their places belonged to the old text.
       if content.text != scheduled.content.text {
         scheduled.mentions = scheduled.mentions.map { MentionDraft(address: $0.address, begin: nil, end: nil) }
       }
@@ -145,7 +145,7 @@ extension Judge {
     }
   }
 
-  /// It may have been sent, moved or taken back since somebody saw that it is due.
+  /// Sends a message, unless it has been sent, moved or cancelled since it was read as due.
   private mutating func send(_ post: Post, _ id: Int64, _ writer: any StoreWriter) throws {
     guard var scheduled = try writer.scheduled(id, of: post.author.id), scheduled.failure == nil,
       !(time < scheduled.due)
@@ -157,7 +157,7 @@ extension Judge {
     } catch let problem as Problem {
       // Thrown before anything of the message was written.
       if problem.kind == .tooFast, let seconds = problem.retryAfter {
-        // A member of a dialog in slow mode: their turn comes.
+        // The author is waiting in a room with slow mode: the message is sent later.
         scheduled.due = time + .seconds(seconds)
         try change(&scheduled, .pending, by: post, writer)
       } else {
@@ -169,7 +169,7 @@ extension Judge {
     settle(post)
   }
 
-  /// By the rules of any message of an app.
+  /// Sends a scheduled message by the rules of an app's message.
   private mutating func say(_ scheduled: ScheduledMessage, _ writer: any StoreWriter) throws -> Position? {
     let author = scheduled.author
     guard try writer.user(author.id)?.state == .active else {

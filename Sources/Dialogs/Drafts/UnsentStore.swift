@@ -1,21 +1,21 @@
-/// Drafts and scheduled messages in a store.
+/// Reads drafts and scheduled messages from a store.
 public protocol UnsentReader {
   func draft(of user: UserID, in dialog: DialogID) throws -> DialogDraft?
   func draftCount(of user: UserID) throws -> Int
   func scheduled(_ id: Int64, of user: UserID) throws -> ScheduledMessage?
-  /// By the time at which they are due, then by id.
+  /// Returns a user's scheduled messages, by the time at which they are due, then by id.
   func scheduled(of user: UserID) throws -> [ScheduledMessage]
   func scheduledCount(of user: UserID) throws -> Int
-  /// Of everybody, those that have not failed and are due at `time`, the earliest first.
+  /// Returns all users' messages that have not failed and are due at `time`, the earliest first.
   func dueScheduled(at time: Timestamp, limit: Int) throws -> [ScheduledMessage]
-  /// When the next one that has not failed is due; nil: there is none.
+  /// Returns the time when the next message that has not failed is due; `nil` if there is none.
   func nextDue() throws -> Timestamp?
 }
 
 public protocol UnsentWriter: UnsentReader {
-  /// nil deletes.
+  /// Stores a draft; `nil` deletes it.
   func put(_ draft: DialogDraft?, of user: UserID, in dialog: DialogID) throws
-  /// Inserts or replaces.
+  /// Inserts or replaces a scheduled message.
   func put(_ scheduled: ScheduledMessage) throws
   func removeScheduled(_ id: Int64, of user: UserID) throws
 }
