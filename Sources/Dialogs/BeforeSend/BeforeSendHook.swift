@@ -1,44 +1,44 @@
 public import Addresses
 
-/// Somebody who is asked before a message is committed: the backend's `message.before_send`.
+/// A hook that decides about each message before it is committed: the backend's `message.before_send`.
 public protocol BeforeSendHook: Sendable {
-  /// Returns when there is an answer, or none in time.
+  /// Returns the answer, or none after the timeout.
   func answer(_ question: BeforeSendQuestion) async -> BeforeSendAnswer
 }
 
-/// A message that is about to be said, or an edit.
+/// A message, or an edit, that is about to be sent.
 public struct BeforeSendQuestion: Sendable {
   public let author: Party
-  /// The addressee of a private message; nil: it is said in a room.
+  /// The addressee of a private message; `nil` for a room.
   public let recipient: BareJID?
-  /// Where it is said, as its author names it; nil: not in a room.
+  /// The room as its author names it; `nil` for a private message.
   public let room: RoomReference?
   public let content: Content
-  /// The message that it is about: an edit, a reply.
+  /// The reference to an earlier message, such as an edit or a reply.
   public let reference: ReferenceDraft?
-  /// What its author calls it.
+  /// The author's id of the message.
   public let id: String?
-  /// By the app protocol, else by XMPP.
+  /// Whether it was sent by the app protocol, otherwise by XMPP.
   public let isFromApp: Bool
 }
 
 public enum BeforeSendAnswer: Hashable, Sendable {
   case allow
-  /// This is said instead.
+  /// This text is sent instead.
   case change(text: String)
-  /// `code` for programs, `text` for people.
+  /// The message is refused, with a `code` for programs and a `text` for people.
   case refuse(code: String, text: String)
-  /// None that could be used: `BeforeSendPolicy.passesUnanswered` decides.
+  /// There is no usable answer: `BeforeSendPolicy.passesUnanswered` decides.
   case none
 }
 
-/// How messages are asked for.
+/// The settings of the hook.
 public struct BeforeSendPolicy: Sendable {
-  /// What nobody answered is said (fail open); else its author is told to try again.
+  /// Whether a message without answer is sent (fail open); otherwise its author is told to try again.
   public var passesUnanswered: Bool
-  /// What is encrypted is said without asking; else it is refused.
+  /// Whether encrypted messages are sent without asking; otherwise they are refused.
   public var passesEncrypted: Bool
-  /// Questions at a time. At the bound a message counts as unanswered.
+  /// The greatest number of concurrent questions. Further messages count as unanswered.
   public var questionsMax: Int
 
   public init(passesUnanswered: Bool, passesEncrypted: Bool, questionsMax: Int = Limits.gateQuestionsMax) {
@@ -48,12 +48,12 @@ public struct BeforeSendPolicy: Sendable {
   }
 }
 
-/// Puts another text into what XMPP said in its own words (`Content.extras`), which the core does not read.
+/// Replaces the text in a message's XMPP elements (`Content.extras`), which the core does not read.
 public protocol ContentRewriting: Sendable {
   func extras(_ extras: [UInt8], saying text: String) -> [UInt8]
 }
 
-/// The before-send hook in front of the log, if there is one.
+/// The before-send hook in front of the log, with its settings.
 public struct BeforeSendOptions: Sendable {
   public var policy: BeforeSendPolicy
   public var beforeSend: any BeforeSendHook

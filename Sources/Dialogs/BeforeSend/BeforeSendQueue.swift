@@ -1,14 +1,14 @@
 import Addresses
 import Synchronization
 
-/// Has the backend asked before a message goes into the inbox. In front of it, so that the committer waits for nobody: only an
-/// author waits, and only for what they said themselves (`AuthorQueue`).
+/// Asks the hook before a message enters the inbox. It is in front of the inbox, so that the committer never waits:
+/// only an author waits, and only for their own messages (`AuthorQueue`).
 final class BeforeSendQueue: Sendable {
   private struct State {
     var lines: [UserID: AuthorQueue<Post>] = [:]
     var questions = 0
     var number: UInt64 = 0
-    /// Run once nobody waits.
+    /// The continuations that run once no post waits.
     var emptied: [@Sendable () -> Void] = []
   }
 
@@ -23,8 +23,10 @@ final class BeforeSendQueue: Sendable {
     self.wake = wake
   }
 
-  /// - Parameter isFromBackend: nobody is asked.
-  /// - Returns: nil: the post has nobody to wait for; else it was taken, and leaves in its turn.
+  /// Takes a post that must wait.
+  ///
+  /// - Parameter isFromBackend: whether the post is the backend's own, about which the hook is not asked.
+  /// - Returns: `nil` if the post need not wait; otherwise it was taken, and leaves in order.
   func take(_ post: Post, isFromBackend: Bool) -> Bool? {
     let question = isFromBackend ? nil : Self.question(post)
     let asked: (question: BeforeSendQuestion, number: UInt64)?? = state.withLock { state in
@@ -55,7 +57,7 @@ final class BeforeSendQueue: Sendable {
     return true
   }
 
-  /// What is known without asking.
+  /// Returns an answer that is known without asking.
   private func answer(unasked question: BeforeSendQuestion, _ questions: Int) -> BeforeSendAnswer? {
     if question.content.kind == .encrypted {
       return settings.policy.passesEncrypted
@@ -72,7 +74,7 @@ final class BeforeSendQueue: Sendable {
     drain(post.author.id)
   }
 
-  /// Lets go who may, in order: the inbox is appended to under the lock, so that two who drain do not cross.
+  /// Appends the posts that may leave, in order: under the lock, so that concurrent calls do not interleave.
   private func drain(_ author: UserID) {
     var wakes = false
     let (isFull, lost, emptied): (Bool, [Post], [@Sendable () -> Void]) = state.withLock { state in
@@ -98,7 +100,7 @@ final class BeforeSendQueue: Sendable {
     for body in emptied { body() }
   }
 
-  /// Returns when nobody waits any more: after the longest time that an answer takes.
+  /// Returns when no post waits: at most after the hook's timeout.
   func emptied() async {
     await withCheckedContinuation { continuation in
       let isEmpty = state.withLock { state in
@@ -110,7 +112,7 @@ final class BeforeSendQueue: Sendable {
     }
   }
 
-  /// nil: nobody is asked, as of what says nothing.
+  /// Returns the question about a post; `nil` if none is asked, as for a message without content.
   private static func question(_ post: Post) -> BeforeSendQuestion? {
     switch post.intent {
     case .message(let draft):
@@ -129,7 +131,7 @@ final class BeforeSendQueue: Sendable {
 
   private static func isAsked(_ content: Content) -> Bool { content.kind != .none }
 
-  /// What the post is after the answer.
+  /// Returns the post after the answer.
   private func decided(_ post: Post, _ answer: BeforeSendAnswer) -> Post {
     switch answer {
     case .allow: return post
@@ -151,7 +153,7 @@ final class BeforeSendQueue: Sendable {
     }
   }
 
-  /// The places of mentions are those of the text that is not said.
+  /// Removes the places of mentions, which belong to the old text.
   private func changed(
     _ content: Content, _ mentions: [MentionDraft], _ text: String
   ) -> (Content, [MentionDraft]) {
@@ -167,7 +169,7 @@ extension Post {
     Post(author: author, intent: intent, inbound: inbound, completion: completion, behalf: behalf)
   }
 
-  /// Tells whoever waits that nothing came of it.
+  /// Completes the post with a failure.
   func fail(_ problem: Problem) {
     switch completion {
     case .none: break

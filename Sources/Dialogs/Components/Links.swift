@@ -1,22 +1,22 @@
 public import Addresses
 
-/// Other servers. Theory:
+/// Links to other servers. Theory:
 ///
-/// Beside the sessions of local users the hub knows links: a live session that stands for all users of one domain
-/// elsewhere, today a component (XEP-0114). What is for such a user is delivered to the link, in the order of the log like
-/// everything else; what they say comes from it as posts of a remote author and as signals. Their roster, their presence and
-/// their blocks are kept by their own server: here is only the side of the local user.
+/// Beside the sessions of local users the hub knows links: a live session that represents all users of one remote
+/// domain, today a component (XEP-0114). Deliveries to such a user go to the link, in the order of the log like all
+/// others; their stanzas come from it as posts of a remote author and as signals. Their roster, presence and blocks are
+/// stored by their own server: here is only the side of the local user.
 extension Hub {
   func link(to address: BareJID) -> (any LiveSession)? { link(domain: address.domain) }
 
-  /// Those of a realm's components that are granted this (XEP-0356).
+  /// Returns the links of a realm's components with a privilege (XEP-0356).
   func links(of realm: RealmID, where test: (Privileges) -> Bool) -> [any LiveSession] {
     let holders = privileges.holders(in: realm, where: test)
     if holders.isEmpty { return [] }
     return withLinks { links in links.values.filter { holders.contains($0.party.realm) } }
   }
 
-  /// Opens the way to the users of a domain. False: there is one already, and it stays.
+  /// Registers the link to a domain. Returns `false` if there already is one, which stays.
   public func attach(_ link: any LiveSession, domain: String) -> Bool {
     withLinks { links in
       if links[domain] != nil { return false }
@@ -25,7 +25,7 @@ extension Hub {
     }
   }
 
-  /// The way is gone: whoever sees the presence of somebody there is told that they are offline.
+  /// Removes a link: those who see the presence of its users are told that they are offline.
   public func detach(_ link: any LiveSession, domain: String, time: Timestamp) {
     let wasThere = withLinks { links in
       guard links[domain] === link else { return false }
@@ -58,7 +58,7 @@ extension Hub {
     }
   }
 
-  /// RFC 6121 4.3: their server says what they have announced.
+  /// Sends presence probes (RFC 6121 4.3), which the remote server answers.
   func probe(_ contacts: [BareJID], for party: Party, contactSnapshot: ContactSnapshot, into batch: inout LaneBatch) {
     for contact in contacts {
       guard let link = link(to: contact), contactSnapshot.blocks.isEmpty || !contactSnapshot.blocks(JID(contact)) else {
@@ -72,8 +72,8 @@ extension Hub {
 
   // MARK: From other servers
 
-  /// What somebody of a remote realm announces to a local user: to their available resources, or to the one that is
-  /// named. An app is told of contacts only.
+  /// Delivers the presence of a remote user to a local user: to their available resources, or to the addressed one. App
+  /// sessions get presences of contacts only.
   public func present(_ presence: Presence, to address: BareJID) {
     guard let user = user(at: address), let online = online(user) else { return }
     let from = presence.from.address
@@ -99,7 +99,7 @@ extension Hub {
     batch.send()
   }
 
-  /// RFC 6121 4.3.2: a server asks on behalf of a user of its own; answered where the subscription allows it.
+  /// Answers a probe that a server sends for one of its users (RFC 6121 4.3.2), if the subscription allows it.
   public func answerProbe(from address: BareJID, to: BareJID, time: Timestamp) {
     guard let user = user(at: to), let contactSnapshot = contactSnapshot(of: user),
       contactSnapshot.contacts[address]?.subscription.from == true,

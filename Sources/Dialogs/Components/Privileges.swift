@@ -1,16 +1,16 @@
 public import Addresses
 import Synchronization
 
-// What a component may do for the users of the realm it is attached to (XEP-0356). Theory:
+// The privileges of a component concerning users of its realm (XEP-0356). Theory:
 //
-// The operator grants it, by component. Whatever a component does in a user's name is a post of the component that says for
-// whom it is and by which right (`Post.behalf`). The `Judge` looks at the grant as it stands when the post is judged, and goes
-// on as if the user had posted: their blocks, bounds and rights hold as ever. Nothing is done in anybody's name that they
-// could not do themselves, except that a component speaks for its own users, too, where a roster is concerned.
+// The operator grants them to each component. An action on behalf of a user is a post of the component that names the
+// user and the right (`Post.behalf`). The `Judge` checks the current grant when it processes the post, and continues as
+// if the user had posted: their blocks, bounds and rights apply as always. A component can do nothing that the user
+// could not, except that it may also set rosters to subscriptions with its own users.
 
-/// The grants of one component.
+/// The privileges of one component.
 public struct Privileges: Sendable, Hashable {
-  /// To read, to change, or both.
+  /// The permission to read, to change, or both.
   public enum Access: String, Sendable, Hashable, CaseIterable {
     case none, get, set, both
     public func allows(isSet: Bool) -> Bool {
@@ -23,17 +23,19 @@ public struct Privileges: Sendable, Hashable {
     }
   }
 
-  /// Whose presence it is told.
+  /// The presences that the component receives.
   public enum Presence: String, Sendable, Hashable, CaseIterable {
     case none
-    /// The users': that they come and go.
+    /// The users' own, when they become available or unavailable.
     case users = "managed_entity"
-    /// And what the users' contacts announce to them.
+    /// In addition, the presences of the users' contacts to them.
     case contacts = "roster"
 
+    /// Returns whether a presence is sent to the component.
+    ///
     /// - Parameters:
-    ///   - isNews: somebody came or went.
-    ///   - isSeen: another user is told.
+    ///   - isNews: whether a session became available or unavailable.
+    ///   - isSeen: whether another user is told.
     func covers(isNews: Bool, isSeen: Bool) -> Bool {
       switch self {
       case .none: false
@@ -44,17 +46,19 @@ public struct Privileges: Sendable, Hashable {
   }
 
   public var roster: Access
-  /// Whether it is told of changes of rosters; only where it may read them.
+  /// Whether it is told of changes of rosters, which requires the permission to read them.
   public var isToldOfRosters: Bool
-  /// To say something in the name of a user or of the domain.
+  /// Whether it may send messages on behalf of a user or the domain.
   public var speaks: Bool
-  /// What it may ask in a user's name, by a name that is the door's (for XMPP: a namespace).
+  /// The permitted requests on behalf of a user, by a name defined by the door (for XMPP, a namespace).
   public var requests: [String: Access]
   public var presence: Presence
 
   public static let none = Privileges()
 
-  /// - Parameter isToldOfRosters: nil: where it may read them (XEP-0356 4.1).
+  /// Creates privileges.
+  ///
+  /// - Parameter isToldOfRosters: `nil` if it follows from the permission to read (XEP-0356 4.1).
   public init(
     roster: Access = .none, isToldOfRosters: Bool? = nil, speaks: Bool = false, requests: [String: Access] = [:],
     presence: Presence = .none
@@ -64,7 +68,7 @@ public struct Privileges: Sendable, Hashable {
     self.isToldOfRosters = reads && isToldOfRosters ?? true
     self.speaks = speaks
     self.requests = requests
-    // XEP-0356 7: who may not read rosters is not told by their presence who stands in them.
+    // Contacts' presences would reveal the roster to a component that may not read it (XEP-0356 7).
     self.presence = presence == .contacts && !reads ? .none : presence
   }
 
@@ -77,14 +81,14 @@ public struct Privileges: Sendable, Hashable {
   }
 }
 
-/// By what a component acts in somebody's name.
+/// The right by which a component acts on behalf of a user.
 public enum Right: Sendable, Hashable {
   case roster(isSet: Bool)
   case speak
   case request(String, isSet: Bool)
 }
 
-/// In whose name something is done, and by what right.
+/// The user on whose behalf a component acts, and its right.
 public struct Behalf: Sendable, Hashable {
   /// A user of the realm that the author is attached to; for `speak` also that realm's domain.
   public let user: BareJID
@@ -95,7 +99,7 @@ public struct Behalf: Sendable, Hashable {
   }
 }
 
-/// The grants as they stand; they may change while the server runs.
+/// The current privileges; they may change while the server runs.
 public final class PrivilegeRegistry: Sendable {
   private struct Grant {
     let home: RealmID
@@ -103,7 +107,7 @@ public final class PrivilegeRegistry: Sendable {
   }
   private let grants = Mutex<[RealmID: Grant]>([:])
 
-  /// Of the component that is this remote realm.
+  /// The privileges of the component that is this remote realm.
   public subscript(realm: RealmID) -> Privileges { grants.withLock { $0[realm]?.privileges ?? .none } }
 
   func set(_ privileges: [RealmID: Privileges], home: (RealmID) -> RealmID) {
@@ -114,7 +118,7 @@ public final class PrivilegeRegistry: Sendable {
     grants.withLock { [all] in $0 = all }
   }
 
-  /// The components of a realm that are granted this.
+  /// Returns the components of a realm with a privilege.
   func holders(in home: RealmID, where test: (Privileges) -> Bool) -> [RealmID] {
     grants.withLock { $0.isEmpty ? [] : $0.filter { $0.value.home == home && test($0.value.privileges) }.map(\.key) }
   }

@@ -1,18 +1,20 @@
 import Synchronization
 
-/// Does what has a time, at that time. Theory:
+/// A timer for rows with a due time. Theory:
 ///
-/// It sleeps until the next thing is due, or until its wake signal says that there may be an earlier one, and then looks, which does what
-/// is due. What has a time stands in the store, so it is found after a restart; that it is found twice costs nothing, since
-/// whoever does it looks at the row again.
+/// It sleeps until the next row is due, or until its wake signal tells that there may be an earlier one; then it runs
+/// its action, which processes what is due. Due rows are in the store, so they are found after a restart; finding one
+/// twice is harmless, since the action reads the row again.
 public actor DueTimer {
   private let wakeSignal: WakeSignal
   private let look: @Sendable () async -> Duration?
   private let pause: @Sendable (Duration) async -> Void
   private var timer: Task<Void, Never>?
 
+  /// Creates a timer.
+  ///
   /// - Parameters:
-  ///   - look: does what is due, and says how long nothing more is; nil: nothing has a time.
+  ///   - look: processes what is due, and returns how long nothing more is; `nil` if there are no rows.
   ///   - pause: sleeps, and returns early when its task is cancelled.
   init(
     _ wakeSignal: WakeSignal, pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
@@ -23,7 +25,7 @@ public actor DueTimer {
     self.pause = pause
   }
 
-  /// Runs until its task is cancelled. Once.
+  /// Runs until its task is cancelled. It can be called once.
   public func run() async {
     wakeSignal.wake()
     for await _ in wakeSignal.signals {
@@ -38,7 +40,7 @@ public actor DueTimer {
   }
 }
 
-/// Wakes an `DueTimer`; for one listener.
+/// A signal that wakes a `DueTimer`; it has one listener.
 package final class WakeSignal: Sendable {
   private let wakes: AsyncStream<Void>.Continuation
   let signals: AsyncStream<Void>

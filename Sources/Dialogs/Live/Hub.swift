@@ -1,26 +1,24 @@
 public import Addresses
 import Synchronization
 
-/// Who is here: user -> sessions. Sharded by user; each shard is a mutex that
-/// is never held while calling out. The only lock that is taken under another is
-/// that of `users`, under that of `addresses`.
+/// The online users and their sessions. The hub is sharded by user; each shard is a mutex that is never held while
+/// calling out. The only lock that is taken under another is that of `users`, under that of `addresses`.
 ///
-/// The hub decides who is told; it never decides what is true. Everything
-/// durable has been committed before it comes here.
+/// The hub decides about recipients, never about state: everything durable has been committed before it comes here.
 public final class Hub: Sendable {
   struct Online: Sendable {
     var contactSnapshot: ContactSnapshot
     var onlineSessions: [OnlineSession]
-    /// At most `Limits.lingeringMax`.
+    /// The lingering sessions, at most `Limits.lingeringMax`.
     var lingering: [Lingering] = []
 
     var isEmpty: Bool { onlineSessions.isEmpty && lingering.isEmpty }
-    /// What is shown to whoever may see it.
+    /// The presences that are shown to those who may see them.
     var presences: [Presence] { onlineSessions.compactMap(\.presence) + lingering.compactMap(\.onlineSession.presence) }
   }
 
-  /// An app's session whose client is gone without a word. It is told nothing and keeps no device silent, but is shown still:
-  /// until its client is back, or `depart` says that it stays away.
+  /// An app session whose client has lost its connection. It receives nothing and does not suppress pushes, but is
+  /// still shown: until its client reconnects, or `unregister` ends it.
   struct Lingering: Sendable {
     let onlineSession: OnlineSession
     let since: Timestamp
@@ -33,7 +31,7 @@ public final class Hub: Sendable {
 
   private let shards: [Shard] = (0..<16).map { _ in Shard() }
 
-  /// Ways to other servers, by domain.
+  /// The links to other servers, by domain.
   private let links = Mutex<[String: any LiveSession]>([:])
 
   private let guests: GuestRegistry
@@ -50,19 +48,19 @@ public final class Hub: Sendable {
   // MARK: Reads
 
   public func onlineSessions(of user: UserID) -> [OnlineSession] { online(user)?.onlineSessions ?? [] }
-  /// Of a remote user: the link to their server, where there is one.
+  /// Returns the sessions of a user; for a remote user, the link to their server, if there is one.
   func onlineSessions(of party: Party) -> [OnlineSession] {
     guard party.realm.isRemote else { return onlineSessions(of: party.id) }
     return link(to: party.address).map { [OnlineSession(session: $0, door: .remote, resource: "")] } ?? []
   }
   public func contactSnapshot(of user: UserID) -> ContactSnapshot? { online(user)?.contactSnapshot }
-  /// The number of an online user by address; nil: not online.
+  /// Returns the id of an online user by address; `nil` if they are not online.
   public func user(at address: BareJID) -> UserID? { shard(address).addresses.withLock { $0[address] } }
   public func isOnline(_ user: UserID) -> Bool { !presences(of: user).isEmpty }
-  /// What the user's sessions show, those included whose clients may be back in a moment.
+  /// Returns the presences of the user's sessions, including lingering ones.
   public func presences(of user: UserID) -> [Presence] { online(user)?.presences ?? [] }
 
-  /// The presence that speaks for the user: highest priority, then latest.
+  /// Returns the presence that represents the user: highest priority, then latest.
   public func presence(of user: UserID) -> Presence? {
     presences(of: user).max {
       ($0.priority, $0.time.milliseconds) < ($1.priority, $1.time.milliseconds)
@@ -85,7 +83,7 @@ public final class Hub: Sendable {
     shards.flatMap { shard in shard.users.withLock { $0.values.flatMap { $0.onlineSessions.map(\.session) } } }
   }
 
-  /// Who of a realm is there.
+  /// Returns the online users of a realm.
   public func users(in realm: RealmID) -> [UserID] {
     shards.flatMap { shard in
       shard.users.withLock { users in
@@ -95,7 +93,7 @@ public final class Hub: Sendable {
     }
   }
 
-  /// Tells every available session of a realm. Returns how many.
+  /// Sends an announcement to every available session of a realm. Returns their number.
   @discardableResult
   func announce(_ announcement: Announcement, in realm: RealmID) -> Int {
     var batch = LaneBatch()
@@ -119,7 +117,7 @@ public final class Hub: Sendable {
 
   func allOnline() -> [Online] { shards.flatMap { shard in shard.users.withLock { Array($0.values) } } }
 
-  // MARK: Coming and going
+  // MARK: Registering and unregistering
 
   /// Registers a session. Returns the session that held its resource, if any.
   func register(_ onlineSession: OnlineSession, contactSnapshot: ContactSnapshot?) -> (any LiveSession)? {
@@ -133,7 +131,7 @@ public final class Hub: Sendable {
         let index = online.onlineSessions.firstIndex(where: isSame)
         let old = index.map { online.onlineSessions[$0].session }
         if onlineSession.door == .app {
-          // The same client again: it is shown as it was, until it says how it is.
+          // A reconnected client is shown with its previous presence, until it sends one.
           onlineSession.presence =
             index.flatMap { online.onlineSessions[$0].presence }
             ?? online.lingering.first { isSame($0.onlineSession) }?.onlineSession.presence
@@ -156,7 +154,7 @@ public final class Hub: Sendable {
     return replaced
   }
 
-  /// Changes what the hub knows of a session; nothing if it has departed.
+  /// Changes the record of a session; does nothing if it is not registered.
   public func update(_ session: any LiveSession, _ change: (inout OnlineSession) -> Void) {
     shard(session.party.id).users.withLock { users in
       guard let index = users[session.party.id]?.onlineSessions.firstIndex(where: { $0.session === session }) else {
@@ -166,8 +164,8 @@ public final class Hub: Sendable {
     }
   }
 
-  /// Another session object takes over an online session as it is: resumption (XEP-0198 5) broadcasts nothing. Its client is
-  /// there, and somebody looks at it (XEP-0352 5.1). Nothing where there is nothing to take over.
+  /// Replaces the session object of an online session: resumption (XEP-0198 5) broadcasts nothing. The session becomes
+  /// connected and active (XEP-0352 5.1). Does nothing if the old session is not registered.
   func replace(_ old: any LiveSession, with new: any LiveSession) {
     update(old) {
       $0.session = new
@@ -176,10 +174,10 @@ public final class Hub: Sendable {
     }
   }
 
-  /// The client of an app's session is gone without a word, and may be back in a moment: nobody is told that it went.
+  /// Lets an app session linger whose client has lost its connection and may reconnect: no one is told of the loss.
   ///
-  /// - Returns: false: nobody sees the session, or too many linger; it is to depart now. Else it departs, by `depart`, when it
-  ///   has stayed away.
+  /// - Returns: `false` if the session is not available, or too many linger: then it must be unregistered now.
+  ///   Otherwise `unregister` ends it if the client does not reconnect.
   public func linger(_ session: any LiveSession, time: Timestamp) -> Bool {
     shard(session.party.id).users.withLock { users in
       guard var online = users[session.party.id], online.lingering.count < Limits.lingeringMax,
@@ -192,8 +190,8 @@ public final class Hub: Sendable {
     }
   }
 
-  /// Takes a session out and, if it was available, tells everybody who saw it. One that lingered went when that began. Nothing
-  /// where it has departed, or its client is back.
+  /// Removes a session and, if it was available, tells everyone who saw it. The time of a lingering one is that of its
+  /// loss. Does nothing if it is not registered, or its client has reconnected.
   public func unregister(_ session: any LiveSession, time: Timestamp) {
     let party = session.party
     let gone: (onlineSession: OnlineSession, online: Online, last: Bool, time: Timestamp)? =
@@ -214,7 +212,7 @@ public final class Hub: Sendable {
       }
     guard let gone else { return }
     if gone.last {
-      // Looked at under the lock: another session may be arriving, and says so here behind `users`.
+      // Checked under the lock: a registering session sets its address after `users`.
       shard(party.address).addresses.withLock { addresses in
         if online(party.id) == nil { addresses[party.address] = nil }
       }
@@ -229,9 +227,9 @@ public final class Hub: Sendable {
     batch.send()
   }
 
-  // MARK: Cards
+  // MARK: Contact snapshots
 
-  /// Replaces the card of an online user.
+  /// Replaces the contact snapshot of an online user.
   func setCard(_ user: UserID, _ make: (ContactSnapshot) -> ContactSnapshot) {
     guard let old = contactSnapshot(of: user) else { return }
     let new = make(old)
@@ -240,9 +238,8 @@ public final class Hub: Sendable {
 
   // MARK: Presence
 
-  /// A session announces its availability (RFC 6121 4.2 to 4.5): subscribers
-  /// and the user's own resources are told; an initial presence is answered
-  /// with what the contacts' and the user's other resources have announced.
+  /// Sets the availability of a session (RFC 6121 4.2 to 4.5): subscribers and the user's own resources are told; an
+  /// initial presence is answered with those of the contacts' and the user's other resources.
   public func setPresence(_ presence: Presence, of session: any LiveSession) {
     let party = session.party
     let change: (before: OnlineSession, online: Online)? = shard(party.id).users.withLock { users in
@@ -256,12 +253,12 @@ public final class Hub: Sendable {
       return (before, users[party.id]!)
     }
     guard let change else { return }
-    // An unavailable presence from someone who was not available is nobody's news.
+    // An unavailable presence of an unavailable session is not relayed.
     if !presence.isAvailable && !change.before.isAvailable && change.before.directed.isEmpty { return }
     var batch = LaneBatch()
     if presence.isAvailable || change.before.isAvailable {
       let isNews = !presence.isAvailable || !change.before.isAvailable
-      // Who came back as they went never was away.
+      // A reconnected client with its previous presence was never shown as away.
       let isKnown = change.before.isReturning && change.before.presence?.isLike(presence) == true
       if !isKnown { broadcast(presence, isNews: isNews, online: change.online, into: &batch) }
       if !presence.isAvailable { batch.add(.signal(.presence(presence), .direct), to: session) }
@@ -274,7 +271,7 @@ public final class Hub: Sendable {
     batch.send()
   }
 
-  /// What a session that has just become available must learn (RFC 6121 4.3).
+  /// Sends the presences of contacts to a session that has just become available (RFC 6121 4.3).
   private func probe(for session: any LiveSession, online: Online, into batch: inout LaneBatch) {
     for contact in online.contactSnapshot.subscriptions {
       guard let other = self.online(contact), !areApart(online.contactSnapshot, other.contactSnapshot) else { continue }
@@ -289,10 +286,10 @@ public final class Hub: Sendable {
       into: &batch)
   }
 
-  /// To everybody who may see it: subscribers' available sessions and the
-  /// user's own (RFC 6121 4.2.2, 4.4.2, 4.5.2).
+  /// Sends a presence to everyone who may see it: subscribers' available sessions and the user's own (RFC 6121 4.2.2,
+  /// 4.4.2, 4.5.2).
   ///
-  /// - Parameter isNews: the session came or went.
+  /// - Parameter isNews: whether the session became available or unavailable.
   private func broadcast(_ presence: Presence, isNews: Bool, online: Online, into batch: inout LaneBatch) {
     let contactSnapshot = online.contactSnapshot
     for subscriber in contactSnapshot.subscribers {
@@ -305,7 +302,7 @@ public final class Hub: Sendable {
       batch.add(.signal(.presence(presence), .direct), to: onlineSession.session)
     }
     show(presence, to: contactSnapshot.remoteSubscribers, contactSnapshot: contactSnapshot, into: &batch)
-    // XEP-0356 7: once, whoever of its users it would be for.
+    // Each component gets it once, independently of the number of recipients among its users (XEP-0356 7).
     let isSeen = !contactSnapshot.subscribers.isEmpty
     for link in links(of: contactSnapshot.user.realm, where: { $0.presence.covers(isNews: isNews, isSeen: isSeen) })
     where !contactSnapshot.blocks(JID(link.party.address)) {
@@ -321,7 +318,7 @@ public final class Hub: Sendable {
       contactSnapshot: contactSnapshot, into: &batch)
     for address in targets {
       guard let user = user(at: address), let other = online(user) else { continue }
-      // Subscribers have been told by the broadcast.
+      // Subscribers have received the broadcast.
       if contactSnapshot.contacts[address]?.subscription.from == true { continue }
       if shuns(other.contactSnapshot, JID(contactSnapshot.user.address)) { continue }
       for onlineSession in other.onlineSessions where onlineSession.isAvailable {
@@ -330,9 +327,9 @@ public final class Hub: Sendable {
     }
   }
 
-  /// Directed presence (RFC 6121 4.6): to one user, remembered until it ends.
+  /// Sends directed presence (RFC 6121 4.6) to one user, who is remembered until it ends.
   public func direct(_ presence: Presence, of session: any LiveSession, to address: BareJID, resource: String?) {
-    // Guests show themselves in rooms.
+    // Guests show their presence only in rooms.
     guard guests.may(.messages, session.party.id) else { return }
     update(session) { onlineSession in
       onlineSession.directed.removeAll { $0 == address }
@@ -361,14 +358,14 @@ public final class Hub: Sendable {
     batch.send()
   }
 
-  /// All presences of `user` (or their end) to one other user: what a new
-  /// subscription, its end, a block and an unblock cause.
+  /// Sends all presences of `user` (or their end) to one other user, because of a new subscription, its end, a block or
+  /// an unblock.
   func showPresence(of user: UserID, to viewer: BareJID, available: Bool, time: Timestamp) {
     guard let online = online(user) else { return }
     let other = self.user(at: viewer).flatMap { self.online($0) }
     let link = other == nil ? link(to: viewer) : nil
     guard other != nil || link != nil else { return }
-    // Who blocks or is blocked sees the end, and no beginning.
+    // If one blocks the other, only the end is sent.
     if available,
       other.map({ areApart(online.contactSnapshot, $0.contactSnapshot) }) ?? shuns(online.contactSnapshot, JID(viewer))
     {
@@ -391,15 +388,15 @@ public final class Hub: Sendable {
   private func shuns(_ contactSnapshot: ContactSnapshot, _ jid: JID) -> Bool {
     !contactSnapshot.blocks.isEmpty && contactSnapshot.blocks(jid)
   }
-  /// One of them blocks the other.
+  /// Returns whether one of them blocks the other.
   private func areApart(_ one: ContactSnapshot, _ other: ContactSnapshot) -> Bool {
     shuns(one, JID(other.user.address)) || shuns(other, JID(one.user.address))
   }
 
   // MARK: Signals
 
-  /// Passes a signal on. False: nobody could take it (RFC 6121 8.5: an IQ is
-  /// then refused, a message bounced, by whoever asked).
+  /// Relays a signal. Returns `false` if no session could take it (RFC 6121 8.5: then the caller refuses an IQ, or
+  /// bounces a message).
   @discardableResult
   public func signal(_ signal: Signal, from session: (any LiveSession)?, party: Party, to target: SignalTarget) -> Bool
   {
@@ -410,7 +407,8 @@ public final class Hub: Sendable {
     return taken
   }
 
-  /// What is not judged, a guest says to nobody: they answer what they are asked.
+  /// Returns whether the party may send the signal: guests cannot send relayed stanzas to users, except IQ results and
+  /// errors.
   private func mayPass(_ signal: Signal, from party: Party, to target: SignalTarget) -> Bool {
     guard case .user(let address, _) = target, address != party.address, !guests.may(.messages, party.id) else {
       return true
@@ -437,7 +435,7 @@ public final class Hub: Sendable {
       if let other, shuns(other.contactSnapshot, JID(party.address)) { return false }
       guard case .stanza(let stanza) = signal else {
         for onlineSession in other?.onlineSessions ?? [] {
-          // Of a call one device is told.
+          // A call signal is for one device.
           if case .call = signal, onlineSession.door != .app || onlineSession.resource != resource { continue }
           batch.add(.signal(signal, .direct), to: onlineSession.session)
           taken = true
@@ -472,10 +470,10 @@ public final class Hub: Sendable {
     return taken
   }
 
-  /// To everybody who may see the author's presence, and to the author's other sessions.
+  /// Sends a signal to everyone who may see the author's presence, and to the author's other sessions.
   ///
-  /// - Parameter contactSnapshot: the author's, where they are not online: what they say of themselves is not tied to being there.
-  /// - Returns: false: there is nobody.
+  /// - Parameter contactSnapshot: the author's, if they are not online, as a profile can change without a session.
+  /// - Returns: `false` if there is no recipient.
   @discardableResult
   func tellSubscribers(
     _ signal: Signal, from session: SessionID?, of party: Party, contactSnapshot: ContactSnapshot? = nil,
@@ -495,16 +493,16 @@ public final class Hub: Sendable {
     return taken
   }
 
-  /// Of a message that is only passed on: for the author's other sessions.
+  /// Copies a relayed message to the author's other sessions.
   private func copy(_ stanza: RelayedStanza, _ session: SessionID?, into batch: inout LaneBatch) {
     guard case .message(let type) = stanza.name, !stanza.isPrivate, Routing.Kind(type) == .conversation else { return }
     Routing.copies(onlineSessions(of: stanza.from.id), copies: true, except: session) { receiver, form in
-      // An app session is not told what its own user is doing elsewhere.
+      // App sessions are not told what their own user does elsewhere.
       if form == .carbonSent { batch.add(.signal(.stanza(stanza), form), to: receiver) }
     }
   }
 
-  /// Ends sessions of a user: all, or those a test picks. Who lingers by one of them lingers no more.
+  /// Ends sessions of a user: all, or those a predicate picks, lingering ones included.
   public func close(_ user: UserID, _ reason: CloseReason, where picks: (OnlineSession) -> Bool = { _ in true }) {
     var batch = LaneBatch()
     close(user, reason, where: picks, into: &batch)

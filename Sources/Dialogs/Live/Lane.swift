@@ -1,14 +1,13 @@
 import Synchronization
 
-/// The serial context a session lives on: an event loop, or in tests a queue
-/// cranked by hand. Other threads put deliveries into its mailbox; the lane is
-/// woken once, not once per delivery (a hop costs up to 20 us when the loop
+/// The serial context of a session: an event loop, or in tests a queue that is run by hand. Other threads put
+/// deliveries into its mailbox; the lane is woken once, not once per delivery (a hop costs up to 20 us when the loop
 /// sleeps, 0.3 us when it does not).
 public final class Lane: Sendable {
   private let mailbox = Mutex<[(any LiveSession, Delivery)]>([])
   private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
 
-  /// `schedule` runs its argument on the lane, soon.
+  /// Creates a lane. `schedule` runs its argument on the lane, soon.
   public init(schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
     self.schedule = schedule
   }
@@ -16,7 +15,7 @@ public final class Lane: Sendable {
   /// Runs `body` on the lane, soon.
   public func run(_ body: @escaping @Sendable () -> Void) { schedule(body) }
 
-  /// From any thread.
+  /// Delivers to sessions of the lane, from any thread.
   public func deliver(_ deliveries: [(any LiveSession, Delivery)]) {
     if deliveries.isEmpty { return }
     let wake = mailbox.withLock { box in
@@ -41,8 +40,8 @@ public final class Lane: Sendable {
       return taken
     }
     for (session, delivery) in batch { session.receive(delivery) }
-    // A session that received several things is told several times that the
-    // batch ended; only the first finds anything to write.
+    // A session that received several deliveries is told several times that the batch ended; only the first call finds
+    // anything to write.
     for (session, _) in batch { session.batchEnded() }
   }
 }

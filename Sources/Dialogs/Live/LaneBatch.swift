@@ -1,5 +1,4 @@
-/// What one commit (or one signal) has to say, gathered per lane: one hop per
-/// lane, not one per message.
+/// The deliveries of one commit (or one signal), collected per lane: one hop per lane, not one per message.
 struct LaneBatch {
   private var lanes: [(lane: Lane, deliveries: [(any LiveSession, Delivery)])] = []
 

@@ -1,80 +1,78 @@
 public import Addresses
 
-/// What a session must offer the hub. Both methods run on the session's lane.
+/// A session as the hub needs it. Both methods run on the session's lane.
 public protocol LiveSession: AnyObject, Sendable {
   var id: SessionID { get }
   var party: Party { get }
   var lane: Lane { get }
   func receive(_ delivery: Delivery)
-  /// After the last delivery of a batch: write what was gathered, once.
+  /// Writes what the deliveries of a batch have collected, once after the last one.
   func batchEnded()
 }
 
-/// One thing a session is told.
+/// A delivery to a session.
 public enum Delivery: Sendable {
   case entry(Entry, Form)
   case signal(Signal, Form)
   indirect case outcome(token: UInt64, Result<Receipt, Problem>)
-  /// The session has gone over to another one (`Intent.handOver`): the committer delivers nothing behind this.
+  /// The session was handed over to another one (`Intent.handOver`): the committer delivers nothing after this.
   case handedOver
 }
 
-/// In what dress a session gets an entry or a message signal.
+/// The form in which a session gets an entry or a message signal.
 public enum Form: UInt8, Sendable, Hashable {
-  /// Addressed to it.
+  /// The message as addressed to the session.
   case direct
   /// A copy of what another resource of the user received (XEP-0280).
   case carbonReceived
   /// A copy of what another session of the user sent (XEP-0280).
   case carbonSent
-  /// An app session: every entry of the user's feed.
+  /// An entry of the user's feed, for an app session.
   case feed
-  /// The same of a room whose people the user may not know (`RoomSettings.showsAddresses`).
+  /// The same for a semi-anonymous room whose addresses the user may not see (`RoomSettings.showsAddresses`).
   case feedVeiled
-  /// An occupant of a room. Entries, and presences of others without addresses.
+  /// For an occupant of a room: entries, and presences of others without addresses.
   case room
   /// A presence with the occupant's address (XEP-0045 5.1.2, 10.2).
   case roomOpen
-  /// One's own presence in a room: status 110.
+  /// The occupant's own presence in a room: status 110.
   case roomOwn
   /// An event that is addressed to the account, not to the session (XEP-0163 4.3.2).
   case account
 }
 
-/// What the hub knows of a session: enough to decide who gets what without
-/// asking it. Changed only through `Hub.update`.
+/// The hub's record of a session: enough to route to it without asking it. Changed only through `Hub.update`.
 public struct OnlineSession: Sendable {
-  /// `remote`: the link to another server, which takes everything for its users.
+  /// The door of a session; `remote` is a link to another server, which takes everything for its users.
   public enum Door: UInt8, Sendable { case xmpp, app, remote }
   public internal(set) var session: any LiveSession
   public let door: Door
   public let resource: String
-  /// Only waits for news (a long poll): it is in no room, and nobody sees it come.
+  /// Whether the session only waits for events (a long poll): it enters no room, and its presence is not announced.
   public var isUnseen = false
-  /// nil before initial presence; never an unavailable one.
+  /// The presence; `nil` before the initial one; never an unavailable one.
   public var presence: Presence?
-  /// Of an app's session: `presence` is what the client was shown with before it came back, and it has said nothing yet.
+  /// Whether `presence` is the one from before an app's client reconnected, and it has sent none yet.
   public internal(set) var isReturning = false
-  /// There is a client at the other end: not suspended (XEP-0198), and not silent.
+  /// Whether a client is connected: the session is neither suspended (XEP-0198) nor lingering.
   public var isConnected = true
-  /// Its client says that nobody looks at it (XEP-0352).
+  /// Whether the client is inactive (XEP-0352).
   public var isInactive = false
-  /// Carbons are enabled (XEP-0280). Not meaningful for app sessions.
+  /// Whether carbons are enabled (XEP-0280). Not meaningful for app sessions.
   public var carbons = false
-  /// Has fetched the roster: gets pushes (RFC 6121 2.1.6).
+  /// Whether the client has fetched the roster, and so gets pushes (RFC 6121 2.1.6).
   public var wantsRoster = false
-  /// Has fetched the block list: gets pushes (XEP-0191 3.2).
+  /// Whether the client has fetched the block list, and so gets pushes (XEP-0191 3.2).
   public var wantsBlocks = false
-  /// The nodes whose changes the client wants to be told of (XEP-0060 9.2), by
-  /// name. One copy for all sessions that want the same.
+  /// The names of the nodes whose changes the client wants (XEP-0060 9.2). Sessions with the same interests share one
+  /// copy.
   public var interests: Set<String> = []
-  /// Whom directed presence was sent to (RFC 6121 4.6): told when it ends. At
-  /// most `Limits.directedMax`; at the bound the oldest is forgotten.
+  /// The addresses that directed presence was sent to (RFC 6121 4.6), which are told when it ends; at most
+  /// `Limits.directedMax`, without the oldest ones beyond.
   public internal(set) var directed: [BareJID] = []
-  /// The dialog that the user looks at in an app's session; nil: none that it tells of. Whoever pushes leaves out
-  /// what is said there.
+  /// The dialog that is open in an app session; `nil` if it reports none. Its messages are not pushed.
   public var activeDialog: DialogID?
-  /// How it came in; nil: by nothing that can be taken away.
+  /// The credential that the session was opened with; `nil` if it cannot be revoked.
   public var access: Access?
 
   public init(session: any LiveSession, door: Door, resource: String) {

@@ -1,18 +1,17 @@
-/// Who of a user's sessions gets a message, and in what dress: RFC 6121 8.5 and
-/// XEP-0280 6 as pure functions over what the hub knows.
+/// Decides which of a user's sessions get a message, and in what form: RFC 6121 8.5 and XEP-0280 6 as pure functions of
+/// the hub's records.
 ///
-/// A message to a bare JID goes to every available resource of non-negative
-/// priority; to a full JID, to that resource, else as if to the bare JID (chat;
-/// `Judge.checkResource` has refused the rest), or nowhere (headline, error). Every other resource that enabled
-/// carbons gets a copy, also one of negative priority; copies are made of
-/// messages between people only. App sessions follow everything.
+/// A message to a bare JID goes to every available resource of non-negative priority; to a full JID, to that resource,
+/// else as if to the bare JID (chat; `Judge.checkResource` has refused the rest), or nowhere (headline, error). Every
+/// other resource that enabled carbons gets a copy, also one of negative priority; only messages between users are
+/// copied. App sessions get everything.
 enum Routing {
   enum Kind: Sendable {
-    /// chat, normal: to whoever is there.
+    /// Chat, normal: for all available sessions.
     case conversation
-    /// headline: live only, no copies.
+    /// Headline: live only, no copies.
     case headline
-    /// error, groupchat (which only a room that lives elsewhere passes on): the exact resource or nobody.
+    /// Error, and groupchat (which only a remote room's server relays): for the exact resource or none.
     case error
 
     init(_ type: Envelope.MessageType) {
@@ -25,14 +24,13 @@ enum Routing {
     }
   }
 
-  /// For the addressee's sessions. `direct` is false where only copies may be
-  /// made (nobody was addressed).
+  /// Finds the addressee's sessions. `copies` tells whether carbons may be made.
   static func recipients(
     _ onlineSessions: [OnlineSession], resource: String?, kind: Kind, copies: Bool, except author: SessionID?,
     _ take: (any LiveSession, Form) -> Void
   ) {
     var exact: SessionID?
-    // Another server knows its resources itself.
+    // Another server routes to its resources itself.
     if let link = onlineSessions.first, link.door == .remote { return take(link.session, .direct) }
     if let resource {
       exact = onlineSessions.first { $0.door == .xmpp && $0.resource == resource }?.session.id
@@ -68,7 +66,7 @@ enum Routing {
     }
   }
 
-  /// For the author's other sessions.
+  /// Finds the author's other sessions.
   static func copies(
     _ onlineSessions: [OnlineSession], copies: Bool, except author: SessionID?,
     _ take: (any LiveSession, Form) -> Void

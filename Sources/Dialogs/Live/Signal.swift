@@ -1,37 +1,36 @@
 public import Addresses
 
-/// Ephemeral: ordered behind its sender's posts, never stored, lost with the
-/// process.
+/// An ephemeral event: ordered after its sender's posts, never stored, lost with the process.
 public enum Signal: Sendable {
   case presence(Presence)
-  /// A presence for somebody of a remote realm, who has no session here to say who they are.
+  /// A presence for a remote user, who has no session here that determines the recipient.
   case shown(Presence, to: BareJID)
   /// A message, IQ or presence that is only relayed.
   case stanza(RelayedStanza)
-  /// The user's profile as others may see it has changed.
+  /// A change of the user's profile.
   indirect case profile(Party, Profile)
-  /// An occupant of a room came, changed or went (XEP-0045).
+  /// The presence of an occupant of a room (XEP-0045).
   case occupant(OccupantPresence)
-  /// What a room says to those who are there.
+  /// A room's notice to its occupants.
   case notice(RoomNotice)
-  /// A node that the client is interested in has changed (XEP-0163).
+  /// A change of a node that the client is interested in (XEP-0163).
   case node(NodeEvent)
-  /// The domain says something to its users.
+  /// An announcement of the domain to its users.
   indirect case announcement(Announcement)
-  /// For one device in a call, from the other.
+  /// A signal to one device in a call, from the other.
   indirect case call(CallSignal)
-  /// The session must end.
+  /// The end of the session.
   case closed(CloseReason)
 }
 
 public enum CloseReason: String, Sendable {
   /// Another session took the resource (RFC 6120 7.7.2.2).
   case replaced
-  /// The account was disabled or deleted; the grant revoked.
+  /// The account was disabled or deleted, or the grant revoked.
   case revoked
-  /// The account got another password; who knows that may come back.
+  /// The account's password was changed; a client with the new one may reconnect.
   case passwordChanged
-  /// An operator ended it; the user may come back.
+  /// An operator ended the session; the user may reconnect.
   case ended
   case shutdown
   /// The session did not read for longer than `Limits.lag`.
@@ -40,7 +39,7 @@ public enum CloseReason: String, Sendable {
 
 /// The availability of one session, as its client announced it.
 public final class Presence: Sendable {
-  /// RFC 6121 4.7.2.1; `online` is no `<show/>`.
+  /// The availability (RFC 6121 4.7.2.1); `online` is a missing `<show/>`.
   public enum Availability: UInt8, Sendable { case online, chat, away, extendedAway, doNotDisturb, offline }
 
   public let from: Party
@@ -50,20 +49,18 @@ public final class Presence: Sendable {
   public let priority: Int8
   /// The stanza's `id`, kept on relay.
   public let id: String?
-  /// Directed presence (RFC 6121 4.6) to one resource: that resource.
+  /// The addressed resource of directed presence (RFC 6121 4.6).
   public let toResource: String?
-  /// The stanza's children as they came, each with its namespace; empty: a
-  /// door renders them from the typed part.
+  /// The stanza's children unchanged, each with its namespace; if empty, a door renders them from the typed part.
   public let extras: [UInt8]
-  /// The SHA-1 of the user's picture, in hex, of an app's session; empty: there is none any more; nil: nothing is said of it, or
-  /// `extras` say it.
+  /// The SHA-1 of the avatar in hex, for an app session; empty if there is no avatar; `nil` if unknown or in `extras`.
   public let avatarHash: String?
   public let time: Timestamp
   public let forms = FormSlot()
 
   public var isAvailable: Bool { availability != .offline }
 
-  /// Shows the same to whoever sees it.
+  /// Returns whether both show the same.
   func isLike(_ other: Presence) -> Bool {
     (availability, status, priority) == (other.availability, other.status, other.priority) && extras == other.extras
   }
@@ -85,33 +82,32 @@ public final class Presence: Sendable {
   }
 }
 
-/// A stanza that is passed on and forgotten: chat states, headlines, IQs
-/// between clients, bounces.
+/// A stanza that is relayed and not stored: chat states, headlines, IQs between clients, bounces.
 public final class RelayedStanza: Sendable {
   public enum Name: Sendable, Hashable {
     case message(Envelope.MessageType)
     /// `get`, `set`, `result`, `error`.
     case iq(String)
-    /// `probe`, `error`, empty for an available one, and the four of `SubscriptionAct` on their way to another server.
+    /// The type: `probe`, `error`, empty for an available one, and the four of `SubscriptionAct` on their way to
+    /// another server.
     case presence(String)
   }
   public let name: Name
   public let from: Party
   public let fromResource: String?
-  /// Said in this room, under the nick `fromResource`; nil: between users.
+  /// The room that relays it, with the nick `fromResource`; `nil` between users.
   public let room: RoomName?
   public let to: BareJID
   public let toResource: String?
   public let id: String?
   public let language: String?
-  /// The children as they came, each with its namespace; empty: a door renders
-  /// from the typed part.
+  /// The stanza's children unchanged, each with its namespace; if empty, a door renders them from the typed part.
   public let extras: [UInt8]
-  /// What an app session needs of it: whether the author is typing.
+  /// Whether the author is typing, for app sessions.
   public let typing: Bool?
-  /// The event of an app's own that it carries.
+  /// The custom event of an app that it contains.
   public let custom: CustomEvent?
-  /// No carbons.
+  /// Whether it is excluded from carbons.
   public let isPrivate: Bool
   public let forms = FormSlot()
 
@@ -135,7 +131,7 @@ public final class RelayedStanza: Sendable {
     self.isPrivate = isPrivate
   }
 
-  /// The same, said by somebody else.
+  /// Returns the same stanza from another party.
   func by(_ party: Party) -> RelayedStanza {
     RelayedStanza(
       name: name, from: party, fromResource: fromResource, room: room, to: to, toResource: toResource, id: id,
@@ -143,7 +139,7 @@ public final class RelayedStanza: Sendable {
   }
 }
 
-/// Whom a signal is for, where the sender says it. Rooms name their own.
+/// The recipients of a signal, if its sender names them. Those of a room's signals are its occupants.
 public enum SignalTarget: Sendable, Hashable {
   /// Everyone who may see the author's presence, and the author's own sessions.
   case subscribers

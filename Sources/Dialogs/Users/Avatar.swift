@@ -1,8 +1,8 @@
 import Crypto
 
-/// A user's or a room's picture as bytes, at most `Limits.avatarBytesMax`.
+/// A user's or a room's avatar, at most `Limits.avatarBytesMax`.
 public struct Avatar: Hashable, Sendable {
-  /// SHA-1 in lower-case hex (XEP-0153 3.1).
+  /// The SHA-1 in lower-case hex (XEP-0153 3.1).
   public let hash: String
   public let mediaType: String
   public let bytes: [UInt8]
@@ -13,13 +13,13 @@ public struct Avatar: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// What somebody gave as a picture. What kind it is the bytes say, not who gives
-  /// them: that must not be believed (XEP-0153 5), least of all by a browser.
+  /// Creates an avatar, whose type is detected from the bytes: a client's declaration must not be trusted (XEP-0153 5),
+  /// least of all by a browser.
   public init(_ bytes: [UInt8]) {
     self.init(hash: Self.hash(bytes), mediaType: Self.imageType(bytes) ?? Self.unknownType, bytes: bytes)
   }
 
-  /// Of bytes that are no picture this server knows; XMPP clients may have set it.
+  /// The type of bytes that are no known kind of image; XMPP clients may have set them.
   public static let unknownType = "application/octet-stream"
 
   public var isKnown: Bool { mediaType != Self.unknownType }
@@ -35,10 +35,10 @@ public struct Avatar: Hashable, Sendable {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// What `imageType` knows.
+  /// The types that `imageType` detects.
   static let imageTypes: Set<String> = ["image/png", "image/jpeg", "image/gif", "image/webp"]
 
-  /// nil: none of the four kinds of picture that browsers and clients all show.
+  /// Returns the type; `nil` if it is none of the four kinds of image that all browsers and clients show.
   static func imageType(_ bytes: [UInt8]) -> String? {
     if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return "image/png" }
     if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return "image/jpeg" }
@@ -51,13 +51,13 @@ public struct Avatar: Hashable, Sendable {
 }
 
 extension StoreReader {
-  /// nil: there is none.
+  /// Returns the user's avatar; `nil` if there is none.
   public func avatar(of user: User) throws -> Avatar? {
     guard let hash = user.profile.avatarHash else { return nil }
     return try avatar(hash) { try vault(user.id, node: Vault.avatar, item: $0) }
   }
 
-  /// nil: there is none.
+  /// Returns the room's avatar; `nil` if there is none.
   public func avatar(of room: Room) throws -> Avatar? {
     guard let hash = room.settings.avatarHash else { return nil }
     return try avatar(hash) { try vault(room.id, node: Vault.avatar, item: $0) }

@@ -1,21 +1,21 @@
 import Addresses
 
-/// The list of users that users search.
+/// A search in the directory of users.
 public struct DirectoryQuery: Hashable, Sendable {
-  /// Where what is looked for may stand.
+  /// The fields that are searched.
   public struct Fields: OptionSet, Hashable, Sendable {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
-    /// Any part of the display name, without regard to case, accents and width.
+    /// Any part of the display name, ignoring case, accents and width.
     public static let name = Fields(rawValue: 1)
     /// The beginning of the id.
     public static let id = Fields(rawValue: 2)
   }
 
-  /// nil: everybody.
+  /// The text; `nil` for all users.
   public var text: String?
   public var fields: Fields
-  /// Names greater than this.
+  /// The name behind which the page begins.
   public var after: String?
   public var limit: Int
 
@@ -26,7 +26,7 @@ public struct DirectoryQuery: Hashable, Sendable {
     self.limit = limit
   }
 
-  /// As names are compared in searches.
+  /// Returns the text in the form in which names are compared.
   public static func folded(_ text: String) -> String {
     var view = String.UnicodeScalarView()
     view.append(contentsOf: TextFolding.folded(text))
@@ -35,6 +35,6 @@ public struct DirectoryQuery: Hashable, Sendable {
 }
 
 public protocol DirectoryReader {
-  /// Active users who let themselves be searched for, without guests, by name, ascending.
+  /// Returns active, searchable users without guests, by name, ascending.
   func directory(of realm: RealmID, _ query: DirectoryQuery) throws -> [User]
 }

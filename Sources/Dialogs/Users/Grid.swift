@@ -1,10 +1,10 @@
 import Glibc
 
-/// One field of the earth, about `Grid.side` long and wide: all that is kept of where somebody is.
+/// A cell of the earth's surface, about a kilometre long and wide: the only stored location of a user.
 public struct GridCell: Hashable, Sendable {
-  /// From the south pole, 0 to `Grid.rows` - 1.
+  /// The row from the south pole, 0 to `Grid.rows` - 1.
   public let row: Int
-  /// From the 180th meridian eastward, 0 to `Grid.columns(row)` - 1.
+  /// The column from the 180th meridian eastward, 0 to `Grid.columns(row)` - 1.
   public let column: Int
   public init(row: Int, column: Int) {
     self.row = row
@@ -12,15 +12,15 @@ public struct GridCell: Hashable, Sendable {
   }
 }
 
-/// The grid that places are snapped to. Its fields do not move: whoever asks from a hundred places learns of somebody the field
-/// they are in, and never more.
+/// The grid that locations are snapped to. Its cells are fixed: queries from a hundred places reveal a user's cell, and
+/// never more.
 public enum Grid {
-  /// A hundredth of a degree of latitude: 1,112 m.
+  /// The number of rows, each a hundredth of a degree of latitude: 1,112 m.
   static let rows = 18_000
-  /// Kilometres, of a sphere of the earth's mean radius (6,371 km).
+  /// Kilometres; the earth's mean radius.
   static let earthRadius = 6_371.0
 
-  /// nil: no place on the earth.
+  /// Returns the cell of a coordinate; `nil` if it is invalid.
   public static func cell(latitude: Double, longitude: Double) -> GridCell? {
     guard latitude.isFinite, longitude.isFinite, abs(latitude) <= 90, abs(longitude) <= 180 else { return nil }
     let row = min(rows - 1, Int((latitude + 90) * Double(rows) / 180))
@@ -28,7 +28,7 @@ public enum Grid {
     return GridCell(row: row, column: min(count - 1, Int((longitude + 180) / 360 * Double(count))))
   }
 
-  /// As many as make a field about as wide as it is long: fewer towards the poles.
+  /// Returns the number of columns that makes a cell about as wide as it is long: fewer towards the poles.
   static func columns(_ row: Int) -> Int {
     max(1, Int((2 * Double(rows) * cos(radians(latitude(row)))).rounded()))
   }
@@ -39,22 +39,22 @@ public enum Grid {
   }
   private static func radians(_ degrees: Double) -> Double { degrees * .pi / 180 }
 
-  /// Whole kilometres between the middles of two fields, rounded up, at least 1.
+  /// Returns the whole kilometres between the centres of two cells, rounded up, at least 1.
   public static func kilometres(_ a: GridCell, _ b: GridCell) -> Int {
     let (first, second) = (radians(latitude(a.row)), radians(latitude(b.row)))
     let across = sin(radians(longitude(a) - longitude(b)) / 2)
     let along = sin((first - second) / 2)
-    // The haversine; what rounding takes above one is one.
+    // The haversine, bounded by one against rounding.
     let half = min(1, along * along + cos(first) * cos(second) * across * across)
     return max(1, Int((2 * earthRadius * asin(half.squareRoot())).rounded(.up)))
   }
 
-  /// The fields whose middles may be within so many kilometres, a row at a time, nearest rows first; two ranges where they go
-  /// over the 180th meridian.
+  /// Returns the cells whose centres may be within so many kilometres, one row at a time, nearest rows first; two
+  /// ranges where they cross the 180th meridian.
   static func around(_ cell: GridCell, kilometres: Int) -> [(row: Int, columns: ClosedRange<Int>)] {
     let degrees = Double(kilometres) / (earthRadius * .pi / 180)
     let reach = Int((degrees * Double(rows) / 180).rounded(.up))
-    // How far east and west of its middle a circle reaches, at any of its latitudes; around a pole everywhere.
+    // The extent of a circle east and west of its centre, at any of its latitudes; everything around a pole.
     let (latitude, radius) = (radians(Self.latitude(cell.row)), radians(degrees))
     let reachesPole = abs(latitude) + radius >= .pi / 2
     let wide = reachesPole ? 180 : asin(sin(radius) / cos(latitude)) * 180 / .pi

@@ -1,6 +1,6 @@
 import Addresses
 
-/// Where a user lets others nearby find them, and until when.
+/// The location that a user shares with nearby users, and the time until which.
 public struct SharedLocation: Hashable, Sendable {
   public let user: UserID
   public let cell: GridCell
@@ -13,26 +13,27 @@ public struct SharedLocation: Hashable, Sendable {
 }
 
 public protocol LocationReader {
-  /// Also one that is over.
+  /// Returns the user's location, also an expired one.
   func location(of user: UserID) throws -> SharedLocation?
-  /// Those in these fields of one row that end behind `time`.
+  /// Returns the locations in these cells of one row that expire after `time`.
   func locations(
     in realm: RealmID, row: Int, columns: ClosedRange<Int>, after time: Timestamp, limit: Int
   ) throws -> [SharedLocation]
 }
 
 public protocol LocationWriter {
-  /// Inserts or replaces.
+  /// Inserts or replaces a location.
   func put(_ location: SharedLocation, in realm: RealmID) throws
   func removeLocation(of user: UserID) throws
   func removeLocations(before time: Timestamp) throws
 }
 
-/// Nearby users: who shares where they are finds who does so too. Only a field of the grid is kept, and not for long.
+/// Nearby users: users who share their location find others who do so too. Only a cell of the grid is stored, for a
+/// limited time.
 extension Parley {
-  /// Shares where the user is, in place of where they were.
+  /// Shares the user's location, replacing the previous one.
   ///
-  /// - Parameter lifetime: within `Limits.locationLifetimeMin` and `locationLifetimeMax`.
+  /// - Parameter lifetime: the time until it expires, from `Limits.locationLifetimeMin` to `locationLifetimeMax`.
   /// - Throws: `.malformed`; `.tooFast` above `Limits.locationRate`; `.forbidden` for guests.
   public func share(
     latitude: Double, longitude: Double, for lifetime: Duration, by user: Party
@@ -45,7 +46,7 @@ extension Parley {
         "ttl is from \(Limits.locationLifetimeMin.components.seconds) to "
           + "\(Limits.locationLifetimeMax.components.seconds) seconds.", field: "ttl")
     }
-    // Whoever could be everywhere in a minute could look everywhere.
+    // Without this bound a user could look everywhere by moving fast.
     try pace(.location(user.id))
     let now = clock.now
     let location = SharedLocation(user: user.id, cell: cell, expires: now + lifetime)
@@ -60,9 +61,9 @@ extension Parley {
     try await work(keepingCaches: true) { try $0.removeLocation(of: user.id) }
   }
 
-  /// Who shares their place within so many kilometres, the nearest first.
+  /// Returns the users who share a location within so many kilometres, the nearest first.
   ///
-  /// - Throws: `.malformed`; `.forbidden` where the caller shares none, or asks about somewhere else; `.tooFast`.
+  /// - Throws: `.malformed`; `.forbidden` if the caller shares none, or asks about another place; `.tooFast`.
   public func nearby(
     latitude: Double, longitude: Double, kilometres: Int, limit: Int, for user: Party
   ) async throws(Problem) -> [(view: UserView, kilometres: Int)] {

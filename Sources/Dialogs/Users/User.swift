@@ -1,15 +1,15 @@
 public import Addresses
 
-/// One app, one XMPP domain. `key` (32 random bytes, made with the realm) is
-/// what public ids and cursors are sealed with; it never leaves the store.
+/// A realm: one app, one XMPP domain. `key` (32 random bytes, created with the realm) seals public ids and cursors; it
+/// never leaves the store.
 public struct Realm: Hashable, Sendable {
   public let id: RealmID
   public let domain: String
-  /// Where its rooms live: `conference.{domain}`, or what the operator says.
+  /// The domain of its rooms: `conference.{domain}`, or the configured one.
   public let rooms: String
   public let key: [UInt8]
-  /// A restored backup starts a new epoch, so that no id and no cursor of the
-  /// time after the backup is mistaken for one of the new time.
+  /// The epoch: a restored backup starts a new one, so that ids and cursors from after the backup are not mistaken for
+  /// new ones.
   public let epoch: UInt32
 
   public init(id: RealmID, domain: String, rooms: String, key: [UInt8], epoch: UInt32) {
@@ -21,8 +21,8 @@ public struct Realm: Hashable, Sendable {
   }
 }
 
-/// A local user, or one of a remote realm with whom somebody here has talked. `name` is the wire's `User.id`: the
-/// normalised localpart, of a remote user the whole address.
+/// A local user, or one of a remote realm with whom a local user has communicated. `name` is the app protocol's
+/// `User.id`: the normalised localpart, or the whole address of a remote user.
 public struct User: Hashable, Sendable {
   public enum State: UInt8, Sendable { case active = 0, disabled = 1, deleted = 2 }
 
@@ -33,12 +33,12 @@ public struct User: Hashable, Sendable {
   public var state: State
   public let createdAt: Timestamp
   public var profile: Profile
-  /// When the last session ended (XEP-0012, `lastSeenAt`); nil before the first.
+  /// The time when the last session ended (XEP-0012, `lastSeenAt`); `nil` before the first end.
   public var lastSeenAt: Timestamp?
-  /// Everything inbound up to here was confirmed by a client of this user:
-  /// what XMPP calls offline messages begins behind it.
+  /// The position up to which a client of this user has confirmed all inbound entries: the later ones are XMPP's
+  /// offline messages.
   public var delivered: Position
-  /// Without an account, for as long as they are there (`Parley.makeGuest`).
+  /// Whether the user is a guest, without an account (`Parley.makeGuest`).
   public let isGuest: Bool
 
   public init(
@@ -57,17 +57,17 @@ public struct User: Hashable, Sendable {
   }
 }
 
-/// What a user tells about themself. The vCard is opaque here: the XMPP door
-/// reads and writes it; `displayName` and `avatarHash` are its projections.
+/// A user's profile. The XMPP door reads and writes the vCard, which is opaque here; `displayName` and `avatarHash` are
+/// taken from it.
 public struct Profile: Hashable, Sendable {
   public var displayName: String?
   public var status: String?
-  /// SHA-1 of the avatar's bytes in lower-case hex (XEP-0153); nil: none.
+  /// The SHA-1 of the avatar's bytes in lower-case hex (XEP-0153); `nil` if there is none.
   public var avatarHash: String?
-  /// A JSON object as the app wrote it; nil means `{}`.
+  /// A JSON object as the app wrote it; `nil` means `{}`.
   public var metadata: String?
-  /// Of a picture that is kept elsewhere, for apps; at most `Limits.avatarURLBytesMax`. XMPP clients, which fetch nothing from
-  /// strangers' servers, see the picture that is here.
+  /// The URL of an external image, for apps; at most `Limits.avatarURLBytesMax`. XMPP clients do not fetch it and show
+  /// the stored avatar.
   public var avatarURL: String?
 
   public init(
@@ -82,7 +82,7 @@ public struct Profile: Hashable, Sendable {
   }
 }
 
-/// A user as the log needs them: number and address, nothing that changes.
+/// The immutable part of a user: id, realm and address.
 public struct Party: Hashable, Sendable {
   public let id: UserID
   public let realm: RealmID
@@ -94,8 +94,8 @@ public struct Party: Hashable, Sendable {
     self.address = address
   }
 
-  /// Somebody of a remote realm as they come: whether the store has them is not known. The number is no user's, and the
-  /// same for the same address as long as the process lives.
+  /// Creates a remote user as received: the store may not contain them. The id is no stored user's, and the same for
+  /// the same address as long as the process lives.
   public init(remote address: BareJID, realm: RealmID) {
     var hasher = Hasher()
     hasher.combine(address)

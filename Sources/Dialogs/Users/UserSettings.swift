@@ -1,30 +1,30 @@
 import Addresses
 
-// What a user has settled about themself, and what of them is seen by whom. One answer for all doors: whoever shows a user asks
-// `view(of:for:)`, and nobody shows more.
-/// Who may know something of a user. Stored: never renumber.
+// A user's settings, and the visibility of their data. All doors use `view(of:for:)`, so that none shows more than
+// another.
+/// The users who may see something of a user. Stored: never renumber.
 public enum Visibility: UInt8, Hashable, Sendable, CaseIterable {
-  /// Nobody but the user.
+  /// Only the user.
   case nobody = 0
-  /// Those who may see the user's presence (a subscription `from` or `both`).
+  /// Users who may see the user's presence (a subscription `from` or `both`).
   case contacts = 1
   /// Every user of the realm.
   case everybody = 2
 }
 
-/// What a user has settled about themself, and keeps with the server.
+/// A user's settings, which the server stores.
 public struct UserSettings: Hashable, Sendable {
-  /// Who may know when they were last there (XEP-0012, `lastSeenAt`). The usual is what XEP-0012 8 has: those who see presence.
+  /// The users who may see `lastSeenAt` (XEP-0012). The default is that of XEP-0012 8: those who see presence.
   public var lastSeen = Visibility.contacts
-  /// Whether searches and the list of users find them. Who has their id reaches them either way.
+  /// Whether searches and the directory include the user. The id reaches them in any case.
   public var isSearchable = true
-  /// Whether those find them who have their telephone number or mail address already. Off until they say so.
+  /// Whether users who know their telephone number or mail address find them. Off by default.
   public var isMatchable = false
-  /// Who may call them. The usual is what the rosters of telephones are for: people whom they know.
+  /// The users who may call them. The default is their contacts.
   public var callsFrom = Visibility.contacts
-  /// A JSON object for those who see their presence; nil means `{}`. At most `Limits.metadataBytesMax`.
+  /// A JSON object for those who see their presence; `nil` means `{}`. At most `Limits.metadataBytesMax`.
   public var contactsMetadata: String?
-  /// A JSON object for themself and the app's server; nil means `{}`. At most `Limits.metadataBytesMax`.
+  /// A JSON object for the user and the app's backend; `nil` means `{}`. At most `Limits.metadataBytesMax`.
   public var privateMetadata: String?
   /// The terms they have accepted last.
   public var terms: TermsAcceptance?
@@ -32,9 +32,9 @@ public struct UserSettings: Hashable, Sendable {
   public init() {}
 }
 
-/// That a user has accepted the terms of the app, for the proof of it.
+/// The record of a user's acceptance of the app's terms.
 public struct TermsAcceptance: Hashable, Sendable {
-  /// As the app names it, at most `Limits.termsVersionBytesMax`.
+  /// The app's version of the terms, at most `Limits.termsVersionBytesMax`.
   public let version: String
   public let time: Timestamp
   public init(version: String, time: Timestamp) {
@@ -43,7 +43,7 @@ public struct TermsAcceptance: Hashable, Sendable {
   }
 }
 
-/// What changes in a user's settings; nil leaves as it is.
+/// A change of a user's settings; `nil` leaves a field unchanged.
 public struct UserSettingsDraft: Hashable, Sendable {
   public var lastSeen: Visibility?
   public var isSearchable: Bool?
@@ -77,21 +77,21 @@ public struct UserSettingsDraft: Hashable, Sendable {
 }
 
 public protocol UserSettingsReader {
-  /// The usual, where nothing was settled.
+  /// Returns the settings, the default ones if none are stored.
   func userSettings(of user: UserID) throws -> UserSettings
 }
 
 public protocol UserSettingsWriter {
-  /// Inserts or replaces. By `isMatchable` the user's `matchKeys` come and go.
+  /// Inserts or replaces the settings. The user's `matchKeys` exist only with `isMatchable`.
   func put(_ settings: UserSettings, of user: UserID) throws
 }
 
 /// A user as one viewer may see them.
 public struct UserView: Hashable, Sendable {
   public let user: User
-  /// nil: before the first session ended, or not for this viewer.
+  /// The time of the last session's end; `nil` if there is none, or the viewer may not see it.
   public let lastSeenAt: Timestamp?
-  /// nil: none, or not for this viewer.
+  /// The metadata for contacts; `nil` if there are none, or the viewer may not see them.
   public let contactsMetadata: String?
 
   public init(user: User, lastSeenAt: Timestamp?, contactsMetadata: String?) {
@@ -112,14 +112,14 @@ extension UserSettings {
 }
 
 extension StoreReader {
-  /// Whether either of two users blocks the other: then they do not find each other.
+  /// Returns whether either of two users blocks the other: then they do not find each other.
   public func isBlocked(_ one: User, _ other: Party) throws -> Bool {
     let (first, second) = (JID(one.address), JID(other.address))
     return try blocks(of: one.id).contains { $0.matches(second) }
       || blocks(of: other.id).contains { $0.matches(first) }
   }
 
-  /// What `viewer` may see of a user. To somebody whom they block they are as one who was never there (XEP-0191 3.3).
+  /// Returns a user as `viewer` may see them. To a user whom they block they appear as never online (XEP-0191 3.3).
   public func view(of user: User, for viewer: Party) throws -> UserView {
     if user.state == .deleted { return UserView(user: user, lastSeenAt: nil, contactsMetadata: nil) }
     let settings = try userSettings(of: user.id)
@@ -136,14 +136,14 @@ extension StoreReader {
       contactsMetadata: isContact ? settings.contactsMetadata : nil)
   }
 
-  /// Whether `viewer`, whom the user does not block, may know when the user was last there.
+  /// Returns whether `viewer`, whom the user does not block, may see `lastSeenAt`.
   ///
-  /// - Parameter isContact: they see the user's presence.
+  /// - Parameter isContact: whether the viewer sees the user's presence.
   public func showsLastSeen(_ user: UserID, isContact: Bool) throws -> Bool {
     UserSettings.sees(try userSettings(of: user).lastSeen, isContact)
   }
 
-  /// The user of a mail address or telephone number, where they let themselves be found by it; nil: nobody, or not for
+  /// Returns the user of a mail address or telephone number; `nil` if there is none, they are not matchable, or not for
   /// this viewer.
   public func user(findableBy identity: Identity, for viewer: Party) throws -> User? {
     guard let id = try user(of: identity, in: viewer.realm), try userSettings(of: id).isMatchable,
@@ -158,9 +158,9 @@ extension Parley {
     try await read { try $0.userSettings(of: user) }
   }
 
-  /// The user has accepted these terms, now. The same again keeps the time of the first.
+  /// Records that the user accepts these terms now. Repeating it keeps the time of the first acceptance.
   ///
-  /// - Throws: `.malformed`, `.tooLarge`; `.forbidden` for guests, who have nothing that outlives them.
+  /// - Throws: `.malformed`, `.tooLarge`; `.forbidden` for guests, who store nothing permanently.
   public func accept(terms version: String, by user: Party) async throws(Problem) {
     if isGuest(user.id) { throw Problem.guestLimited }
     if version.isEmpty { throw Problem(.malformed, "version-missing", "version is empty.", field: "version") }
@@ -190,12 +190,12 @@ extension Judge {
     }
   }
 
-  /// False: they were so.
+  /// Stores changed settings. Returns `false` if they are equal.
   func set(_ draft: UserSettingsDraft, of user: Party, _ writer: any StoreWriter) throws -> Bool {
     let before = try writer.userSettings(of: user.id)
     let settings = draft.applied(to: before)
     if settings == before { return false }
-    // What the keys are salted with is there before the first of them.
+    // The salt of the keys must exist before the first of them.
     if settings.isMatchable { _ = try ContactMatch.salt(of: user.realm, writer) }
     try writer.put(settings, of: user.id)
     return true
