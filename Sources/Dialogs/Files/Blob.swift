@@ -1,5 +1,4 @@
-/// Names a blob, and is all that its readers need: 128 random bits that nobody can guess. Whoever knows it may
-/// read (XEP-0363 3).
+/// The id of a blob: 128 random, unguessable bits. Knowing it suffices for reading (XEP-0363 3).
 public struct BlobID: Hashable, Sendable, CustomStringConvertible {
   public let value: PublicID
 
@@ -20,45 +19,45 @@ public struct BlobID: Hashable, Sendable, CustomStringConvertible {
   public var description: String { value.description }
 }
 
-/// A file that a user keeps here: what is known of it. Its bytes are in a `BlobStore`.
+/// The record of a user's file on this server. Its bytes are in a `BlobStore`.
 ///
-/// States: awaited (a slot) -upload-> stored -its end, or that of its messages-> gone, which only still counts for its
-/// owner's day; or awaited -a scanner's no-> refused, which counts the same; an awaited one whose time is over is forgotten.
+/// States: awaited (a slot) -upload-> stored -expiry, of itself or its messages-> gone, which only counts for its
+/// owner's day; or awaited -a scanner's refusal-> refused, which counts the same; an awaited one whose slot has ended
+/// is forgotten.
 public struct Blob: Hashable, Sendable {
   /// Stored: never renumber.
   public enum State: UInt8, Sendable { case awaited = 0, stored = 1, gone = 2, refused = 3 }
 
-  /// What it is for, which decides how long it is kept (XEP-0363 6). Stored: never renumber.
+  /// The purpose of a file, which decides how long it is kept (XEP-0363 6). Stored: never renumber.
   public enum Purpose: UInt8, Sendable, CaseIterable {
     case message = 0
-    /// Kept until its owner is deleted, and small.
+    /// Kept until its owner is deleted, and bounded in size.
     case profile = 1
-    /// Not after a time that its owner names.
+    /// Kept at most until a time set by its owner.
     case ephemeral = 2
   }
 
   public let id: BlobID
   public let realm: RealmID
   public let owner: UserID
-  /// One part of a path, without controls.
+  /// The file name: one part of a path, without control characters.
   public let name: String
-  /// Type and subtype in lower case; nil: not known before it has come.
+  /// Type and subtype in lower case; `nil` if not known before the upload.
   public var mediaType: String?
   /// Bytes.
   public let size: Int64
   public let purpose: Purpose
   public var state: State
   public let createdAt: Timestamp
-  /// From then on it is not given out; nil: as long as its owner is there.
+  /// The time from which it cannot be read; `nil` to keep it with its owner.
   public var expiresAt: Timestamp?
-  /// Of a stored one; of an awaited one what whoever asked for the slot says it must be, nil: they do not.
+  /// The hash of a stored file; for an awaited one the hash that was announced, if there was one.
   public var sha256: [UInt8]?
-  /// Pixels, of a stored picture of a known kind as they are, else as whoever asked for the slot says; and milliseconds as
-  /// they say.
+  /// Pixels, measured of a stored image of a known kind, otherwise as announced; and milliseconds as announced.
   public var shape: Shape
-  /// Its bytes may come in parts, over a longer time.
+  /// Whether its bytes may come in parts, over a longer time.
   public let isResumable: Bool
-  /// How large the small picture is that is kept beside it (`BlobName.Part.thumbnail`); nil: there is none.
+  /// The size of its thumbnail (`BlobName.Part.thumbnail`); `nil` if there is none.
   public var thumbnail: ImageSize?
 
   public struct Shape: Hashable, Sendable {
@@ -93,29 +92,29 @@ public struct Blob: Hashable, Sendable {
     self.thumbnail = thumbnail
   }
 
-  /// Until then a slot takes its bytes.
+  /// The time until which the slot takes bytes.
   public var slotEnd: Timestamp { createdAt + (isResumable ? Limits.resumableSlotTime : Limits.slotTime) }
 
-  /// Whether its bytes may be given out.
+  /// Returns whether the file may be read.
   public func isReadable(at time: Timestamp) -> Bool {
     state == .stored && (expiresAt.map { time < $0 } ?? true)
   }
 }
 
-/// A slot that is asked for.
+/// A request for a slot.
 public struct BlobDraft: Sendable {
   public var name: String
-  /// As it was written; one that is none counts as absent.
+  /// The media type as the client wrote it; an invalid one is ignored.
   public var mediaType: String?
   /// Bytes.
   public var size: Int64
   public var purpose: Blob.Purpose
-  /// Of an ephemeral one.
+  /// The expiry of an ephemeral file.
   public var expiresBefore: Timestamp?
   public var shape: Blob.Shape
-  /// What the bytes must come to; nil: not said.
+  /// The announced hash of the bytes; `nil` if there is none.
   public var sha256: [UInt8]?
-  /// They may come in parts.
+  /// Whether the bytes may come in parts.
   public var isResumable: Bool
 
   public init(
@@ -133,11 +132,11 @@ public struct BlobDraft: Sendable {
   }
 }
 
-/// What an upload turned out to be.
+/// The detected properties of an upload.
 public struct BlobFindings: Hashable, Sendable {
   public var sha256: [UInt8]
   public var mediaType: String
-  /// Of a picture of a known kind, as it is shown; nil: not known.
+  /// The dimensions of an image of a known kind, as displayed; `nil` if unknown.
   public var size: ImageSize?
   public var thumbnail: ImageSize?
 
@@ -150,38 +149,38 @@ public struct BlobFindings: Hashable, Sendable {
 }
 
 public enum BlobIntent: Sendable {
-  /// A slot. `Receipt.value` is the `Blob`.
+  /// Creates a slot. `Receipt.value` is the `Blob`.
   case request(BlobDraft)
-  /// The bytes of the author's slot are durable. `Receipt.value` is the `Blob`.
+  /// Records that the bytes of the author's slot are durable. `Receipt.value` is the `Blob`.
   case stored(BlobID, BlobFindings)
-  /// A scanner says that nobody may have these bytes, which are removed.
+  /// Records that a scanner refused the bytes, which are removed.
   case refused(BlobID)
-  /// The author wants the slot no more.
+  /// Cancels the author's slot.
   case cancelled(BlobID)
-  /// The bytes of these are removed, because their time was over.
+  /// Records that the bytes of expired files are removed.
   case swept([BlobID])
 }
 
-/// What one user has here.
+/// A user's use of file storage.
 public struct BlobUse: Hashable, Sendable {
-  /// Those that anything is known of: stored and awaited ones, and what is gone and still counts for the day.
+  /// The number of records: stored and awaited files, and removed ones that still count for the day.
   public var count = 0
-  /// Of stored and awaited ones.
+  /// The bytes of stored and awaited files.
   public var bytes: Int64 = 0
-  /// Slots that may still be filled, and those among them that may be in parts.
+  /// The open slots, and the resumable ones among them.
   public var awaited = 0
   public var resumable = 0
-  /// Bytes of what was asked for within the day, whatever has become of it.
+  /// The bytes of slots requested within the day, whatever became of them.
   public var recentBytes: Int64 = 0
-  /// The oldest of that.
+  /// The time of the oldest of these.
   public var oldestRecent: Timestamp?
 
   public init() {}
 }
 
-/// A file that a message brings.
+/// A file attached to a message.
 public struct Attachment: Hashable, Sendable {
-  /// nil: it is kept elsewhere.
+  /// The blob; `nil` if the file is on another server.
   public var blob: BlobID?
   public var url: String
   public var name: String?
@@ -189,7 +188,7 @@ public struct Attachment: Hashable, Sendable {
   public var size: Int64?
   public var sha256: [UInt8]?
   public var shape: Blob.Shape
-  /// A small picture of it.
+  /// A small preview image.
   public var thumbnail: Thumbnail?
 
   public struct Thumbnail: Hashable, Sendable {
@@ -221,20 +220,20 @@ public struct Attachment: Hashable, Sendable {
   }
 }
 
-/// What this server keeps for its users, and for how long.
+/// The limits and lifetimes of files on this server.
 public struct BlobPolicy: Sendable {
   public var links: BlobLinks
-  /// Bytes of one; at the bound the slot is refused with `blob-too-large`.
+  /// The most bytes of a file; a greater slot is refused with `blob-too-large`.
   public var bytesMax: Int64
-  /// Bytes that one user has here at a time; at the bound `blob-quota`.
+  /// The most bytes of one user at a time; beyond it `blob-quota`.
   public var userBytesMax: Int64
-  /// Bytes that one user asks for within a day; at the bound `blob-day-quota`.
+  /// The most bytes that one user may request within a day; beyond it `blob-day-quota`.
   public var userDayBytesMax: Int64
-  /// How long what messages bring is kept; nil: for ever.
+  /// The time for which files of messages are kept; `nil` for ever.
   public var lifetime: Duration?
-  /// What nobody refers to any more, because its owner's messages were taken back, goes.
+  /// Whether a file is removed when its owner has retracted all messages that refer to it.
   public var endsWithMessages: Bool
-  /// What looks at files before anybody may read them.
+  /// The programs that inspect files before they can be read.
   public var tools: BlobTools
 
   public init(

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The one upload at a time that fills a slot. A later one of the same slot may take over until the bytes are all there:
-/// whoever comes back after a lost connection need not wait until the server has noticed that it is lost.
+/// The exclusive right to fill a slot. A later upload of the same slot may take over until all bytes have arrived: a
+/// client that lost its connection need not wait until the server has noticed.
 final class BlobClaim: Sendable {
   private enum Phase { case receiving, finishing, over }
   let user: UserID
@@ -9,7 +9,7 @@ final class BlobClaim: Sendable {
 
   init(_ user: UserID) { self.user = user }
 
-  /// Writes, and nobody takes over meanwhile; false: somebody has.
+  /// Writes, while no upload can take over. Returns `false` if one has.
   func write(_ body: () throws(BlobFailure) -> Void) throws(BlobFailure) -> Bool {
     let result: Result<Bool, BlobFailure> = phase.withLock { phase in
       guard phase == .receiving else { return .success(false) }
@@ -21,10 +21,10 @@ final class BlobClaim: Sendable {
     return try result.get()
   }
 
-  /// Nobody takes over any more; false: somebody has.
+  /// Prevents any takeover. Returns `false` if there was one.
   func beginFinishing() -> Bool { move(to: .finishing) }
 
-  /// Nothing is written any more, when this returns; false: it is being finished.
+  /// Ends the upload: nothing more is written when this returns. Returns `false` if it is being finished.
   func end() -> Bool {
     phase.withLock { phase in
       if phase == .finishing { return false }

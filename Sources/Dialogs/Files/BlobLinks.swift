@@ -1,28 +1,30 @@
 import Glibc
 
-/// Where blobs are found by those who only know addresses: `<base>/uploads/<id>/<name>`.
+/// The URLs of blobs: `<base>/uploads/<id>/<name>`.
 public struct BlobLinks: Hashable, Sendable {
   /// The first part of the path.
   public static let path = "/uploads/"
 
-  /// Up to the id, with a slash at its end.
+  /// The URL up to the id, with a slash at its end.
   public let prefix: String
 
+  /// Creates links.
+  ///
   /// - Parameter base: the server's public URL, without a slash at its end.
   public init(base: String) { prefix = base + Self.path }
 
-  /// Whether everything between reader and server is encrypted, which XEP-0363 5 demands.
+  /// Whether all readers connect encrypted, as XEP-0363 5 requires.
   public var isSecure: Bool { prefix.hasPrefix("https://") }
 
   public func url(of blob: Blob) -> String { prefix + blob.id.description + "/" + Self.encoded(blob.name) }
 
-  /// Where the small picture beside a blob is.
+  /// Returns the URL of a blob's thumbnail.
   public func thumbnailURL(of blob: Blob) -> String { url(of: blob) + "/" + Self.thumbnail }
 
-  /// The last part of the path of a small picture.
+  /// The last part of the path of a thumbnail.
   public static let thumbnail = "thumbnail.jpg"
 
-  /// nil: it names none of ours.
+  /// Returns the id in a URL; `nil` if it is not one of this server's.
   public func id(in url: some StringProtocol) -> BlobID? {
     guard url.utf8.starts(with: prefix.utf8) else { return nil }
     let rest = url.utf8.dropFirst(prefix.utf8.count)
@@ -30,7 +32,7 @@ public struct BlobLinks: Hashable, Sendable {
     return BlobID(String(decoding: rest.prefix(32), as: UTF8.self))
   }
 
-  /// Those that a text names, each once, the first `limit`.
+  /// Returns the distinct ids of the URLs in a text, the first `limit`.
   public func ids(in text: String, limit: Int) -> [BlobID] {
     var text = text
     var prefix = prefix
@@ -39,7 +41,7 @@ public struct BlobLinks: Hashable, Sendable {
       prefix.withUTF8 { prefix in
         guard let whole = text.baseAddress, let wanted = prefix.baseAddress else { return }
         var place = 0
-        // Every message is looked through: by the C library, from one possible beginning to the next.
+        // Every message is searched, so this uses the C library, from one possible beginning to the next.
         while found.count < limit, text.count - place >= prefix.count + 32,
           let hit = memchr(whole + place, Int32(prefix[0]), text.count - place - prefix.count - 31)
         {
@@ -54,7 +56,7 @@ public struct BlobLinks: Hashable, Sendable {
     return found
   }
 
-  /// One segment of a path (RFC 3986 3.3): everything but the unreserved characters is percent-encoded.
+  /// Encodes one segment of a path (RFC 3986 3.3): everything but the unreserved characters is percent-encoded.
   public static func encoded(_ name: String) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
     var out: [UInt8] = []
@@ -67,8 +69,8 @@ public struct BlobLinks: Hashable, Sendable {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// What a blob is called: the last part of what its owner calls it, so that it is one part of a path everywhere, and
-  /// no longer than file systems take; its ending stays (XEP-0363 5).
+  /// Returns the stored name of a file: the last part of the client's, so that it is one part of a path everywhere, and
+  /// within the limit of file systems; its extension is kept (XEP-0363 5).
   static func name(_ text: String) -> String {
     let last = text.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
     let scalars = last.unicodeScalars.filter { scalar in

@@ -1,33 +1,33 @@
-/// Where the bytes of blobs are. Every call may block; none is made on an event loop.
+/// A store for the bytes of blobs. Every call may block; none is made on an event loop.
 ///
-/// A blob is written once and never changes. It is there, whole and durable, or it is not. What every store must do is said
-/// by a suite that each of them passes.
+/// A blob is written once and never changes. It exists, complete and durable, or not at all. A common test suite checks
+/// every store's behaviour.
 public protocol BlobStore: Sendable {
-  /// A place for bytes that are nothing yet. Space for all of them is claimed where the system can. What was written under
-  /// this name and not finished is gone.
+  /// Creates a writer for a new blob. It reserves the space if the system can, and removes unfinished bytes of this
+  /// name.
   func begin(_ name: BlobName, size: Int64) throws(BlobFailure) -> any BlobWriter
-  /// As `begin`, behind what a writer that was suspended, or whose process ended, has left; nothing: behind nothing. What
-  /// was finished and not settled is not lost either.
+  /// Creates a writer behind the bytes that a suspended writer, or one whose process ended, has left, if any. Finished
+  /// but unsettled bytes are kept too.
   func resume(_ name: BlobName) throws(BlobFailure) -> any BlobWriter
-  /// nil: there are none.
+  /// Opens a blob for reading; `nil` if it does not exist.
   func open(_ name: BlobName) throws(BlobFailure) -> (any BlobReader)?
-  /// Also what was written and not finished. Those that are not there are gone already.
+  /// Removes a blob or its unfinished bytes; does nothing if there are none.
   func remove(_ name: BlobName) throws(BlobFailure)
-  /// What was finished is known to be so: nobody will resume it.
+  /// Forgets what resuming needs, as the blob is recorded as finished.
   func settle(_ name: BlobName)
-  /// Those that can be resumed.
+  /// The blobs that can be resumed.
   var unsettled: [BlobID] { get }
-  /// Bytes that may still be written before what else lives on this disk suffers; below zero: too few.
+  /// The bytes that may still be written without harm to other users of this disk; negative if too little is left.
   var room: Int64 { get }
-  /// It is at the other end of a network: more threads wait for it.
+  /// Whether the store is reached by network, so that more threads wait for it.
   var isRemote: Bool { get }
 }
 
-/// What a store keeps bytes under.
+/// The name of bytes in a store.
 public struct BlobName: Hashable, Sendable, CustomStringConvertible {
   public enum Part: String, Sendable, CaseIterable {
     case file
-    /// The small picture beside it, a JPEG.
+    /// The thumbnail, a JPEG.
     case thumbnail
   }
   public let id: BlobID
@@ -38,37 +38,37 @@ public struct BlobName: Hashable, Sendable, CustomStringConvertible {
     self.part = part
   }
 
-  /// 32 hex digits, and what part it is unless it is the file.
+  /// 32 hex digits, and the part unless it is the file.
   public var description: String { part == .file ? id.description : "\(id)-\(part.rawValue)" }
 }
 
-/// One blob that is being written, by one thread at a time; what is written can be read. Who neither finishes nor suspends
-/// nor cancels it leaves bytes that the next start removes, or that can be resumed.
+/// A blob that is being written, by one thread at a time; written bytes can be read. One that is neither finished nor
+/// suspended nor cancelled leaves bytes that the next start removes, or that can be resumed.
 public protocol BlobWriter: BlobReader {
-  /// Bytes that were there from the beginning.
+  /// The bytes that existed when the writer was opened.
   var start: Int64 { get }
-  /// The file of this machine where what is written is, for programs that look at it.
+  /// The path of a local file with the written bytes, for programs that inspect it.
   var path: String { get }
   func append(_ bytes: [UInt8]) throws(BlobFailure)
-  /// Returns when all of it is durable under its name; what was there before under this name is replaced.
-  /// - Parameter sha256: of all of it.
+  /// Makes all bytes durable under their name, replacing earlier ones.
+  /// - Parameter sha256: the hash of all bytes.
   func finish(sha256: [UInt8]) throws(BlobFailure)
-  /// Returns when what is written is durable, so that it can be resumed.
-  /// - Returns: how many bytes that are.
+  /// Makes the written bytes durable, so that they can be resumed.
+  /// - Returns: their number.
   @discardableResult
   func suspend() throws(BlobFailure) -> Int64
-  /// Nothing is left, where it was begun; what was resumed is left as it is.
+  /// Removes a new blob; a resumed one is left as it is.
   func cancel()
 }
 
-/// What is open can be read to its end, also where it is removed meanwhile.
+/// A blob open for reading, which can be read to its end even if it is removed meanwhile.
 public protocol BlobReader: Sendable {
-  /// Fewer bytes only where the blob ends.
+  /// Returns bytes; fewer than `count` only at the end of the blob.
   func read(at offset: Int64, count: Int) throws(BlobFailure) -> [UInt8]
 }
 
 public struct BlobFailure: Error, Sendable, CustomStringConvertible {
-  /// There is no space left: for this user or for all.
+  /// Whether there is no space left, for this user or for all.
   public let isFull: Bool
   public let description: String
   public init(isFull: Bool, _ description: String) {

@@ -1,11 +1,12 @@
-/// Programs that look at files before anybody may read them. The core asks them on threads that may block, at most
+/// The programs that inspect files before they can be read. The core calls them on threads that may block, at most
 /// `Limits.inspectionsMax` at a time.
 public struct BlobTools: Sendable {
-  /// nil: nothing is scanned.
+  /// The scanner; `nil` to scan nothing.
   public var scanner: (any BlobScanner)?
-  /// A file that could not be scanned is not taken (`scan-unavailable`); else it is, with a line in the log.
+  /// Whether a file that could not be scanned is refused (`scan-unavailable`); otherwise it is accepted, with a line in
+  /// the log.
   public var isScanNeeded: Bool
-  /// nil: there are no thumbnails, and avatars are taken as they come.
+  /// The image tool; `nil` for no thumbnails, and unchanged avatars.
   public var pictures: (any PictureShrinker)?
 
   public init(
@@ -17,28 +18,29 @@ public struct BlobTools: Sendable {
   }
 }
 
-/// Says whether a file may be given to others.
+/// A scanner, which decides whether a file may be given to others.
 public protocol BlobScanner: Sendable {
-  /// Ends within a time of its own.
+  /// Scans a file, within a time limit of its own.
   func scan(_ path: String) throws(ScanFailure) -> ScanVerdict
 }
 
 public enum ScanVerdict: Hashable, Sendable {
   case clean
-  /// What it is, as the scanner calls it.
+  /// The file is refused; the value is the scanner's name for its content.
   case refused(String)
 }
 
-/// There is no verdict.
+/// A failure of a scanner to reach a verdict.
 public struct ScanFailure: Error, Hashable, Sendable, CustomStringConvertible {
   public let description: String
   public init(_ description: String) { self.description = description }
 }
 
-/// Makes pictures smaller.
+/// A tool that shrinks images.
 public protocol PictureShrinker: Sendable {
-  /// - Parameter side: pixels that neither side of the result exceeds; smaller pictures stay as large as they are.
-  /// - Returns: the picture the right way up, without what else was in the file; nil: it is none, or too much work.
+  /// Returns the image the right way up, without metadata; `nil` if it is no image, or too much work.
+  ///
+  /// - Parameter side: pixels that neither side of the result exceeds; smaller images keep their size.
   func shrunk(_ picture: PictureSource, side: Int, as form: PictureForm) -> [UInt8]?
 }
 

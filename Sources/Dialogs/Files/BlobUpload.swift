@@ -2,7 +2,7 @@ import Crypto
 import Logging
 import Synchronization
 
-/// One upload, from one task. Whoever gets it finishes, suspends or cancels it.
+/// An upload, used by one task, which must finish, suspend or cancel it.
 public final class BlobUpload: Sendable {
   public let blob: Blob
   private let parley: Parley
@@ -10,10 +10,10 @@ public final class BlobUpload: Sendable {
   private let owner: Party
   private let claim: BlobClaim
   private let writer: any BlobWriter
-  /// As it was announced.
+  /// The announced media type.
   private let mediaType: String
   private struct Progress {
-    /// Of all there is; nil: what was there before was not counted in.
+    /// The hash of all bytes so far; `nil` for a resumed upload, whose earlier bytes are not included.
     var hash: SHA256?
     var count: Int64
   }
@@ -34,10 +34,10 @@ public final class BlobUpload: Sendable {
     progress = Mutex(Progress(hash: start == 0 ? SHA256() : nil, count: start))
   }
 
-  /// Bytes that are there.
+  /// The number of bytes received.
   public var offset: Int64 { progress.withLock { $0.count } }
 
-  /// Returns when the bytes are handed to the system: whoever waits for that holds only these.
+  /// Appends bytes. Returns when they are written, so that the caller holds only these.
   public func append(_ bytes: [UInt8]) async throws(Problem) {
     let isOurs = try await blobs.run { [self] () throws(BlobFailure) in
       try claim.write { () throws(BlobFailure) in
@@ -53,7 +53,7 @@ public final class BlobUpload: Sendable {
     if offset > blob.size { throw Self.wrongLength }
   }
 
-  /// Returns when bytes and slot are durable: now it may be told. Before that the file is looked at.
+  /// Inspects the file, and returns when bytes and slot are durable: now the client may be told.
   public func finish() async throws(Problem) -> Blob {
     guard offset == blob.size else { throw Self.wrongLength }
     guard claim.beginFinishing() else { throw .blobTaken }
@@ -109,8 +109,8 @@ public final class BlobUpload: Sendable {
     throw .blobRefused
   }
 
-  /// What kind of picture it is its bytes say. What is announced as one of those that browsers show, and is none, is of no
-  /// kind.
+  /// Detects the kind of image from the bytes. A file announced as an image that browsers show, but which is none, gets
+  /// the unknown type.
   private func inspect(_ hash: [UInt8]) async throws(Problem) -> BlobFindings {
     var findings = BlobFindings(sha256: hash, mediaType: mediaType)
     guard mediaType.hasPrefix("image/") else { return findings }
@@ -135,7 +135,7 @@ public final class BlobUpload: Sendable {
       return findings
     }
     findings.thumbnail = ImageSize(of: small)
-    // A camera that was held upright says so beside the picture; what was made of it stands upright.
+    // The orientation of a photo is stored beside the pixels; the thumbnail is upright.
     if let turned = findings.thumbnail,
       size.width > size.height && turned.width < turned.height
         || size.width < size.height && turned.width > turned.height
@@ -157,7 +157,7 @@ public final class BlobUpload: Sendable {
     return small.flatMap { $0.count <= Limits.thumbnailBytesMax ? $0 : nil }
   }
 
-  /// The bytes go; the slot can be tried again until its time is over.
+  /// Removes the bytes; the slot can be filled again until it ends.
   private func discard() async {
     let (writer, store, name) = (writer, blobs.store, BlobName(blob.id))
     try? await blobs.run { () throws(BlobFailure) in
@@ -167,15 +167,15 @@ public final class BlobUpload: Sendable {
     blobs.release(blob.id, claim)
   }
 
-  /// Nothing is left that was not there before; the slot can be tried again until its time is over.
+  /// Cancels a new upload, removing its bytes; the slot can be filled again until it ends.
   public func cancel() async {
     let writer = writer
     try? await blobs.run { writer.cancel() }
     blobs.release(blob.id, claim)
   }
 
-  /// What has come stays, so that the upload can be resumed.
-  /// - Returns: how many bytes that are, durably.
+  /// Keeps the received bytes, so that the upload can be resumed.
+  /// - Returns: the number of durable bytes.
   @discardableResult
   public func suspend() async throws(Problem) -> Int64 {
     let writer = writer
@@ -188,13 +188,13 @@ public final class BlobUpload: Sendable {
 }
 
 extension Parley {
-  /// Begins the one upload of a slot.
+  /// Begins the upload of a slot.
   ///
   /// - Parameters:
-  ///   - key: as in `Blobs.uploadURL`.
-  ///   - name: as in the URL.
-  ///   - length: bytes that are announced; nil: none were, and the slot is refused (`length-required`).
-  ///   - mediaType: as announced.
+  ///   - key: the key of `Blobs.uploadURL`.
+  ///   - name: the name in the URL.
+  ///   - length: the announced number of bytes; the upload is refused if it is `nil` (`length-required`).
+  ///   - mediaType: the announced media type.
   public func upload(
     _ id: BlobID, key: String, name: String, length: Int64?, mediaType: String?
   ) async throws(Problem) -> BlobUpload {
@@ -217,7 +217,7 @@ extension Parley {
     }
   }
 
-  /// Goes on where an upload of a resumable slot ended; an earlier one that is under way ends.
+  /// Resumes the upload of a resumable slot; one in progress ends.
   public func resumeUpload(_ id: BlobID, key: String, name: String) async throws(Problem) -> BlobUpload {
     let slot = try await slot(id, key: key, name: name)
     try slot.isOpen(at: clock.now)
@@ -233,7 +233,7 @@ extension Parley {
   ) async throws(Problem) -> BlobUpload {
     let (id, blobs) = (slot.blob.id, slot.blobs)
     do throws(Problem) {
-      // Looked at again behind the claim: another upload may just have been finished.
+      // Checked again after claiming: another upload may just have been finished.
       guard try await read({ try $0.blob(id) })?.state == .awaited else { throw .blobTaken }
       let writer = try await blobs.run(open)
       guard blobs.store.room >= slot.blob.size - writer.start else {
@@ -250,7 +250,7 @@ extension Parley {
     }
   }
 
-  /// How far the upload of a resumable slot is; an upload that is under way ends, so that this is where to go on.
+  /// Returns the progress of a resumable slot; an upload in progress ends, so that the returned offset is final.
   public func uploadProgress(_ id: BlobID, key: String, name: String) async throws(Problem) -> BlobProgress {
     let slot = try await slot(id, key: key, name: name)
     let blob = slot.blob
@@ -266,7 +266,7 @@ extension Parley {
     Int(clamping: max(0, time.milliseconds - clock.now.milliseconds) / 1_000)
   }
 
-  /// The slot of whoever wants it no more is gone, with what has come.
+  /// Cancels a slot, and removes its bytes.
   public func cancelUpload(_ id: BlobID, key: String, name: String) async throws(Problem) {
     let slot = try await slot(id, key: key, name: name)
     try slot.isOpen(at: clock.now)
@@ -294,17 +294,17 @@ extension Parley {
   }
 }
 
-/// How far an upload is.
+/// The progress of an upload.
 public struct BlobProgress: Hashable, Sendable {
-  /// Bytes that are durable, and bytes there will be.
+  /// The durable bytes, and the expected ones.
   public let offset: Int64
   public let length: Int64
   public let isComplete: Bool
-  /// Until the slot ends; nil: it is filled.
+  /// The seconds until the slot ends; `nil` if it is filled.
   public let seconds: Int?
 }
 
-/// A slot, and whose it is.
+/// A slot with its owner.
 private struct BlobSlot: Sendable {
   let blob: Blob
   let owner: User

@@ -2,18 +2,18 @@ import Crypto
 import Logging
 import Synchronization
 
-/// Slots, uploads and reading: what both doors and the HTTP port ask of the blobs.
+/// Slots, uploads and reading, for both doors and the HTTP port.
 public final class Blobs: Sendable {
   public let policy: BlobPolicy
   let store: any BlobStore
   private let key: SymmetricKey
   private let workers: ThreadPool
   private let inspectors: ThreadPool
-  /// What brings whole files to where they stay, which takes long over a network: nobody who reads waits behind it.
+  /// The threads that move complete files into a remote store, which takes long: readers do not wait for it.
   private let finishers: ThreadPool
   private let busy = Mutex(Busy())
 
-  /// Blobs that are being written or removed: whoever comes second is refused, unless it takes over.
+  /// Blobs that are being written or removed: a second operation is refused, unless it takes over.
   private struct Busy {
     var uploads: [BlobID: BlobClaim] = [:]
     var removals: Set<BlobID> = []
@@ -32,8 +32,8 @@ public final class Blobs: Sendable {
 
   // MARK: Slots
 
-  /// Where the slot is filled. The key says that the slot is ours before the store is asked, and that whoever only
-  /// knows where it is read cannot fill it.
+  /// Returns the URL for filling a slot. The key proves that the slot is this server's before the store is read, and
+  /// that its sender does not only know the URL for reading.
   public func uploadURL(of blob: Blob) -> String { policy.links.url(of: blob) + "?key=" + uploadKey(of: blob.id) }
 
   private func uploadKey(of id: BlobID) -> String {
@@ -41,7 +41,7 @@ public final class Blobs: Sendable {
     return PublicID(bytes: Array(code)).description
   }
 
-  /// In a time that tells nothing of how much of it is right.
+  /// Compares keys in constant time.
   func isKey(_ text: String, of id: BlobID) -> Bool {
     let right = Array(uploadKey(of: id).utf8)
     let given = Array(text.utf8)
@@ -49,7 +49,7 @@ public final class Blobs: Sendable {
     return zip(given, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
   }
 
-  // MARK: One at a time
+  // MARK: Exclusive access
 
   func claim(_ id: BlobID, for user: UserID) throws(Problem) -> BlobClaim {
     let result: Result<BlobClaim, Problem> = busy.withLock { busy in
@@ -67,29 +67,29 @@ public final class Blobs: Sendable {
     return try result.get()
   }
 
-  /// As `claim`; the upload that is under way ends.
+  /// Claims a slot; an upload in progress ends.
   func takeOver(_ id: BlobID, for user: UserID) async throws(Problem) -> BlobClaim {
     if let earlier = busy.withLock({ $0.uploads[id] }) {
-      // Waits for what is being written.
+      // Waits for the current write.
       guard try await run({ () throws(BlobFailure) in earlier.end() }) else { throw .blobTaken }
       release(id, earlier)
     }
     return try claim(id, for: user)
   }
 
-  /// Whoever was taken over from releases nothing.
+  /// Releases a claim; does nothing if it was taken over.
   func release(_ id: BlobID, _ claim: BlobClaim) {
     busy.withLock { busy in if busy.uploads[id] === claim { busy.uploads[id] = nil } }
   }
 
-  /// False: it is being written.
+  /// Claims a blob for removal. Returns `false` if it is being written.
   func claimRemoval(_ id: BlobID) -> Bool {
     busy.withLock { $0.uploads[id] == nil && $0.removals.insert(id).inserted }
   }
 
   func releaseRemoval(_ id: BlobID) { busy.withLock { _ = $0.removals.remove(id) } }
 
-  /// On a thread that may block.
+  /// Runs a function on a thread that may block.
   func run<Value: Sendable>(
     _ body: @escaping @Sendable () throws(BlobFailure) -> Value
   ) async throws(Problem) -> Value {
@@ -102,7 +102,7 @@ public final class Blobs: Sendable {
     } catch { throw Problem(error) }
   }
 
-  /// The same for what may take long.
+  /// Runs a function that may take long.
   func inspect<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
@@ -137,13 +137,13 @@ extension Problem {
     .overloaded, "disk-full", "The server has no space left for this file.", retryAfter: 3_600)
 }
 
-/// A blob that is being given out.
+/// A blob open for reading.
 public struct OpenBlob: Sendable {
   public let blob: Blob
   let reader: any BlobReader
   let blobs: Blobs
 
-  /// Fewer bytes only where the blob ends.
+  /// Returns bytes; fewer than `count` only at the end of the blob.
   public func read(at offset: Int64, count: Int) async throws(Problem) -> [UInt8] {
     let reader = reader
     return try await blobs.run { () throws(BlobFailure) in try reader.read(at: offset, count: count) }
@@ -151,7 +151,7 @@ public struct OpenBlob: Sendable {
 }
 
 extension Parley {
-  /// What may be read of whoever knows the id; nil: nothing.
+  /// Returns the blob if it may be read; otherwise `nil`.
   public func blob(_ id: BlobID) async throws(Problem) -> Blob? {
     guard blobs != nil, let blob = try await read({ try $0.blob(id) }), blob.isReadable(at: clock.now) else {
       return nil
@@ -159,12 +159,12 @@ extension Parley {
     return blob
   }
 
-  /// nil: there is nothing, or no longer.
+  /// Opens a blob; `nil` if it may not be read.
   public func openBlob(_ id: BlobID, name: String) async throws(Problem) -> OpenBlob? {
     try await open(id, .file, name: name)
   }
 
-  /// The small picture beside it; nil: there is none, or no longer.
+  /// Opens a blob's thumbnail; `nil` if there is none, or it may not be read.
   public func openThumbnail(_ id: BlobID, name: String) async throws(Problem) -> OpenBlob? {
     try await open(id, .thumbnail, name: name)
   }
@@ -177,7 +177,7 @@ extension Parley {
     return reader.map { OpenBlob(blob: blob, reader: $0, blobs: blobs) }
   }
 
-  /// What the process before could not settle. Called once, before the first upload.
+  /// Settles the uploads of the previous process. Called once, before the first upload.
   public func settleBlobs() async throws(Problem) {
     guard let blobs else { return }
     for id in blobs.store.unsettled {
@@ -196,16 +196,16 @@ extension Parley {
     }
   }
 
-  /// What a user has here; nil: nothing is taken.
+  /// Returns the user's use of storage; `nil` if uploads are off.
   public func blobUse(of user: UserID) async throws(Problem) -> (use: BlobUse, policy: BlobPolicy)? {
     guard let blobs else { return nil }
     let now = clock.now
     return (try await read { try $0.blobUse(of: user, at: now) }, blobs.policy)
   }
 
-  /// A picture that is small enough for an avatar, of one that may be larger; nil: it cannot be made.
+  /// Returns an avatar made from an image that may be larger; `nil` if this fails.
   ///
-  /// A PNG, which every client can show (XEP-0084 4.2.1), unless that has too many bytes.
+  /// It is a PNG, which every client can show (XEP-0084 4.2.1), unless that has too many bytes.
   public func avatar(of bytes: [UInt8]) async -> [UInt8]? {
     guard let blobs, let pictures = blobs.policy.tools.pictures else { return nil }
     return await blobs.inspect { () throws(Never) -> [UInt8]? in
@@ -220,10 +220,10 @@ extension Parley {
     }
   }
 
-  /// Removes what is over, a page at a time. The bytes go before the row: after a crash the row is still there to say
-  /// that they have to.
+  /// Removes expired blobs, a page at a time. The bytes are removed before the row: after a crash the row still tells
+  /// that they have to be.
   ///
-  /// - Returns: how many went.
+  /// - Returns: the number of removed blobs.
   @discardableResult
   public func sweepBlobs() async throws(Problem) -> Int {
     guard let blobs else { return 0 }
@@ -233,7 +233,7 @@ extension Parley {
       let due = try await read { try $0.dueBlobs(at: now, limit: Limits.sweptBlobsMax) }
       var claimed = due.filter { blobs.claimRemoval($0) }
       defer { for id in claimed { blobs.releaseRemoval(id) } }
-      // Looked at again behind the claim: an upload may have been finished between.
+      // Checked again after claiming: an upload may have been finished in between.
       let (looked, isNow) = (claimed, now)
       let spared = try await read { reader in try looked.filter { try reader.blob($0)?.isReadable(at: isNow) == true } }
       for id in spared { blobs.releaseRemoval(id) }

@@ -1,6 +1,6 @@
 import Addresses
 
-/// Who may keep how much here, and what messages make of it.
+/// The quotas of files, and the files of messages.
 extension Judge {
   mutating func blob(_ post: Post, _ intent: BlobIntent, _ writer: any StoreWriter) throws {
     guard let (policy, store) = blobs else {
@@ -27,13 +27,13 @@ extension Judge {
       try writer.put(blob)
     case .cancelled(let id):
       var blob = try awaited(id, of: post.author, writer)
-      // It counts for the day: else whoever cancels uploads without end.
+      // It counts for the day: otherwise cancelling would allow endless uploads.
       blob.state = .gone
       try writer.put(blob)
     case .swept(let ids):
       for id in ids {
         guard var blob = try writer.blob(id) else { continue }
-        // What was asked for today still counts for the day of whoever asked.
+        // A slot requested today still counts for its owner's day.
         if blob.state == .stored, time < blob.createdAt + Limits.blobDay {
           blob.state = .gone
           try writer.put(blob)
@@ -112,8 +112,8 @@ extension Judge {
 
   // MARK: Messages
 
-  /// What a message brings, as it is kept, and the blobs it refers to: those it brings and those its text names. What
-  /// the app names must be there; what XMPP names is a link like any other where it is not.
+  /// Returns a message's content as stored, and the blobs it refers to: its attachments and those whose URLs are in its
+  /// text. An app's attachments must exist; an unknown one of XMPP is an ordinary link.
   func attached(
     _ content: Content, by author: Party, isApp: Bool, _ writer: any StoreWriter
   ) throws -> (content: Content, blobs: Set<BlobID>) {
@@ -130,7 +130,7 @@ extension Judge {
           attachment.mediaType = blob.mediaType
           attachment.size = blob.size
           attachment.sha256 = blob.sha256
-          // What was measured here counts before what somebody says.
+          // Measured values precede announced ones.
           attachment.shape.width = blob.shape.width ?? attachment.shape.width
           attachment.shape.height = blob.shape.height ?? attachment.shape.height
           attachment.shape.milliseconds = attachment.shape.milliseconds ?? blob.shape.milliseconds
@@ -163,8 +163,8 @@ extension Judge {
     for id in blobs { try writer.insertBlobReference(to: id, by: entry.position) }
   }
 
-  /// A message was taken back: what its author has brought with it goes with it, where nothing else refers to it. What
-  /// somebody else has brought does not: else whoever learnt of a file could remove it by a message of their own.
+  /// Releases the files of a retracted message: its author's own files are removed if nothing else refers to them.
+  /// Those of others are not: otherwise anyone who knows a file could remove it by a message of their own.
   func releaseBlobs(of target: Entry, _ state: MessageState, _ writer: any StoreWriter) throws {
     guard state.retraction != nil else { return }
     try writer.releaseBlobs(

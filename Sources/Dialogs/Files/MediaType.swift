@@ -1,9 +1,9 @@
-/// Media types as far as files need them.
+/// Media types, as far as files need them.
 public enum MediaType {
-  /// What is not known to be anything (RFC 2046 4.5.1).
+  /// The type of unknown content (RFC 2046 4.5.1).
   public static let unknown = "application/octet-stream"
 
-  /// Type and subtype in lower case, without parameters; nil: it is no media type (RFC 9110 8.3.1).
+  /// Returns type and subtype in lower case, without parameters; `nil` if it is no media type (RFC 9110 8.3.1).
   public static func essence(_ text: some StringProtocol) -> String? {
     let essence = String(text.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }).lowercased()
     guard essence.utf8.count <= Limits.mediaTypeBytesMax else { return nil }
@@ -12,7 +12,7 @@ public enum MediaType {
     return essence
   }
 
-  /// RFC 9110 5.6.2.
+  /// Returns whether a byte is a token character (RFC 9110 5.6.2).
   private static func isToken(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
@@ -20,7 +20,7 @@ public enum MediaType {
     }
   }
 
-  /// By what a file's name ends with, of what people send each other; nil: of no known kind.
+  /// Returns the type of a common file extension; `nil` if it is unknown.
   public static func of(name: some StringProtocol) -> String? {
     guard let dot = name.lastIndex(of: ".") else { return nil }
     return byEnding[name[name.index(after: dot)...].lowercased()]
@@ -34,7 +34,7 @@ public enum MediaType {
     "pdf": "application/pdf", "zip": "application/zip",
   ]
 
-  /// Types that a browser shows without running anything of them.
+  /// Returns whether a browser shows the type without running anything in it.
   public static func isShown(_ type: String) -> Bool {
     shown.contains(type) || type.hasPrefix("audio/") || type.hasPrefix("video/")
   }
@@ -44,8 +44,8 @@ public enum MediaType {
     "image/heif", "image/jxl", "image/tiff",
   ]
 
-  /// As what a file of this type is given out: what could act on the server's origin is of no kind there, neither a page
-  /// nor what a page may load.
+  /// Returns the type that a file is served with: types that could act on the server's origin, as a page or in one, are
+  /// served as unknown.
   public static func served(_ type: String?) -> String {
     guard let type else { return unknown }
     if isShown(type) { return type }
@@ -58,7 +58,7 @@ public enum MediaType {
 }
 
 extension Content.Kind {
-  /// As what an app shows a file.
+  /// Returns the kind under which an app shows a file.
   init(mediaType: String?) {
     switch mediaType?.prefix(while: { $0 != "/" }) {
     case "image": self = .image
@@ -68,7 +68,7 @@ extension Content.Kind {
     }
   }
 
-  /// Its content is a file.
+  /// Whether the content is a file.
   public var isFile: Bool {
     switch self {
     case .image, .video, .audio, .file: true
