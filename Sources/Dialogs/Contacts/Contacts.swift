@@ -6,10 +6,10 @@
 // advance (RFC 6121 3.4). The nine states of A.1 are the pairs of both. "subscribe" and "unsubscribe" sent,
 // "subscribed" and "unsubscribed" received move the first machine; the other four the second.
 //
-//   sent:      subscribe      rest -> pending out         received:  subscribed     pending out -> to
-//              unsubscribe    pending out, to -> rest                unsubscribed   pending out, to -> rest
-//   received:  subscribe      rest -> pending in          sent:      subscribed     pending in -> from; rest -> approved
-//                             approved -> from                       unsubscribed   pending in, from, approved -> rest
+//   sent:      subscribe      rest -> pending out        received:  subscribed     pending out -> to
+//              unsubscribe    pending out, to -> rest               unsubscribed   pending out, to -> rest
+//   received:  subscribe      rest -> pending in         sent:      subscribed     pending in -> from; rest -> approved
+//                             approved -> from                      unsubscribed   pending in, from, approved -> rest
 //              unsubscribe    pending in, from -> rest
 //
 // An approval in advance is used up when it answers a request (RFC 6121 3.4.2 leaves that open): a contact who

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// What a domain says to its users (XEP-0133 4.23, 4.24): at once to whoever is
-/// there, or, as the message of the day, once to everybody.
+/// An announcement of a domain to its users (XEP-0133 4.23, 4.24): sent at once to the online users, or, as the message
+/// of the day, once to everyone.
 public struct Announcement: Hashable, Sendable {
-  /// The domain that says it.
+  /// The announcing domain.
   public let domain: String
   public let text: String
   public let time: Timestamp
@@ -16,27 +16,28 @@ public struct Announcement: Hashable, Sendable {
 }
 
 extension Parley {
-  /// Tells every available session of a realm; nobody else ever hears of it.
+  /// Sends an announcement to every available session of a realm; it is not stored.
   ///
-  /// - Returns: how many sessions were told.
+  /// - Returns: the number of sessions.
   @discardableResult
   public func announce(_ text: String, in realm: Realm) throws(Problem) -> Int {
     hub.announce(
       Announcement(domain: realm.domain, text: try Self.announced(text), time: clock.now), in: realm.id)
   }
 
-  /// nil: there is none.
+  /// Returns the message of the day; `nil` if there is none.
   public func messageOfTheDay(in realm: RealmID) -> Announcement? { standing.messages.withLock { $0[realm] } }
 
-  /// Whoever is there is told at once, everybody else at their next login.
+  /// Sets the message of the day. Online users get it at once, all others at their next login.
   ///
   /// - Parameters:
-  ///   - text: nil: there is no message any more.
-  ///   - again: a new message, also for those who know the old one; else a correction of it, which they are not told.
+  ///   - text: the message; `nil` to remove it.
+  ///   - again: whether it is a new message, also for users who know the old one; otherwise it is a correction, which
+  ///     they do not get.
   public func setMessageOfTheDay(_ text: String?, again: Bool = true, in realm: Realm) async throws(Problem) {
     let now = clock.now
     let before = messageOfTheDay(in: realm.id)
-    // A new one is later than the one before, whatever the clock says.
+    // A new message is later than the one before, whatever the clock says.
     let next = max(now, before.map { Timestamp(milliseconds: $0.time.milliseconds + 1) } ?? now)
     let time = again ? next : before?.time ?? now
     let message: Announcement? =
@@ -48,7 +49,7 @@ extension Parley {
       try await work(keepingCaches: true) { writer in
         try writer.setVault(realm.id, item: AnnouncementCache.item, message.map(AnnouncementCache.encode))
         for user in online { try AnnouncementCache.setSeen(time, by: user, writer) }
-        // Here, so that two changes at once end alike in memory and in the store.
+        // Set here, so that concurrent changes end alike in memory and in the store.
         standing.messages.withLock { $0[realm.id] = message }
       }
     } catch {
@@ -58,7 +59,8 @@ extension Parley {
     if let message, isNew { hub.announce(message, in: realm.id) }
   }
 
-  /// Whether a user has yet to be told the message of the day; each is told once, however many sessions ask at once.
+  /// Returns whether a user has yet to get the message of the day, and records that they have; each gets it once,
+  /// however many sessions ask at once.
   public static func claim(_ message: Announcement, for user: UserID, _ writer: any StoreWriter) throws -> Bool {
     guard try AnnouncementCache.seen(by: user, writer) < message.time.milliseconds else { return false }
     try AnnouncementCache.setSeen(message.time, by: user, writer)
@@ -78,8 +80,8 @@ extension Parley {
   }
 }
 
-/// The messages of the day in memory, since each login asks, and how they are stored: with the realm the message behind
-/// its time, with a user the time of the one they were told last.
+/// The cache of the messages of the day, which each login reads, and their stored form: the realm has the message
+/// behind its time, a user the time of the last one they got.
 final class AnnouncementCache: Sendable {
   static let item = "message-of-the-day"
   private static let node = "announcements"

@@ -3,17 +3,13 @@ import Logging
 
 /// The single consumer of the inbox. Theory:
 ///
-/// It takes everything there is, judges each post against cached dialog state,
-/// writes all entries in one transaction, and only when that is synced tells
-/// anybody: outcomes to authors, entries to sessions, one hop per lane. While
-/// the disk syncs, the next batch gathers: an idle server commits at once, a
-/// busy one batches itself; there is no timer.
+/// It takes all queued posts, judges each against cached dialog state, writes all entries in one transaction, and only
+/// after the sync sends the effects: outcomes to authors, entries to sessions, one hop per lane. While the disk syncs,
+/// the next batch collects: an idle server commits at once, a busy one batches by itself; there is no timer.
 ///
-/// Being alone, it needs no locks: positions are given out here, and the
-/// order of posts in the inbox is the order of everything. A batch that fails
-/// is rolled back, all caches are dropped, and it is tried again in halves, so
-/// that one bad post does not take its neighbours down; the post that fails
-/// alone is refused with `storage-failed`.
+/// As the only writer it needs no locks: positions are assigned here, and the order of posts in the inbox is the order
+/// of everything. A failing batch is rolled back, all caches are dropped, and it is tried again in halves, so that one
+/// bad post does not fail others; the post that fails alone is refused with `storage-failed`.
 final class Committer: Sendable {
   private let thread: CommitterThread
 
@@ -29,10 +25,10 @@ final class Committer: Sendable {
 
   deinit { thread.end() }
 
-  /// Wakes the committer; called once per idle-to-busy change.
+  /// Wakes the committer; called once per change from idle to busy.
   func wake() { thread.wake() }
 
-  /// Returns when all that was queued has been committed and told.
+  /// Returns when all queued posts have been committed and their effects sent.
   func drain() async {
     await withCheckedContinuation { done in
       thread.afterwards { done.resume() }
@@ -40,8 +36,8 @@ final class Committer: Sendable {
   }
 }
 
-/// The committer's own state. Confined to the committer's thread.
-final class CommitLoop: @unchecked Sendable {  // its only caller is the work of the one `CommitterThread`
+/// The state of the committer. Confined to the committer's thread.
+final class CommitLoop: @unchecked Sendable { // its only caller is the closure of the one `CommitterThread`
   private let store: any Store
   private let hub: Hub
   private let registries: Parley.Registries
@@ -71,8 +67,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
     commit(batch, &failures)
   }
 
-  /// `failures` counts posts that failed alone in this batch: when the engine
-  /// itself is ill (disk full) the rest is refused without trying each.
+  /// Commits a batch. `failures` counts posts that failed alone in it: when the engine itself fails (disk full) the
+  /// rest is refused without trying each.
   private func commit(_ batch: ArraySlice<Post>, _ failures: inout Int) {
     if batch.isEmpty { return }
     if failures >= 8 { return refuse(batch, Problem.storage) }
@@ -108,9 +104,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
     tell(batch.map { .settled($0, .failure(problem)) })
   }
 
-  /// After the commit: everybody who has to know, in the order of the log.
-  /// Sessions first: whoever waits for a post finds that its deliveries are on
-  /// their way.
+  /// Sends the effects of a commit, in the order of the log. Sessions come first: a caller that waits for a post finds
+  /// its deliveries sent.
   private func tell(_ effects: [Effect]) {
     var lanes = LaneBatch()
     var waiting: [() -> Void] = []
@@ -139,7 +134,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
       case .contactSnapshot(let user, let change):
         hub.setCard(user, change)
       case .presence(let user, let viewer, let available):
-        // Presences go out behind the entries that caused them.
+        // Presences are sent after the entries that caused them.
         lanes.send()
         lanes = LaneBatch()
         hub.showPresence(of: user, to: viewer, available: available, time: judge.time)
@@ -227,7 +222,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
           lanes.add(.entry(entry, .feed), to: onlineSession.session)
         }
       }
-    // Whoever is interested gets an event (`Effect.node`).
+    // Interested clients get an event (`Effect.node`).
     case .node: break
     // For devices alone.
     case .notification: break
@@ -240,7 +235,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
 
   // MARK: Rooms
 
-  /// One entry, however many hear it.
+  /// Delivers one entry to all occupants and followers of a room.
   private func echo(_ entry: Entry, into lanes: inout LaneBatch) {
     guard let audience = audiences.audience(of: entry.dialog) else { return }
     for seat in audience.occupants.seats { lanes.add(.entry(entry, .room), to: seat.session) }
@@ -249,8 +244,8 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
     }
   }
 
-  /// Small rooms hear how far everybody has read; of larger ones only the
-  /// reader's sessions and those of whoever wrote what was read (`marker.told`).
+  /// Delivers a marker: in small rooms to everyone; in larger ones only to the reader's sessions and those of the
+  /// marked message's author (`marker.told`).
   private func mark(_ entry: Entry, _ marker: Marker, into lanes: inout LaneBatch) {
     if marker.told { return echo(entry, into: &lanes) }
     for onlineSession in hub.onlineSessions(of: entry.author.id) where onlineSession.door == .app {
@@ -258,7 +253,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
     }
   }
 
-  /// To the app sessions of a room's members.
+  /// Relays a stanza to the app sessions of a room's members.
   private func overhear(
     _ stanza: RelayedStanza, in room: DialogID, isSemiAnonymous: Bool, into lanes: inout LaneBatch
   ) {
@@ -297,7 +292,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
     case .notice(let notice, let showsAddresses, let moderatorsOnly):
       for seat in audiences.audience(of: notice.room.dialog)?.occupants.seats ?? []
       where seat.seesAddresses || !moderatorsOnly {
-        // Who may see addresses sees them here too.
+        // Recipients who may see addresses see them here too.
         lanes.add(.signal(.notice(notice), seat.seesAddresses || showsAddresses ? .roomOpen : .room), to: seat.session)
       }
     case .told(let notice, let sessions):
@@ -332,7 +327,7 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
         lanes.add(.entry(entry, form), to: session)
       }
     } else if let author {
-      // An app session sees its own message as an event, like all others.
+      // An app session gets its own message as an event, like all others.
       for onlineSession in hub.onlineSessions(of: entry.author.id)
       where onlineSession.door == .app && onlineSession.session.id == author {
         lanes.add(.entry(entry, .feed), to: onlineSession.session)
@@ -341,58 +336,57 @@ final class CommitLoop: @unchecked Sendable {  // its only caller is the work of
   }
 }
 
-/// What follows from a committed batch, in order.
+/// An effect of a committed batch, to be applied in order.
 enum Effect {
   case settled(Post, Result<Receipt, Problem>)
   case entry(Entry, author: SessionID?)
   case arrived(OnlineSession, ContactSnapshot?)
   case handedOver(from: any LiveSession, to: any LiveSession)
   case signal(Signal, SessionID?, Party, SignalTarget)
-  /// A profile has changed. `contactSnapshot`: its owner's, where they were not online.
+  /// A changed profile. `contactSnapshot` is its owner's, if they were not online.
   case profile(Party, Profile, by: SessionID?, ContactSnapshot?)
   case contactSnapshot(UserID, @Sendable (ContactSnapshot) -> ContactSnapshot)
   case presence(of: UserID, to: BareJID, available: Bool)
   case closed(UserID, CloseReason)
-  /// What is left to do, behind what others have posted by now. It goes with the
-  /// process: whoever leaves something to a later post sees to it that nothing
-  /// depends on it.
+  /// A further post, behind those that others have posted by now. It is lost with the process: nothing may depend on
+  /// it.
   case later(Post)
-  /// What the user's push registrations ask for now.
+  /// The push settings of the user's registrations.
   case pushing(UserID, PushRegistry.Asked, rooms: [DialogID: PushRegistry.Preference])
-  /// What the user is to a room, or wants of it, has changed.
+  /// The user's push preference for a room, by their membership or settings.
   case alerts(UserID, DialogID, PushRegistry.Preference)
-  /// The user's push services are to be told something.
+  /// The user has pending pushes.
   case owed(UserID)
-  /// There is a call that ends by itself some time.
+  /// A call has a time at which it ends.
   case calls
   case room(RoomEffect)
-  /// `contactSnapshot`: the owner's, where they were not online.
+  /// A node's event. `contactSnapshot` is the owner's, if they were not online.
   case node(NodeEvent, ContactSnapshot?)
-  /// An app session hears a room of which its user is a member.
+  /// An app session follows a room of which its user is a member.
   case followed(DialogID, any LiveSession, seesAddresses: Bool)
-  /// A session has ended.
+  /// The end of a session.
   case vacated(SessionID)
 }
 
-/// What a batch changed in who hears a room, and what those hear.
+/// A batch's change of a room's audience, or a delivery to it.
 enum RoomEffect {
   case seated(any LiveSession, isModerator: Bool, DialogID)
   case unseated(SessionID, DialogID)
   case reseated(SessionID, any LiveSession, DialogID)
   case moderates(Bool, UserID, DialogID)
   case unfollowed(UserID, DialogID)
-  /// Of a member's app sessions.
+  /// For a member's app sessions.
   case seesAddresses(Bool, UserID, DialogID)
   case closed(DialogID)
-  /// To everybody there, the occupant's own seats included.
+  /// For everyone present, the occupant's own seats included.
   case occupant(OccupantPresence, except: SessionID?)
-  /// To some sessions; `own`: it is their own.
+  /// For some sessions; `own` if they are the occupant's.
   case shown(OccupantPresence, to: [any LiveSession], own: Bool)
   case notice(RoomNotice, showsAddresses: Bool, moderatorsOnly: Bool)
   case told(RoomNotice, to: [any LiveSession])
-  /// To everybody there, and to app sessions that follow.
+  /// For everyone present, and app sessions that follow.
   case signal(RelayedStanza, DialogID, isSemiAnonymous: Bool)
   case passed(RelayedStanza, to: [any LiveSession])
-  /// To the seats of one occupant, and copies to those of its author.
+  /// For the seats of one occupant, with copies for those of the author.
   case whispered(Entry, to: [any LiveSession], copies: [any LiveSession])
 }

@@ -2,13 +2,11 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The thread of the committer. One of its own, since it blocks in the disk's
-/// sync for most of its life: a pool's worker would be parked and woken anew for
-/// each commit, which costs more than the hop itself (measured with 300
-/// messages a second).
+/// The thread of the committer. It is a thread of its own, since it blocks in the disk's sync for most of the time: a
+/// pool's thread would be parked and woken anew for each commit, which costs more than the hop itself (measured with
+/// 300 messages a second).
 ///
-/// States: asleep; at work, until `work` finds nothing more; ended, once its
-/// owner is gone.
+/// States: asleep; working, until `work` finds nothing more; ended, once its owner is gone.
 final class CommitterThread: Sendable {
   private let signals = DispatchSemaphore(value: 0)
   private let state: Mutex<State>
@@ -18,8 +16,8 @@ final class CommitterThread: Sendable {
     var afterwards: [@Sendable () -> Void] = []
   }
 
-  /// `work` does everything there is to do and returns; it runs after each
-  /// `wake`, on the thread and nowhere else.
+  /// Starts a thread. `work` does everything there is to do and returns; it runs after each `wake`, only on this
+  /// thread.
   init(name: String, work: @escaping @Sendable () -> Void) {
     state = Mutex(State())
     let start = Start(name: name, thread: self, work: work)
@@ -35,16 +33,16 @@ final class CommitterThread: Sendable {
     pthread_detach(thread)
   }
 
-  /// From any thread. A thread at work looks again before it sleeps.
+  /// Wakes the thread; callable from any thread. A working thread looks again before it sleeps.
   func wake() { signals.signal() }
 
-  /// Runs `body`, on the thread, once all work there is now has been done.
+  /// Runs `body` on the thread, once all current work is done.
   func afterwards(_ body: @escaping @Sendable () -> Void) {
     state.withLock { $0.afterwards.append(body) }
     signals.signal()
   }
 
-  /// WriteTransaction there is now is still done; then the thread ends.
+  /// Ends the thread after the current work.
   func end() {
     state.withLock { $0.isEnding = true }
     signals.signal()
@@ -60,7 +58,7 @@ final class CommitterThread: Sendable {
     }
 
     func run() {
-      // What debuggers and profilers show; the system keeps 15 bytes.
+      // The name that debuggers and profilers show; the system keeps 15 bytes.
       if let file = fopen("/proc/thread-self/comm", "w") {
         fputs(name, file)
         fclose(file)

@@ -1,33 +1,32 @@
 public import Addresses
 
-/// A fact: a committed post. Immutable and shared by everyone who is told.
+/// A committed post: an immutable fact, shared by all recipients.
 public final class Entry: Sendable {
   public let position: Position
   public let time: Timestamp
   public let dialog: DialogID
-  /// Who wrote it; in a `self` dialog its owner.
+  /// The author; in a `self` dialog its owner.
   public let author: Party
-  /// Where it was said.
+  /// The user or room of the dialog.
   public let place: Place
   public let fact: Fact
-  /// The id the wire shows: `message.id`, XEP-0359 stanza-id, MAM id.
+  /// The public id: `message.id` of the app protocol, XEP-0359 stanza-id, MAM id.
   public let id: PublicID
-  /// What became of a message since; nil: nothing, or the entry is told as it
-  /// happens.
+  /// The later changes of the message; `nil` if there are none, or for a live entry.
   public let state: MessageState?
-  /// About a room that shows to moderators only who its people are; false also where
-  /// the entry was read from the log: who needs it reads the room.
+  /// Whether it belongs to a semi-anonymous room; `false` also if the entry was read from the log: then the room must
+  /// be read.
   public let isSemiAnonymous: Bool
-  /// Encoded once per form, shared by all recipients.
+  /// The encoded forms, each shared by all recipients.
   public let forms = FormSlot()
 
   public enum Place: Hashable, Sendable {
     /// The other user of a private dialog; in a `self` dialog its owner.
     case peer(Party)
     case room(RoomName)
-    /// A whisper: from one occupant of a room to another, a private message (XEP-0045 7.5). `nick` is the author's,
-    /// as it was then; whom they addressed they know by a nick too (`Envelope.toResource`). Neither may learn from it
-    /// who the other is, so nobody finds it by the users, but by the room.
+    /// A private message from one occupant of a room to another (XEP-0045 7.5). `nick` is the author's at that time;
+    /// the author knows the other by a nick too (`Envelope.toResource`). Neither may learn the other's identity, so it
+    /// is found by the room only, not by the users.
     case whisper(to: Party, in: RoomName, nick: String)
   }
 
@@ -46,29 +45,29 @@ public final class Entry: Sendable {
     self.isSemiAnonymous = isSemiAnonymous
   }
 
-  /// The same with another state.
+  /// Returns the same entry with another state.
   public func with(_ state: MessageState) -> Entry {
     Entry(
       position: position, time: time, dialog: dialog, author: author, place: place, fact: fact, id: id, state: state,
       isSemiAnonymous: isSemiAnonymous)
   }
 
-  /// nil: said in a room, or whispered there.
+  /// The other user of a private dialog; `nil` in a room.
   public var peer: Party? { if case .peer(let peer) = place { peer } else { nil } }
-  /// nil: said between two users, whispered, or to oneself.
+  /// The room; `nil` in a private dialog, and for private messages of a room.
   public var room: RoomName? { if case .room(let room) = place { room } else { nil } }
-  /// Where it was whispered, and the author's nick; nil: it was not.
+  /// The room and the author's nick of a private message there; `nil` for other entries.
   public var whisper: (room: RoomName, nick: String)? {
     if case .whisper(_, let room, let nick) = place { (room, nick) } else { nil }
   }
-  /// Whether it is somebody else's too; false: said to oneself.
+  /// Whether another user may see it too; `false` for a message to oneself.
   public var isToOther: Bool {
     switch place {
     case .peer(let peer), .whisper(let peer, _, _): peer != author
     case .room: true
     }
   }
-  /// Whom the author addressed.
+  /// The address that the author wrote to.
   public var addressee: BareJID {
     switch place {
     case .peer(let peer): peer.address
@@ -77,38 +76,37 @@ public final class Entry: Sendable {
   }
 }
 
-/// What an entry says.
+/// The content of an entry.
 public enum Fact: Sendable {
   case message(Message)
-  /// A member has received or read up to a message.
+  /// A member's mark of the messages received or read.
   case marker(Marker)
-  /// A roster item changed (in the owner's `self` dialog).
+  /// A changed roster item (in the owner's `self` dialog).
   case contact(ContactChange)
-  /// The block list changed (in the owner's `self` dialog).
+  /// A changed block list (in the owner's `self` dialog).
   case blocks(BlockChange)
-  /// The profile changed (in the owner's `self` dialog).
+  /// A changed profile (in the owner's `self` dialog).
   case profile(Profile)
-  /// A dialog came to be without a message (in both users' feeds).
+  /// A dialog that was created without a message (in both users' feeds).
   case dialogOpened
-  /// What the server notes in a room.
+  /// A notice of the server in a room.
   case room(RoomChange)
-  /// Somebody was asked into a room (in the invited user's `self` dialog).
+  /// An invitation to a room (in the invited user's `self` dialog).
   case invitation(Invitation)
-  /// An item that the user publishes changed (in the owner's `self` dialog).
+  /// A changed item of a node (in the owner's `self` dialog).
   case node(NodeChange)
-  /// What the user wants of a dialog changed (in the owner's `self` dialog).
+  /// Changed settings of a dialog (in the owner's `self` dialog).
   case settings(DialogSettingsChange)
-  /// What the user did with messages for themselves alone (in the owner's `self` dialog).
+  /// A change of messages for the user alone (in the owner's `self` dialog).
   case personal(PersonalChange)
-  /// What the user has written and not sent changed (in the owner's `self` dialog).
+  /// A changed draft or scheduled message (in the owner's `self` dialog).
   case unsent(UnsentChange)
-  /// A call rings, goes on or has ended.
+  /// A change of a call.
   case call(CallChange)
-  /// What the app's backend tells the user's devices (in the owner's `self` dialog, in no feed).
+  /// A notification of the app's backend for the user's devices (in the owner's `self` dialog, in no feed).
   case notification(AppNotification)
 
-  /// Stored with the entry: never renumber. 1 to 9 are what people say,
-  /// 10 and up what the server notes.
+  /// The stored kind of an entry: never renumber. 1 to 9 are written by users, 10 and up by the server.
   public enum Kind: UInt8, Sendable {
     case message = 1
     case marker = 10
@@ -146,44 +144,44 @@ public enum Fact: Sendable {
   }
 }
 
-/// A message as it was said.
+/// A message as it was sent.
 public struct Message: Sendable {
-  /// Dense per dialog, from 1; 0 for entries that are not shown as messages
-  /// (a bodiless stanza kept for XMPP).
+  /// The number among the dialog's messages, from 1 without gaps; 0 for entries that are not shown as messages (a
+  /// bodiless stanza kept for XMPP).
   public let sequence: Int64
   public let content: Content
   public let envelope: Envelope
   public let traits: Traits
-  /// What it says about an earlier message; nil: it stands for itself.
+  /// The reference to an earlier message; `nil` if there is none.
   public let reference: Reference?
-  /// Whom it mentions, as it was said (`Entry.mentions`: as it is now).
+  /// The mentions as the message was sent (`Entry.mentions` has the current ones).
   public let mentions: [Mention]
-  /// Where it was said before; nil: nowhere.
+  /// The original of a forwarded message; `nil` for others.
   public let forwarded: Forwarded?
 
-  /// Stored with the entry: never renumber the bits.
+  /// The stored traits: never renumber the bits.
   public struct Traits: OptionSet, Hashable, Sendable {
     public let rawValue: UInt16
     public init(rawValue: UInt16) { self.rawValue = rawValue }
-    /// Makes the dialog unread.
+    /// Counts as unread.
     public static let counts = Traits(rawValue: 1)
     /// In the personal archive (XEP-0313).
     public static let archived = Traits(rawValue: 2)
-    /// Replayed to a client without archive when it comes back (XEP-0160).
+    /// Replayed to a client without archive when it reconnects (XEP-0160).
     public static let replayed = Traits(rawValue: 4)
-    /// No carbons (XEP-0280 `<private/>`, XEP-0334 `<no-copy/>`).
+    /// Excluded from carbons (XEP-0280 `<private/>`, XEP-0334 `<no-copy/>`).
     public static let uncopied = Traits(rawValue: 8)
-    /// Asks for displayed markers (XEP-0333 `<markable/>`); app messages always.
+    /// Requests displayed markers (XEP-0333 `<markable/>`); app messages always do.
     public static let markable = Traits(rawValue: 16)
-    /// Asks for a receipt (XEP-0184); app messages always.
+    /// Requests a receipt (XEP-0184); app messages always do.
     public static let receipted = Traits(rawValue: 32)
-    /// Written by the app protocol: no extras, rendered by the XMPP door.
+    /// Sent by the app protocol: it has no extras, and the XMPP door renders it.
     public static let fromApp = Traits(rawValue: 64)
     /// Deleted once delivered (XEP-0334 `<no-permanent-store/>`).
     public static let transient = Traits(rawValue: 128)
-    /// Somebody calls (XEP-0353): nothing to show, and urgent.
+    /// Rings a call (XEP-0353): it has nothing to show, and is urgent.
     public static let rings = Traits(rawValue: 256)
-    /// Said for XMPP alone, which has a stanza for each file of a message: apps know it as a part of that one
+    /// Written for XMPP alone, which has a stanza for each file of a message: apps see it as a part of that message
     /// (`Messages/Bundle.swift`).
     public static let part = Traits(rawValue: 4_096)
   }
@@ -202,30 +200,29 @@ public struct Message: Sendable {
   }
 }
 
-/// "Up to here", by one member of one dialog.
+/// A mark up to a message, by one member of one dialog.
 public struct Marker: Sendable {
   public enum Kind: UInt8, Sendable {
     case delivered = 1
     case displayed = 2
 
-    /// What apps call it, for refusals.
+    /// The app protocol's field, for refusals.
     public var field: String { self == .delivered ? "delivered" : "read" }
   }
   public let kind: Kind
   /// The member's marks after this one.
   public let mark: Mark
-  /// The message that was marked: its position, public id, and the stanza id its
-  /// author gave it (what XEP-0184 and XEP-0333 in private dialogs refer to).
+  /// The marked message: its position, public id, and its author's stanza id (to which XEP-0184 and XEP-0333 refer in
+  /// private dialogs).
   public let target: Position
   public let targetID: PublicID
   public let targetStanzaID: String?
-  /// The stanza that carried it, when XMPP did and it is to be relayed or
-  /// archived as it came; nil: a door renders one.
+  /// The stanza of an XMPP client, if it is to be relayed or archived unchanged; `nil` if a door renders one.
   public let stanza: Message?
-  /// Whether the other side is told at all: false for a private read.
+  /// Whether the other user is told; `false` for a private marker.
   public let told: Bool
-  /// Whether XMPP clients of the other side are told, where no stanza says it:
-  /// the message asked for it and its author may see the reader's presence.
+  /// Whether XMPP clients of the other user are told, if there is no stanza: the message requested it and its author
+  /// may see the reader's presence.
   public let asked: Bool
 
   public init(
@@ -243,24 +240,24 @@ public struct Marker: Sendable {
   }
 }
 
-/// One member's row in one dialog. Unread = dialog.ordinal - displayedOrdinal -
-/// (own - ownAtDisplayed) - hidden: own messages never count, nor what the member has deleted for themselves.
+/// A member's row of a dialog. Unread = dialog.ordinal - displayedOrdinal - (own - ownAtDisplayed) - hidden: neither
+/// own messages count, nor those that the member has deleted for themselves.
 public struct Mark: Hashable, Sendable {
   public let dialog: DialogID
   public let user: UserID
-  /// The last message known to have reached a device of the member.
+  /// The last message that has reached a device of the member.
   public var delivered: Position
-  /// The last message the member has read.
+  /// The last message that the member has read.
   public var displayed: Position
-  /// `dialog.ordinal` as it was just after the displayed message.
+  /// `dialog.ordinal` just after the displayed message.
   public var displayedOrdinal: Int64
-  /// How many counting messages the member has written.
+  /// The number of counting messages that the member has written.
   public var own: Int64
-  /// How many of those stand at or before the displayed message.
+  /// The number of those at or before the displayed message.
   public var ownAtDisplayed: Int64
   /// The log position of the last change of `delivered` or `displayed`.
   public var position: Position
-  /// How many counting messages of others behind the displayed one the member has deleted for themselves.
+  /// The number of counting messages of others behind the displayed one that the member has deleted for themselves.
   public var hidden: Int64
 
   public init(
@@ -284,11 +281,11 @@ public struct Mark: Hashable, Sendable {
   }
 }
 
-/// The block list after a change, and what the change was (XEP-0191).
+/// A change of a block list (XEP-0191).
 public struct BlockChange: Sendable {
   public enum Act: UInt8, Sendable { case block = 1, unblock = 2 }
   public let act: Act
-  /// What was added or taken away; for "unblock all" everything there was.
+  /// The patterns that were added or removed; for "unblock all" the complete list.
   public let patterns: [BlockPattern]
   public init(act: Act, patterns: [BlockPattern]) {
     self.act = act
@@ -296,21 +293,21 @@ public struct BlockChange: Sendable {
   }
 }
 
-/// A dialog of two as stored: private, `self`, or what two occupants of a room
-/// whisper. `first` < `second` by number; in a `self` dialog they are the same user.
+/// A dialog of two users as stored: private, `self`, or the private messages of two occupants of a room. `first` <
+/// `second` by number; in a `self` dialog they are the same user.
 public struct Dialog: Hashable, Sendable {
-  /// Stored: never renumber; 2 is a room. `whispered` is in no list of dialogs, has
-  /// no marks, and is found by pair and room only.
+  /// The kind of dialog. Stored: never renumber; 2 is a room. A `whispered` one is in no list of dialogs, has no marks,
+  /// and is found by pair and room only.
   public enum Kind: UInt8, Sendable { case own = 0, privately = 1, whispered = 3 }
   public let id: DialogID
   public let kind: Kind
   public let first: Party
   public let second: Party
-  /// The last message's sequence; messages only, dense.
+  /// The last message's sequence number; messages are numbered without gaps.
   public var sequence: Int64
-  /// How many entries so far made the dialog unread.
+  /// The number of entries so far that count as unread.
   public var ordinal: Int64
-  /// Position of the last entry of any kind.
+  /// The position of the last entry of any kind.
   public var last: Position
   public let createdAt: Timestamp
 
@@ -337,7 +334,7 @@ public struct DialogView: Sendable {
   public let dialog: Dialog
   public let mark: Mark
   public let settings: DialogSettings
-  /// The last message that is shown; nil in an empty dialog.
+  /// The last message that is shown; `nil` in an empty dialog.
   public let lastMessage: Entry?
   public init(dialog: Dialog, mark: Mark, settings: DialogSettings = DialogSettings(), lastMessage: Entry?) {
     self.dialog = dialog

@@ -1,32 +1,32 @@
-/// Numbers that name things inside the server. None of them is ever shown to
-/// a client: the wire carries `PublicID`s, which reveal nothing.
+/// The server's internal ids. None of them is ever sent to a client: the protocols use `PublicID`s, which reveal
+/// nothing.
 
 /// A realm: one app, one XMPP domain, one key set.
 public struct RealmID: Hashable, Sendable, Comparable {
   public let number: Int64
   public init(_ number: Int64) { self.number = number }
-  /// Its users live on another server, which is reached by a link of the hub. Below zero, so that whoever has a user
-  /// knows it without asking.
+  /// Whether its users live on another server, which is reached by a link of the hub. Such ids are negative, so that
+  /// this is known without a lookup.
   public var isRemote: Bool { number < 0 }
   public static func < (a: Self, b: Self) -> Bool { a.number < b.number }
 }
 
-/// A user of one realm. Never reused, not even after the user is deleted.
+/// A user of one realm. The id is never reused, not even after the user is deleted.
 public struct UserID: Hashable, Sendable, Comparable {
   public let number: Int64
   public init(_ number: Int64) { self.number = number }
   public static func < (a: Self, b: Self) -> Bool { a.number < b.number }
 }
 
-/// A conversation, or a user's own record (the `self` dialog).
+/// A conversation, or a user's own `self` dialog.
 public struct DialogID: Hashable, Sendable, Comparable {
   public let number: Int64
   public init(_ number: Int64) { self.number = number }
   public static func < (a: Self, b: Self) -> Bool { a.number < b.number }
 }
 
-/// The place of an entry in the whole log: increasing, without reuse. The
-/// first entry has position 1; `zero` means "before everything".
+/// The position of an entry in the whole log: increasing, never reused. The first entry has position 1; `zero` means
+/// "before everything".
 public struct Position: Hashable, Sendable, Comparable {
   public let number: Int64
   public init(_ number: Int64) { self.number = number }
@@ -43,7 +43,7 @@ public struct SessionID: Hashable, Sendable {
   public init(_ number: UInt64) { self.number = number }
 }
 
-/// Milliseconds since 1970-01-01T00:00:00Z. Never decreases with position.
+/// Milliseconds since 1970-01-01T00:00:00Z. It never decreases with position.
 public struct Timestamp: Hashable, Sendable, Comparable {
   public let milliseconds: Int64
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
@@ -55,7 +55,7 @@ public struct Timestamp: Hashable, Sendable, Comparable {
   }
 }
 
-/// Where the time comes from: the system's clock, or a test's hand.
+/// The source of the time: the system's clock, or a test's.
 public protocol Clock: Sendable {
   var now: Timestamp { get }
 }

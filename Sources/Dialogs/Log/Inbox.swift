@@ -1,8 +1,7 @@
 import Synchronization
 
-/// The committer's queue: everybody appends, one takes everything. Bounded by
-/// `Limits.inboxPostsMax`; at the bound `append` refuses, and whoever asks is
-/// told when there is room again (half empty, so that nobody oscillates).
+/// The committer's queue: any thread appends, the committer takes everything. It is bounded by `Limits.inboxPostsMax`;
+/// at the bound `append` refuses, and callers are told when there is room again (half empty, to avoid oscillation).
 final class Inbox: Sendable {
   private struct State {
     var posts: [Post] = []
@@ -14,7 +13,7 @@ final class Inbox: Sendable {
 
   enum Appended { case queued(wake: Bool), full, closed }
 
-  /// `wake`: nobody is committing, so the caller must see to it.
+  /// Appends a post. `wake` tells that the committer is idle, and the caller must wake it.
   func append(_ post: Post) -> Appended {
     state.withLock { state in
       if state.closed { return .closed }
@@ -25,8 +24,8 @@ final class Inbox: Sendable {
     }
   }
 
-  /// Queues a post of the committer's own, now or as soon as there is room; nothing
-  /// once the inbox is closed. The committer is awake.
+  /// Queues a post of the committer's own, now or as soon as there is room; does nothing once the inbox is closed. The
+  /// committer is awake.
   func appendSurely(_ post: Post) {
     if case .full = append(post) { whenRoom { [self] in appendSurely(post) } }
   }
@@ -34,7 +33,7 @@ final class Inbox: Sendable {
   var isClosed: Bool { state.withLock { $0.closed } }
   var isFull: Bool { state.withLock { $0.posts.count >= Limits.inboxPostsMax } }
 
-  /// Runs `body` (on the committer's thread) once there is room; now if there is.
+  /// Runs `body` (on the committer's thread) once there is room; at once if there is.
   func whenRoom(_ body: @escaping @Sendable () -> Void) {
     let now = state.withLock { state in
       if state.posts.count < Limits.inboxPostsMax / 2 { return true }
@@ -44,7 +43,7 @@ final class Inbox: Sendable {
     if now { body() }
   }
 
-  /// The next batch; empty: the queue is, and the committer stops until woken.
+  /// Returns the next batch; if it is empty, so is the queue, and the committer stops until woken.
   func take() -> [Post] {
     let (batch, waiting): ([Post], [@Sendable () -> Void]) = state.withLock { state in
       if state.posts.isEmpty {
@@ -67,6 +66,6 @@ final class Inbox: Sendable {
     return batch
   }
 
-  /// Nothing is accepted any more; what is queued will still be committed.
+  /// Closes the inbox: it accepts nothing more, but queued posts will still be committed.
   func close() { state.withLock { $0.closed = true } }
 }

@@ -1,26 +1,23 @@
 import Addresses
 
-/// Decides what a post becomes. Theory:
+/// Decides the outcome of posts. Theory:
 ///
-/// A post is judged against the state that all earlier posts left, inside the
-/// transaction that will hold its entries. A refusal is a thrown `Problem`, and
-/// is thrown before anything of the post is written, so that refusing one post
-/// costs its batch nothing. `WriteTransaction` may fail after it has written: that aborts
-/// the transaction (`WorkFailed`), and the committer tries its neighbours
-/// without it.
+/// A post is judged against the state after all earlier posts, inside the transaction that will contain its entries. A
+/// refusal is a thrown `Problem`, thrown before anything of the post is written, so that refusing one post costs its
+/// batch nothing. The body of a `WriteTransaction` may fail after it has written: that aborts the transaction
+/// (`WorkFailed`), and the committer tries the other posts without it.
 ///
-/// Dialog rows and marks change many times in a batch and are written once, by
-/// `finish`.
+/// Dialog rows and marks change many times in a batch and are written once, by `finish`.
 struct Judge {
   let realms: RealmTable
   let hub: Hub
-  /// nil: files are not taken.
+  /// The policy and store of files; `nil` if uploads are off.
   let blobs: (policy: BlobPolicy, store: any BlobStore)?
   let pushes: PushRegistry
   let guests: GuestRegistry
   let hooks: HookRegistry
   let privileges: PrivilegeRegistry
-  /// How long a call rings when nobody answers.
+  /// The time for which an unanswered call rings.
   let callRinging: Duration
   private(set) var head: Position
   private(set) var time: Timestamp
@@ -34,16 +31,16 @@ struct Judge {
   private var handled: [StreamNonce: UInt32] = [:]
   private var written: Position
   var rooms = RoomCache()
-  /// Sessions that came with this batch: the hub hears of them after it.
+  /// The sessions that came online in this batch: the hub registers them after it.
   private var arriving: [OnlineSession] = []
-  /// Several bookmarks change at once: the list is told of when all have.
+  /// Whether several bookmarks are changing: the list is announced after all of them.
   var isGathering = false
 
   struct CachedUser {
     let party: Party
     let state: User.State
   }
-  /// `room`: in which they whisper.
+  /// A pair of users; `room` is set for their private messages in a room.
   struct Pair: Hashable {
     let low: UserID
     let high: UserID
@@ -55,7 +52,7 @@ struct Judge {
     }
   }
 
-  /// A dialog and its members' marks, shared by all posts of a batch.
+  /// A dialog with its members' marks, shared by all posts of a batch.
   final class DialogState {
     var dialog: Dialog
     var first: Mark
@@ -96,7 +93,7 @@ struct Judge {
   }
   var mark: Place { Place(head: head, time: time) }
 
-  /// Time never decreases with position, whatever the clock does.
+  /// Begins a batch. Time never decreases with position, whatever the clock does.
   mutating func begin(now: Timestamp) { time = max(time, now) }
 
   mutating func finish(_ writer: any StoreWriter) throws {
@@ -204,7 +201,7 @@ struct Judge {
     case .refused(let problem): throw problem
     case .work(let work):
       var receipt = Receipt(position: head)
-      // WriteTransaction finds what is stored as the posts before it left it.
+      // The transaction's body must find the rows as the posts before it left them.
       try rooms.finish(writer)
       let posts: [Post]
       do {
@@ -226,9 +223,9 @@ struct Judge {
     }
   }
 
-  // MARK: What the rules share
+  // MARK: Functions shared by the rules
 
-  /// The user's app sessions, as all earlier posts left it.
+  /// Returns the user's app sessions, after all earlier posts.
   func appSessions(of user: UserID) -> [OnlineSession] {
     let here = hub.onlineSessions(of: user).filter { $0.door == .app }
     return here + arriving.filter { $0.door == .app && $0.session.party.id == user }
@@ -244,7 +241,7 @@ struct Judge {
     effects.append(.settled(post, .success(receipt ?? Receipt(position: head))))
   }
 
-  /// A refusal of a post that has changed something nonetheless.
+  /// Refuses a post that has changed something nonetheless.
   mutating func refuse(_ post: Post, _ problem: Problem) { effects.append(.settled(post, .failure(problem))) }
 
   mutating func tell(_ item: Effect) { effects.append(item) }
@@ -263,10 +260,10 @@ struct Judge {
     return found
   }
 
-  /// The active user at `address` whom `author` may reach. Somebody of a remote realm may be unknown so far: then
-  /// `known` makes a user of them, once what is to be written is accepted.
+  /// Returns the active user at `address` whom `author` may reach. A remote user may not be stored yet: then `known`
+  /// stores them, once nothing can be refused any more.
   mutating func reachable(_ address: BareJID, for author: Party, _ writer: any StoreWriter) throws -> Party {
-    // Two remote users have their own servers to talk through.
+    // Two remote users communicate through their own servers.
     guard let realm = realms.realm(domain: address.domain, reachedFrom: author.realm),
       !(realm.id.isRemote && author.realm.isRemote)
     else {
@@ -283,7 +280,7 @@ struct Judge {
     return user.party
   }
 
-  /// A user with a number, also where nobody has talked with them before.
+  /// Returns the stored user, and stores a remote user who is new.
   mutating func known(_ party: Party, _ writer: any StoreWriter) throws -> Party {
     guard party.realm.isRemote, party.id.number < 0 else { return party }
     if let known = try user(party.address, writer) { return known.party }
@@ -305,7 +302,7 @@ struct Judge {
     blocks[user] = patterns
   }
 
-  /// nil: none were set.
+  /// Returns the user's preferences; `nil` if none were set.
   mutating func archivePreferences(of user: UserID, _ writer: any StoreWriter) throws -> ArchivePreferences? {
     if let known = preferences[user] { return known }
     let found = try ArchivePreferences.of(user, writer)
@@ -315,7 +312,7 @@ struct Judge {
 
   mutating func remember(_ wish: ArchivePreferences?, of user: UserID) { preferences[user] = .some(wish) }
 
-  /// XEP-0191 3.3: the blocker is told so; the blocked sees an absent user.
+  /// Checks blocks in both directions (XEP-0191 3.3): the blocker is told, the blocked user sees an unreachable one.
   mutating func checkBlocks(_ author: Party, resource: String?, _ peer: Party, _ writer: any StoreWriter) throws {
     if author.id == peer.id { return }
     let mine = try blockList(of: author.id, writer)
@@ -352,7 +349,7 @@ struct Judge {
     let state = DialogState(
       dialog, first ?? Mark(dialog: dialog.id, user: pair.low), second ?? Mark(dialog: dialog.id, user: pair.high))
     if isNew && a.id != b.id {
-      // The members' rows are what lists of dialogs are made from.
+      // Lists of dialogs are made from the members' rows.
       try writer.put(state.first, superseded: .zero)
       try writer.put(state.second, superseded: .zero)
     }
@@ -364,7 +361,7 @@ struct Judge {
     return (state, isNew)
   }
 
-  /// What two occupants whisper: without marks, so that nothing of it counts as unread.
+  /// Returns the dialog of two occupants' private messages; it has no marks, so that nothing in it counts as unread.
   mutating func whispers(
     of a: Party, and b: Party, in room: RoomName, _ writer: any StoreWriter
   ) throws -> DialogState {
@@ -395,7 +392,7 @@ struct Judge {
     }
   }
 
-  /// An entry in a user's own record: contact, block list, profile.
+  /// Writes an entry in a user's `self` dialog: contact, block list, profile.
   mutating func insertOwn(
     _ fact: Fact, of owner: Party, at position: Position, traits: FeedRow.Traits = [], isSemiAnonymous: Bool = false,
     isInFeed: Bool = true, key: RepeatKey? = nil, _ writer: any StoreWriter
@@ -414,7 +411,8 @@ struct Judge {
     guard let user = try writer.user(post.author.id), user.state == .active else {
       throw Problem(.forbidden, "account-disabled", "This account is disabled.")
     }
-    // What it came in by may have been revoked since: in order with the log, so that nobody slips in behind.
+    // The credential may have been revoked since; checked in the order of the log, so that no session opens after a
+    // revocation.
     guard try onlineSession.access?.stands(for: user.id, writer) ?? true else {
       throw Problem(.unauthenticated, "access-revoked", "The login was revoked meanwhile.")
     }
@@ -431,7 +429,7 @@ struct Judge {
     arriving.append(onlineSession)
     if onlineSession.door == .app {
       for (room, _) in try writer.memberships(of: user.id) {
-        // Who only waits is told nothing but that there is something.
+        // A session that only waits for events is told nothing but that there are some.
         let sees = try !onlineSession.isUnseen && isAdmin(user.id, of: room.dialog, post.author, writer)
         tell(.followed(room.dialog, onlineSession.session, seesAddresses: sees))
         try come(onlineSession, to: room.dialog, writer)
@@ -469,7 +467,7 @@ struct Judge {
   }
 }
 
-/// `WriteTransaction` failed; whatever it wrote goes with the transaction.
+/// A `WriteTransaction` failed; what it wrote is rolled back.
 struct WorkFailed: Error {
   let problem: Problem
 }

@@ -1,64 +1,68 @@
-/// The place of a session in the log, as a value. Every session of every door has one, and each room that an XMPP session is
-/// entering has one of its own. Theory:
+/// The position of a session in the log, as a value. Every session of every door has one, and each room that an XMPP
+/// session is entering has one of its own. Theory:
 ///
-/// `position` is the place: what concerns the session at or below it has been told to its client, and nothing above it has. Two
-/// sources bring entries, both ascending:
+/// Entries at or below `position` that concern the session have been sent to its client, and nothing above it has.
+/// Entries come from two sources, both ascending:
 ///
-/// - *live*: what the committer delivers. From the position at which the session was registered on, every entry that concerns
-///   it is delivered once, and in the order of the log. A session that moves to another event loop moves at one position
-///   (`Intent.handOver`): deliveries below it are taken by the former self, the others by the new one.
-/// - *pages*: what is read from the store behind `position`, in one snapshot of the log (`LogPage`).
+/// - *live*: deliveries of the committer. From the position at which the session was registered on, every entry that
+///   concerns it is delivered once, and in the order of the log. A session that moves to another event loop moves at
+///   one position (`Intent.handOver`): deliveries below it go to the former session object, the others to the new one.
+/// - *pages*: entries read from the store behind `position`, in one snapshot of the log (`LogPage`).
 ///
-/// An entry can be read before it is delivered, since the commit comes before the telling, and delivered before it is read. So
-/// the position decides, and not the source: what comes at or below it is dropped, which excludes repeats. While a page is on
-/// its way live entries are held. A page that is the last one holds everything up to the end of the log in its snapshot; what
-/// was committed behind that end is delivered behind it, so it is among what is held, or still to come, which excludes gaps.
-/// When too many are held they are dropped, and one more page brings them: its snapshot is later than their commits.
+/// An entry can be read before it is delivered, since the commit precedes the delivery, and delivered before it is
+/// read. So the position decides, and not the source: entries at or below it are dropped, which excludes repeats. While
+/// a page is being read live entries are held. A last page contains everything up to the end of the log in its
+/// snapshot; entries committed after that end are delivered after it, so they are held or still to come, which excludes
+/// gaps. When too many are held they are dropped, and one more page brings them: its snapshot is later than their
+/// commits.
 ///
-///     following -arrived-> following (told)
+///     following -arrived-> following (sent)
 ///     following -arrived, client lags-> behind
 ///     behind    -arrived-> behind (the log has it)
 ///     behind    -read-> reading
 ///     following -hold-> reading
 ///     following -miss-> behind
 ///     reading   -arrived-> reading (held)
-///     reading   -last page, nothing dropped-> following (what is held above the page is told)
-///     reading   -any other page, interrupt-> behind (what is held is dropped)
+///     reading   -last page, nothing dropped-> following (held entries above the page are sent)
+///     reading   -any other page, interrupt-> behind (held entries are dropped)
 public struct LogCursor: Equatable, Sendable {
   public enum State: Equatable, Sendable {
-    /// Entries are told as they come.
+    /// Entries are sent as they come.
     case following
-    /// The client takes nothing in at the moment, or is away. Nothing is kept for it: the log has what it misses.
+    /// The client does not read at the moment, or is disconnected. Nothing is kept for it: the log has the missed
+    /// entries.
     case behind
-    /// A page behind `position` is on its way.
+    /// A page behind `position` is being read.
     case reading
   }
 
-  /// An entry that was delivered while a page was on its way.
+  /// An entry that was delivered while a page was being read.
   public struct Held: Equatable, Sendable {
     public let entry: Entry
     public let form: Form
 
-    /// The same entry in the same form.
+    /// Returns whether both are the same entry in the same form.
     public static func == (a: Held, b: Held) -> Bool { a.entry === b.entry && a.form == b.form }
   }
 
   public private(set) var position: Position
   public private(set) var state: State
   private var held: [Held] = []
-  /// Something above `position` was neither told nor held: more came than is held, or `miss` said so. The log has it.
+  /// Whether an entry above `position` was neither sent nor held: too many came, or `miss` was called. The log has it.
   private var isMissing = false
 
-  /// - Parameter position: where the session was registered, or what its client says that it has.
+  /// Creates a cursor.
+  ///
+  /// - Parameter position: the position where the session was registered, or up to which its client has the entries.
   public init(at position: Position, _ state: State = .following) {
     self.position = position
     self.state = state
   }
 
-  /// An entry was delivered.
+  /// Processes a delivered entry.
   ///
-  /// - Parameter lags: the client takes nothing in at the moment.
-  /// - Returns: whether to tell it now.
+  /// - Parameter lags: whether the client does not read at the moment.
+  /// - Returns: whether to send it now.
   public mutating func arrived(_ entry: Entry, _ form: Form, lags: @autoclosure () -> Bool = false) -> Bool {
     guard entry.position > position else { return false }
     switch state {
@@ -82,18 +86,19 @@ public struct LogCursor: Equatable, Sendable {
     }
   }
 
-  /// The client takes things in again. Returns whether the page behind `position` is to be read: false where nothing is missed,
-  /// and where a page is on its way.
+  /// Begins reading after the client has caught up. Returns whether to read the page behind `position`: `false` if
+  /// nothing is missed, and while a page is being read.
   public mutating func read() -> Bool {
     guard state == .behind else { return false }
     state = .reading
     return true
   }
 
-  /// Notes that a page behind `position` is on its way, although nothing is known to be missed: entries are held from now on.
+  /// Notes that a page behind `position` is being read, although nothing is known to be missed: entries are held from
+  /// now on.
   public mutating func hold() { state = .reading }
 
-  /// Notes that the session has passed over something that this cursor has to tell. The log has it.
+  /// Notes that the session has skipped an entry which this cursor has to send. The log has it.
   public mutating func miss() {
     switch state {
     case .following: state = .behind
@@ -102,7 +107,7 @@ public struct LogCursor: Equatable, Sendable {
     }
   }
 
-  /// Gives up the page that is on its way: it will not be told, and is read again.
+  /// Abandons the page that is being read: it will not be sent, and is read again.
   public mutating func interrupt() {
     guard state == .reading else { return }
     state = .behind
@@ -110,13 +115,14 @@ public struct LogCursor: Equatable, Sendable {
     isMissing = false
   }
 
-  /// Moves the cursor to the end of a page that has been told. Where more is missed it is behind again, and `read` says so.
+  /// Moves the cursor to the end of a page that has been sent. If more is missed it is behind again, and `read` returns
+  /// `true`.
   ///
   /// - Parameters:
-  ///   - end: the page holds everything up to here.
-  ///   - isLast: `end` is the end of the log in the page's snapshot.
-  ///   - lags: the client takes nothing in at the moment.
-  /// - Returns: what came meanwhile and is to be told now, as the cursor follows again.
+  ///   - end: the position up to which the page is complete.
+  ///   - isLast: whether `end` is the end of the log in the page's snapshot.
+  ///   - lags: whether the client does not read at the moment.
+  /// - Returns: the held entries to send now, as the cursor follows again.
   public mutating func told(through end: Position, isLast: Bool, lags: Bool = false) -> [Held] {
     guard state == .reading else { return [] }
     position = max(position, end)
@@ -131,17 +137,17 @@ public struct LogCursor: Equatable, Sendable {
     return above
   }
 
-  /// Moves the cursor over entries that are not told: the client has been told to fetch its dialogs anew.
+  /// Moves the cursor over entries that are not sent: the client has been told to fetch its dialogs anew.
   public mutating func skip(to position: Position) { self.position = max(self.position, position) }
 }
 
-/// A page of what a session follows, read in one snapshot of the log.
+/// A page of the entries that a session follows, read in one snapshot of the log.
 public struct LogPage: Sendable {
-  /// Ascending, all behind the position that was asked for.
+  /// The entries, ascending, all behind the requested position.
   public let entries: [Entry]
-  /// Everything that concerns the session up to here is in `entries`, or was before them.
+  /// The position up to which all entries that concern the session are in `entries`, or were before them.
   public let end: Position
-  /// The page was not full: `end` is the end of the log in the snapshot.
+  /// Whether the page was not full: then `end` is the end of the log in the snapshot.
   public let isLast: Bool
 
   public init(entries: [Entry], end: Position, isLast: Bool) {
@@ -152,11 +158,11 @@ public struct LogPage: Sendable {
 }
 
 extension StoreReader {
-  /// Returns the page of the user's feed behind a position, merged with what is said in rooms.
+  /// Returns the page of the user's feed behind a position, merged with the entries of rooms.
   ///
   /// - Parameters:
-  ///   - rooms: each with the position behind which the session follows it.
-  ///   - all: with what app clients are not told (`FeedRow.Traits.unfollowed`).
+  ///   - rooms: the rooms, each with the position behind which the session follows it.
+  ///   - all: whether to include entries that app clients do not get (`FeedRow.Traits.unfollowed`).
   public func page(
     of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int, all: Bool = false
   ) throws -> LogPage {

@@ -1,14 +1,14 @@
 public import Addresses
 
 extension Parley {
-  /// What the composition decides of a core when it opens the log.
+  /// The configuration of a core.
   public struct Options: Sendable {
     /// The domains that are served, at least one; the first is the default.
     public var domains: [String]
     /// The domain of the rooms of a domain.
     public var rooms: @Sendable (String) -> String = { "conference.\($0)" }
-    /// Domains of others that are reached by a link (`Hub.attach`), each with the one of `domains` to whose users it belongs
-    /// for ever.
+    /// Remote domains that are reached by a link (`Hub.attach`), each with the one of `domains` to whose realm it
+    /// permanently belongs.
     public var remotes: [(domain: String, home: String)] = []
     /// The users who may administer the whole server in band (XEP-0133).
     public var admins: Set<BareJID> = []
@@ -16,27 +16,27 @@ extension Parley {
     public var allowsInvitations = false
     public var guests = GuestPolicy.none
     public var signIn = SignInPolicy.none
-    /// The files' policy and their store; nil: this server takes none.
+    /// The policy and store of files; `nil` if this server takes none.
     public var blobs: (policy: BlobPolicy, store: any BlobStore)?
     /// The threads that read the store, and those that derive keys, each.
     public var threads = 2
     /// The secret of the tokens of XMPP clients. They end with the process unless it is the same over restarts.
     public var tokenSecret = TokenSecret.random()
-    /// The secret by which one-time codes are hashed and second factors sealed; the same over restarts, like `tokenSecret`.
+    /// The secret that hashes one-time codes and seals second factors; the same over restarts, like `tokenSecret`.
     public var accountSecret = TokenSecret.random()
     /// The STUN and TURN servers beside this server.
     public var services = ExternalServices.none
-    /// How long a call rings when nobody answers.
+    /// The time for which an unanswered call rings.
     public var callRinging = Limits.callRinging
     /// The push providers that this server reaches.
     public var pushes = PushPolicy.none
-    /// The hook that is asked before a message is committed; nil: none is.
+    /// The hook that is called before a message is committed; `nil` if there is none.
     public var beforeSend: BeforeSendOptions?
 
     public init(domains: [String]) { self.domains = domains }
   }
 
-  /// What the core keeps in memory beside the log, changed by the committer after a commit and read by all threads.
+  /// The core's state in memory beside the log, changed by the committer after a commit and read by all threads.
   public struct Registries: Sendable {
     public let pushes: PushRegistry
     public let hooks: HookRegistry
@@ -46,7 +46,7 @@ extension Parley {
     /// Wakes the timer that sends messages at their time.
     package let schedule = WakeSignal()
 
-    /// Blocks.
+    /// Loads the registries; blocks.
     init(_ reader: any StoreReader, guests: GuestPolicy) throws {
       pushes = try PushRegistry(reader)
       hooks = try HookRegistry(reader)

@@ -2,16 +2,16 @@ public import Addresses
 
 /// An intent on its way to the committer. Immutable; one allocation.
 public final class Post: Sendable {
-  /// Who asks. Authorisation is by this user, never by what a door claims.
+  /// The author, by whom the post is authorised, whatever a door claims.
   public let author: Party
   public let intent: Intent
-  /// The XMPP stream the post came on and its number there (XEP-0198): stored
-  /// with the commit, so that after a crash the durable count is known.
+  /// The XMPP stream of the post and its number there (XEP-0198): stored with the commit, so that after a crash the
+  /// durable count is known.
   public let inbound: Inbound?
   public let completion: Completion
-  /// Set by a component that acts in somebody's name; nil: in its author's own.
+  /// The user on whose behalf a component acts; `nil` if it acts for itself.
   public let behalf: Behalf?
-  /// The component that acts in the author's name; nil: nobody does.
+  /// The component that acts on the author's behalf; `nil` if there is none.
   let component: RealmID?
 
   public struct Inbound: Hashable, Sendable {
@@ -23,12 +23,12 @@ public final class Post: Sendable {
     }
   }
 
-  /// Who is told the outcome, after the commit.
+  /// The receiver of the outcome, after the commit.
   public enum Completion: Sendable {
     case none
-    /// In the session's own lane and in order with what else it receives.
+    /// The outcome is delivered in the session's own lane, in order with its other deliveries.
     case session(any LiveSession, token: UInt64)
-    /// On the committer's thread: hand over and return at once.
+    /// The function is called on the committer's thread, and must return at once.
     case callback(@Sendable (Result<Receipt, Problem>) -> Void)
   }
 
@@ -43,7 +43,7 @@ public final class Post: Sendable {
     component = nil
   }
 
-  /// A post of a component as that of the user in whose name it acts. What it passes on is from them.
+  /// Creates the post of a user from that of the component acting on their behalf. A relayed stanza is from the user.
   init(_ post: Post, by user: Party) {
     author = user
     if case .signal(.stanza(let stanza), let target) = post.intent {
@@ -58,7 +58,7 @@ public final class Post: Sendable {
   }
 }
 
-/// Names one resumable XMPP stream across restarts: 128 random bits.
+/// The id of a resumable XMPP stream across restarts: 128 random bits.
 public struct StreamNonce: Hashable, Sendable {
   public let high: UInt64
   public let low: UInt64
@@ -71,85 +71,84 @@ public struct StreamNonce: Hashable, Sendable {
 public enum Intent: Sendable {
   case message(MessageDraft)
   case marker(MarkerDraft)
-  /// Set name and groups of a roster item, adding it if need be (RFC 6121 2.3). `subscription`: how it stands from now on;
-  /// a component says so of its own users, for whom it speaks too, and nobody else may.
+  /// Sets name and groups of a roster item, creating it if need be (RFC 6121 2.3). Only a component may set
+  /// `subscription`, for contacts that are its own users.
   case contact(address: BareJID, name: String?, groups: [String], subscription: Subscription? = nil)
-  /// Remove a roster item and both subscriptions (RFC 6121 2.5).
+  /// Removes a roster item and both subscriptions (RFC 6121 2.5).
   case removeContact(BareJID)
-  /// subscribe, subscribed, unsubscribe, unsubscribed (RFC 6121 3); `stanza`
-  /// is what a recipient is shown, opaque.
+  /// Changes a presence subscription (RFC 6121 3); `stanza` is the opaque stanza that a recipient is shown.
   case subscription(SubscriptionAct, to: BareJID, stanza: [UInt8]?)
-  /// The app's contact request or acceptance: item, subscribe, and approval
-  /// of the other direction, in one step.
+  /// Requests or accepts a contact from an app: item, subscription request, and approval of the other direction, in one
+  /// step.
   case befriend(BareJID, name: String?)
-  /// An operator's roster entry; `mutual` sets both sides to `both`, without
-  /// asking either; nil leaves a name and groups as they are.
+  /// Sets a roster item by an operator; `mutual` sets both sides to `both`, without asking either; `nil` leaves a name
+  /// and groups unchanged.
   case link(BareJID, name: String?, groups: [String]?, mutual: Bool)
-  /// A subscription request with the hash of an invitation's token (XEP-0379).
+  /// Requests a subscription with the hash of an invitation's token (XEP-0379).
   case redeem(token: [UInt8], from: BareJID, stanza: [UInt8]?)
-  /// `Receipt.value`: the reports that are kept.
+  /// Blocks addresses. `Receipt.value` is the list of stored reports.
   case block([BlockPattern], reports: [ReportDraft] = [])
-  /// An empty list unblocks all (XEP-0191 3.5).
+  /// Unblocks addresses; an empty list unblocks all (XEP-0191 3.5).
   case unblock([BlockPattern])
   case profile(ProfileDraft)
-  /// Get or create the private dialog with this user.
+  /// Gets or creates the private dialog with this user.
   case openDialog(BareJID)
-  /// What the author wants of a dialog or room that they are in. `Receipt.value`: a `DialogSettingsChange`, how
-  /// they are now; `isRepeat`: they were so.
+  /// Changes the author's settings of a dialog or room. `Receipt.value` is a `DialogSettingsChange` with the current
+  /// ones; `isRepeat` tells that nothing changed.
   case settings(DialogID, DialogSettingsDraft)
-  /// What the author does with a message or dialog for themselves alone.
+  /// Changes a message or dialog for the author alone.
   case personal(DialogID, PersonalIntent)
-  /// Anything about what the author has written and not sent.
+  /// Changes a draft or scheduled message of the author's.
   case unsent(UnsentIntent)
-  /// Anything about calls.
+  /// Starts or changes a call.
   case call(CallIntent)
-  /// Anything about a group or public dialog.
+  /// Acts in a group or public dialog.
   case room(RoomIntent)
-  /// Anything about what the author publishes. `Receipt.isRepeat`: nothing changed.
+  /// Changes a node of the author's. `Receipt.isRepeat` tells that nothing changed.
   case node(NodeIntent)
-  /// What the author does at a node of somebody else.
+  /// Acts at another user's node.
   case visit(NodeVisit)
-  /// What the author wants to find in their archive (XEP-0441).
+  /// Sets the author's archive preferences (XEP-0441).
   case archivePreferences(ArchivePreferences)
-  /// What the author's clients keep for themselves, all or none of it.
+  /// Stores private data of the author's clients, all or none of it.
   case setPrivateXML([PrivateXMLDraft])
-  /// Anything about the files the author keeps here.
+  /// Changes the author's files.
   case blob(BlobIntent)
-  /// Anything about the author's push registrations.
+  /// Changes the author's push registrations.
   case push(PushIntent)
-  /// A session arrives: it is registered with the hub at one exact position.
+  /// Registers a session with the hub, at one exact position.
   case goOnline(OnlineSession)
-  /// A session goes over to another one, with its place in the hub and its seats in rooms, at one exact position: what is
-  /// before it is delivered to the former one, then `Delivery.handedOver`, and what is behind it to the new one. Nobody is
-  /// told (XEP-0198 5). Nothing where the former one has departed.
+  /// Replaces a session by another one, in the hub and in its seats in rooms, at one exact position: earlier deliveries
+  /// go to the former one, then `Delivery.handedOver`, and later ones to the new one. No one is told (XEP-0198 5). It
+  /// does nothing if the former session is not registered.
   case handOver(from: any LiveSession, to: any LiveSession)
-  /// A signal that rides behind its sender's posts, in order.
+  /// Sends a signal in order behind its sender's posts.
   case signal(Signal, to: SignalTarget)
-  /// A client of the author confirmed everything inbound up to here.
+  /// Records that a client of the author has received all inbound entries up to here.
   case confirm(Position)
-  /// The author's last session has ended.
+  /// Records that the author's last session has ended.
   case leave
-  /// Something that was refused before it came here: its outcome comes in its turn.
+  /// Completes with a refusal that was decided before, in order with other posts.
   case refused(Problem)
-  /// Anything else that must write in order with the log (accounts, grants).
+  /// Writes anything else in order with the log (accounts, grants).
   case work(WriteTransaction)
 }
 
-/// A message to be said.
+/// A message to send.
 public struct MessageDraft: Sendable {
   /// The addressee; the author's own address means the self dialog.
   public var to: BareJID
   public var content: Content
   public var envelope: Envelope
   public var traits: Message.Traits
-  /// What makes a repeat recognisable; nil: never taken for a repeat.
+  /// The key that identifies repeats; `nil` if it is never a repeat.
   public var key: RepeatKey?
-  /// What it says about an earlier message. Where that one is unknown, or the author
-  /// may not, XMPP's stanza is a message like any other, and the app is refused.
+  /// The reference to an earlier message. If that is unknown, or the author may not do this, an XMPP stanza is stored
+  /// as an ordinary message, and an app is refused.
   public var reference: ReferenceDraft?
-  /// What of it is no mention has no effect where XMPP says it, and the app is refused.
+  /// The mentions. Invalid ones are ignored from XMPP, and an app is refused.
   public var mentions: [MentionDraft]
-  /// A message to say again, in place of `content`.
+  /// The message to forward, in place of `content`.
   public var forward: ForwardDraft?
 
   public init(
@@ -167,15 +166,14 @@ public struct MessageDraft: Sendable {
   }
 }
 
-/// Author and dialog are implied. For the app a repeat with another body is a
-/// conflict; for XMPP the same id with other content is a new message (bots
-/// send `id='1'`).
+/// The key of a message, unique for its author and dialog. An app's repeat with another body is a conflict; in XMPP the
+/// same id with other content is a new message (bots send `id='1'`).
 public struct RepeatKey: Sendable, Hashable {
   public enum Rule: UInt8, Sendable { case app = 1, xmpp = 2 }
   public var rule: Rule
-  /// The app's clientId; XMPP: the origin-id, else the stanza id.
+  /// The app's clientId; in XMPP the origin-id, else the stanza id.
   public var id: String
-  /// 64 bits over the payload without `<delay/>`, from `Digest64`.
+  /// A 64-bit hash of the payload without `<delay/>`, from `Digest64`.
   public var bodyHash: UInt64
   public init(rule: Rule, id: String, bodyHash: UInt64) {
     self.rule = rule
@@ -184,21 +182,21 @@ public struct RepeatKey: Sendable, Hashable {
   }
 }
 
-/// A marker to be set: where, up to which message.
+/// A marker to set up to a message.
 public struct MarkerDraft: Sendable {
   public enum Target: Sendable {
-    /// By the message's public id.
+    /// The message's public id.
     case entry(PublicID)
-    /// By the id that its author gave the stanza.
+    /// The stanza id that its author gave it.
     case stanza(String)
   }
   /// The other user of the private dialog.
   public var with: BareJID
   public var kind: Marker.Kind
   public var target: Target
-  /// Not told to the other side (private read, XEP-0490).
+  /// Whether the other user is not told (private marker, XEP-0490).
   public var isPrivate: Bool
-  /// The stanza to relay, where XMPP sent it.
+  /// The stanza to relay, if it came by XMPP.
   public var stanza: (content: Content, envelope: Envelope, traits: Message.Traits)?
 
   public init(
@@ -213,15 +211,15 @@ public struct MarkerDraft: Sendable {
   }
 }
 
-/// What changes in a profile; nil leaves as it is.
+/// A change of a profile; `nil` leaves a field unchanged.
 public struct ProfileDraft: Sendable {
-  /// What others call the user.
+  /// The display name.
   public var displayName: String??
-  /// `.some(nil)`: as `displayName`.
+  /// The full name; `.some(nil)` if it is `displayName`.
   public var fullName: String??
   public var status: String??
   public var metadata: String??
-  /// Of a picture that is kept elsewhere.
+  /// The URL of an external image.
   public var avatarURL: String??
   public var settings: UserSettingsDraft?
   /// The new avatar; `.some(nil)` removes it.
@@ -244,13 +242,13 @@ public struct ProfileDraft: Sendable {
   }
 }
 
-/// Writes on the committer's thread, in the batch's transaction.
+/// A write on the committer's thread, in the batch's transaction.
 public struct WriteTransaction: Sendable {
-  /// It changes nothing that the judge keeps in memory: users, blocks, archive preferences, rooms and their people. Logins
-  /// are such work, and come often: messages should not have to look all of that up again after each.
+  /// Whether it changes nothing that the judge caches: users, blocks, archive preferences, rooms and their members.
+  /// Logins are of this kind, and frequent: messages should not have to read all of that again after each.
   let keepsCaches: Bool
-  /// What the work gives back, and the posts that follow from it: they are judged at once, in the same transaction, so that
-  /// no crash parts them from it. One that is refused is told so alone; the work stands.
+  /// The function, which returns a value and further posts: these are judged at once, in the same transaction, so that
+  /// a crash cannot separate them from it. A refused one fails alone.
   let body: @Sendable (any StoreWriter) throws -> (value: any Sendable, posts: [Post])
 
   public init(keepsCaches: Bool = false, _ body: @escaping @Sendable (any StoreWriter) throws -> any Sendable) {
@@ -264,23 +262,23 @@ public struct WriteTransaction: Sendable {
   }
 }
 
-/// The outcome of a post, told after its commit.
+/// The outcome of a post, sent after its commit.
 public struct Receipt: Sendable {
-  /// The head of the log when the post was done.
+  /// The head of the log after the post.
   public var position: Position
-  /// What was written; for a repeat, what was written the first time.
+  /// The written entry; for a repeat, the one written the first time.
   public var entry: Entry?
-  /// The post was a repeat: nothing was written now.
+  /// Whether the post was a repeat, and nothing was written now.
   public var isRepeat = false
   public var dialog: Dialog?
   public var room: Room?
-  /// What was said stands in a room whose people the author may not know.
+  /// Whether the message is in a room whose addresses the author may not see.
   public var isAnonymized = false
-  /// For `attend`: the user's card.
+  /// The user's contacts and blocks, for `goOnline`.
   public var contactSnapshot: ContactSnapshot?
-  /// For `attend`: inbound entries behind this were not confirmed by anybody.
+  /// The position behind which no client has confirmed inbound entries, for `goOnline`.
   public var delivered: Position = .zero
-  /// What the intent says it gives back: of `work` what its body returned.
+  /// The value that the intent documents; for `work` that of its body.
   public var value: (any Sendable)?
 
   public init(position: Position) { self.position = position }

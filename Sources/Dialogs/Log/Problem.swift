@@ -1,17 +1,16 @@
-/// The one domain error. Each door has one table that gives `kind` its face
-/// (a stanza error, an HTTP status); `code` is a stable slug for programs,
-/// `text` is for people, `field` names the offending key.
+/// The error of the core. Each door has one table that maps `kind` to its protocol (a stanza error, an HTTP status);
+/// `code` is a stable slug for programs, `text` is for people, `field` names the offending key.
 public struct Problem: Error, Hashable, Sendable {
   public enum Kind: UInt8, Sendable {
     case malformed, unauthenticated, forbidden, missing, conflict, tooLarge, unsupported
-    /// Unknown users, and what a blocked author sees (RFC 6121 8.5.1).
+    /// The user is unknown, or blocks the author (RFC 6121 8.5.1).
     case unreachable
     /// The author blocks the addressee (XEP-0191 3.3): `not-acceptable`.
     case blocked
     /// The address's domain is not served here and federation is off.
     case foreign
     case tooFast, overloaded, `internal`
-    /// A rule of the app's backend forbids what was said (`BeforeSendHook`).
+    /// The app's backend refused the message (`BeforeSendHook`).
     case refused
   }
 
@@ -22,9 +21,9 @@ public struct Problem: Error, Hashable, Sendable {
   /// Seconds to wait before trying again (`tooFast`, `overloaded`).
   public let retryAfter: Int?
 
-  /// What to send a proof of the second factor with (`second-factor-required`).
+  /// The challenge to send with a proof of the second factor (`second-factor-required`).
   public let challenge: String?
-  /// Where that proof comes from.
+  /// The method of that proof.
   public let secondFactor: SecondFactor.Method?
 
   public init(

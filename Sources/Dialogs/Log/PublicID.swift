@@ -1,10 +1,9 @@
 import Crypto
 import CryptoExtras
 
-/// What the wire shows of a number: 128 bits that are unpredictable, never
-/// repeat and reveal nothing (XEP-0313 3.2, XEP-0359 6): the number, the
-/// realm's epoch and zeros under AES-128 with a key of the realm. It needs no
-/// index, and checks itself: a made-up id opens to zeros once in 2^32.
+/// The public form of an internal id: 128 bits that are unpredictable, never repeat and reveal nothing (XEP-0313 3.2,
+/// XEP-0359 6). It is the number, the realm's epoch and zeros, encrypted by AES-128 with a key of the realm. It needs
+/// no index, and verifies itself: a forged id decrypts to zeros once in 2^32.
 public struct PublicID: Hashable, Sendable, CustomStringConvertible {
   public let high: UInt64
   public let low: UInt64
@@ -14,7 +13,9 @@ public struct PublicID: Hashable, Sendable, CustomStringConvertible {
     self.low = low
   }
 
-  /// - Parameter bytes: of which the first 16 count, the highest first.
+  /// Creates an id.
+  ///
+  /// - Parameter bytes: the bytes, of which the first 16 are used, the highest first.
   public init(bytes: [UInt8]) {
     precondition(bytes.count >= 16, "an id has 16 bytes")
     func word(_ from: Int) -> UInt64 {
@@ -34,7 +35,7 @@ public struct PublicID: Hashable, Sendable, CustomStringConvertible {
     return bytes
   }
 
-  /// 32 lower-case hex digits. Not generic: every message of an app names its dialog so.
+  /// Parses 32 lower-case hex digits. It is not generic: every message of an app contains such an id.
   public init?(_ text: String) {
     guard text.utf8.count == 32 else { return nil }
     var (high, low): (UInt64, UInt64) = (0, 0)
@@ -67,8 +68,8 @@ public struct PublicID: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// Seals and opens the public ids of one realm. One key per purpose, so that an
-/// id of one kind never opens as another.
+/// Seals and opens the public ids of a realm. There is one key per purpose, so that an id of one kind never opens as
+/// another.
 public struct Sealer: Sendable {
   public enum Purpose: String, Sendable { case entry, dialog, cursor, member }
 
@@ -87,12 +88,12 @@ public struct Sealer: Sendable {
     var block = [UInt8](repeating: 0, count: 16)
     for index in 0..<4 { block[index] = UInt8(truncatingIfNeeded: epoch >> UInt32(24 - 8 * index)) }
     for index in 0..<8 { block[4 + index] = UInt8(truncatingIfNeeded: number >> Int64(56 - 8 * index)) }
-    // The block and the key have the only sizes that could be refused.
+    // The block and the key have fixed sizes, which are valid.
     do { try AES.permute(&block, key: key) } catch { preconditionFailure("AES-128 of one block: \(error)") }
     return PublicID(bytes: block)
   }
 
-  /// nil: not an id of this realm, purpose and epoch.
+  /// Returns the number; `nil` if this is no id of this realm, purpose and epoch.
   public func open(_ id: PublicID) -> Int64? {
     var block = id.bytes
     do { try AES.inversePermute(&block, key: key) } catch {
@@ -104,9 +105,8 @@ public struct Sealer: Sendable {
   }
 }
 
-/// A 64-bit digest (FNV-1a with a final mix) for recognising repeats of one
-/// author in one dialog. Not for anything an attacker could gain by colliding:
-/// an author who collides hides only their own message.
+/// A 64-bit digest (FNV-1a with a final mix) to recognise repeats of one author in one dialog. It is not
+/// collision-resistant: an author who causes a collision hides only their own message.
 public struct Digest64: Sendable {
   public private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
   public init() {}

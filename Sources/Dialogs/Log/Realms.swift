@@ -1,12 +1,11 @@
 import Addresses
 import Crypto
 
-/// The realms that are served, with the keys that seal their public ids. Made
-/// at start, immutable.
+/// The served realms, with the keys that seal their public ids. Created at start, immutable.
 package struct RealmTable: Sendable {
   private let byDomain: [String: Served]
   private let byID: [RealmID: Served]
-  /// To which realm a remote one is attached.
+  /// The realm to which a remote one is attached.
   private let homes: [RealmID: RealmID]
   package let all: [Realm]
 
@@ -19,7 +18,7 @@ package struct RealmTable: Sendable {
     let occupants: SymmetricKey
   }
 
-  /// `realms` in the order of the configuration: the first is the default.
+  /// Creates the table. `realms` are in the order of the configuration: the first is the default.
   init(_ realms: [Realm]) {
     all = realms
     let served = realms.map {
@@ -31,7 +30,7 @@ package struct RealmTable: Sendable {
           inputKeyMaterial: SymmetricKey(data: $0.key), info: Array("parley occupant".utf8), outputByteCount: 32))
     }
     byDomain = Dictionary(served.map { ($0.realm.domain, $0) }, uniquingKeysWith: { first, _ in first })
-    // They have the same ids, and so the same key.
+    // A remote realm has the same ids as its home, and so the same key.
     homes = Dictionary(
       realms.filter(\.id.isRemote).compactMap { remote in
         realms.first { !$0.id.isRemote && $0.key == remote.key }.map { (remote.id, $0.id) }
@@ -43,10 +42,10 @@ package struct RealmTable: Sendable {
   package func realm(_ id: RealmID) -> Realm? { byID[id]?.realm }
   package func realm(rooms domain: String) -> Realm? { all.first { $0.rooms == domain } }
 
-  /// The realm whose users and those of `realm` may talk: of a remote realm the one it is attached to.
+  /// Returns the realm whose users can communicate with those of `realm`: for a remote realm the one it is attached to.
   package func home(of realm: RealmID) -> RealmID { homes[realm] ?? realm }
 
-  /// The realm at this domain, if users of `realm` reach it: their own, or a remote one attached to it.
+  /// Returns the realm at this domain, if users of `realm` reach it: their own, or a remote one attached to it.
   package func realm(domain: String, reachedFrom realm: RealmID) -> Realm? {
     guard let found = self.realm(domain: domain), home(of: found.id) == home(of: realm) else { return nil }
     return found
@@ -54,14 +53,14 @@ package struct RealmTable: Sendable {
 
   func remotes(of realm: RealmID) -> [Realm] { all.filter { $0.id.isRemote && homes[$0.id] == realm } }
 
-  /// XEP-0421 3: the same for a user in a room for ever, different in every
-  /// other room, and nothing is to be learnt from it.
+  /// Returns the occupant id (XEP-0421 3): permanently the same for a user in a room, different in every other room,
+  /// and revealing nothing.
   func occupantID(of user: UserID, in room: RoomName) -> String {
     var message: [UInt8] = []
     for shift in stride(from: 56, through: 0, by: -8) {
       message.append(UInt8(truncatingIfNeeded: user.number >> Int64(shift)))
     }
-    // The address, which is never given out again: a room that is being set up has no number yet.
+    // The address is never reused, and unlike the id it exists while the room is being set up.
     message += room.address.description.utf8
     let code = HMAC<SHA256>.authenticationCode(for: message, using: served(room.realm).occupants)
     return PublicID(bytes: Array(code)).description
@@ -80,7 +79,7 @@ package struct RealmTable: Sendable {
     served(realm).cursors.open(id).map { Position($0) }
   }
 
-  /// A place in a room's list of people. Of one person it is another in each room.
+  /// Returns the cursor of a place in a room's member list. For one user it differs in each room.
   func memberCursor(_ user: UserID, in room: RoomName) -> PublicID {
     served(room.realm).members.seal(user.number ^ (room.dialog.number << 32))
   }
