@@ -33,7 +33,7 @@ public enum CloseReason: String, Sendable {
   /// An operator ended the session; the user may reconnect.
   case ended
   case shutdown
-  /// The session did not read for longer than `Limits.lag`.
+  /// The client did not read for longer than its door allows.
   case tooSlow
 }
 

@@ -1,21 +1,19 @@
 public import Addresses
 
-/// Where the log and everything else durable lives. Implementations know
-/// tables; they know no protocol and decide nothing.
+/// The storage of the log and of everything else durable. Implementations know tables; they know no protocol and make
+/// no decisions.
 ///
-/// Every function throws what the engine threw; the core wraps it once.
+/// Every function throws the engine's errors; the core wraps them once.
 public protocol Store: Sendable {
-  /// A consistent snapshot for the time of `body`. Blocks the calling thread;
-  /// never call it on an event loop. Many may run at once, also while the
-  /// committer writes.
+  /// Reads a consistent snapshot for the time of `body`. It blocks the calling thread; never call it on an event loop.
+  /// Many may run at once, also while the committer writes.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
-  /// One transaction. Returns only when it is durable (synced). When `body`
-  /// throws, nothing of it remains. One at a time; called by the committer.
+  /// Runs one transaction, and returns only when it is durable (synced). If `body` throws, nothing of it remains. One
+  /// at a time; called by the committer.
   func write<Result>(_ body: (any StoreWriter) throws -> Result) throws -> Result
-  /// Writes one consistent copy of everything into the file at `path`, which is
-  /// empty or not there, and syncs it, while reading and writing go on. Blocks
-  /// for as long as that takes. A store whose engine has means of its own for
-  /// this throws a `Problem` of kind `unsupported` that names them.
+  /// Writes a consistent copy of everything into the file at `path`, which is empty or missing, and syncs it, while
+  /// reading and writing go on. It blocks for as long as that takes. A store whose engine has its own means for this
+  /// throws a `Problem` of kind `unsupported` that names them.
   func copy(to path: String) throws
   func close() throws
 }
@@ -28,322 +26,322 @@ public protocol StoreReader:
 {
   // Realms and users
   func realms() throws -> [Realm]
-  /// Bytes of a realm, as `vault` of a user.
+  /// Returns bytes of a realm, like `vault` of a user.
   func vault(_ realm: RealmID, item: String) throws -> [UInt8]?
   func user(_ address: BareJID) throws -> User?
   func user(_ id: UserID) throws -> User?
   func party(_ id: UserID) throws -> Party?
-  /// By name, ascending, names greater than `after`; `matching` is a prefix of
-  /// the name or a case-insensitive part of the display name. Deleted users are left out.
+  /// Returns users by name, ascending, with names greater than `after`; `matching` is a prefix of the name or a
+  /// case-insensitive part of the display name. Deleted users are left out.
   func users(in realm: RealmID, matching: String?, after: String?, limit: Int) throws -> [User]
-  /// Without guests, as `users`.
+  /// Returns the number of users as in `users`, without guests.
   func userCount(in realm: RealmID) throws -> Int
-  /// Those who are not deleted, of all realms.
+  /// Returns the guests of all realms that are not deleted.
   func guests() throws -> [UserID]
   func credentials(of user: UserID) throws -> [SCRAMKeys]
-  /// When they last signed in with an app; nil: never.
+  /// Returns the time of the user's last login with an app; `nil` if there was none.
   func lastLogin(of user: UserID) throws -> Timestamp?
   func vault(_ user: UserID, node: String, item: String) throws -> [UInt8]?
-  /// How many items of the vault stand under `node`.
+  /// Returns the number of items of the vault under `node`.
   func vaultCount(_ user: UserID, node: String) throws -> Int
 
-  // What users publish
+  // MARK: Nodes
   func node(_ name: String, of owner: UserID) throws -> Node?
-  /// By name.
+  /// Returns the user's nodes by name.
   func nodes(of owner: UserID) throws -> [Node]
-  /// How many nodes somebody has, and the bytes of all their items.
+  /// Returns the number of a user's nodes, and the bytes of all their items.
   func published(by owner: UserID) throws -> (nodes: Int, bytes: Int)
   func item(_ id: String, in node: String, of owner: UserID) throws -> NodeItem?
-  /// Those published between two positions, both left out: the newest of them, or
-  /// the oldest; either way in the order of publication.
+  /// Returns the newest or oldest items published between two positions, both exclusive; either way in the order of
+  /// publication.
   func items(
     in node: String, of owner: UserID, after: Position, before: Position, newest: Bool, limit: Int
   ) throws -> [NodeItem]
   func people(of node: String, of owner: UserID) throws -> NodePeople
-  /// What somebody is to the nodes of a user, by node.
+  /// Returns a user's affiliations with the nodes of another, by node.
   func affiliations(of address: BareJID, with owner: UserID) throws -> [String: NodeAffiliation]
-  /// By node and address.
+  /// Returns a user's subscriptions to the nodes of another, by node and address.
   func subscriptions(of address: BareJID, with owner: UserID) throws -> [(node: String, NodeSubscription)]
-  /// To all nodes there are.
+  /// Returns the number of a user's subscriptions to any node.
   func subscriptionCount(of address: BareJID) throws -> Int
-  /// Who waits for an answer of the owner, by node and address.
+  /// Returns the subscribers who wait for the owner's answer, by node and address.
   func pendingSubscriptions(of owner: UserID, limit: Int) throws -> [(node: String, JID)]
 
   // Contacts and blocks
   func contact(of owner: UserID, _ address: BareJID) throws -> Contact?
   func contacts(of owner: UserID) throws -> [Contact]
-  /// Items changed after `version`, removed ones included, by version ascending;
-  /// `push` is true where the item shows in a roster.
+  /// Returns the items changed after `version`, removed ones included, by version ascending; `push` is true if the
+  /// roster shows the item.
   func contactChanges(of owner: UserID, after version: Position) throws -> [ContactChange]
-  /// The highest version of any item, removed ones included; `.zero`: none yet.
+  /// Returns the highest version of any item, removed ones included; `.zero` if there is none yet.
   func rosterVersion(of owner: UserID) throws -> Position
   func blocks(of owner: UserID) throws -> [BlockPattern]
 
   // The log
-  /// The last position given out, and the time of the last entry.
+  /// Returns the last assigned position, and the time of the last entry.
   func head() throws -> (position: Position, time: Timestamp)
-  /// The last entry before this time that is still there; `.zero`: none.
+  /// Returns the position of the last entry before this time that still exists; `.zero` if there is none.
   func position(before time: Timestamp) throws -> Position
   func dialog(_ id: DialogID) throws -> Dialog?
-  /// The private dialog of two users, or the self dialog where they are the same.
+  /// Returns the private dialog of two users, or the self dialog if they are the same.
   func dialog(between a: UserID, and b: UserID) throws -> Dialog?
-  /// What these two whisper in this room: neither `dialog(_:)` nor any list has it.
+  /// Returns the dialog of two occupants' private messages in a room, which neither `dialog(_:)` nor any list contains.
   func whispers(between a: UserID, and b: UserID, in room: DialogID) throws -> Dialog?
-  /// Private dialogs of the user (and the self dialog once it holds a message) with
-  /// `last` < `before`, newest first. Rooms are not among them.
+  /// Returns the user's private dialogs (and the self dialog once it contains a message) with `last` < `before`, newest
+  /// first. Rooms are not among them.
   func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView]
   func mark(_ user: UserID, in dialog: DialogID) throws -> Mark?
-  /// What the user wants of a dialog or room; nil: they are not in it.
+  /// Returns the user's settings of a dialog or room; `nil` if they do not belong to it.
   func settings(of user: UserID, in dialog: DialogID) throws -> DialogSettings?
-  /// Of all their dialogs and rooms, where anything was ever set.
+  /// Returns the user's settings of all dialogs and rooms where any were set.
   func settings(of user: UserID) throws -> [DialogID: DialogSettings]
-  /// How far the user has displayed each dialog and room, those where they have, the mark that moved last first.
+  /// Returns how far the user has displayed each dialog and room where they have, the last moved mark first.
   func displayed(by user: UserID, limit: Int) throws -> [DisplayedMark]
-  /// The user's private dialogs and rooms of which anything is archived, the liveliest first, with what is unread.
+  /// Returns the user's private dialogs and rooms with archived entries, the most recently active first, with their
+  /// unread messages.
   func conversations(of user: UserID, _ query: ConversationQuery) throws -> ConversationPage
-  /// The sum of unread over all dialogs and rooms of the user.
+  /// Returns the sum of unread messages over all dialogs and rooms of the user.
   func unread(of user: UserID) throws -> Int64
-  /// How many messages mention the user (`setMentioned`) behind what they have read: in this dialog or room, or,
-  /// nil, in all that they are in.
+  /// Returns how many messages mention the user (`setMentioned`) behind those they have read: in this dialog or room
+  /// or, if it is `nil`, in all of the user's.
   func mentions(of user: UserID, in dialog: DialogID?) throws -> Int64
-  /// Messages with sequence > 0, positions strictly between, newest first unless `ascending`.
+  /// Returns messages with sequence > 0, positions strictly between, newest first unless `ascending`.
   func history(
     of dialog: DialogID, after: Position, before: Position, limit: Int, ascending: Bool
   ) throws -> [Entry]
-  /// Entries that are read carry the state of their message (`Entry.state`).
+  /// Returns an entry. Entries that are read have the state of their message (`Entry.state`).
   func entry(_ position: Position, in dialog: DialogID) throws -> Entry?
-  /// Whether there is an entry at this position, of whomever. One that was given out and is not there has gone: a
-  /// marker that a later one replaced, a message that was only to be delivered.
+  /// Returns whether there is an entry at this position, in any dialog. The entry of an assigned position may have been
+  /// removed: a marker that a later one replaced, a transient message.
   func hasEntry(at position: Position) throws -> Bool
-  /// Everything the user's clients follow: messages, markers, contact, block and
-  /// profile changes, behind `after`, ascending. Of superseded markers only the last is there.
+  /// Returns everything that the user's clients follow: messages, markers, contact, block and profile changes, behind
+  /// `after`, ascending. Of superseded markers only the last is included.
   func feed(of user: UserID, after: Position, limit: Int) throws -> [Entry]
-  /// The user's archive (XEP-0313): entries with trait `archived`. Searched for a text, those messages whose
-  /// words have all of its words among them, without regard to case, accents and width; words that stand
-  /// together without a space in the text asked for stand so in the message. Where a script has no spaces
-  /// any part is found. What was taken back is not found, nor what is encrypted.
+  /// Returns the user's archive (XEP-0313): entries with trait `archived`. With a text, only messages whose words
+  /// include all of its words, ignoring case, accents and width; words written together in the text must be together in
+  /// the message. In scripts without spaces any part matches. Retracted and encrypted messages do not match.
   func archive(of user: UserID, _ query: ArchiveQuery) throws -> ArchivePage
-  /// Inbound messages with trait `replayed` behind `after`, ascending.
+  /// Returns inbound messages with trait `replayed` behind `after`, ascending.
   func replay(of user: UserID, after: Position, limit: Int) throws -> [Entry]
-  /// Counting messages of the dialog or room up to and including `position`: all, and those by `author`. In a
-  /// room `own` goes by the member's mark, and may be negative before they came.
+  /// Returns the number of counting messages of the dialog or room up to and including `position`: all, and those by
+  /// `author`. In a room `own` follows the member's mark, and may be negative before they joined.
   func counting(in dialog: DialogID, upTo position: Position, by author: UserID) throws -> (all: Int64, own: Int64)
 
   // Rooms
   func room(_ id: DialogID) throws -> Room?
-  /// Also of a destroyed room.
+  /// Returns a room, also a destroyed one.
   func room(at address: BareJID) throws -> Room?
   func room(externalID: String, in realm: RealmID) throws -> Room?
   func roomName(_ id: DialogID) throws -> RoomName?
   func member(_ user: UserID, of room: DialogID) throws -> Member?
-  /// Who has reserved this nick; `key` from `Precis.nicknameKey`.
+  /// Returns the member who has reserved this nick; `key` is from `Precis.nicknameKey`.
   func member(nickKey key: String, of room: DialogID) throws -> Member?
-  /// Those with an affiliation in `among`, by user number, behind `after`.
+  /// Returns people with an affiliation in `among`, by user number, behind `after`.
   func members(of room: DialogID, among: Set<Affiliation>, after: UserID?, limit: Int) throws -> [Member]
-  /// Everybody with a row whose `version` is above, removed ones as `none`, by version; several may
-  /// share one.
+  /// Returns everyone whose row has a greater `version`, removed ones as `none`, by version; several may share one.
   func memberChanges(of room: DialogID, after: Position, limit: Int) throws -> [Member]
-  /// Rooms that are not destroyed in which the user is a member, with the position behind which
-  /// they follow each, by room number.
+  /// Returns the rooms that are not destroyed in which the user is a member, with the position behind which they follow
+  /// each, by room number.
   func memberships(of user: UserID) throws -> [(room: RoomName, since: Position)]
-  /// One member's view of each of their rooms with `last` < `before`, newest first.
+  /// Returns a member's view of their rooms with `last` < `before`, newest first.
   func rooms(of user: UserID, before: Position, limit: Int) throws -> [RoomView]
-  /// Rooms of a realm that are not destroyed, by localpart, behind `after`; `listed`: only those anybody
-  /// may find; `matching`: a case-insensitive part of the name, or a prefix of the localpart.
+  /// Returns rooms of a realm that are not destroyed, by localpart, behind `after`; `listed` returns only public ones;
+  /// `matching` is a case-insensitive part of the name, or a prefix of the localpart.
   func rooms(
     in realm: RealmID, listed: Bool, matching: String?, after: String?, limit: Int
   ) throws -> [Room]
-  /// What occupants may read again (XEP-0045 7.2.13) and the room's archive (XEP-0313):
-  /// messages with trait `archived`, and topics.
+  /// Returns the room's history (XEP-0045 7.2.13) and archive (XEP-0313): messages with trait `archived`, and topics.
   func archive(of room: DialogID, _ query: ArchiveQuery) throws -> ArchivePage
-  /// Like `feed(of:after:limit:)`, with everything of these rooms behind both `after` and each
-  /// room's own position, merged in log order.
-  /// - Parameter all: with what app clients are not told (`FeedRow.Traits.unfollowed`).
+  /// Returns the feed as `feed(of:after:limit:)`, with everything of these rooms behind both `after` and each room's
+  /// own position, merged in log order.
+  /// - Parameter all: whether to include entries that app clients do not get (`FeedRow.Traits.unfollowed`).
   func feed(
     of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int, all: Bool
   ) throws -> [Entry]
-  /// Whether there is an invitation to this room that may still be declined.
+  /// Returns whether there is an invitation to this room that may still be declined.
   func isInvited(_ user: UserID, by inviter: UserID, to room: DialogID) throws -> Bool
-  /// Bytes of a room, as `vault` of a user.
+  /// Returns bytes of a room, like `vault` of a user.
   func vault(_ room: DialogID, node: String, item: String) throws -> [UInt8]?
 
   // Files
   func blob(_ id: BlobID) throws -> Blob?
-  /// What one user has here, and has asked for within `Limits.blobDay` before `time`.
+  /// Returns a user's use of file storage, with the requests within `Limits.blobDay` before `time`.
   func blobUse(of owner: UserID, at time: Timestamp) throws -> BlobUse
-  /// Stored ones that are over at `time`, awaited ones whose slot has ended (`Blob.slotEnd`), and those that are gone or
-  /// refused and no longer of this day.
+  /// Returns stored files that have expired at `time`, awaited ones whose slot has ended (`Blob.slotEnd`), and removed
+  /// or refused ones that no longer count for the day.
   func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID]
   // Pushes
-  /// Everybody's.
+  /// Returns the registrations of all users.
   func pushRegistrations() throws -> [PushRegistration]
   func pushRegistrations(of user: UserID) throws -> [PushRegistration]
   func usersOwedPushes() throws -> [UserID]
-  /// The newest, ascending.
+  /// Returns the newest pending pushes, ascending.
   func pushesOwed(to user: UserID, limit: Int) throws -> [OwedPush]
 
-  // Logins and streams
+  // MARK: Logins and streams
   func grant(access hash: [UInt8]) throws -> Grant?
   func grant(refresh hash: [UInt8]) throws -> Grant?
   func grants(of user: UserID) throws -> [Grant]
-  /// The client that has this UUID.
+  /// Returns the client with this UUID.
   func client(_ agent: String, of user: UserID) throws -> Client?
-  /// By id.
+  /// Returns the user's clients, by id.
   func clients(of user: UserID) throws -> [Client]
-  /// By id.
+  /// Returns the user's app passwords, by id.
   func appPasswords(of user: UserID) throws -> [AppPassword]
-  /// Of all app passwords of the user; `salt` and `iterations` are those of the account's own.
+  /// Returns the keys of all app passwords of the user; `salt` and `iterations` are those of the account's own.
   func appPasswordKeys(of user: UserID) throws -> [(password: Int64, keys: SCRAMKeys)]
-  /// The highest inbound number committed for this stream; nil: unknown stream.
+  /// Returns the highest inbound number committed for this stream; `nil` for an unknown stream.
   func handled(_ stream: StreamNonce) throws -> UInt32?
   func suspended() throws -> [SuspendedSession]
 
   // Invitations and reports
   func invite(token hash: [UInt8]) throws -> Invite?
-  /// The unused one that keeps this localpart and ends behind `time`.
+  /// Returns the unused invitation that reserves this localpart and expires after `time`.
   func invite(reserving name: String, in realm: RealmID, after time: Timestamp) throws -> Invite?
-  /// Used ones included; `inviter` nil: those of operators.
+  /// Returns the number of invitations, used ones included; `inviter` is `nil` for those of operators.
   func inviteCount(by inviter: UserID?, in realm: RealmID) throws -> Int
-  /// The oldest first.
+  /// Returns invitations, the oldest first.
   func invites(in realm: RealmID, limit: Int) throws -> [Invite]
   func report(_ id: Int64) throws -> Report?
-  /// The newest first.
+  /// Returns reports, the newest first.
   func reports(in realm: RealmID, limit: Int) throws -> [Report]
-  /// Those made at `time` or later; `reporter` nil: by anybody.
+  /// Returns the number of reports made at `time` or later; `reporter` is `nil` for those of all users.
   func reportCount(by reporter: UserID?, in realm: RealmID, since time: Timestamp) throws -> Int
 }
 
-/// All of it inside the one transaction of a batch.
+/// The writing side of a store, inside the one transaction of a batch.
 public protocol StoreWriter:
   StoreReader, IdentityWriter, PinWriter, PersonalWriter, SecondFactorWriter, OneTimeCodeWriter, PasswordResetWriter,
   NonceWriter, AppKeyWriter, HookWriter, UnsentWriter, CallWriter, UserSettingsWriter, LocationWriter, AccountTaskWriter
 {
-  /// Stores entry, payload and the feed rows that `feeds` names. Everything of a room but a
-  /// marker that has feed rows also goes into the room's own list, which its members follow.
+  /// Stores entry, payload and the rows of `feeds`. Every entry of a room, except a marker with feed rows, is also
+  /// added to the room's own list, which its members follow.
   func insert(_ entry: Entry, feeds: [FeedRow], key: RepeatKey?) throws
-  /// The last message with this RepeatKey.id by this author in this dialog, with its body hash. Of the writer: repeats are
-  /// asked for where messages are judged, before anything else, and what was said last is known there first.
+  /// Returns the last message with this `RepeatKey.id` by this author in this dialog, with its body hash. Only on the
+  /// writer: duplicate detection runs inside the write transaction, which already sees the newest ids.
   func find(_ id: String, by author: UserID, in dialog: DialogID) throws -> (position: Position, bodyHash: UInt64)?
   func insert(dialog kind: Dialog.Kind, first: Party, second: Party, createdAt: Timestamp) throws -> Dialog
-  /// Nobody has marks in it.
+  /// Creates the dialog of two occupants' private messages, which has no marks.
   func insertWhispers(between first: Party, and second: Party, in room: RoomName, createdAt: Timestamp) throws -> Dialog
-  /// sequence, ordinal, last.
+  /// Updates sequence, ordinal and last.
   func update(_ dialog: Dialog) throws
-  /// Replaces. The entry at the mark's previous position (`superseded`, `.zero`: none)
-  /// goes, with its feed rows.
+  /// Replaces a mark. The entry at its previous position (`superseded`, `.zero` if there is none) is removed, with its
+  /// feed rows.
   func put(_ mark: Mark, superseded: Position) throws
-  /// Nothing where the user is not in the dialog.
+  /// Stores settings; does nothing if the user does not belong to the dialog.
   func put(_ settings: DialogSettings, of user: UserID, in dialog: DialogID) throws
   // Rooms
-  /// Throws `StoreConflict` when the address or the `externalID` is or was taken.
+  /// Creates a room. Throws `StoreConflict` if the address or the `externalID` is or was taken.
   func insertRoom(
     localpart: String, in realm: RealmID, externalID: String?, settings: RoomSettings, createdAt: Timestamp
   ) throws -> Room
-  /// sequence, ordinal, last: what each message changes.
+  /// Updates sequence, ordinal and last, which each message changes.
   func updateCounters(of room: Room) throws
-  /// Everything else that changes.
+  /// Updates everything else that is mutable.
   func update(_ room: Room) throws
-  /// Inserts or replaces. A new member's mark is made: everything up to `ordinal` (the room's)
-  /// counts as read. With affiliation `none` the row stays as a tombstone for `memberChanges`,
-  /// without nick; the mark goes. Throws `StoreConflict` when another member has the nick.
+  /// Inserts or replaces a member. A new member gets a mark, with everything up to `ordinal` (the room's) read. With
+  /// affiliation `none` the row remains as a tombstone for `memberChanges`, without nick; the mark is removed. Throws
+  /// `StoreConflict` if another member has the nick.
   func put(_ member: Member, ordinal: Int64) throws
-  /// nil deletes the item.
+  /// Stores an item; `nil` deletes it.
   func setVault(_ room: DialogID, node: String, item: String, _ bytes: [UInt8]?) throws
-  /// By the entry at this position. Of one room at most `Limits.invitationsMax` stay, the newest.
+  /// Stores an invitation, whose entry is at this position. A room keeps its newest `Limits.invitationsMax`.
   func putInvitation(of user: UserID, by inviter: UserID, to room: DialogID, at position: Position) throws
-  /// It was declined.
+  /// Removes an invitation that was declined.
   func removeInvitation(of user: UserID, by inviter: UserID, to room: DialogID) throws
 
-  /// What became of a message. With a retraction what was said is overwritten: text, fields, extras;
-  /// envelope, time and sequence stay. What its corrections said goes too: each becomes a tombstone
-  /// of the same retraction.
+  /// Stores the state of a message. With a retraction its text, fields and extras are overwritten; envelope, time and
+  /// sequence remain. The content of its corrections is overwritten too: each becomes a tombstone of the same
+  /// retraction.
   func put(_ state: MessageState, of position: Position, in dialog: DialogID) throws
 
-  /// For whom it counts that this message mentions them: in place of whom it mentioned before. Of a message without
-  /// the trait `counts` nothing is put down.
+  /// Replaces the users whose mention counter this message increments. Ignored unless the message has the trait
+  /// `counts`.
   func setMentioned(_ users: [UserID], by position: Position, in dialog: DialogID) throws
 
-  /// Has what was said found by a search (`ArchiveQuery.text`): looks at `limit` further entries in the order of the
-  /// log, messages or not. True: there may be more.
+  /// Adds messages to the full-text index (`ArchiveQuery.text`): reads `limit` further entries in the order of the log,
+  /// messages or not. Returns `true` if there may be more.
   func indexMessages(limit: Int) throws -> Bool
-  /// Gives out a position without an entry (a mark that nobody archives).
+  /// Assigns a position without an entry (a mark that no archive contains).
   func setHead(_ position: Position, time: Timestamp) throws
   /// Deletes payload and feed rows of a transient message.
   func erase(_ position: Position, in dialog: DialogID) throws
 
   func insertRealm(domain: String, rooms: String, key: [UInt8], epoch: UInt32) throws -> Realm
-  /// One whose users live elsewhere (`RealmID.isRemote`). Its ids are those of `home`, to which it is attached.
+  /// Creates a realm whose users live elsewhere (`RealmID.isRemote`). Its ids are those of `home`, to which it is
+  /// attached.
   func insertRealm(remote domain: String, home: Realm) throws -> Realm
-  /// Where the realm's rooms live from now on; before anybody reads.
+  /// Changes the domain of the realm's rooms; called before anything is read.
   func setRooms(_ domain: String, of realm: RealmID) throws
-  /// nil deletes the item.
+  /// Stores an item; `nil` deletes it.
   func setVault(_ realm: RealmID, item: String, _ bytes: [UInt8]?) throws
-  /// Throws `StoreConflict` when the address is or was taken.
+  /// Creates a user. Throws `StoreConflict` if the address is or was taken.
   func insertUser(_ address: BareJID, in realm: RealmID, profile: Profile, createdAt: Timestamp) throws -> User
-  /// As `insertUser`, of a guest.
+  /// Creates a guest, like `insertUser`.
   func insertGuest(_ address: BareJID, in realm: RealmID, createdAt: Timestamp) throws -> User
-  /// State, profile, lastSeenAt, delivered.
+  /// Updates state, profile, lastSeenAt and delivered.
   func update(_ user: User) throws
-  /// Forward only: of two clients the one that lags does not take back what the other has confirmed.
+  /// Moves the position forward only: a client that lags does not undo what another has confirmed.
   func setDelivered(_ position: Position, for user: UserID) throws
   func setLastSeen(_ time: Timestamp, for user: UserID) throws
   func setLastLogin(_ time: Timestamp, of user: UserID) throws
   func setCredentials(_ keys: [SCRAMKeys], for user: UserID) throws
-  /// nil deletes the item.
+  /// Stores an item; `nil` deletes it.
   func setVault(_ user: UserID, node: String, item: String, _ bytes: [UInt8]?) throws
-  // What users publish
-  /// Inserts, or replaces configuration and counts.
+  // MARK: Nodes
+  /// Inserts a node, or replaces its configuration and counts.
   func put(_ node: Node) throws
-  /// Inserts or replaces.
+  /// Inserts or replaces an item.
   func put(_ item: NodeItem, in node: String, of owner: UserID) throws
   func removeItem(_ id: String, in node: String, of owner: UserID) throws
   func removeItems(in node: String, of owner: UserID) throws
-  /// With its items and people.
+  /// Removes a node with its items, affiliations and subscriptions.
   func removeNode(_ name: String, of owner: UserID) throws
-  /// nil: none.
+  /// Sets an affiliation; `nil` removes it.
   func setAffiliation(_ affiliation: NodeAffiliation?, of address: BareJID, in node: String, of owner: UserID) throws
-  /// Inserts or replaces.
+  /// Inserts or replaces a subscription.
   func put(_ subscription: NodeSubscription, in node: String, of owner: UserID) throws
   func removeSubscription(of address: JID, in node: String, of owner: UserID) throws
 
   // Files
-  /// Inserts or replaces.
+  /// Inserts or replaces a blob.
   func put(_ blob: Blob) throws
-  /// With what refers to it.
+  /// Removes a blob with its references.
   func removeBlob(_ id: BlobID) throws
   func insertBlobReference(to id: BlobID, by position: Position) throws
-  /// The message and its corrections refer to nothing any more. Of what they referred to, what is stored, belongs to
-  /// `owner` and has no other reference is over at `ending`; nil: it stays.
+  /// Removes the references of a message and its corrections. The stored blobs of `owner` among them without other
+  /// references expire at `ending`; `nil` keeps them.
   func releaseBlobs(of position: Position, by owner: UserID, ending: Timestamp?) throws
 
-  /// Contacts, blocks, credentials, identities, second factor, password resets, grants, vault, nodes, settings of dialogs, invitations and push registrations of a
-  /// deleted user, and what they were to nodes of others. Their files of purpose `profile` and those
-  /// that have not come are over; what they brought into dialogs stays as what they said does.
+  /// Removes contacts, blocks, credentials, identities, second factor, password resets, grants, vault, nodes, settings
+  /// of dialogs, invitations and push registrations of a deleted user, and their affiliations with and subscriptions to
+  /// nodes of others. Their files of purpose `profile` and awaited ones expire; files in dialogs remain, like their
+  /// messages.
   func erasePersonal(_ user: UserID) throws
 
   func put(_ contact: Contact) throws
-  /// Keeps a tombstone with this version for roster versioning.
+  /// Removes a contact, leaving a tombstone with this version for roster versioning.
   func remove(_ contact: Contact, version: Position) throws
   func setBlocks(_ patterns: [BlockPattern], of owner: UserID) throws
 
-  /// Inserts or replaces; user and name of the target name it.
+  /// Inserts or replaces a registration, which is identified by user and name of the target.
   func put(_ registration: PushRegistration) throws
   func removePushRegistration(_ registration: PushRegistration) throws
-  /// Nothing where it is owed already.
+  /// Stores a pending push; does nothing if it exists.
   func owePush(_ push: OwedPush, to user: UserID) throws
   func removePushesOwed(to user: UserID, through position: Position) throws
 
   func put(_ grant: Grant) throws
-  /// With the push registrations that end with it.
+  /// Removes a grant, with the push registrations that end with it.
   func removeGrant(_ id: Int64, of user: UserID) throws
   func removeGrants(of user: UserID) throws
-  /// Inserts, or replaces by id. Of one user no two have the same `agent`.
+  /// Inserts a client, or replaces it by id. The `agent` is unique for one user.
   func put(_ client: Client) throws
   func removeClient(_ id: Int64, of user: UserID) throws
   func removeClients(of user: UserID) throws
-  /// Those that got their tokens by this.
+  /// Removes the clients that got their tokens from this source.
   func removeClients(of user: UserID, from source: Access.Source) throws
-  /// `id` 0 asks for a new one.
+  /// Stores an app password; `id` 0 requests a new id.
   func insertAppPassword(_ password: AppPassword, keys: [SCRAMKeys]) throws -> AppPassword
   func setUsed(_ time: Timestamp, appPassword: Int64, of user: UserID) throws
   func removeAppPassword(_ id: Int64, of user: UserID) throws
@@ -353,16 +351,16 @@ public protocol StoreWriter:
   func setSuspended(_ sessions: [SuspendedSession]) throws
 
   // Invitations and reports
-  /// Returns it with its number.
+  /// Stores an invitation, and returns it with its id.
   func insert(_ invite: Invite) throws -> Invite
   func setUsed(_ invite: Int64) throws
-  /// False: there is none, or it is used.
+  /// Removes an invitation. Returns `false` if there is none, or it is used.
   func removeInvite(_ id: Int64) throws -> Bool
-  /// Those that ended before `time`.
+  /// Removes the invitations that expired before `time`.
   func removeInvites(before time: Timestamp) throws
-  /// Returns it with its number.
+  /// Stores a report, and returns it with its id.
   func insert(_ report: Report) throws -> Report
-  /// False: there is none.
+  /// Removes a report. Returns `false` if there is none.
   func removeReport(_ id: Int64) throws -> Bool
 }
 
@@ -371,7 +369,7 @@ extension StoreReader {
     try items(in: node, of: owner, after: .zero, before: .end, newest: newest, limit: limit)
   }
 
-  /// What app clients are told.
+  /// Returns the feed as app clients get it.
   public func feed(
     of user: UserID, rooms: [(room: DialogID, since: Position)], after: Position, limit: Int
   ) throws -> [Entry] {
@@ -379,28 +377,28 @@ extension StoreReader {
   }
 }
 
-/// The address is or was taken: localparts are never reused.
+/// A conflict of an address that is or was taken: localparts are never reused.
 public struct StoreConflict: Error, Sendable {
   public init() {}
 }
 
-/// One row of a user's feed: which entry, and what it is to this user.
+/// A row of a user's feed: a reference to an entry with its traits for this user.
 public struct FeedRow: Hashable, Sendable {
   public let user: UserID
   public let traits: Traits
-  /// Stored: never renumber the bits.
+  /// The stored traits: never renumber the bits.
   public struct Traits: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
     /// In the personal archive.
     public static let archived = Traits(rawValue: 1)
-    /// From somebody else.
+    /// From another user.
     public static let inbound = Traits(rawValue: 2)
     /// To be replayed to clients without archive.
     public static let replayed = Traits(rawValue: 4)
-    /// A marker: the row stands for the member's current mark.
+    /// A marker: the row represents the member's current mark.
     public static let mark = Traits(rawValue: 8)
-    /// Only in the archive, not an event of its own for app clients.
+    /// Only in the archive, not an event for app clients.
     public static let unfollowed = Traits(rawValue: 16)
   }
   public init(user: UserID, traits: Traits) {
@@ -409,37 +407,37 @@ public struct FeedRow: Hashable, Sendable {
   }
 }
 
-/// XEP-0313 4.1 with `#extended`, resolved to positions by the core.
+/// A query of an archive (XEP-0313 4.1 with `#extended`), resolved to positions by the core.
 public struct ArchiveQuery: Sendable {
-  /// Only this private dialog; of a room, what was whispered there; nil: all.
+  /// The private dialog, or in a room the dialog of private messages; `nil` for all.
   public var with: DialogID?
-  /// The other side's resource; of a whisper their nick, as it was then.
+  /// The other user's resource; for a private message in a room their nick at that time.
   public var withResource: String?
   public var start: Timestamp?
   public var end: Timestamp?
-  /// Strictly behind, strictly before.
+  /// The exclusive bounds of the positions.
   public var after: Position = .zero
   public var before: Position = .end
-  /// Exactly these, in log order; overrides the range.
+  /// Exactly these positions, in log order; overrides the range.
   public var positions: [Position]?
-  /// Only messages that say all of these words (`StoreReader.archive` says how they are compared), as
-  /// they are after their last edit; nil: all. Not with `positions`.
+  /// The words that messages must contain (`StoreReader.archive` tells how they are compared), in their last edited
+  /// version; `nil` for all. Not with `positions`.
   public var text: String?
   public var limit: Int
-  /// True: the page next to `before`, still returned ascending (RSM `<before/>`).
+  /// Whether the page next to `before` is wanted, still returned ascending (RSM `<before/>`).
   public var backwards = false
-  /// Of a room's archive: without what this user has deleted for themselves. A user's own archive is without it anyway.
+  /// The user whose deleted messages are left out of a room's archive. A user's own archive is without them anyway.
   public var viewer: UserID?
-  /// With `positions`: whether anything is there, deleted for oneself or not.
+  /// With `positions`: whether hidden entries are included.
   public var includesHidden = false
 
   public init(limit: Int) { self.limit = limit }
 }
 
 public struct ArchivePage: Sendable {
-  /// Ascending by position.
+  /// The entries, ascending by position.
   public var entries: [Entry]
-  /// Nothing more in the direction of paging.
+  /// Whether there is nothing more in the direction of paging.
   public var complete: Bool
   public init(entries: [Entry], complete: Bool) {
     self.entries = entries
@@ -447,8 +445,7 @@ public struct ArchivePage: Sendable {
   }
 }
 
-/// A login of an app client: what an access and a refresh token stand for.
-/// Only SHA-256 hashes of the tokens are kept.
+/// A login of an app client, with the SHA-256 hashes of its access and refresh tokens.
 public struct Grant: Hashable, Sendable {
   public var id: Int64
   public var user: UserID
@@ -462,7 +459,7 @@ public struct Grant: Hashable, Sendable {
   public var usedAt: Timestamp
   public var client: String?
 
-  /// `id` 0 asks the store for a new one.
+  /// Creates a grant; `id` 0 asks the store for a new one.
   public init(
     id: Int64, user: UserID, device: String, access: [UInt8], accessExpires: Timestamp, refresh: [UInt8],
     previousRefresh: [UInt8]?, createdAt: Timestamp, usedAt: Timestamp, client: String?
@@ -480,7 +477,7 @@ public struct Grant: Hashable, Sendable {
   }
 }
 
-/// A resumable session across a graceful restart; the bytes are the door's.
+/// A resumable session across a graceful restart, with opaque bytes of the door.
 public struct SuspendedSession: Hashable, Sendable {
   public var user: UserID
   public var stream: StreamNonce
