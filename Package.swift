@@ -55,26 +55,34 @@ let package = Package(
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .target(name: "CKeyDerivation"),
     .target(name: "CChildProcess"),
-    .target(name: "Addresses", exclude: ["generate-tables.py"], swiftSettings: settings),
+    .target(name: "Basics", swiftSettings: settings),
+    .target(
+      name: "Addresses", dependencies: ["Basics"], exclude: ["generate-tables.py"], swiftSettings: settings),
     .target(name: "XMLStream", dependencies: [nioCore], swiftSettings: settings),
-    .target(name: "XMPP", dependencies: ["XMLStream", "Addresses", nioCore] + crypto, swiftSettings: settings),
+    .target(
+      name: "XMPP", dependencies: ["Basics", "XMLStream", "Addresses", nioCore] + crypto, swiftSettings: settings),
 
     // The core, and where it is stored
-    .target(name: "Dialogs", dependencies: ["Addresses", "CKeyDerivation", logging] + crypto, swiftSettings: settings),
-    .target(name: "SQLiteStore", dependencies: ["Dialogs", "Addresses", "CSQLite", logging], swiftSettings: settings),
+    .target(
+      name: "Dialogs", dependencies: ["Basics", "Addresses", "CKeyDerivation", logging] + crypto,
+      swiftSettings: settings),
+    .target(
+      name: "SQLiteStore", dependencies: ["Basics", "Dialogs", "Addresses", "CSQLite", logging], swiftSettings: settings
+    ),
 
     // What the server asks of others: requests and mail, identity tokens, push services
     .target(name: "WebClient", dependencies: ["CCurl", logging], swiftSettings: settings),
-    .target(name: "IdentityTokens", dependencies: ["AppProtocol", "Dialogs"] + crypto, swiftSettings: settings),
     .target(
-      name: "PushServices", dependencies: ["Dialogs", "WebClient", "AppProtocol", logging] + crypto,
+      name: "IdentityTokens", dependencies: ["Basics", "AppProtocol", "Dialogs"] + crypto, swiftSettings: settings),
+    .target(
+      name: "PushServices", dependencies: ["Basics", "Dialogs", "WebClient", "AppProtocol", logging] + crypto,
       swiftSettings: settings),
 
     // The HTTP port, which doors share
     .target(
       name: "HTTPPort",
       dependencies: [
-        "AppProtocol", "Dialogs", nioCore, nioSSL, nioWebSocket, nioHTTP1, logging,
+        "Basics", "AppProtocol", "Dialogs", nioCore, nioSSL, nioWebSocket, nioHTTP1, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
@@ -85,16 +93,17 @@ let package = Package(
     .target(
       name: "XMPPDoor",
       dependencies: [
-        "XMPP", "XMLStream", "Addresses", "Dialogs", "HTTPPort", nioCore, nioPosix, nioTLS, nioSSL, nioWebSocket,
+        "Basics", "XMPP", "XMLStream", "Addresses", "Dialogs", "HTTPPort", nioCore, nioPosix, nioTLS, nioSSL,
+        nioWebSocket,
         logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ] + crypto, swiftSettings: settings),
-    .target(name: "AppProtocol", swiftSettings: settings),
+    .target(name: "AppProtocol", dependencies: ["Basics"], swiftSettings: settings),
     .target(
       name: "AppDoor",
       dependencies: [
-        "HTTPPort", "AppProtocol", "Dialogs", "Addresses", nioCore, nioPosix, nioWebSocket, logging,
+        "Basics", "HTTPPort", "AppProtocol", "Dialogs", "Addresses", nioCore, nioPosix, nioWebSocket, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: settings),
@@ -103,7 +112,7 @@ let package = Package(
     .target(
       name: "ParleyServer",
       dependencies: [
-        "Dialogs", "Addresses", "SQLiteStore", "XMPP", "HTTPPort", "AppProtocol", "XMPPDoor", "AppDoor",
+        "Basics", "Dialogs", "Addresses", "SQLiteStore", "XMPP", "HTTPPort", "AppProtocol", "XMPPDoor", "AppDoor",
         "WebClient", "IdentityTokens", "PushServices", "CChildProcess", nioCore, nioPosix, nioSSL, nioHTTP1, logging,
         yams,
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -116,7 +125,7 @@ let package = Package(
     .executableTarget(
       name: "parley",
       dependencies: [
-        "ParleyServer", "Dialogs", "Addresses", logging,
+        "ParleyServer", "Basics", "Dialogs", "Addresses", logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
 
@@ -124,7 +133,8 @@ let package = Package(
     .target(
       name: "ParleyTesting",
       dependencies: [
-        "ParleyServer", "Dialogs", "XMPP", "XMLStream", "AppProtocol", nioCore, nioPosix, nioHTTP1, nioWebSocket,
+        "ParleyServer", "Basics", "Dialogs", "XMPP", "XMLStream", "AppProtocol", nioCore, nioPosix, nioHTTP1,
+        nioWebSocket,
         nioSSL,
         logging,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -138,11 +148,14 @@ let package = Package(
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(
-      name: "IdentityTokensTests", dependencies: ["IdentityTokens", "Dialogs", jwt] + crypto, swiftSettings: settings),
+      name: "IdentityTokensTests", dependencies: ["IdentityTokens", "Basics", "Dialogs", jwt] + crypto,
+      swiftSettings: settings),
     .testTarget(
       name: "PushServicesTests",
-      dependencies: ["PushServices", "WebClient", "AppProtocol", "Dialogs", jwt, nioCore, nioPosix, nioHTTP1] + crypto,
+      dependencies: ["PushServices", "WebClient", "Basics", "AppProtocol", "Dialogs", jwt, nioCore, nioPosix, nioHTTP1]
+        + crypto,
       swiftSettings: settings),
+    .testTarget(name: "BasicsTests", dependencies: ["Basics"], swiftSettings: settings),
     .testTarget(name: "AddressesTests", dependencies: ["Addresses"], swiftSettings: settings),
     .testTarget(
       name: "HTTPPortTests",
@@ -152,30 +165,35 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(name: "XMLStreamTests", dependencies: ["XMLStream", "CLibXML2", nioCore], swiftSettings: settings),
     .testTarget(
-      name: "XMPPTests", dependencies: ["XMPP", "XMLStream", "Addresses", nioCore] + crypto, swiftSettings: settings),
+      name: "XMPPTests", dependencies: ["XMPP", "Basics", "XMLStream", "Addresses", nioCore] + crypto,
+      swiftSettings: settings),
     // Over a real store: the contract of the log is about what is durable.
     .testTarget(
-      name: "DialogsTests", dependencies: ["Dialogs", "SQLiteStore", "Addresses", logging] + crypto,
+      name: "DialogsTests", dependencies: ["Dialogs", "Basics", "SQLiteStore", "Addresses", logging] + crypto,
       swiftSettings: settings),
     .testTarget(
-      name: "XMPPDoorTests", dependencies: ["XMPPDoor", "XMPP", "XMLStream", "Dialogs", "Addresses", nioCore],
+      name: "XMPPDoorTests",
+      dependencies: ["XMPPDoor", "Basics", "XMPP", "XMLStream", "Dialogs", "Addresses", nioCore],
       swiftSettings: settings),
     .target(
-      name: "StoreConformance", dependencies: ["Dialogs", "Addresses"], path: "Tests/StoreConformance",
+      name: "StoreConformance", dependencies: ["Basics", "Dialogs", "Addresses"], path: "Tests/StoreConformance",
       swiftSettings: settings),
     .testTarget(
-      name: "SQLiteStoreTests", dependencies: ["SQLiteStore", "StoreConformance", "Dialogs", "Addresses", "CSQLite"],
+      name: "SQLiteStoreTests",
+      dependencies: ["SQLiteStore", "StoreConformance", "Basics", "Dialogs", "Addresses", "CSQLite"],
       swiftSettings: settings),
     .testTarget(
       name: "AppDoorTests",
       dependencies: [
-        "AppDoor", "AppProtocol", "Dialogs", "SQLiteStore", "Addresses", yams, nioCore, nioHTTP1, nioWebSocket, logging,
+        "AppDoor", "Basics", "AppProtocol", "Dialogs", "SQLiteStore", "Addresses", yams, nioCore, nioHTTP1,
+        nioWebSocket, logging,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(
       name: "ParleyServerTests",
       dependencies: [
-        "ParleyServer", "AppProtocol", "XMPPDoor", "Dialogs", "Addresses", "IdentityTokens", nioCore, nioPosix, nioSSL,
+        "ParleyServer", "Basics", "AppProtocol", "XMPPDoor", "Dialogs", "Addresses", "IdentityTokens", nioCore,
+        nioPosix, nioSSL,
         nioHTTP1, logging,
         yams,
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -188,10 +206,11 @@ let package = Package(
       name: "scanner-bench", dependencies: ["XMLStream", nioCore], path: "Tests/Benchmarks/ScannerBench",
       swiftSettings: settings),
     .executableTarget(
-      name: "core-bench", dependencies: ["SQLiteStore", "Dialogs", "Addresses", logging],
+      name: "core-bench", dependencies: ["SQLiteStore", "Basics", "Dialogs", "Addresses", logging],
       path: "Tests/Benchmarks/CoreBench", swiftSettings: settings),
     .executableTarget(
-      name: "store-bench", dependencies: ["SQLiteStore", "Dialogs", "Addresses"], path: "Tests/Benchmarks/StoreBench",
+      name: "store-bench", dependencies: ["SQLiteStore", "Basics", "Dialogs", "Addresses"],
+      path: "Tests/Benchmarks/StoreBench",
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6])

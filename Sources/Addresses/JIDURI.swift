@@ -1,3 +1,5 @@
+import Basics
+
 /// Addresses as URIs (RFC 5122), percent-encoded octets of UTF-8 in each part.
 extension JID {
   /// Reads the address in a URI. Authority, query and fragment are ignored (RFC 5122 2.3, 2.5, 2.6). `nil` for a URI of
@@ -20,7 +22,7 @@ extension JID {
     let bare = path[..<(slash ?? path.utf8.endIndex)]
     let at = bare.utf8.firstIndex(of: UInt8(ascii: "@"))
     // Decoded part by part: an encoded separator separates nothing.
-    func part(_ text: Substring) -> String? { PercentDecoding.decode(String(text)) }
+    func part(_ text: Substring) -> String? { PercentEncoding.decode(String(text)) }
     guard let domain = part(at.map { bare[bare.utf8.index(after: $0)...] } ?? bare) else { return nil }
     var (local, resource): (String?, String?)
     if let at {
@@ -37,28 +39,9 @@ extension JID {
   /// The URI, such as `xmpp:juliet@example.org`.
   public var uri: String {
     var text = "xmpp:"
-    if let local { text += Self.encoded(local, keeping: "!$()*+,;=") + "@" }
-    text += Self.encoded(domain, keeping: "[]:")
-    if let resource { text += "/" + Self.encoded(resource, keeping: "!$&'()*+,:;=") }
+    if let local { text += PercentEncoding.encode(local, keeping: "!$()*+,;=") + "@" }
+    text += PercentEncoding.encode(domain, keeping: "[]:")
+    if let resource { text += "/" + PercentEncoding.encode(resource, keeping: "!$&'()*+,:;=") }
     return text
-  }
-
-  /// Percent-encodes a part.
-  ///
-  /// - Parameter others: the characters that stay beside the unreserved ones of RFC 3986 2.3 (RFC 5122 2.2).
-  private static func encoded(_ text: String, keeping others: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var bytes: [UInt8] = []
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        bytes.append(byte)
-      case _ where others.utf8.contains(byte): bytes.append(byte)
-      default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -2,7 +2,7 @@ public import Dialogs
 import NIOCore
 
 /// Every bound of this door: its number, why, and what happens at it. What
-/// people may write is bounded by the core (`Dialogs.Limits`).
+/// people may write is bounded by the core (`Limits`).
 enum AppLimits {
   // Bodies and frames. At the bound: 413, or close code 1009.
   static let bodyBytesMax = Limits.appMessageBytesMax

@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Dialogs
 
 /// An app's own backend, which identifies its users with tokens of the form below.

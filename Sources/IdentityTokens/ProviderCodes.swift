@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Dialogs
 
 /// A provider without ID tokens (Twitter, GitHub): its users bring an authorization code, which the server alone can
@@ -84,7 +85,8 @@ struct ProviderCodes {
         field: "code")
     }
     // RFC 7636 4.1.
-    guard (43...128).contains(grant.verifier.utf8.count), grant.verifier.utf8.allSatisfy(Self.isUnreserved) else {
+    guard (43...128).contains(grant.verifier.utf8.count), grant.verifier.utf8.allSatisfy(PercentEncoding.isUnreserved)
+    else {
       throw Problem(
         .malformed, "input-malformed", "codeVerifier has 43 to 128 letters, digits, -, ., _ and ~ (RFC 7636 4.1).",
         field: "codeVerifier")
@@ -101,10 +103,10 @@ struct ProviderCodes {
       ("code_verifier", grant.verifier),
     ]
     // 2.3.1: both are encoded before they are joined.
-    let client = "\(Self.encoded(provider.clientID)):\(Self.encoded(provider.clientSecret))"
+    let client = "\(PercentEncoding.encode(provider.clientID)):\(PercentEncoding.encode(provider.clientSecret))"
     let answer = await exchange.answer(
-      from: provider.tokenURL, authorization: "Basic \(ExternalServices.base64(Array(client.utf8)))",
-      form: Array(form.map { "\($0)=\(Self.encoded($1))" }.joined(separator: "&").utf8),
+      from: provider.tokenURL, authorization: "Basic \(Base64.string(client.utf8))",
+      form: Array(form.map { "\($0)=\(PercentEncoding.encode($1))" }.joined(separator: "&").utf8),
       bytesMax: IdentityLimits.exchangeBytesMax)
     guard let answer, let json = try? JSONValue(parsing: answer.body) else { throw Self.unreachable }
     if answer.status == 200, let token = json["access_token"]?.string, !token.isEmpty,
@@ -142,27 +144,6 @@ struct ProviderCodes {
     case .string(let text): return text
     case .number(let text): return text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? text : nil
     default: return nil
-    }
-  }
-
-  /// Encodes as `application/x-www-form-urlencoded`.
-  static func encoded(_ text: String) -> String {
-    var result = ""
-    for byte in text.utf8 {
-      if isUnreserved(byte) {
-        result.unicodeScalars.append(Unicode.Scalar(byte))
-      } else {
-        result += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-      }
-    }
-    return result
-  }
-
-  /// Returns whether a byte is unreserved (RFC 3986 2.3).
-  private static func isUnreserved(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x30...0x39: true
-    default: "-._~".utf8.contains(byte)
     }
   }
 }

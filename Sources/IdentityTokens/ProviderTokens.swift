@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Dialogs
 
 /// An OpenID provider whose ID tokens are accepted.

@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Dialogs
 
 /// Fetches documents that others publish, from the URLs of the configuration.

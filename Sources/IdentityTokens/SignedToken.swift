@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Dialogs
 
 /// A parsed and unverified token in the compact form of RFC 7515 3.1.

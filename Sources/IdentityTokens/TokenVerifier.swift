@@ -1,4 +1,5 @@
 import AppProtocol
+public import Basics
 public import Dialogs
 
 // Tokens by which others identify users: those of an app's own backend, and those of OpenID providers. Theory:

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import Glibc
 import PushServices
@@ -113,8 +114,7 @@ public final class DataFolder: Sendable {
       if Files.exists(file) {
         bytes = try Files.read(file, bytesMax: ServerLimits.keyBytesMax)
       } else {
-        var generator = SystemRandomNumberGenerator()
-        bytes = (0..<TokenSecret.byteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        bytes = .random(count: TokenSecret.byteCount)
         try Files.write(bytes, to: file, mode: 0o600)
       }
     } catch {

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import Logging
 
@@ -58,7 +59,7 @@ package enum FirstStart {
 
   private static func finish(_ folder: DataFolder) throws(Problem) {
     do {
-      try Files.write(Array("\(Moment.text(Moment.now()))\n".utf8), to: marker(folder), mode: 0o600)
+      try Files.write(Array("\(SystemClock.now.description)\n".utf8), to: marker(folder), mode: 0o600)
     } catch {
       throw Problem(.overloaded, "storage-failed", "\(error.path) cannot be written: \(error.reason)")
     }

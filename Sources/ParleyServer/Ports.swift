@@ -1,4 +1,5 @@
 import AppDoor
+import Basics
 import Dialogs
 import HTTPPort
 import Logging

@@ -1,3 +1,4 @@
+import Basics
 public import Logging
 import Synchronization
 
@@ -24,7 +25,7 @@ public final class ServerLog: Sendable {
 
   /// `2026-01-31T12:00:00.000Z info parley: the message key=value`
   func write(_ level: Logger.Level, _ label: String, _ text: String, _ metadata: Logger.Metadata) {
-    var line = "\(Moment.text(Moment.now())) \(level.rawValue) \(label): \(Line.safe(text))"
+    var line = "\(SystemClock.now.description) \(level.rawValue) \(label): \(Line.safe(text))"
     for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
       let text = Line.safe("\(value)")
       line += text.contains(" ") ? " \(key)=\"\(text)\"" : " \(key)=\(text)"

@@ -1,4 +1,5 @@
 import AppProtocol
+public import Basics
 import Crypto
 public import Dialogs
 public import Logging
@@ -107,7 +108,7 @@ public struct APNs: PushSender {
       ("apns-priority", isVoIP || isShown ? "10" : "5"), ("apns-expiration", "\(end)"),
     ]
       // A silent push must not replace a shown one.
-      + (isShown && !isVoIP ? [("apns-collapse-id", Base64URL.encode(notice.collapse))] : [])
+      + (isShown && !isVoIP ? [("apns-collapse-id", Base64URL.string(notice.collapse))] : [])
   }
 
   static func payload(_ notice: PushNotice, _ words: PushWords, for device: PushDevice) -> [UInt8] {

@@ -1,4 +1,5 @@
 import AppProtocol
+public import Basics
 import CryptoExtras
 public import Dialogs
 public import Logging
@@ -146,7 +147,7 @@ public struct FCM: PushSender {
       ]
       // Calls and silent pushes are data alone: the app itself rings, or does nothing visible.
       if notice.isShown, !isCall {
-        let tag = Base64URL.encode(notice.collapse)
+        let tag = Base64URL.string(notice.collapse)
         android.insert(.init("collapse_key", .string(tag)), at: 0)
         android.append(.init("notification", .object(notification(notice, words, tag))))
       }

@@ -1,4 +1,5 @@
 import AppProtocol
+public import Basics
 public import Dialogs
 public import Logging
 public import WebClient
@@ -9,9 +10,9 @@ public struct Gateway: PushSender {
   public struct Secret: Sendable {
     let key: [UInt8]
     public init(_ text: String) throws(PushKeyProblem) {
-      guard text.hasPrefix("whsec_"), let bytes = Base64.decode(String(text.dropFirst(6))),
-        (24...64).contains(bytes.count)
-      else { throw PushKeyProblem("whsec_ and 24 to 64 random bytes in base64 are expected") }
+      guard let bytes = StandardWebhooks.secret(text) else {
+        throw PushKeyProblem("whsec_ and 24 to 64 random bytes in base64 are expected")
+      }
       key = bytes
     }
   }
@@ -57,7 +58,7 @@ public struct Gateway: PushSender {
     for (name, text) in [("appId", device.appID), ("platform", device.platform), ("locale", device.locale)] {
       if let text { about.append(.init(name, .string(text))) }
     }
-    about.append(.init("collapseKey", .string(Base64URL.encode(notice.collapse))))
+    about.append(.init("collapseKey", .string(Base64URL.string(notice.collapse))))
     return JSONValue.object([
       .init("type", .string("push")),
       .init("data", .object([.init("device", .object(about)), .init("notice", notice.json(words))])),

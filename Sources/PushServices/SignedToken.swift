@@ -1,12 +1,7 @@
 import AppProtocol
+import Basics
 import Crypto
 import CryptoExtras
-
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
 
 /// The token that authenticates the sender (RFC 7519), signed with ES256 or RS256 (RFC 7518 3.3, 3.4).
 enum SignedToken {
@@ -14,7 +9,7 @@ enum SignedToken {
     _ header: [(String, JSONValue)], _ claims: [(String, JSONValue)], signature: ([UInt8]) throws -> [UInt8]
   ) rethrows -> String {
     let signed = encode(header) + "." + encode(claims)
-    return signed + "." + Base64URL.encode(try signature(Array(signed.utf8)))
+    return signed + "." + Base64URL.string(try signature(Array(signed.utf8)))
   }
 
   static func es256(
@@ -35,12 +30,6 @@ enum SignedToken {
   }
 
   private static func encode(_ members: [(String, JSONValue)]) -> String {
-    Base64URL.encode(JSONValue.object(members.map { .init($0.0, $0.1) }).bytes)
+    Base64URL.string(JSONValue.object(members.map { .init($0.0, $0.1) }).bytes)
   }
-}
-
-/// Base64 (RFC 4648 4).
-enum Base64 {
-  static func encode(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
-  static func decode(_ text: String) -> [UInt8]? { Data(base64Encoded: text).map { Array($0) } }
 }

@@ -1,4 +1,5 @@
 import AppProtocol
+public import Basics
 import Crypto
 public import Dialogs
 import Synchronization
@@ -18,7 +19,7 @@ public struct WebPush: PushSender {
     /// The 32 bytes of the private key.
     public var raw: [UInt8] { Array(key.rawRepresentation) }
     /// The public key as browsers need it (`applicationServerKey`): an uncompressed point in base64url.
-    public var publicKey: String { Base64URL.encode(Array(key.publicKey.x963Representation)) }
+    public var publicKey: String { Base64URL.string(Array(key.publicKey.x963Representation)) }
   }
 
   private let key: Key
@@ -56,7 +57,7 @@ public struct WebPush: PushSender {
       ("authorization", "vapid t=\(token), k=\(key.publicKey)"),
     ]
     // 5.4: at most 32 characters; a silent push replaces nothing.
-    if notice.kind != .silent { headers.append(("topic", Base64URL.encode(notice.collapse))) }
+    if notice.kind != .silent { headers.append(("topic", Base64URL.string(notice.collapse))) }
     do throws(WebFailure) {
       let answer = try await client.send(
         WebRequest(

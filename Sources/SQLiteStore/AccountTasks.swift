@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 
 /// The tasks of accounts, and the data they need.

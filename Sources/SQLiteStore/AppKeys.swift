@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 
 /// The keys of backends, and the record of their calls.

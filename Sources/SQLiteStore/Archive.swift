@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 
 /// The archives (XEP-0313). A user's is their feed, one dialog, or the whispers of one room, as far as archived for

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 
 /// XMPP clients with tokens, and app passwords.

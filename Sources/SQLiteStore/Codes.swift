@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 
 /// One-time codes and password resets, second factors, and the times of last logins. A user of 0 stands for none.

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 
 /// The users' settings of their dialogs and rooms: a column of their row.

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 
 /// The hooks, their events besides the log, and those that were not taken.

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 
 /// The identities of users besides their address.

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 
 /// Reading the log: dialogs, marks, history, the feed.

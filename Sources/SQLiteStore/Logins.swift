@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 
 /// The logins of the app, and the stored state of XMPP streams.

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 
 /// The nonces that have been used for a login.

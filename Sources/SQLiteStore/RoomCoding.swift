@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// Rooms' settings, changes and invitations, as bytes.

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// The rooms, their members, and the entries that members follow.

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 
 /// The settings of users, and the list of users.

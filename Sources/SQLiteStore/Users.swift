@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// The realms, users, credentials, and the vault.

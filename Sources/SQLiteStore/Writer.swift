@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 
 /// Writes the log, inside the one transaction of a batch.

@@ -1,3 +1,4 @@
+import Basics
 public import Dialogs
 public import Logging
 import NIOCore
@@ -70,12 +71,12 @@ public final class DoorContext: Sendable {
   let logger: Logger
   let table: FeatureTable
   let commands: AdHocCommandList
-  let started: Dialogs.Timestamp
+  let started: Timestamp
   let streams: StreamPolicy
   /// The stream policy of WebSocket and BOSH.
   let webStreams: StreamPolicy
   let resumption: ResumptionPolicy
-  let binding = BindPolicy(resourcesMax: Dialogs.Limits.sessionsPerUserMax)
+  let binding = BindPolicy(resourcesMax: Limits.sessionsPerUserMax)
   let suspended = SuspendedSessions()
   let capabilities = ClientCapabilities()
   let questions = Questions()
@@ -105,7 +106,7 @@ public final class DoorContext: Sendable {
       allowsResumption: options.resumptionSeconds > 0, secondsMax: options.resumptionSeconds)
     var authentication = AuthenticationPolicy(
       allowsUnsecured: options.allowsPlaintext, allowsUnsecuredPlain: options.allowsPlaintext,
-      decoy: SCRAMDecoy(secret: parley.decoySecret, iterations: Dialogs.Limits.scramIterations))
+      decoy: SCRAMDecoy(secret: parley.decoySecret, iterations: Limits.scramIterations))
     func policy(_ authentication: AuthenticationPolicy) -> StreamPolicy {
       StreamPolicy(
         domains: Set(options.domains), defaultDomain: options.domains.first,
@@ -123,6 +124,6 @@ public final class DoorContext: Sendable {
 
   /// Returns a random id of 128 bits for a stream, resource or resumption.
   static func randomID() -> String {
-    PublicID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).description
+    PublicID.random().description
   }
 }

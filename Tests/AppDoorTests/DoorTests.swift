@@ -1,5 +1,6 @@
 import Addresses
 import AppProtocol
+import Basics
 import Dialogs
 import NIOCore
 import NIOHTTP1
@@ -60,12 +61,6 @@ import Testing
 }
 
 @Suite struct AddressTests {
-  @Test(arguments: [
-    ("romeo", "romeo"), ("r%C3%B6meo", "römeo"), ("a%2Fb", "a/b"), ("100%", nil), ("%zz", nil), ("%ff", nil), ("", ""),
-    ("%E2%82", nil), ("a%4", nil),
-  ])
-  func percentDecoding(text: String, expected: String?) { #expect(PercentDecoding.decode(text) == expected) }
-
   @Test func userIDsBecomeAddresses() throws {
     #expect(try Checks.address("Romeo", domain: "localhost").description == "romeo@localhost")
     #expect(try Checks.address("romeo@example.net", domain: "localhost").description == "romeo@example.net")

@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Foundation
 import Testing
 
@@ -178,22 +179,4 @@ import Testing
     "2026-01-01 00:00:00.000Z", "2026-01-01T00:00:60.000Z", "", "2026-01-01T00:00:00.000+", "+026-01-01T00:00:00.000Z",
   ])
   func whatIsNoTimeIsRefused(text: String) { #expect(WireTime(text) == nil) }
-
-  /// RFC 4648 5: one text for the same bytes, and Foundation's where it is other letters and padding.
-  @Test func base64URLHasOneForm() {
-    #expect(Base64URL.decode("".utf8) == [])
-    #expect(Base64URL.decode("-_8".utf8) == [0xfb, 0xff])
-    #expect(Base64URL.decode("AA".utf8) == [0])
-    for wrong in ["A", "AB", "AAB", "AA==", "A A", "+/8", "AAAAA", "AA\n"] {
-      #expect(Base64URL.decode(wrong.utf8) == nil, "\(wrong)")
-    }
-    for count in 0..<70 {
-      let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 73 + 5) }
-      let text = Base64URL.encode(bytes)
-      #expect(Base64URL.decode(text.utf8) == bytes)
-      let padding = String(repeating: "=", count: -text.count & 3)
-      let standard = text.replacing("-", with: "+").replacing("_", with: "/") + padding
-      #expect(Data(base64Encoded: standard) == Data(bytes))
-    }
-  }
 }

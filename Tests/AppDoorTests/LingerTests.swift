@@ -1,5 +1,6 @@
 import Addresses
 import AppProtocol
+import Basics
 import Foundation
 import Logging
 import NIOCore
@@ -13,7 +14,7 @@ import Testing
 
 /// Who is gone without a word is shown for `AppLimits.lingerTime`. Time is moved by hand.
 @Suite struct LingerTests {
-  private final class HandClock: Dialogs.Clock {
+  private final class HandClock: Clock {
     private let time = Mutex(Timestamp(milliseconds: 1_700_000_000_000))
     var now: Timestamp { time.withLock { $0 } }
     func pass(_ duration: Duration) { time.withLock { $0 = $0 + duration } }

@@ -1,5 +1,6 @@
 import Addresses
 import AppProtocol
+import Basics
 import Dialogs
 import Foundation
 import Logging
@@ -25,11 +26,11 @@ import Testing
   private static let room = RoomName(
     dialog: DialogID(7), realm: RealmID(1), address: BareJID(parsing: "square@conference.localhost")!)  // a constant
 
-  private struct Clock: Dialogs.Clock { var now: Timestamp { NamingTests.time } }
+  private struct FixedClock: Clock { var now: Timestamp { NamingTests.time } }
 
   private func rendering(in folder: Folder) throws -> Rendering {
     let parley = try Parley(
-      store: try SQLiteStore(path: folder.path + "/parley.db"), clock: Clock(),
+      store: try SQLiteStore(path: folder.path + "/parley.db"), clock: FixedClock(),
       options: Parley.Options(domains: ["localhost"]),
       logger: Logger(label: "naming") { _ in SwiftLogNoOpLogHandler() })
     return Rendering(parley: parley, realm: parley.realms[0].id)

@@ -1,5 +1,6 @@
 import Addresses
 import AppProtocol
+import Basics
 import Dialogs
 import Testing
 

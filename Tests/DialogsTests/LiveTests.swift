@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dispatch
 import Testing
 

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import Foundation
 import Logging
@@ -87,7 +88,7 @@ final class Stage: Sendable {
 
 enum StageError: Error { case full }
 
-final class HandClock: Dialogs.Clock {
+final class HandClock: Clock {
   private let time = Mutex(Timestamp(milliseconds: 1_700_000_000_000))
   var now: Timestamp { time.withLock { $0 } }
   func set(_ milliseconds: Int64) { time.withLock { $0 = Timestamp(milliseconds: milliseconds) } }

@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 import CryptoExtras
 import Dialogs
@@ -77,7 +78,7 @@ enum JWKSet {
   }
 }
 
-final class HandClock: Dialogs.Clock {
+final class HandClock: Clock {
   private let time = Mutex(Timestamp(milliseconds: 1_700_000_000_000))
   var now: Timestamp { time.withLock { $0 } }
   var seconds: Int64 { now.milliseconds / 1_000 }

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import HTTPTypes
 import Testing
@@ -17,14 +18,6 @@ import Testing
       ("bytes=--5", .whole), ("lines=0-5", .whole), ("0-5", .whole), ("bytes=+1-2", .whole),
     ] as [(String?, ByteRange)])
   func read(_ field: String?, _ range: ByteRange) { #expect(ByteRange(field, size: 100) == range) }
-
-  @Test(
-    arguments: [
-      (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
-      (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (4_107_542_399, "Sun, 28 Feb 2100 23:59:59 GMT"),
-      (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"), (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
-    ] as [(Int64, String)])
-  func dates(_ seconds: Int64, _ text: String) { #expect(HTTPDate.text(seconds: seconds) == text) }
 }
 
 @Suite struct SafetyTests {

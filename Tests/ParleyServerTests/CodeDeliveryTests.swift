@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import Foundation
 import Testing
@@ -42,14 +43,6 @@ import Testing
         + #""phone":"+390458000000","token":"t","expiresAt":"2024-02-29T00:10:00.000Z"}}"#)
     // The id is the same when it is tried again, another for another code, and tells nothing.
     #expect(outgoing(.code("1")).id == outgoing(.code("1")).id && outgoing(.code("1")).id != outgoing(.code("2")).id)
-  }
-
-  @Test(arguments: [
-    (1_709_164_800_000, "Thu, 29 Feb 2024 00:00:00 +0000"), (1_735_689_599_000, "Tue, 31 Dec 2024 23:59:59 +0000"),
-    (0, "Thu, 1 Jan 1970 00:00:00 +0000"), (951_782_400_000, "Tue, 29 Feb 2000 00:00:00 +0000"),
-  ])
-  func mailsAreDated(milliseconds: Int64, text: String) {
-    #expect(MailMessage.date(Timestamp(milliseconds: milliseconds)) == text)
   }
 
   @Test func aMailHoldsNoMoreThanItSays() throws {

@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Crypto
 import CryptoExtras
 import Dialogs

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import CSQLite
 import Dialogs
 import Testing

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// Files that come in parts, are refused, or have small pictures beside them.

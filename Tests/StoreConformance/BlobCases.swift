@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// Files that users keep here: what is known of them, and what refers to them.

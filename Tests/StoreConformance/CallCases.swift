@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// Calls: how they stand, and what is told of them.

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 
 /// What users want of their dialogs.

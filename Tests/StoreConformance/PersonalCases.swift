@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// What users did with messages for themselves alone, what is pinned, what messages said before, and where.

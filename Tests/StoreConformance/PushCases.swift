@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// Push registrations, and what is owed to them.

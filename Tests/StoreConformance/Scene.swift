@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// A store with a realm and three users in it, and a hand that writes as the

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// What became of messages (`MessageState`), and what messages say about others.

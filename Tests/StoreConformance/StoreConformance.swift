@@ -1,3 +1,4 @@
+import Basics
 public import Dialogs
 
 /// What every store must do, as named cases that any store's tests can run:

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// What users have written and not sent.

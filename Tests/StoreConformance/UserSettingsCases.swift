@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// What users settle about themselves, where they share to be, what they are matched by, what is done for their accounts.

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// A store that knows one user's archive, the directory of rooms, the items of one node and nothing else:
@@ -38,7 +39,7 @@ struct ArchiveStub: StoreReader {
   func guests() throws -> [UserID] { throw NotAsked() }
   func realms() throws -> [Realm] { throw NotAsked() }
   func invite(token hash: [UInt8]) throws -> Invite? { throw NotAsked() }
-  func invite(reserving name: String, in realm: RealmID, after time: Dialogs.Timestamp) throws -> Invite? {
+  func invite(reserving name: String, in realm: RealmID, after time: Timestamp) throws -> Invite? {
     throw NotAsked()
   }
   func inviteCount(by inviter: UserID?, in realm: RealmID) throws -> Int { throw NotAsked() }
@@ -85,7 +86,7 @@ struct ArchiveStub: StoreReader {
   func invites(in realm: RealmID, limit: Int) throws -> [Invite] { throw NotAsked() }
   func report(_ id: Int64) throws -> Report? { throw NotAsked() }
   func reports(in realm: RealmID, limit: Int) throws -> [Report] { throw NotAsked() }
-  func reportCount(by reporter: UserID?, in realm: RealmID, since time: Dialogs.Timestamp) throws -> Int {
+  func reportCount(by reporter: UserID?, in realm: RealmID, since time: Timestamp) throws -> Int {
     throw NotAsked()
   }
   func vault(_ realm: RealmID, item: String) throws -> [UInt8]? { throw NotAsked() }
@@ -96,7 +97,7 @@ struct ArchiveStub: StoreReader {
   func users(matching key: [UInt8], in realm: RealmID) throws -> [UserID] { throw NotAsked() }
   func location(of user: UserID) throws -> SharedLocation? { throw NotAsked() }
   func locations(
-    in realm: RealmID, row: Int, columns: ClosedRange<Int>, after time: Dialogs.Timestamp, limit: Int
+    in realm: RealmID, row: Int, columns: ClosedRange<Int>, after time: Timestamp, limit: Int
   ) throws -> [SharedLocation] { throw NotAsked() }
   func accountTask(_ id: Int64) throws -> AccountTask? { throw NotAsked() }
   func accountTasks(of user: UserID) throws -> [AccountTask] { throw NotAsked() }
@@ -138,7 +139,7 @@ struct ArchiveStub: StoreReader {
   func rosterVersion(of owner: UserID) throws -> Position { throw NotAsked() }
   func blocks(of owner: UserID) throws -> [BlockPattern] { throw NotAsked() }
   func head() throws -> (position: Position, time: Timestamp) { throw NotAsked() }
-  func position(before time: Dialogs.Timestamp) throws -> Position { throw NotAsked() }
+  func position(before time: Timestamp) throws -> Position { throw NotAsked() }
   func dialog(_ id: DialogID) throws -> Dialog? { throw NotAsked() }
   func dialogs(of user: UserID, before: Position, limit: Int) throws -> [DialogView] { throw NotAsked() }
   func mark(_ user: UserID, in dialog: DialogID) throws -> Mark? { throw NotAsked() }
@@ -182,8 +183,8 @@ struct ArchiveStub: StoreReader {
   func isInvited(_ user: UserID, by inviter: UserID, to room: DialogID) throws -> Bool { throw NotAsked() }
   func vault(_ room: DialogID, node: String, item: String) throws -> [UInt8]? { throw NotAsked() }
   func blob(_ id: BlobID) throws -> Blob? { throw NotAsked() }
-  func blobUse(of owner: UserID, at time: Dialogs.Timestamp) throws -> BlobUse { throw NotAsked() }
-  func dueBlobs(at time: Dialogs.Timestamp, limit: Int) throws -> [BlobID] { throw NotAsked() }
+  func blobUse(of owner: UserID, at time: Timestamp) throws -> BlobUse { throw NotAsked() }
+  func dueBlobs(at time: Timestamp, limit: Int) throws -> [BlobID] { throw NotAsked() }
   func pushRegistrations() throws -> [PushRegistration] { throw NotAsked() }
   func pushRegistrations(of user: UserID) throws -> [PushRegistration] { throw NotAsked() }
   func usersOwedPushes() throws -> [UserID] { throw NotAsked() }

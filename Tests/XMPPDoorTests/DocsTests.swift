@@ -73,7 +73,7 @@ struct DocsTests {
   private static let naming: [Int: [String]] = {
     let kinds = [
       "Tests/Plays", "Tests/Clients", "Tests/XMPPDoorTests", "Tests/XMPPTests", "Tests/DialogsTests",
-      "Tests/AddressesTests",
+      "Tests/AddressesTests", "Tests/BasicsTests",
     ]
     var found: [Int: [[String]]] = [:]
     for (kind, folder) in kinds.enumerated() {

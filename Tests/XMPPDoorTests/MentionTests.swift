@@ -40,8 +40,8 @@ struct MentionTests {
         MentionDraft(address: address, begin: nil, end: nil), MentionDraft(address: address, begin: nil, end: 4),
         MentionDraft(address: address, begin: -1, end: 9),
       ])
-    let many = String(repeating: "\(start)/>", count: Dialogs.Limits.mentionsMax + 5)
-    #expect(try mentions(many, body: "text").count == Dialogs.Limits.mentionsMax)
+    let many = String(repeating: "\(start)/>", count: Limits.mentionsMax + 5)
+    #expect(try mentions(many, body: "text").count == Limits.mentionsMax)
   }
 
   /// An app is shown a reply without its quote.

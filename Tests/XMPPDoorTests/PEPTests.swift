@@ -286,7 +286,7 @@ struct PEPTests {
   @Test func ofTooManyNamesTheNewestAreGiven() throws {
     var store = ArchiveStub(entries: [])
     store.nodeItems = (1...1_000).map {
-      let name = "\($0)" + String(repeating: "x", count: Dialogs.Limits.itemIDBytesMax - 4)
+      let name = "\($0)" + String(repeating: "x", count: Limits.itemIDBytesMax - 4)
       return NodeItem(id: name, content: .opaque([]), position: Position(Int64($0)), time: someTime)
     }
     let node = Node(

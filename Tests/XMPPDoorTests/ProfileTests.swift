@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import Testing
 import XMLStream
@@ -78,7 +79,7 @@ struct ProfileTests {
   @Test func longNamesAreCut() throws {
     let long = String(repeating: "ü", count: 200)
     let name = try #require(VCard.read(try vCard("<FN>\(long)</FN>")).displayName.flatMap { $0 })
-    #expect(name.utf8.count <= Dialogs.Limits.displayNameBytesMax)
+    #expect(name.utf8.count <= Limits.displayNameBytesMax)
     #expect(long.hasPrefix(name))
     let stored = VCard.Stored(
       profile: Profile(displayName: name), vCard: Array("<vCard xmlns='vcard-temp'><FN>\(long)</FN></vCard>".utf8),
@@ -140,7 +141,7 @@ struct ProfileTests {
     #expect(try item("<nick xmlns='http://jabber.org/protocol/nick'> </nick>", in: .nickname).content == .nickname(""))
     let long = String(repeating: "ü", count: 200)
     let cut = try item("<nick xmlns='http://jabber.org/protocol/nick'>\(long)</nick>", in: .nickname).content
-    #expect(cut == .nickname(String(long.prefix(Dialogs.Limits.displayNameBytesMax / 2))))
+    #expect(cut == .nickname(String(long.prefix(Limits.displayNameBytesMax / 2))))
     #expect(refusal("<nick xmlns='urn:example'>I</nick>", in: .nickname) == .badRequest)
   }
 
@@ -152,7 +153,7 @@ struct ProfileTests {
     #expect(text(read.content) == "<data xmlns='urn:xmpp:avatar:data'>\(base64)</data>")
     #expect(refusal("<data xmlns='urn:xmpp:avatar:data'/>", in: .avatarData) == .badRequest)
     #expect(refusal("<data xmlns='urn:xmpp:avatar:data'>=</data>", in: .avatarData) == .badRequest)
-    let large = Base64.string([UInt8](repeating: 0, count: Dialogs.Limits.avatarBytesMax + 1))
+    let large = Base64.string([UInt8](repeating: 0, count: Limits.avatarBytesMax + 1))
     #expect(refusal("<data xmlns='urn:xmpp:avatar:data'>\(large)</data>", in: .avatarData) == .notAcceptable)
   }
 
@@ -220,9 +221,9 @@ struct ProfileTests {
 
   @Test func refusals() {
     #expect(refusal("<PHOTO><BINVAL>not base 64!</BINVAL></PHOTO>") == .badRequest)
-    let large = Base64.string([UInt8](repeating: 0, count: Dialogs.Limits.avatarBytesMax + 3))
+    let large = Base64.string([UInt8](repeating: 0, count: Limits.avatarBytesMax + 3))
     #expect(refusal("<PHOTO><BINVAL>\(large)</BINVAL></PHOTO>") == .policyViolation)
-    let note = String(repeating: "x", count: Dialogs.Limits.vCardBytesMax)
+    let note = String(repeating: "x", count: Limits.vCardBytesMax)
     #expect(refusal("<NOTE>\(note)</NOTE>") == .policyViolation)
   }
 

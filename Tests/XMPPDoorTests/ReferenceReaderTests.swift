@@ -24,7 +24,7 @@ struct ReferenceReaderTests {
       Issue.record("no reactions")
       return
     }
-    #expect(emoji == (0..<Dialogs.Limits.reactionsMax).map { "\($0)" })
+    #expect(emoji == (0..<Limits.reactionsMax).map { "\($0)" })
   }
 
   /// A correction of an answer says who is answered too, in either order.

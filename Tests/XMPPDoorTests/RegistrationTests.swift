@@ -131,7 +131,7 @@ import XMPP
     }
     let viewer = Party(id: UserID(9_999), realm: RealmID(1), address: try BareJID("romeo@localhost"))
     #expect(try UserSearch.find(["paris", "count"], for: viewer, store).map(\.name) == ["paris1240"])
-    #expect(try UserSearch.find(["paris"], for: viewer, store).count == Dialogs.Limits.searchResultsMax)
+    #expect(try UserSearch.find(["paris"], for: viewer, store).count == Limits.searchResultsMax)
     #expect(try UserSearch.find(["paris", "nobody"], for: viewer, store) == [])
   }
 

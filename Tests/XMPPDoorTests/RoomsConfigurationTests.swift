@@ -185,9 +185,9 @@ struct RoomsConfigurationTests {
     room.about = "Two\nlines"
     room.language = "de-CH-1996"
     room.password = "p"
-    room.occupantsMax = Dialogs.Limits.occupantsMax
+    room.occupantsMax = Limits.occupantsMax
     room.history = .sinceJoin
-    room.slowModeSeconds = Dialogs.Limits.slowModeSecondsMax
+    room.slowModeSeconds = Limits.slowModeSecondsMax
     room.isModerated = true
     room.membersInvite = true
     let (owners, admins) = ([try bare("crone1@shakespeare.lit")], [try bare("hecate@shakespeare.lit")])
@@ -235,9 +235,9 @@ struct RoomsConfigurationTests {
   }
 
   @Test(arguments: [
-    ("muc#roomconfig_roomname", Dialogs.Limits.displayNameBytesMax),
-    ("muc#roomconfig_roomdesc", Dialogs.Limits.statusBytesMax),
-    ("muc#roomconfig_roomsecret", Dialogs.Limits.passwordBytesMax),
+    ("muc#roomconfig_roomname", Limits.displayNameBytesMax),
+    ("muc#roomconfig_roomdesc", Limits.statusBytesMax),
+    ("muc#roomconfig_roomsecret", Limits.passwordBytesMax),
   ])
   func bounds(field: String, bytesMax: Int) throws {
     func condition(_ count: Int) -> StanzaError.Condition? {
@@ -317,7 +317,7 @@ struct RoomsConfigurationTests {
   @Test func hostileLists() {
     #expect(refusal { _ = try changes(owners: ["@"]) } == .jidMalformed)
     #expect(refusal { _ = try changes(admins: ["crone1@shakespeare.lit", "a b@c@d"]) } == .jidMalformed)
-    let many = (0...Dialogs.Limits.memberChangesMax).map { "witch\($0)@shakespeare.lit" }
+    let many = (0...Limits.memberChangesMax).map { "witch\($0)@shakespeare.lit" }
     #expect(refusal { _ = try changes(admins: many) } == .policyViolation)
     #expect(refusal { _ = try changes(admins: Array(many.dropLast())) } == nil)
     // Who is it already does not count.

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import NIOCore
 import Testing
@@ -40,7 +41,7 @@ struct RoomsEnteringTests {
 
   @Test func example38AllHistorySinceTheUnixEra() throws {
     let request = try history("since='1970-01-01T00:00:00Z'")
-    #expect(request == HistoryRequest(since: Dialogs.Timestamp(milliseconds: 0)))
+    #expect(request == HistoryRequest(since: Timestamp(milliseconds: 0)))
     // "the service SHOULD NOT return all messages".
     #expect(request.limit == DoorLimits.historyMax)
   }
@@ -61,8 +62,8 @@ struct RoomsEnteringTests {
   }
 
   /// The newest `someTime` old, one a minute, each of 1,000 bytes.
-  private func messages(_ count: Int) -> [(time: Dialogs.Timestamp, byteCount: Int)] {
-    (0..<count).map { (Dialogs.Timestamp(milliseconds: someTime.milliseconds - Int64($0) * 60_000), 1_000) }
+  private func messages(_ count: Int) -> [(time: Timestamp, byteCount: Int)] {
+    (0..<count).map { (Timestamp(milliseconds: someTime.milliseconds - Int64($0) * 60_000), 1_000) }
   }
 
   @Test(arguments: [
@@ -74,9 +75,9 @@ struct RoomsEnteringTests {
     // Said exactly then is still within.
     (HistoryRequest(seconds: 180), 4), (HistoryRequest(seconds: 179), 3), (HistoryRequest(seconds: 0), 0),
     (HistoryRequest(seconds: .max), DoorLimits.historyMax),
-    (HistoryRequest(since: Dialogs.Timestamp(milliseconds: someTime.milliseconds - 60_000)), 2),
-    (HistoryRequest(since: Dialogs.Timestamp(milliseconds: someTime.milliseconds + 1)), 0),
-    (HistoryRequest(since: Dialogs.Timestamp(milliseconds: .min)), DoorLimits.historyMax),
+    (HistoryRequest(since: Timestamp(milliseconds: someTime.milliseconds - 60_000)), 2),
+    (HistoryRequest(since: Timestamp(milliseconds: someTime.milliseconds + 1)), 0),
+    (HistoryRequest(since: Timestamp(milliseconds: .min)), DoorLimits.historyMax),
     // Every bound holds.
     (HistoryRequest(charactersMax: 5_000, stanzasMax: 4, seconds: 120, since: someTime), 1),
     (HistoryRequest(charactersMax: 5_000, stanzasMax: 4, seconds: 120), 3),

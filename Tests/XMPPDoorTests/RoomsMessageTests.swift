@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import NIOCore
 import Testing
@@ -237,10 +238,10 @@ struct RoomsMessageTests {
   // MARK: Subject
 
   @Test func example40ServiceInformsNewOccupantOfRoomSubject() throws {
-    let since = XMPP.Timestamp("1610-04-20T00:00:00Z")?.milliseconds
+    let since = Timestamp("1610-04-20T00:00:00Z")?.milliseconds
     let topic = Topic(
       text: "Fire Burn and Cauldron Bubble!", nick: "secondwitch",
-      time: Dialogs.Timestamp(milliseconds: try #require(since)))
+      time: Timestamp(milliseconds: try #require(since)))
     let name = try room()
     #expect(
       try element {

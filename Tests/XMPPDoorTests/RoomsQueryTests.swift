@@ -311,28 +311,28 @@ struct RoomsQueryTests {
   }
 
   @Test func bounds() throws {
-    let max = Dialogs.Limits.memberChangesMax
+    let max = Limits.memberChangesMax
     func items(_ count: Int) -> String {
       (0..<count).map { "<item affiliation='member' jid='witch\($0)@shakespeare.lit'/>" }.joined()
     }
     #expect(refusal { _ = try set(items(max)) } == nil)
     #expect(refusal { _ = try set(items(max + 1)) } == .policyViolation)
-    let nick = String(repeating: "x", count: Dialogs.Limits.nickBytesMax)
+    let nick = String(repeating: "x", count: Limits.nickBytesMax)
     #expect(refusal { _ = try set("<item role='none' nick='\(nick)'/>") } == nil)
     #expect(refusal { _ = try set("<item role='none' nick='\(nick)x'/>") } == .jidMalformed)
   }
 
   /// Reasons are cut, never within a character's bytes.
   @Test(arguments: ["x", "ü", "♚", "😀"]) func longReasonsAreCut(letter: String) throws {
-    let long = String(repeating: letter, count: Dialogs.Limits.reasonBytesMax)
+    let long = String(repeating: letter, count: Limits.reasonBytesMax)
     guard case .changeRoles(let roles) = try set("<item nick='a' role='none'><reason>\(long)</reason></item>"),
       let reason = roles.first?.reason
     else {
       Issue.record("no roles")
       return
     }
-    #expect(reason.utf8.count <= Dialogs.Limits.reasonBytesMax)
-    #expect(reason.utf8.count > Dialogs.Limits.reasonBytesMax - 4)
+    #expect(reason.utf8.count <= Limits.reasonBytesMax)
+    #expect(reason.utf8.count > Limits.reasonBytesMax - 4)
     #expect(long.hasPrefix(reason))
     guard case .changeRoles(let bare) = try set("<item nick='a' role='none'><reason/></item>") else { return }
     #expect(bare.first?.reason == nil)

@@ -35,8 +35,8 @@ struct RosterTests {
   }
 
   @Test("RFC 6121 2.3.3") func refusals() throws {
-    let long = String(repeating: "x", count: Dialogs.Limits.groupBytesMax + 1)
-    let name = String(repeating: "x", count: Dialogs.Limits.displayNameBytesMax + 1)
+    let long = String(repeating: "x", count: Limits.groupBytesMax + 1)
+    let name = String(repeating: "x", count: Limits.displayNameBytesMax + 1)
     #expect(refusal("") == .badRequest)
     #expect(refusal("<item jid='a@example.com'/><item jid='b@example.com'/>") == .badRequest)
     #expect(refusal("<item/>") == .badRequest)
@@ -46,7 +46,7 @@ struct RosterTests {
     #expect(refusal("<item jid='a@example.com'><group/></item>") == .notAcceptable)
     #expect(refusal("<item jid='a@example.com'><group>\(long)</group></item>") == .notAcceptable)
     #expect(refusal("<item jid='a@example.com'><group>x</group><group>x</group></item>") == .badRequest)
-    let many = (0...Dialogs.Limits.groupsPerContactMax).map { "<group>\($0)</group>" }.joined()
+    let many = (0...Limits.groupsPerContactMax).map { "<group>\($0)</group>" }.joined()
     #expect(refusal("<item jid='a@example.com'>\(many)</item>") == .notAcceptable)
   }
 

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import NIOCore
 import Testing
@@ -29,7 +30,7 @@ func draft(_ text: String, _ table: FeatureTable = Features.table()) throws -> D
 
 func bare(_ text: String) throws -> BareJID { try BareJID(text) }
 
-let someTime = Dialogs.Timestamp(milliseconds: 1_278_803_305_000)  // 2010-07-10T23:08:25Z
+let someTime = Timestamp(milliseconds: 1_278_803_305_000)  // 2010-07-10T23:08:25Z
 
 func party(_ number: Int64, _ address: String) throws -> Party {
   Party(id: UserID(number), realm: RealmID(1), address: try bare(address))
@@ -37,7 +38,7 @@ func party(_ number: Int64, _ address: String) throws -> Party {
 
 func message(
   _ position: Int64, from author: Party, to peer: Party, extras: String, toResource: String? = nil, id: String? = nil,
-  time: Dialogs.Timestamp = someTime
+  time: Timestamp = someTime
 ) -> Entry {
   Entry(
     position: Position(position), time: time, dialog: DialogID(1), author: author, place: .peer(peer),

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import Testing
 import XMLStream

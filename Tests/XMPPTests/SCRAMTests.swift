@@ -1,34 +1,7 @@
+import Basics
 import Testing
 
 @testable import XMPP
-
-@Suite struct Base64Tests {
-  /// RFC 4648 10.
-  @Test(arguments: [
-    ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
-    ("foobar", "Zm9vYmFy"),
-  ])
-  func vectors(plain: String, encoded: String) {
-    #expect(Base64.string(bytes(plain)) == encoded)
-    #expect(Base64.decode(bytes(encoded)) == bytes(plain))
-  }
-
-  @Test func everyByteSurvives() {
-    let all = Array(UInt8.min...UInt8.max)
-    for length in 0...all.count {
-      #expect(Base64.decode(Base64.encode(all.prefix(length))) == Array(all.prefix(length)))
-    }
-  }
-
-  /// RFC 4648 3.2, 3.3, 3.5; RFC 6120 6.3.5.
-  @Test(arguments: [
-    "Z", "Zg", "Zg=", "Zg= =", "Zm9v\n", "Zm9v Zm9v", "=", "====", "Z===", "Zg==Zg==", "Zm9=v", "Zh==", "Zm9=", "Zm-v",
-    "Zm_v", "Zm9é",
-  ])
-  func refused(text: String) {
-    #expect(Base64.decode(bytes(text)) == nil)
-  }
-}
 
 /// Several passwords under one salt.
 @Suite struct SCRAMAlternativesTests {

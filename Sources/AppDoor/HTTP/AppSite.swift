@@ -1,5 +1,6 @@
 import Addresses
 import AppProtocol
+import Basics
 import Dialogs
 public import HTTPPort
 import HTTPTypes
@@ -65,7 +66,7 @@ extension AppDoor {
 
     var received = Received()
     for name in operation.pathParameters {
-      guard let value = context.parameters.get(name).flatMap({ PercentDecoding.decode($0) }) else {
+      guard let value = context.parameters.get(name).flatMap({ PercentEncoding.decode($0) }) else {
         throw Problem(.malformed, "path-malformed", "The path's \(name) is not percent-encoded UTF-8.", field: name)
       }
       received.parameters[name] = value

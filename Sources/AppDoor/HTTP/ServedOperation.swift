@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Dialogs
 import Logging
 

@@ -1,5 +1,6 @@
 import Addresses
 public import AppProtocol
+import Basics
 public import Dialogs
 import NIOCore
 

@@ -1,5 +1,6 @@
 import Addresses
 import AppProtocol
+import Basics
 import Dialogs
 
 /// The core's values as the wire shows them. Pure but for the sealing of ids.

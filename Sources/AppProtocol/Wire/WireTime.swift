@@ -1,3 +1,5 @@
+import Basics
+
 /// A time on the wire: RFC 3339, UTC, milliseconds: `2026-07-14T09:30:00.000Z`.
 public struct WireTime: Hashable, Sendable, Comparable {
   /// Since 1970-01-01T00:00:00Z.

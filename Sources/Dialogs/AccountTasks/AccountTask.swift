@@ -3,6 +3,8 @@
 // Such a task is a row before anybody is told that it will be done, and until it is. A process that ends in between leaves the
 // row, and the next one goes on (`Parley.resumeAccountTasks`). Each step of a task may be done twice.
 
+public import Basics
+
 /// Something to be done for one account.
 public struct AccountTask: Hashable, Sendable {
   /// Stored: never renumber.

@@ -1,4 +1,5 @@
 import Addresses
+public import Basics
 import Crypto
 import Synchronization
 

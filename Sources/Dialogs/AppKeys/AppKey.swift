@@ -1,3 +1,5 @@
+public import Basics
+
 /// What a program of the app's operator, its backend, calls the server with: a secret that may do some things in one realm. Only the
 /// SHA-256 of the secret is kept.
 public struct AppKey: Hashable, Sendable {

@@ -1,6 +1,8 @@
 // Keys of backends. A key is looked up by the hash of its secret, which has 256 random bits: neither the time that takes nor
 // the store's content tells anything of it.
 
+import Basics
+
 extension Parley {
   /// Makes a key. Its secret is told this once.
   ///

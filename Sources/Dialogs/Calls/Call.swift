@@ -1,3 +1,5 @@
+public import Basics
+
 /// A call between two users: its state and devices. Its row is kept like a message; the log has an entry for each
 /// change (`CallChange`).
 ///

@@ -1,5 +1,7 @@
 // The state machine of a call, as pure functions: a call and a user's move result in a call, nothing, or an error.
 
+import Basics
+
 /// A change of a call. Stored: never renumber.
 public enum CallAct: UInt8, Sendable, CaseIterable {
   /// XEP-0353 `<propose/>`.

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 
 // The rules of calls. Theory:
 //

@@ -1,3 +1,5 @@
+public import Basics
+
 /// Reads calls from a store.
 public protocol CallReader {
   func call(_ id: Position) throws -> Call?

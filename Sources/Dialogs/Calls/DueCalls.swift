@@ -1,3 +1,5 @@
+import Basics
+
 extension Parley {
   /// The timer that ends due calls; a call that has moved meanwhile is left alone.
   public var callAlarm: DueTimer { DueTimer(registries.calls) { [self] in await endDueCalls() } }

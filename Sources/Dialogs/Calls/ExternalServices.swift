@@ -1,3 +1,4 @@
+public import Basics
 import Crypto
 
 /// A STUN or TURN server beside this one, which calls need to traverse NATs (XEP-0215, the app protocol's `GET
@@ -71,20 +72,6 @@ public struct ExternalServices: Hashable, Sendable {
     let username = "\(seconds):\(user.address)"
     let code = HMAC<Insecure.SHA1>.authenticationCode(for: Array(username.utf8), using: SymmetricKey(data: secret))
     return ExternalService.Credentials(
-      username: username, password: Self.base64(Array(code)), expires: Timestamp(milliseconds: seconds * 1_000))
-  }
-
-  /// Returns the base64 encoding (RFC 4648 4).
-  public static func base64(_ bytes: [UInt8]) -> String {
-    let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-    var text: [UInt8] = []
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      let group = bytes[start..<min(start + 3, bytes.count)]
-      let bits = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << (8 * UInt32(3 - group.count))
-      for place in 0..<4 {
-        text.append(place <= group.count ? letters[Int(bits >> (18 - 6 * UInt32(place)) & 63)] : UInt8(ascii: "="))
-      }
-    }
-    return String(decoding: text, as: UTF8.self)
+      username: username, password: Base64.string(code), expires: Timestamp(milliseconds: seconds * 1_000))
   }
 }

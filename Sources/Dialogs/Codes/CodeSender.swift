@@ -1,3 +1,4 @@
+public import Basics
 import Synchronization
 
 /// Something to be brought to somebody who is not here: to a mail address or a telephone.

@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 
 /// Links to other servers. Theory:
 ///

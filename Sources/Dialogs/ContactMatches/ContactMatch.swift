@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Crypto
 
 // Which of somebody's telephone contacts are here, without their numbers being sent. Theory:
@@ -28,10 +29,7 @@ public enum ContactMatch {
   /// 128 random bits in hex, made when they are needed first, the same for ever.
   static func salt(of realm: RealmID, _ writer: any StoreWriter) throws -> String {
     if let salt = try writer.matchSalt(of: realm) { return salt }
-    let salt = (0..<16).map { _ in
-      let byte = UInt8.random(in: .min ... .max)
-      return (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }.joined()
+    let salt = Hex.string([UInt8].random(count: 16))
     try writer.setVault(realm, item: saltItem, Array(salt.utf8))
     return salt
   }

@@ -1,3 +1,5 @@
+public import Basics
+
 /// An invitation link for one person: it creates an account, or makes a contact of the inviter, or both (XEP-0379,
 /// XEP-0401, XEP-0445). Only the SHA-256 of its token is stored: reading the store does not allow inviting.
 public struct Invite: Hashable, Sendable {

@@ -1,3 +1,5 @@
+public import Basics
+
 /// A user's report of an address they block (XEP-0377), for the operators alone.
 public struct Report: Hashable, Sendable {
   /// The reporter's consent to pass the report on (XEP-0377 3).

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 
 /// The users' reports of blocked addresses (XEP-0377), for operators.
 extension Parley {

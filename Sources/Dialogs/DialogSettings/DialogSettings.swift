@@ -1,3 +1,5 @@
+public import Basics
+
 /// The messages of a dialog that notify a user (XEP-0492). Stored: never renumber.
 public enum Alerts: UInt8, Hashable, Sendable, CaseIterable { case always = 1, onMention = 2, never = 3 }
 

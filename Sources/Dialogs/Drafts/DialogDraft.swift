@@ -1,3 +1,5 @@
+public import Basics
+
 /// A user's draft of a message in a dialog, private and shared by all their clients.
 public struct DialogDraft: Hashable, Sendable {
   /// The text, at most `Limits.textCharactersMax` characters.

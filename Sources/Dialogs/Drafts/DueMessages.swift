@@ -1,3 +1,5 @@
+import Basics
+
 extension Parley {
   /// The timer that sends scheduled messages.
   public var scheduleAlarm: DueTimer { DueTimer(registries.schedule) { [self] in await sendDue() } }

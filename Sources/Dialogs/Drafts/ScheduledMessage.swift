@@ -1,3 +1,5 @@
+public import Basics
+
 /// A message that the server sends at a time set by its author.
 public struct ScheduledMessage: Sendable, Hashable {
   /// The id, derived from dialog and `clientId`: it is unique for one author, and a repeat has that of the first.

@@ -1,3 +1,5 @@
+public import Basics
+
 /// A change of a user's drafts or scheduled messages, in the owner's `self` dialog. The log contains only the last
 /// change of each draft and scheduled message.
 public enum UnsentChange: Sendable, Hashable {

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 
 // Drafts and scheduled messages. Theory:
 //

@@ -1,3 +1,5 @@
+public import Basics
+
 /// Reads drafts and scheduled messages from a store.
 public protocol UnsentReader {
   func draft(of user: UserID, in dialog: DialogID) throws -> DialogDraft?

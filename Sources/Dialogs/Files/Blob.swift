@@ -1,3 +1,5 @@
+public import Basics
+
 /// The id of a blob: 128 random, unguessable bits. Knowing it suffices for reading (XEP-0363 3).
 public struct BlobID: Hashable, Sendable, CustomStringConvertible {
   public let value: PublicID
@@ -9,12 +11,7 @@ public struct BlobID: Hashable, Sendable, CustomStringConvertible {
     self.init(value)
   }
 
-  public static func random() -> BlobID {
-    var generator = SystemRandomNumberGenerator()
-    return BlobID(
-      PublicID(
-        high: .random(in: .min ... .max, using: &generator), low: .random(in: .min ... .max, using: &generator)))
-  }
+  public static func random() -> BlobID { BlobID(.random()) }
 
   public var description: String { value.description }
 }

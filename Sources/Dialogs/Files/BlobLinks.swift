@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 
 /// The URLs of blobs: `<base>/uploads/<id>/<name>`.
@@ -16,7 +17,7 @@ public struct BlobLinks: Hashable, Sendable {
   /// Whether all readers connect encrypted, as XEP-0363 5 requires.
   public var isSecure: Bool { prefix.hasPrefix("https://") }
 
-  public func url(of blob: Blob) -> String { prefix + blob.id.description + "/" + Self.encoded(blob.name) }
+  public func url(of blob: Blob) -> String { prefix + blob.id.description + "/" + PercentEncoding.encode(blob.name) }
 
   /// Returns the URL of a blob's thumbnail.
   public func thumbnailURL(of blob: Blob) -> String { url(of: blob) + "/" + Self.thumbnail }
@@ -54,19 +55,6 @@ public struct BlobLinks: Hashable, Sendable {
       }
     }
     return found
-  }
-
-  /// Encodes one segment of a path (RFC 3986 3.3): everything but the unreserved characters is percent-encoded.
-  public static func encoded(_ name: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var out: [UInt8] = []
-    for byte in name.utf8 {
-      switch byte {
-      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: out.append(byte)
-      default: out += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: out, as: UTF8.self)
   }
 
   /// Returns the stored name of a file: the last part of the client's, so that it is one part of a path everywhere, and

@@ -1,3 +1,4 @@
+public import Basics
 import Crypto
 import Logging
 import Synchronization

@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 import Logging
 import Synchronization
@@ -43,10 +44,7 @@ public final class Blobs: Sendable {
 
   /// Compares keys in constant time.
   func isKey(_ text: String, of id: BlobID) -> Bool {
-    let right = Array(uploadKey(of: id).utf8)
-    let given = Array(text.utf8)
-    guard given.count == right.count else { return false }
-    return zip(given, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    Array(uploadKey(of: id).utf8).isEqualInConstantTime(to: Array(text.utf8))
   }
 
   // MARK: Exclusive access

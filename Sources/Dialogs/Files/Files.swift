@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 
 /// The quotas of files, and the files of messages.
 extension Judge {

@@ -1,3 +1,5 @@
+public import Basics
+
 /// A URL of the app's backend that is told what happens in a realm: a follower of the log with a position of its own.
 public struct Hook: Hashable, Sendable {
   /// Stored: never renumber.

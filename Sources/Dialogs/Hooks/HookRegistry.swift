@@ -1,3 +1,4 @@
+import Basics
 import Synchronization
 
 /// Which realms have hooks, in memory, so that where there are none nothing is written and nobody is woken; and the wake signal that rings

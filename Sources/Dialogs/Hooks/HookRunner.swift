@@ -1,3 +1,4 @@
+import Basics
 public import Logging
 
 /// Tells hooks what happens. Theory:

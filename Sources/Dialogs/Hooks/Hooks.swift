@@ -1,5 +1,7 @@
 // What operators and keys do with hooks.
 
+import Basics
+
 extension Parley {
   /// Makes a hook, which is told what happens from now on. Its secret is told this once.
   ///

@@ -1,15 +1,24 @@
+public import Basics
 import Crypto
 
 /// Signing as Standard Webhooks 1.0.0 has it ("Signature scheme", "Webhook headers").
 public enum StandardWebhooks {
   /// 32 bytes: it wants 24 to 64.
-  static func makeSecret() -> [UInt8] {
-    var generator = SystemRandomNumberGenerator()
-    return (0..<32).map { _ in .random(in: .min ... .max, using: &generator) }
-  }
+  static func makeSecret() -> [UInt8] { .random(count: 32) }
 
   /// As it is shown to whoever verifies.
-  public static func text(_ secret: [UInt8]) -> String { secretPrefix + ExternalServices.base64(secret) }
+  public static func text(_ secret: [UInt8]) -> String { secretPrefix + Base64.string(secret) }
+
+  /// Returns the key of a secret as `text` writes it; nil for other texts, and for keys of less than 24 or more than 64 bytes,
+  /// which the specification forbids.
+  public static func secret(_ text: String) -> [UInt8]? {
+    guard text.hasPrefix(secretPrefix),
+      let key = Base64.decode(text.utf8.dropFirst(secretPrefix.utf8.count), canonical: false),
+      (24...64).contains(key.count)
+    else { return nil }
+    return key
+  }
+
   private static let secretPrefix = "whsec_"
 
   /// The headers of one attempt. `id` has no full stop.
@@ -20,7 +29,7 @@ public enum StandardWebhooks {
     let signed = Array("\(id).\(seconds).".utf8) + body
     let signatures = secrets.map { secret in
       let code = HMAC<SHA256>.authenticationCode(for: signed, using: SymmetricKey(data: secret))
-      return "v1," + ExternalServices.base64(Array(code))
+      return "v1," + Base64.string(code)
     }
     return [
       ("content-type", "application/json"), ("webhook-id", id), ("webhook-timestamp", seconds),

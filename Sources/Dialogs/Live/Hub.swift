@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 import Synchronization
 
 /// The online users and their sessions. The hub is sharded by user; each shard is a mutex that is never held while

@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 
 /// An ephemeral event: ordered after its sender's posts, never stored, lost with the process.
 public enum Signal: Sendable {

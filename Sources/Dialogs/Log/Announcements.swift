@@ -1,3 +1,4 @@
+public import Basics
 import Synchronization
 
 /// An announcement of a domain to its users (XEP-0133 4.23, 4.24): sent at once to the online users, or, as the message

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Logging
 
 /// The single consumer of the inbox. Theory:
@@ -37,7 +38,7 @@ final class Committer: Sendable {
 }
 
 /// The state of the committer. Confined to the committer's thread.
-final class CommitLoop: @unchecked Sendable { // its only caller is the closure of the one `CommitterThread`
+final class CommitLoop: @unchecked Sendable {  // its only caller is the closure of the one `CommitterThread`
   private let store: any Store
   private let hub: Hub
   private let registries: Parley.Registries

@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 
 /// A committed post: an immutable fact, shared by all recipients.
 public final class Entry: Sendable {

@@ -42,20 +42,3 @@ public struct SessionID: Hashable, Sendable {
   public let number: UInt64
   public init(_ number: UInt64) { self.number = number }
 }
-
-/// Milliseconds since 1970-01-01T00:00:00Z. It never decreases with position.
-public struct Timestamp: Hashable, Sendable, Comparable {
-  public let milliseconds: Int64
-  public init(milliseconds: Int64) { self.milliseconds = milliseconds }
-  public static func < (a: Self, b: Self) -> Bool { a.milliseconds < b.milliseconds }
-  public static func + (a: Self, b: Duration) -> Timestamp {
-    Timestamp(
-      milliseconds: a.milliseconds + b.components.seconds * 1000
-        + b.components.attoseconds / 1_000_000_000_000_000)
-  }
-}
-
-/// The source of the time: the system's clock, or a test's.
-public protocol Clock: Sendable {
-  var now: Timestamp { get }
-}

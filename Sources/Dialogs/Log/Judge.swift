@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 
 /// Decides the outcome of posts. Theory:
 ///

@@ -1,4 +1,5 @@
 import Addresses
+public import Basics
 import Dispatch
 public import Logging
 import Synchronization
@@ -74,11 +75,11 @@ public final class Parley: Sendable {
     precondition(!domains.isEmpty, "a server without a domain")
     var realms = try store.read { try $0.realms() }
     for domain in domains where !realms.contains(where: { $0.domain == domain }) {
-      var generator = SystemRandomNumberGenerator()
-      let key = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-      let epoch = UInt32.random(in: 1 ... .max, using: &generator)
+      let epoch = UInt32.random(in: 1 ... .max)
       realms.append(
-        try store.write { try $0.insertRealm(domain: domain, rooms: rooms(domain), key: key, epoch: epoch) })
+        try store.write {
+          try $0.insertRealm(domain: domain, rooms: rooms(domain), key: .random(count: 32), epoch: epoch)
+        })
     }
     for remote in options.remotes {
       guard let home = realms.first(where: { $0.domain == remote.home && !$0.id.isRemote }) else { continue }

@@ -13,6 +13,11 @@ public struct PublicID: Hashable, Sendable, CustomStringConvertible {
     self.low = low
   }
 
+  /// Returns 128 random bits, which stand for no number.
+  public static func random() -> PublicID {
+    PublicID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
+  }
+
   /// Creates an id.
   ///
   /// - Parameter bytes: the bytes, of which the first 16 are used, the highest first.

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 
 /// Displayed messages as a node (XEP-0490). `Displayed` explains why it stores almost nothing.
 extension Judge {

@@ -1,4 +1,5 @@
 import Addresses
+public import Basics
 
 /// A message to forward.
 public struct ForwardDraft: Hashable, Sendable {

@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 
 /// A message's reference to an earlier one of the same dialog.
 ///

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 
 // The effect of messages on earlier ones, folded (XEP-0308, 0424, 0425, 0444, 0461). Theory:
 //

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 
 /// Replaces the whole list of bookmarks, and writes those of the server. `Bookmark` explains why they are typed.
 extension Judge {

@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 
 /// A node of a user (XEP-0163), with items that are overwritten in place. The log records which item changed when, in
 /// the owner's self dialog (`NodeChange`); the store has a table with the current content of items.

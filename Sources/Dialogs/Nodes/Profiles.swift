@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 
 /// Keeps the forms of a profile equal: see `ProfileNode`.
 extension Judge {

@@ -1,3 +1,4 @@
+public import Basics
 import Crypto
 
 /// Where one installation of an app is woken: an address at a push provider. It belongs to a login and ends with it; the same

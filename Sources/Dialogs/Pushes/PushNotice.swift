@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 
 /// What one device is told of one dialog, or of one call: everything that any provider may pass on. How much of it is said is the
@@ -82,14 +83,7 @@ public struct PushNotice: Hashable, Sendable {
 
   /// The same for the same push, also when it is repeated: RFC 9562 5.8, of the device and what it is told.
   public func id(for device: PushDevice) -> String {
-    var bytes = Array(SHA256.hash(data: Array("\(user) \(device.id) \(kind) \(dialog) \(position)".utf8)).prefix(16))
-    bytes[6] = bytes[6] & 0x0f | 0x80
-    bytes[8] = bytes[8] & 0x3f | 0x80
-    var text = ""
-    for (place, byte) in bytes.enumerated() {
-      if [4, 6, 8, 10].contains(place) { text += "-" }
-      text += byte < 16 ? "0" + String(byte, radix: 16) : String(byte, radix: 16)
-    }
-    return text
+    let hash = SHA256.hash(data: Array("\(user) \(device.id) \(kind) \(dialog) \(position)".utf8))
+    return Hex.uuid(Array(hash.prefix(16)), version: 8)
   }
 }

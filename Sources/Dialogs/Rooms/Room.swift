@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 
 /// The immutable part of a group or public dialog: its number and address. Doors use their protocol's term: a room, a
 /// dialog.

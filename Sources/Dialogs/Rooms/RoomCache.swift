@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 
 /// The write transaction's state of rooms: a cache of the durable part, dropped when a batch fails; and the occupants,
 /// which are stored nowhere else and are restored by undoing the batch's changes, at a cost that depends on the changes

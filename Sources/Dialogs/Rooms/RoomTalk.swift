@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 
 /// Messages in a room, and their consequences (XEP-0045 7.4, 7.5, 8.1).
 extension Judge {

@@ -154,7 +154,7 @@ extension Judge {
 
   /// Returns a name of 128 random bits, which is unique.
   static func randomName() -> String {
-    PublicID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)).description
+    PublicID.random().description
   }
 
   /// Returns a member's nick, reserving one if there is none.

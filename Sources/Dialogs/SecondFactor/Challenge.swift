@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 
 /// What somebody who has proved the first factor holds until they prove the second. It is not stored: sealed, it says all that
@@ -25,12 +26,12 @@ struct Challenge: Equatable {
         bytes.append(UInt8(truncatingIfNeeded: number >> Int64(shift)))
       }
     }
-    return Token.text(of: try secret.seal(bytes + fingerprint, .challenge))
+    return Base64URL.string(try secret.seal(bytes + fingerprint, .challenge))
   }
 
   /// nil: not ours, or over.
   init?(_ text: String, _ secret: TokenSecret, now: Timestamp) {
-    guard text.utf8.count <= 256, let sealed = Token.bytes(of: text), let bytes = secret.open(sealed, .challenge),
+    guard text.utf8.count <= 256, let sealed = Base64URL.decode(text.utf8), let bytes = secret.open(sealed, .challenge),
       bytes.count == 32
     else { return nil }
     func number(_ range: Range<Int>) -> Int64 { bytes[range].reduce(0) { $0 << 8 | Int64($1) } }

@@ -1,3 +1,5 @@
+public import Basics
+
 /// What a user proves besides who they are: a code that their authenticator program makes (`TOTP`) or that is sent to their
 /// telephone, or in its place one of the recovery codes that they wrote down.
 public struct SecondFactor: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import Addresses
+public import Basics
 
 // Where the second factor is asked for, so that both doors agree:
 //
@@ -247,7 +248,9 @@ extension Parley {
       let hash = hash(ofRecoveryCode: text, of: factor.user, secret)
       // All are compared, each in constant time.
       var found = false
-      for other in try writer.recoveryCodes(of: factor.user) where Secrets.equal(other, hash) { found = true }
+      for other in try writer.recoveryCodes(of: factor.user) where other.isEqualInConstantTime(to: hash) {
+        found = true
+      }
       guard found else { throw wrong }
       try writer.removeRecoveryCode(hash, of: factor.user)
     }

@@ -1,3 +1,4 @@
+public import Basics
 import Crypto
 
 /// Codes that a telephone makes of a shared secret and the time (RFC 6238), with the values that every program for it takes:
@@ -13,29 +14,13 @@ public struct TOTP: Hashable, Sendable {
 
   let secret: [UInt8]
 
-  static func random() -> TOTP {
-    var generator = SystemRandomNumberGenerator()
-    return TOTP(secret: (0..<secretByteCount).map { _ in .random(in: .min ... .max, using: &generator) })
-  }
+  static func random() -> TOTP { TOTP(secret: .random(count: secretByteCount)) }
 
   init(secret: [UInt8]) { self.secret = secret }
 
   /// What an authenticator program does with a secret as it was shown; nil: it is none.
   public init?(base32 text: String) {
-    var bytes: [UInt8] = []
-    var (bits, count) = (UInt32(0), 0)
-    for byte in text.utf8 {
-      switch byte {
-      case 0x41...0x5a: bits = bits << 5 | UInt32(byte - 0x41)
-      case 0x32...0x37: bits = bits << 5 | UInt32(byte - 0x32 + 26)
-      default: return nil
-      }
-      count += 5
-      if count >= 8 {
-        count -= 8
-        bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-      }
-    }
+    guard let bytes = Base32.decode(text.utf8) else { return nil }
     secret = bytes
   }
 
@@ -60,44 +45,19 @@ public struct TOTP: Hashable, Sendable {
     let current = Self.step(at: now)
     var found: Int64?
     for step in (current - Self.drift)...(current + Self.drift)
-    where Secrets.equal(Array(self.code(step).utf8), Array(code.utf8)) && step > last {
+    where Array(self.code(step).utf8).isEqualInConstantTime(to: Array(code.utf8)) && step > last {
       found = step
     }
     return found
   }
 
-  /// RFC 4648 6, without padding.
-  var base32: String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
-    var text: [UInt8] = []
-    var (bits, count) = (UInt32(0), 0)
-    for byte in secret {
-      bits = bits << 8 | UInt32(byte)
-      count += 8
-      while count >= 5 {
-        count -= 5
-        text.append(alphabet[Int(bits >> UInt32(count)) & 31])
-      }
-    }
-    if count > 0 { text.append(alphabet[Int(bits << UInt32(5 - count)) & 31]) }
-    return String(decoding: text, as: UTF8.self)
-  }
+  /// The secret as authenticator programs take it.
+  var base32: String { Base32.string(secret) }
 
   /// The de facto `otpauth` URI of authenticator programs, for a QR code.
   func uri(account: String, issuer: String) -> String {
-    let (account, issuer) = (Self.escaped(account), Self.escaped(issuer))
+    let (account, issuer) = (PercentEncoding.encode(account), PercentEncoding.encode(issuer))
     return "otpauth://totp/\(issuer):\(account)?secret=\(base32)&issuer=\(issuer)&algorithm=SHA1"
       + "&digits=\(Self.digits)&period=\(Self.stepSeconds)"
-  }
-
-  /// RFC 3986 2.3.
-  private static func escaped(_ text: String) -> String {
-    let hex = Array("0123456789ABCDEF")
-    return text.utf8.reduce(into: "") { text, byte in
-      switch byte {
-      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e: text.append(Character(Unicode.Scalar(byte)))
-      default: text += "%" + String(hex[Int(byte >> 4)]) + String(hex[Int(byte & 15)])
-      }
-    }
   }
 }

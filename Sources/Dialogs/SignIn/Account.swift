@@ -1,3 +1,5 @@
+public import Basics
+
 /// What a user, and the operator, may know of an account, and nobody else.
 public struct Account: Hashable, Sendable {
   /// By issuer and subject.

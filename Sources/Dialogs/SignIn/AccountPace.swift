@@ -1,3 +1,4 @@
+import Basics
 import Synchronization
 
 /// What is asked for again and again only by who means harm, over any door.

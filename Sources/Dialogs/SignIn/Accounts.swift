@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 import Crypto
 import Synchronization
 
@@ -486,26 +487,8 @@ struct Token: Sendable {
   let hash: [UInt8]
 
   static func make() -> Token {
-    var generator = SystemRandomNumberGenerator()
-    let text = text(of: (0..<32).map { _ in .random(in: .min ... .max, using: &generator) })
+    let text = Base64URL.string([UInt8].random(count: 32))
     return Token(text: text, hash: hash(text))
-  }
-
-  /// Letters, digits, `-` and `_`, of six bits each.
-  static func text(of bytes: [UInt8]) -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-    var text: [UInt8] = []
-    var (bits, count) = (UInt32(0), 0)
-    for byte in bytes {
-      bits = bits << 8 | UInt32(byte)
-      count += 8
-      while count >= 6 {
-        count -= 6
-        text.append(alphabet[Int(bits >> UInt32(count)) & 63])
-      }
-    }
-    if count > 0 { text.append(alphabet[Int(bits << UInt32(6 - count)) & 63]) }
-    return String(decoding: text, as: UTF8.self)
   }
 
   static func hash(_ text: String) -> [UInt8] { hash(Array(text.utf8)) }

@@ -1,4 +1,5 @@
 public import Addresses
+import Basics
 
 /// Mail addresses and telephone numbers, normalised: two spellings of one are one identity.
 extension Identity {
@@ -58,10 +59,8 @@ extension Parley {
       try reader.party(try reader.user(of: identity, in: realm) ?? UserID(0))
     }
     if let found { return found.address }
-    let hash = options.accountSecret.hash([identity.subject], .code).prefix(16).map {
-      String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
-    }
-    guard let stand = try? BareJID(local: "nobody-" + hash.joined(), domain: domain) else { throw Problem.unreachable }
+    let hash = Hex.string(options.accountSecret.hash([identity.subject], .code).prefix(16))
+    guard let stand = try? BareJID(local: "nobody-" + hash, domain: domain) else { throw Problem.unreachable }
     return stand
   }
 

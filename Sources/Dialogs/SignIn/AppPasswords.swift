@@ -1,4 +1,5 @@
 public import Addresses
+import Basics
 
 /// Passwords for single third-party XMPP clients (docs/decisions/0010-app-passwords.md).
 extension Parley {

@@ -1,3 +1,4 @@
+public import Basics
 import Crypto
 
 /// How a session came in: what has to go for it to go.
@@ -184,10 +185,8 @@ public struct Client: Hashable, Sendable {
 
   /// Makes another token. One that was given out before and not used is worth nothing any more (3.5).
   mutating func offer(_ mechanism: String, now: Timestamp) -> Token {
-    var generator = SystemRandomNumberGenerator()
     let token = Token(
-      mechanism: mechanism, nonce: (0..<16).map { _ in .random(in: .min ... .max, using: &generator) },
-      expires: now + Limits.clientTokenLifetime)
+      mechanism: mechanism, nonce: .random(count: 16), expires: now + Limits.clientTokenLifetime)
     new = token
     return token
   }
@@ -202,10 +201,7 @@ public struct TokenSecret: Sendable, CustomStringConvertible, CustomDebugStringC
   /// - Parameter bytes: at least `byteCount` random ones, the same over restarts; with others all tokens are void.
   public init(_ bytes: [UInt8]) { key = SymmetricKey(data: bytes) }
 
-  public static func random() -> TokenSecret {
-    var generator = SystemRandomNumberGenerator()
-    return TokenSecret((0..<byteCount).map { _ in .random(in: .min ... .max, using: &generator) })
-  }
+  public static func random() -> TokenSecret { TokenSecret(.random(count: byteCount)) }
 
   /// 256 bits in letters, digits, `-` and `_`.
   func token(_ token: Client.Token, of user: UserID) -> String {
@@ -214,7 +210,7 @@ public struct TokenSecret: Sendable, CustomStringConvertible, CustomDebugStringC
       message.append(UInt8(truncatingIfNeeded: user.number >> Int64(shift)))
     }
     message += Array(token.mechanism.utf8) + [0] + token.nonce
-    return Token.text(of: Array(HMAC<SHA256>.authenticationCode(for: message, using: key)))
+    return Base64URL.string(Array(HMAC<SHA256>.authenticationCode(for: message, using: key)))
   }
 
   public var description: String { "TokenSecret" }

@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 import Crypto
 
 /// XMPP clients and their tokens (XEP-0484), and the list of everything that has access to an account (XEP-0494).
@@ -185,9 +186,7 @@ extension Parley {
 
   /// The installation's own id is nobody else's business, not even another client's of the same user.
   private static func name(of agent: String, _ user: UserID) -> String {
-    SHA256.hash(data: Array("\(user.number) \(agent)".utf8)).prefix(8).reduce(into: "") { text, byte in
-      text += String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-    }
+    Hex.string(SHA256.hash(data: Array("\(user.number) \(agent)".utf8)).prefix(8))
   }
 
   /// What taking an access away came to.

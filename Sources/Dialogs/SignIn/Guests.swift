@@ -1,4 +1,5 @@
 import Addresses
+package import Basics
 import Synchronization
 
 /// Who may come without an account, how many, and what they may do (docs/decisions/0014-guests.md). Everybody may be in open
@@ -163,17 +164,7 @@ extension Parley {
   }
 
   /// A random UUID (XEP-0175 2).
-  private static func guestName() -> String {
-    var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
-    bytes[6] = bytes[6] & 0x0f | 0x40
-    bytes[8] = bytes[8] & 0x3f | 0x80
-    var text = ""
-    for (index, byte) in bytes.enumerated() {
-      if [4, 6, 8, 10].contains(index) { text += "-" }
-      text += String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-    }
-    return text
-  }
+  private static func guestName() -> String { Hex.uuid(.random(count: 16), version: 4) }
 
   /// Removes the guests whose time is up, and returns how many. What they wrote in rooms stays, under their nicks.
   @discardableResult

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 
 // Signing in by what others vouch for. Theory:
 //

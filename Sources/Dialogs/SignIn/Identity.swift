@@ -1,3 +1,5 @@
+public import Basics
+
 /// Somebody as others know them: what a way to sign in proves, and what names a user besides their address. One user may have
 /// several; each is one user's in its realm.
 public struct Identity: Hashable, Sendable {

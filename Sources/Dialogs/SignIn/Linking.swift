@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 
 /// Several ways to sign in for one user, and guests who stay.
@@ -118,6 +119,6 @@ extension Identity {
       case .phone: "phone"
       case .provider(let name): "provider:\(name)"
       }
-    return Token.text(of: Array(SHA256.hash(data: Array("\(name)\0\(subject)".utf8)).prefix(12)))
+    return Base64URL.string(SHA256.hash(data: Array("\(name)\0\(subject)".utf8)).prefix(12))
   }
 }

@@ -1,4 +1,5 @@
 public import Addresses
+import Basics
 import Synchronization
 
 /// A password on its way to be verified: whose, from where, by what.

@@ -1,3 +1,4 @@
+public import Basics
 import Crypto
 
 // Nonces: what a token must bring back, so that it lets somebody in once. Theory:
@@ -23,8 +24,7 @@ extension Parley {
   public func makeNonce(in realm: RealmID) throws(Problem) -> (text: String, expires: Timestamp) {
     guard let realm = realmTable.realm(realm) else { throw Problem.unreachable }
     let expires = clock.now + Limits.nonceLifetime
-    var generator = SystemRandomNumberGenerator()
-    let id = Token.text(of: (0..<16).map { _ in .random(in: .min ... .max, using: &generator) })
+    let id = Base64URL.string([UInt8].random(count: 16))
     return (Self.sealed(Nonce(id: id, expires: expires), realm), expires)
   }
 
@@ -42,7 +42,7 @@ extension Parley {
     else { return .foreign }
     let nonce = Nonce(id: String(parts[0]), expires: Timestamp(milliseconds: milliseconds))
     // Made anew and compared whole: there is one way to write each.
-    guard Self.isSame(Self.sealed(nonce, realm), text) else { return .foreign }
+    guard Array(Self.sealed(nonce, realm).utf8).isEqualInConstantTime(to: Array(text.utf8)) else { return .foreign }
     return nonce.expires > clock.now ? .good(nonce) : .expired
   }
 
@@ -53,14 +53,7 @@ extension Parley {
       outputByteCount: 32)
     let body = "\(nonce.id).\(nonce.expires.milliseconds)"
     let seal = HMAC<SHA256>.authenticationCode(for: Array(body.utf8), using: key)
-    return "\(body).\(Token.text(of: Array(seal.prefix(16))))"
-  }
-
-  /// In a time that tells nothing but the lengths.
-  private static func isSame(_ a: String, _ b: String) -> Bool {
-    let (a, b) = (Array(a.utf8), Array(b.utf8))
-    guard a.count == b.count else { return false }
-    return zip(a, b).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    return "\(body).\(Base64URL.string(seal.prefix(16)))"
   }
 
   static func use(_ nonce: Nonce, in realm: RealmID, now: Timestamp, _ writer: any StoreWriter) throws {

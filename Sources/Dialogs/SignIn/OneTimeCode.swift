@@ -1,4 +1,5 @@
 import Addresses
+public import Basics
 
 /// A code that was sent to a mail address or a telephone. One is good at a time for one subject and purpose.
 public struct OneTimeCode: Hashable, Sendable {
@@ -91,7 +92,7 @@ extension Parley {
     let (hash, now) = (Self.hash(text, identity, owner, purpose, options.accountSecret), clock.now)
     let isRight: Bool = try await work(keepingCaches: true) { writer in
       guard var code = try writer.code(for: identity, of: owner, in: realm) else { return false }
-      let isRight = Secrets.equal(code.hash, hash) && code.expires > now
+      let isRight = code.hash.isEqualInConstantTime(to: hash) && code.expires > now
       code.attemptsLeft -= 1
       if isRight || code.attemptsLeft <= 0 {
         try writer.removeCode(for: identity, of: owner, in: realm)

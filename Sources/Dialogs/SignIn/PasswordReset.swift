@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 
 /// What a link of a password reset stands for.
 public struct PasswordReset: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 
 extension Parley {
   /// What the backend knows of a user whom it makes.

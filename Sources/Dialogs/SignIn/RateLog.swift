@@ -1,3 +1,4 @@
+public import Basics
 import Synchronization
 
 /// How far a rate is drawn on: what whoever spends it is told before it is spent.

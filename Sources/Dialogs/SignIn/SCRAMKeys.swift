@@ -1,3 +1,4 @@
+import Basics
 import CKeyDerivation
 import Crypto
 import CryptoExtras
@@ -127,7 +128,7 @@ public struct SCRAMKeys: Sendable, Equatable {
     guard isComplete,
       let other = try? Self.deriveKeys(password: password, salt: salt, iterations: iterations, hash: hash)
     else { return false }
-    return Self.equal(other.storedKey, storedKey)
+    return other.storedKey.isEqualInConstantTime(to: storedKey)
   }
 
   /// Which of these keys belong to a prepared password; nil: none. They have one salt and one count of iterations, those of
@@ -138,7 +139,9 @@ public struct SCRAMKeys: Sendable, Equatable {
         password: password, salt: first.salt, iterations: first.iterations, hash: first.hash)
     else { return nil }
     var found: Int?
-    for (index, key) in keys.enumerated() where equal(other.storedKey, key.storedKey) { found = index }
+    for (index, key) in keys.enumerated() where other.storedKey.isEqualInConstantTime(to: key.storedKey) {
+      found = index
+    }
     return found
   }
 
@@ -177,10 +180,7 @@ public struct SCRAMKeys: Sendable, Equatable {
     !password.isEmpty && password.utf8.count <= passwordBytesMax
   }
 
-  public static func randomSalt() -> [UInt8] {
-    var generator = SystemRandomNumberGenerator()
-    return (0..<saltByteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-  }
+  public static func randomSalt() -> [UInt8] { .random(count: saltByteCount) }
 
   /// SHA-512 keys by the index of their password. Those that are missing, the library shall derive, or refuse.
   private static func keysInLanes(of passwords: [String], iterations: Int) -> [Int: SCRAMKeys] {
@@ -262,13 +262,5 @@ public struct SCRAMKeys: Sendable, Equatable {
     return SCRAMKeys(
       hash: hash, salt: salt, iterations: iterations,
       storedKey: Array(H.hash(data: Array(clientKey))), serverKey: Array(serverKey))
-  }
-
-  /// Equality whose time does not depend on where two keys of one length differ.
-  private static func equal(_ a: [UInt8], _ b: [UInt8]) -> Bool {
-    guard a.count == b.count else { return false }
-    var difference: UInt8 = 0
-    for index in a.indices { difference |= a[index] ^ b[index] }
-    return difference == 0
   }
 }

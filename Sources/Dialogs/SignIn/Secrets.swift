@@ -10,14 +10,6 @@ enum Secrets {
     case secondFactor = "parley second factor"
     case challenge = "parley challenge"
   }
-
-  /// Equality whose time does not depend on where two texts of one length differ.
-  static func equal(_ a: [UInt8], _ b: [UInt8]) -> Bool {
-    guard a.count == b.count else { return false }
-    var difference: UInt8 = 0
-    for index in a.indices { difference |= a[index] ^ b[index] }
-    return difference == 0
-  }
 }
 
 extension TokenSecret {
@@ -43,31 +35,5 @@ extension TokenSecret {
       let opened = try? AES.GCM.open(box, using: key(use), authenticating: Array(context.utf8))
     else { return nil }
     return Array(opened)
-  }
-}
-
-extension Token {
-  /// The bytes of such a text; nil: it is none.
-  static func bytes(of text: String) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    var (bits, count) = (UInt32(0), 0)
-    for byte in text.utf8 {
-      let value: UInt8
-      switch byte {
-      case 0x41...0x5a: value = byte - 0x41
-      case 0x61...0x7a: value = byte - 0x61 + 26
-      case 0x30...0x39: value = byte - 0x30 + 52
-      case 0x2d: value = 62
-      case 0x5f: value = 63
-      default: return nil
-      }
-      bits = bits << 6 | UInt32(value)
-      count += 6
-      if count >= 8 {
-        count -= 8
-        bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-      }
-    }
-    return bytes
   }
 }

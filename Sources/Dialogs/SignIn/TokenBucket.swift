@@ -1,3 +1,5 @@
+public import Basics
+
 /// How often something may be done: `burst` at once, `perSecond` in the long run.
 public struct Rate: Sendable {
   public var burst: Int

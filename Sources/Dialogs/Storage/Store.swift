@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 
 /// The storage of the log and of everything else durable. Implementations know tables; they know no protocol and make
 /// no decisions.

@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 
 /// A user's or a room's avatar, at most `Limits.avatarBytesMax`.
@@ -24,16 +25,7 @@ public struct Avatar: Hashable, Sendable {
 
   public var isKnown: Bool { mediaType != Self.unknownType }
 
-  static func hash(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    text.reserveCapacity(40)
-    for byte in Insecure.SHA1.hash(data: bytes) {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
-  }
+  static func hash(_ bytes: [UInt8]) -> String { Hex.string(Insecure.SHA1.hash(data: bytes)) }
 
   /// The types that `imageType` detects.
   static let imageTypes: Set<String> = ["image/png", "image/jpeg", "image/gif", "image/webp"]

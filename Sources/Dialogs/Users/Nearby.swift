@@ -1,4 +1,5 @@
 import Addresses
+public import Basics
 
 /// The location that a user shares with nearby users, and the time until which.
 public struct SharedLocation: Hashable, Sendable {

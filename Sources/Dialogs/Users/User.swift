@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 
 /// A realm: one app, one XMPP domain. `key` (32 random bytes, created with the realm) seals public ids and cursors; it
 /// never leaves the store.

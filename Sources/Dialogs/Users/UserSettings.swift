@@ -1,4 +1,5 @@
 import Addresses
+public import Basics
 
 // A user's settings, and the visibility of their data. All doors use `view(of:for:)`, so that none shows more than
 // another.

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// A group or public dialog as operators see it.
@@ -22,7 +23,7 @@ package struct DialogRow: Codable, Hashable, Sendable {
     type = room.settings.isMembersOnly ? "group" : "public"
     listed = room.settings.isListed
     members = room.memberCount
-    createdAt = Moment.text(room.createdAt)
+    createdAt = room.createdAt.description
   }
 }
 
@@ -39,7 +40,7 @@ package struct DialogMemberRow: Codable, Hashable, Sendable {
     jid = member.party.address.description
     role = DialogRole(member.affiliation)?.rawValue ?? "none"
     nick = member.nick
-    since = member.affiliation.isMember ? Moment.text(member.joinedAt) : nil
+    since = member.affiliation.isMember ? member.joinedAt.description : nil
   }
 }
 

@@ -1,4 +1,5 @@
 import AppDoor
+package import Basics
 package import Dialogs
 import FoundationEssentials
 import Logging

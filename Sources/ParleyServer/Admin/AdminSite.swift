@@ -1,6 +1,7 @@
 import Addresses
 import AppDoor
 import AppProtocol
+import Basics
 import Dialogs
 import HTTPPort
 import HTTPTypes
@@ -116,7 +117,7 @@ struct AdminSite: Sendable {
     }
     for (name, value) in route.defaults where parameters[name] == nil && json[name] == nil { parameters[name] = value }
     for name in route.pathParameters {
-      guard let value = context.parameters.get(name).flatMap({ PercentDecoding.decode($0) }) else {
+      guard let value = context.parameters.get(name).flatMap({ PercentEncoding.decode($0) }) else {
         throw Problem(.malformed, "path-malformed", "The path's \(name) is not percent-encoded UTF-8.", field: name)
       }
       parameters[name] = value

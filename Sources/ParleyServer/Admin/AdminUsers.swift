@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// A user as operators see them.
@@ -18,8 +19,8 @@ package struct UserRow: Codable, Hashable, Sendable {
     jid = user.address.description
     name = user.profile.displayName
     state = user.state.word
-    createdAt = Moment.text(user.createdAt)
-    lastSeenAt = user.lastSeenAt.map(Moment.text)
+    createdAt = user.createdAt.description
+    lastSeenAt = user.lastSeenAt.map(\.description)
     online = context.parley.hub.isOnline(user.id)
   }
 }

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 
 /// What goes to whoever is invited: the token in two links. Told once, by whoever made the invitation.
@@ -17,7 +18,7 @@ package struct InviteLinks: Codable, Hashable, Sendable {
     id = new.invite.id
     uri = Self.uri(open, token: new.token)
     page = context.publicURL.map { "\($0)/invite/\(new.token)" }
-    expires = Moment.text(new.invite.expires)
+    expires = new.invite.expires.description
   }
 
   static func uri(_ open: Parley.OpenInvite, token: String) -> String {
@@ -29,15 +30,5 @@ package struct InviteLinks: Codable, Hashable, Sendable {
   }
 
   /// RFC 5122 2.2: what is not unreserved, and is not the @, is percent-encoded.
-  private static func escaped(_ text: String) -> String {
-    var result = ""
-    for byte in text.utf8 {
-      switch byte {
-      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e, 0x40:
-        result.unicodeScalars.append(.init(byte))
-      default: result += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16).uppercased()
-      }
-    }
-    return result
-  }
+  private static func escaped(_ text: String) -> String { PercentEncoding.encode(text, keeping: "@") }
 }

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import Glibc
 
@@ -16,7 +17,7 @@ final class BlobFolder: BlobStore {
     self.path = path
     spool = try Spool(path)
     do throws(Files.Failure) {
-      for shard in 0..<256 { try Files.makeFolder(path + "/" + Self.hex(shard), mode: 0o700) }
+      for shard in UInt8.min ... .max { try Files.makeFolder(path + "/" + Hex.string([shard]), mode: 0o700) }
     } catch {
       throw StartupError("the folder of files \(path) cannot be made: \(error.reason)")
     }
@@ -24,8 +25,6 @@ final class BlobFolder: BlobStore {
       throw StartupError("the folder of files \(path) cannot be written to: \(Files.reason(errno))")
     }
   }
-
-  private static func hex(_ shard: Int) -> String { (shard < 16 ? "0" : "") + String(shard, radix: 16) }
 
   private func shard(_ name: BlobName) -> String { path + "/" + name.description.prefix(2) }
   private func file(_ name: BlobName) -> String { shard(name) + "/\(name)" }

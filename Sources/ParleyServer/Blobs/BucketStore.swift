@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 import Dialogs
 import Glibc
@@ -56,7 +57,7 @@ final class BucketStore: BlobStore {
     { [self] written, sha256 throws(BlobFailure) in
       guard let size = Files.size(written.path) else { throw Spool.failure(ENOENT) }
       let answer = try ask(
-        .put, url(name), body: .file(path: written.path, count: size), sha256: Self.hex(sha256),
+        .put, url(name), body: .file(path: written.path, count: size), sha256: Hex.string(sha256),
         timeout: .seconds(30 + size / ServerLimits.bucketBytesPerSecond))
       guard answer.isSuccess else { throw Self.failure(answer) }
     }
@@ -87,7 +88,7 @@ final class BucketStore: BlobStore {
   private func url(_ name: BlobName) -> String { settings.base + "/" + settings.prefix + name.description }
 
   /// The hash of no bytes: S3 wants the body's in every request, also where there is none.
-  private static let noBytes = hex(Array(SHA256.hash(data: [UInt8]())))
+  private static let noBytes = Hex.string(SHA256.hash(data: [UInt8]()))
 
   /// What may be better in a moment is asked again: nobody there, too busy, broken inside.
   private func ask(
@@ -118,10 +119,6 @@ final class BucketStore: BlobStore {
 
   private static func failure(_ answer: WebAnswer) -> BlobFailure {
     BlobFailure(isFull: answer.status == 507, "the bucket answers with \(answer.status)")
-  }
-
-  private static func hex(_ bytes: [UInt8]) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   /// Asks for more than is read, and for more again of whoever reads on: a request costs more than bytes.

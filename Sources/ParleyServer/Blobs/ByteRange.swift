@@ -31,29 +31,3 @@ enum ByteRange: Equatable {
     return .some(Int64(text) ?? .max)
   }
 }
-
-/// Dates of HTTP (RFC 9110 5.6.7), in the one form that is written; a condition that is written otherwise is ignored.
-enum HTTPDate {
-  private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-  private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-
-  static func text(seconds: Int64) -> String {
-    // Days from 1970-01-01, a Thursday; the calendar by eras of 400 years that begin in March.
-    let day = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
-    let clock = seconds - day * 86_400
-    let shifted = day + 719_468
-    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-    let dayOfEra = shifted - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let marchMonth = (5 * dayOfYear + 2) / 153
-    let date = dayOfYear - (153 * marchMonth + 2) / 5 + 1
-    let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    let weekday = days[Int(((day + 4) % 7 + 7) % 7)]
-    return "\(weekday), \(two(date)) \(months[Int(month - 1)]) \(year) "
-      + "\(two(clock / 3_600)):\(two(clock / 60 % 60)):\(two(clock % 60)) GMT"
-  }
-
-  private static func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
-}

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import HTTPPort
 import HTTPTypes
@@ -93,7 +94,7 @@ struct UploadSite {
 
   static func place(_ context: HTTPContext) throws -> (id: BlobID, name: String) {
     guard let id = context.parameters.get("id").flatMap({ BlobID($0) }),
-      let name = context.parameters.get("name").flatMap({ PercentDecoding.decode($0) })
+      let name = context.parameters.get("name").flatMap({ PercentEncoding.decode($0) })
     else { throw unknown }
     return (id, name)
   }
@@ -175,8 +176,8 @@ struct UploadSite {
 
   private static func headers(of blob: Blob) -> HTTPFields {
     [
-      .eTag: "\"\((blob.sha256 ?? []).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())\"",
-      .lastModified: HTTPDate.text(seconds: blob.createdAt.milliseconds / 1_000),
+      .eTag: "\"\(Hex.string((blob.sha256 ?? []).prefix(16)))\"",
+      .lastModified: CivilTime(blob.createdAt).httpDate,
       // It never changes, but it may go: a proxy that keeps it would keep it for everybody.
       .cacheControl: "private, max-age=86400, immutable",
       .acceptRanges: "bytes",
@@ -211,7 +212,7 @@ struct UploadSite {
       .contentSecurityPolicy: "default-src 'none'; frame-ancestors 'none'; sandbox",
       // RFC 6266 4.3, 5: both forms, the old one in ASCII.
       .contentDisposition: (isShown ? "inline" : "attachment") + "; filename=\"\(plain(name))\"; "
-        + "filename*=UTF-8''\(BlobLinks.encoded(name))",
+        + "filename*=UTF-8''\(PercentEncoding.encode(name))",
       .crossOriginResourcePolicy: "cross-origin",
       .referrerPolicy: "no-referrer",
     ]

@@ -1,3 +1,5 @@
+import Basics
+import Crypto
 import Dialogs
 import FoundationEssentials
 import WebClient
@@ -65,6 +67,7 @@ extension OutgoingCode {
       case .code(let code): "code \(code)"
       case .passwordReset(let token): "reset \(token)"
       }
-    return "outgoing-" + Digest.hex("\(domain) \(to.subject) \(secret) \(expires.milliseconds)")
+    let hash = SHA256.hash(data: Array("\(domain) \(to.subject) \(secret) \(expires.milliseconds)".utf8))
+    return "outgoing-" + Hex.string(hash.prefix(12))
   }
 }

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 
 /// What mails say. The operator may say it differently, in any language: files in a folder, named as the cases of `Name`, with

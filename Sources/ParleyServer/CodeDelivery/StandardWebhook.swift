@@ -1,5 +1,5 @@
+import Basics
 import Dialogs
-import FoundationEssentials
 
 /// A secret of the configuration that requests are signed with, as Standard Webhooks 1.0.0 writes it.
 struct StandardWebhook: Hashable, Sendable {
@@ -8,11 +8,8 @@ struct StandardWebhook: Hashable, Sendable {
   /// - Parameter secret: `whsec_` and the key in base 64. nil: it is none, or shorter than 24 bytes or longer than 64, which
   ///   the specification asks for.
   init?(secret: String) {
-    let prefix = "whsec_"
-    guard secret.hasPrefix(prefix), let key = Data(base64Encoded: String(secret.dropFirst(prefix.count))),
-      (24...64).contains(key.count)
-    else { return nil }
-    self.key = Array(key)
+    guard let key = StandardWebhooks.secret(secret) else { return nil }
+    self.key = key
   }
 
   /// - Parameter id: the same when it is sent again.

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import XMPP
 import XMPPDoor
@@ -110,7 +111,7 @@ extension AdHocCommand {
         var seen: [String] = []
         for jid in jids {
           let user = try await ShowUser.perform(ShowUser.Input(jid: jid), in: context).user
-          seen.append(user.online ? Moment.text(context.parley.clock.now) : user.lastSeenAt ?? "")
+          seen.append(user.online ? context.parley.clock.now.description : user.lastSeenAt ?? "")
         }
         return .fields([
           DataForm.Field("accountjids", .jidMulti, values: jids),

@@ -57,7 +57,7 @@ final class BeforeSendGate: BeforeSendHook {
     guard let events = events.withLock({ $0 }) else { return .none }
     let body = events.question(question)
     let headers = StandardWebhooks.headers(
-      id: "ask_\(PublicID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)))", now: Moment.now(),
+      id: "ask_\(PublicID.random())", now: SystemClock.now,
       body: body, secrets: [settings.secret])
     let request = WebRequest(
       .post, settings.url, headers: headers, body: .bytes(body), timeout: settings.timeout,

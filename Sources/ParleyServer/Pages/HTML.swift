@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 import HTTPTypes
 import Hummingbird
@@ -59,20 +60,7 @@ struct HTMLPage {
     .referrerPolicy: "no-referrer",
   ]
 
-  private static let styleHash = base64(Array(SHA256.hash(data: Array(style.utf8))))
-
-  private static func base64(_ bytes: [UInt8]) -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-    var text = ""
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      let group = bytes[start..<min(start + 3, bytes.count)]
-      let number = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-      for place in 0..<4 {
-        text.append(place <= group.count ? alphabet[number >> (18 - 6 * place) & 63] : "=")
-      }
-    }
-    return text
-  }
+  private static let styleHash = Base64.string(Array(SHA256.hash(data: Array(style.utf8))))
 
   private static let style = """
     :root{--ink:#1b1f2a;--soft:#5b6375;--paper:#fff;--ground:#f2f4f8;--line:#d9dee8;--accent:#2f5fd0;--on:#fff;--bad:#b3261e}

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import HTTPPort
 import HTTPTypes
@@ -205,8 +206,8 @@ struct InvitePage: Sendable {
   }()
 
   /// `2026-01-31 12:00 UTC`.
-  private static func day(_ time: Dialogs.Timestamp) -> String {
-    let text = Moment.text(time)
+  private static func day(_ time: Timestamp) -> String {
+    let text = time.description
     return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
   }
 }
@@ -225,6 +226,6 @@ enum Form {
   }
 
   private static func decoded(_ text: Substring) -> String? {
-    PercentDecoding.decode(String(text.map { $0 == "+" ? " " : $0 }))
+    PercentEncoding.decode(String(text.map { $0 == "+" ? " " : $0 }))
   }
 }

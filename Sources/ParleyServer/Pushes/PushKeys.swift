@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import Logging
 import PushServices
@@ -56,7 +57,7 @@ extension Settings.Pushes {
   }
 
   func services(
-    _ keys: PushKeys, _ webPush: WebPush.Key, content: PushContent, _ outgoing: Outgoing, clock: any Dialogs.Clock,
+    _ keys: PushKeys, _ webPush: WebPush.Key, content: PushContent, _ outgoing: Outgoing, clock: any Clock,
     _ logger: Logger
   ) -> PushServices {
     var senders: [PushDevice.Provider: any PushSender] = [:]

@@ -1,3 +1,4 @@
+import Basics
 public import Dialogs
 import Logging
 import WebClient

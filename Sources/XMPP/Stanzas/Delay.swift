@@ -1,3 +1,4 @@
+public import Basics
 public import XMLStream
 
 /// Delayed delivery (XEP-0203): the time when a stanza was first sent, stated by the entity that kept it.

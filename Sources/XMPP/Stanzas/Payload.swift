@@ -1,4 +1,5 @@
 public import Addresses
+public import Basics
 public import XMLStream
 
 /// An element of a stanza that the program handles as a value: read with the field reader below and written with an

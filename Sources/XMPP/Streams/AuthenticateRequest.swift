@@ -1,3 +1,4 @@
+import Basics
 public import XMLStream
 
 /// The dialogue in which a client authenticates. The mechanisms and their messages are the same in both.

@@ -30,6 +30,7 @@
 // and a disabled account is reported only after the right password.
 
 import Addresses
+import Basics
 public import XMLStream
 
 public struct AuthenticationMachine: Sendable {

@@ -11,6 +11,7 @@
 //
 // The machine holds no clock: times are milliseconds of any monotonic clock, and `deadline` says when to call `passed`.
 
+import Basics
 import Crypto
 public import NIOCore
 public import XMLStream
@@ -151,12 +152,7 @@ public struct BOSHMachine: Sendable {
     return true
   }
 
-  private static func hash(_ key: String) -> String {
-    Insecure.SHA1.hash(data: Array(key.utf8)).map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0" + digits : digits
-    }.joined()
-  }
+  private static func hash(_ key: String) -> String { Hex.string(Insecure.SHA1.hash(data: Array(key.utf8))) }
 
   // MARK: Output to the client
 

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Crypto
 public import XMLStream
 
@@ -64,7 +65,7 @@ public struct ComponentMachine: Sendable {
       return refuse(StreamError(.notAuthorized, "a handshake comes first"))
     }
     // 3: in lower case.
-    guard Self.isEqual(Array(element.text.utf8), Self.proof(id: id, secret: secret)) else {
+    guard Array(element.text.utf8).isEqualInConstantTime(to: Self.proof(id: id, secret: secret)) else {
       return refuse(StreamError(.notAuthorized, "the handshake is wrong"))
     }
     return .attach(domain: domain)
@@ -75,14 +76,7 @@ public struct ComponentMachine: Sendable {
 
   /// Returns SHA-1 of stream id and secret, in hex.
   static func proof(id: String, secret: String) -> [UInt8] {
-    let digits = Array("0123456789abcdef".utf8)
-    return Insecure.SHA1.hash(data: Array((id + secret).utf8)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-  }
-
-  /// Compares in constant time.
-  private static func isEqual(_ a: [UInt8], _ b: [UInt8]) -> Bool {
-    guard a.count == b.count else { return false }
-    return zip(a, b).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    Hex.encode(Insecure.SHA1.hash(data: Array((id + secret).utf8)))
   }
 
   /// Processes a stanza, which must have an addressee, and a sender of the component's domain (3).

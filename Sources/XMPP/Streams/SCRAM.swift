@@ -9,6 +9,7 @@
 // An unknown user goes the same way with made-up keys (`SCRAMDecoy`): the same messages, the same work, the same salt
 // each time, and a proof that never fits.
 
+import Basics
 import Crypto
 
 /// The SCRAM mechanisms, strongest first. Each is offered with channel binding (`-PLUS`) and without.

@@ -1,3 +1,4 @@
+import Basics
 public import XMLStream
 
 /// A task behind a login (XEP-0480 0.2.0 3): the client sends its password salted for another hash, so that the account

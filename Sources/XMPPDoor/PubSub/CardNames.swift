@@ -29,7 +29,7 @@ struct CardNames: Sendable {
   static func cut(_ text: String) -> String? {
     if text.allSatisfy(\.isWhitespace) { return nil }
     var name = text
-    while name.utf8.count > Dialogs.Limits.displayNameBytesMax { name.removeLast() }
+    while name.utf8.count > Limits.displayNameBytesMax { name.removeLast() }
     return name
   }
 

@@ -68,7 +68,7 @@ final class ClientCapabilities: Sendable {
     var interests: Set<String> = []
     for feature in features where feature.hasSuffix("+notify") && interests.count < DoorLimits.interestsMax {
       let node = feature.dropLast(7)
-      if !node.isEmpty, node.utf8.count <= Dialogs.Limits.nodeNameBytesMax { interests.insert(String(node)) }
+      if !node.isEmpty, node.utf8.count <= Limits.nodeNameBytesMax { interests.insert(String(node)) }
     }
     return interests
   }

@@ -51,7 +51,7 @@ struct ItemsPage: Equatable {
     }
     // 6.5.7: the most recent ones if no page is requested.
     let isBackward = request.page?.isBackward ?? true
-    let most = min(request.page?.max ?? request.max ?? .max, Dialogs.Limits.itemsPerNodeMax)
+    let most = min(request.page?.max ?? request.max ?? .max, Limits.itemsPerNodeMax)
     var waiting: ArraySlice<NodeItem> = []
     var found = try Self.fill(most) {
       if waiting.isEmpty {

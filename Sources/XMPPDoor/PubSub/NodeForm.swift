@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import XMPP
 
@@ -40,7 +41,7 @@ enum NodeForm {
     ("pubsub#subscribe", ["1", "true"], "Others may subscribe"),
     ("pubsub#tempsub", ["0", "false"], "Subscriptions end with the subscriber's presence"),
     ("pubsub#item_expire", [max], "Seconds after which items go"),
-    ("pubsub#max_payload_size", ["\(Dialogs.Limits.itemBytesMax)"], "Most bytes of an item"),
+    ("pubsub#max_payload_size", ["\(Limits.itemBytesMax)"], "Most bytes of an item"),
   ]
 
   // MARK: Offering
@@ -91,7 +92,7 @@ enum NodeForm {
         DataForm.Field("pubsub#creator", .jidSingle, owner),
         DataForm.Field("pubsub#owner", .jidMulti, owner),
         DataForm.Field(
-          "pubsub#creation_date", .textSingle, XMPP.Timestamp(milliseconds: node.createdAt.milliseconds).description),
+          "pubsub#creation_date", .textSingle, node.createdAt.description),
         DataForm.Field(Key.access, .listSingle, text(node.configuration.access)),
         DataForm.Field(Key.publishers, .listSingle, text(node.configuration.publishers)),
         DataForm.Field("pubsub#num_subscribers", .textSingle, "\(subscribers)"),

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import XMPP
 
@@ -11,9 +12,9 @@ enum Picture {
   static func decode(_ text: some Sequence<UInt8>) -> Picture {
     let characters = text.filter { $0 != 0x20 && $0 != 0x0A && $0 != 0x0D && $0 != 0x09 }
     // Four characters are three bytes: refuse a picture that is too large before decoding it.
-    if characters.count / 4 * 3 > Dialogs.Limits.avatarBytesMax + 2 { return .tooLarge }
+    if characters.count / 4 * 3 > Limits.avatarBytesMax + 2 { return .tooLarge }
     guard let bytes = Base64.decode(characters) else { return .malformed }
-    return bytes.count > Dialogs.Limits.avatarBytesMax ? .tooLarge : .bytes(bytes)
+    return bytes.count > Limits.avatarBytesMax ? .tooLarge : .bytes(bytes)
   }
 
   /// Decodes a picture in the payload of an item.
@@ -21,7 +22,7 @@ enum Picture {
     switch decode(text) {
     case .tooLarge:
       throw StanzaError(
-        .notAcceptable, pubsub: "payload-too-big", "a picture has at most \(Dialogs.Limits.avatarBytesMax) bytes")
+        .notAcceptable, pubsub: "payload-too-big", "a picture has at most \(Limits.avatarBytesMax) bytes")
     case .malformed: throw StanzaError(.badRequest, pubsub: "invalid-payload", "the picture is no base 64")
     case .bytes(let bytes): return bytes
     }

@@ -89,8 +89,8 @@ enum AdminQuery: Hashable, Sendable {
   private static func items(of query: Element) throws(StanzaError) -> [Element] {
     var items: [Element] = []
     for child in query.children where child.is(.mucAdminItem) {
-      guard items.count < Dialogs.Limits.memberChangesMax else {
-        throw StanzaError(.policyViolation, "one request has at most \(Dialogs.Limits.memberChangesMax) items")
+      guard items.count < Limits.memberChangesMax else {
+        throw StanzaError(.policyViolation, "one request has at most \(Limits.memberChangesMax) items")
       }
       items.append(child)
     }

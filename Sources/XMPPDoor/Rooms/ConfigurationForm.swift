@@ -66,7 +66,7 @@ enum ConfigurationForm {
         DataForm.Field(
           Key.slowMode, .textSingle, label: "Slow mode",
           description: "Seconds between two messages of one person; 0: none.", values: ["\(settings.slowModeSeconds)"],
-          range: DataForm.WholeNumbers(0...Dialogs.Limits.slowModeSecondsMax)),
+          range: DataForm.WholeNumbers(0...Limits.slowModeSecondsMax)),
         list(
           Key.history, text(settings.history),
           [("all", "Everything"), ("since-join", "What was said since they are members")],
@@ -137,8 +137,8 @@ enum ConfigurationForm {
     }
     _ = try form.boolean(Key.isPersistent)
     let wishes = Wishes(
-      name: try text(form, Key.name, bytesMax: Dialogs.Limits.displayNameBytesMax),
-      about: try text(form, Key.about, bytesMax: Dialogs.Limits.statusBytesMax),
+      name: try text(form, Key.name, bytesMax: Limits.displayNameBytesMax),
+      about: try text(form, Key.about, bytesMax: Limits.statusBytesMax),
       language: try language(form), isListed: try form.boolean(Key.isPublic),
       isMembersOnly: try form.boolean(Key.isMembersOnly), isModerated: try form.boolean(Key.isModerated),
       password: try password(form, hasOne: settings.password != nil), showsAddresses: try showsAddresses(form),
@@ -221,8 +221,8 @@ enum ConfigurationForm {
       if isWanted == nil || (hasOne && form[Key.password] == nil) { return nil }
       throw unacceptable(Key.password, "is empty, and the room is to have a password")
     }
-    guard value.utf8.count <= Dialogs.Limits.passwordBytesMax else {
-      throw unacceptable(Key.password, "has more than \(Dialogs.Limits.passwordBytesMax) bytes")
+    guard value.utf8.count <= Limits.passwordBytesMax else {
+      throw unacceptable(Key.password, "has more than \(Limits.passwordBytesMax) bytes")
     }
     return value
   }
@@ -240,8 +240,8 @@ enum ConfigurationForm {
   private static func occupantsMax(_ form: DataForm) throws(StanzaError) -> Int?? {
     guard let value = form.value(Key.occupantsMax) else { return nil }
     if value == "none" || value.isEmpty { return .some(nil) }
-    guard let number = try form.integer(Key.occupantsMax), (1...Dialogs.Limits.occupantsMax).contains(number) else {
-      throw unacceptable(Key.occupantsMax, "is neither 'none' nor a number from 1 to \(Dialogs.Limits.occupantsMax)")
+    guard let number = try form.integer(Key.occupantsMax), (1...Limits.occupantsMax).contains(number) else {
+      throw unacceptable(Key.occupantsMax, "is neither 'none' nor a number from 1 to \(Limits.occupantsMax)")
     }
     return number
   }
@@ -268,8 +268,8 @@ enum ConfigurationForm {
 
   private static func slowMode(_ form: DataForm) throws(StanzaError) -> Int? {
     guard let number = try form.integer(Key.slowMode) else { return nil }
-    guard (0...Dialogs.Limits.slowModeSecondsMax).contains(number) else {
-      throw unacceptable(Key.slowMode, "is no number from 0 to \(Dialogs.Limits.slowModeSecondsMax)")
+    guard (0...Limits.slowModeSecondsMax).contains(number) else {
+      throw unacceptable(Key.slowMode, "is no number from 0 to \(Limits.slowModeSecondsMax)")
     }
     return number
   }
@@ -307,8 +307,8 @@ enum ConfigurationForm {
         drafts.append(MemberDraft(address: address, affiliation: .member))
       }
     }
-    guard drafts.count <= Dialogs.Limits.memberChangesMax else {
-      throw StanzaError(.policyViolation, "one form changes at most \(Dialogs.Limits.memberChangesMax) people")
+    guard drafts.count <= Limits.memberChangesMax else {
+      throw StanzaError(.policyViolation, "one form changes at most \(Limits.memberChangesMax) people")
     }
     return drafts
   }

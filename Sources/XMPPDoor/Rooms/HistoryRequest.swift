@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import XMLStream
 import XMPP
@@ -10,9 +11,9 @@ struct HistoryRequest: Hashable, Sendable {
   var stanzasMax: Int?
   /// The greatest age in seconds.
   var seconds: Int?
-  var since: Dialogs.Timestamp?
+  var since: Timestamp?
 
-  init(charactersMax: Int? = nil, stanzasMax: Int? = nil, seconds: Int? = nil, since: Dialogs.Timestamp? = nil) {
+  init(charactersMax: Int? = nil, stanzasMax: Int? = nil, seconds: Int? = nil, since: Timestamp? = nil) {
     self.charactersMax = charactersMax
     self.stanzasMax = stanzasMax
     self.seconds = seconds
@@ -24,8 +25,7 @@ struct HistoryRequest: Hashable, Sendable {
     charactersMax = Self.number(element, "maxchars")
     stanzasMax = Self.number(element, "maxstanzas")
     seconds = Self.number(element, "seconds")
-    since = element.withAttribute("since") { XMPP.Timestamp($0) }.flatMap { $0 }
-      .map { Dialogs.Timestamp(milliseconds: $0.milliseconds) }
+    since = element.withAttribute("since") { Timestamp($0) }.flatMap { $0 }
   }
 
   private static func number(_ element: Element, _ attribute: StaticString) -> Int? {
@@ -42,9 +42,9 @@ struct HistoryRequest: Hashable, Sendable {
   }
 
   /// Returns the time of the oldest message to send; `nil` if age does not matter.
-  func earliest(now: Dialogs.Timestamp) -> Dialogs.Timestamp? {
+  func earliest(now: Timestamp) -> Timestamp? {
     // Arithmetic on a client's number must not overflow: more seconds than there have been are all of them.
-    let past = seconds.map { Dialogs.Timestamp(milliseconds: now.milliseconds - 1_000 * Int64(min($0, 1 << 40))) }
+    let past = seconds.map { Timestamp(milliseconds: now.milliseconds - 1_000 * Int64(min($0, 1 << 40))) }
     guard let past, let since else { return past ?? since }
     return max(past, since)
   }
@@ -53,7 +53,7 @@ struct HistoryRequest: Hashable, Sendable {
   ///
   /// - Parameter newestFirst: the time of each message, and the bytes of its whole stanza. Bytes are counted as
   ///   characters: never fewer, so the client gets no more than it asked for.
-  func select(_ newestFirst: some Sequence<(time: Dialogs.Timestamp, byteCount: Int)>, now: Dialogs.Timestamp) -> Int {
+  func select(_ newestFirst: some Sequence<(time: Timestamp, byteCount: Int)>, now: Timestamp) -> Int {
     let (limit, earliest) = (limit, earliest(now: now))
     var left = min(charactersMax ?? .max, DoorLimits.historyBytesMax)
     var count = 0

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import XMLStream
 import XMPP
@@ -10,7 +11,7 @@ enum RoomDirectory {
     if query["node"] != nil { throw StanzaError(.itemNotFound, "there is no such node") }
     let set = try query.payload(ResultSetRequest.self)
     let limit = max(
-      1, min(set?.limit(default: Dialogs.Limits.pageMax) ?? Dialogs.Limits.pageMax, Dialogs.Limits.pageMax))
+      1, min(set?.limit(default: Limits.pageMax) ?? Limits.pageMax, Limits.pageMax))
     if set?.isBackward == true || set?.index != nil {
       throw StanzaError(.featureNotImplemented, "the list is read forwards")
     }
@@ -18,7 +19,7 @@ enum RoomDirectory {
     turn.fetch { reader -> (own: [Room], listed: [Room]) in
       let listed = try reader.rooms(in: user.realm, listed: true, matching: nil, after: after, limit: limit)
       if after != nil { return ([], listed) }
-      let own = try reader.rooms(of: user.id, before: .end, limit: Dialogs.Limits.pageMax).map(\.room)
+      let own = try reader.rooms(of: user.id, before: .end, limit: Limits.pageMax).map(\.room)
       return (own.filter { !$0.settings.isListed }, listed)
     } reply: { (rooms) throws(StanzaError) in
       turn.reply { writer in
@@ -47,7 +48,7 @@ enum RoomDirectory {
     turn.occupancy { (room, occupancy) in
       turn.fetch { reader in
         (
-          try reader.members(of: room.id, among: [.owner], after: nil, limit: Dialogs.Limits.pageMax),
+          try reader.members(of: room.id, among: [.owner], after: nil, limit: Limits.pageMax),
           try reader.member(user, of: room.id)?.nick, try RoomActivity.perHour(of: room, now: now, reader)
         )
       } reply: { (owners, nick, activity) throws(StanzaError) in
@@ -79,7 +80,7 @@ enum RoomDirectory {
     turn.occupancy(lists: true) { (room, occupancy) in
       turn.reply { writer in
         writer.open(.discoItems)
-        for occupant in occupancy.occupants.sorted(by: { $0.nick < $1.nick }).prefix(Dialogs.Limits.shownOccupantsMax) {
+        for occupant in occupancy.occupants.sorted(by: { $0.nick < $1.nick }).prefix(Limits.shownOccupantsMax) {
           writer.open(.discoItem)
           writer.attribute("jid", Outbound.address(room.address, occupant.nick))
           writer.attribute("name", occupant.nick)

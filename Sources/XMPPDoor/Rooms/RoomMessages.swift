@@ -127,7 +127,7 @@ enum RoomMessages {
       writer.close()
     }
     if isDelayed, let topic {
-      XMPP.Delay(stamp: XMPP.Timestamp(milliseconds: topic.time.milliseconds), from: room.address.description)
+      XMPP.Delay(stamp: topic.time, from: room.address.description)
         .write(into: &writer)
     }
     writer.close()

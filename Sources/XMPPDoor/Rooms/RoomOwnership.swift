@@ -65,7 +65,7 @@ enum RoomOwnership {
     turn.occupancy { (room, occupancy) throws(StanzaError) in
       guard occupancy.affiliation == .owner else { throw StanzaError(inRoom: .notOwner) }
       turn.fetch { reader in
-        try reader.members(of: room.id, among: [.owner, .admin], after: nil, limit: Dialogs.Limits.membersMax)
+        try reader.members(of: room.id, among: [.owner, .admin], after: nil, limit: Limits.membersMax)
       } reply: { (members) throws(StanzaError) in
         try then(
           room.settings, members.filter { $0.affiliation == .owner }.map(\.party.address),

@@ -28,7 +28,7 @@ enum RoomPeople {
         let lists = turn.session.door.memberLists
         if let list = lists.find(affiliation, of: room.id, occupancy.edition) { return turn.reply { $0.raw(list) } }
         turn.fetch {
-          try $0.members(of: room.id, among: among, after: nil, limit: Dialogs.Limits.membersMax)
+          try $0.members(of: room.id, among: among, after: nil, limit: Limits.membersMax)
         } reply: { (members) throws(StanzaError) in
           var writer = ElementWriter()
           AdminQuery.write(members, showsAddresses: true, into: &writer)

@@ -12,8 +12,8 @@ enum RoomReason {
   /// Returns the text cut to the bound, never within a character's bytes.
   static func cut(_ text: String) -> String {
     let bytes = text.utf8
-    guard bytes.count > Dialogs.Limits.reasonBytesMax else { return text }
-    var end = bytes.index(bytes.startIndex, offsetBy: Dialogs.Limits.reasonBytesMax)
+    guard bytes.count > Limits.reasonBytesMax else { return text }
+    var end = bytes.index(bytes.startIndex, offsetBy: Limits.reasonBytesMax)
     while end > bytes.startIndex, UTF8.isContinuation(bytes[end]) { end = bytes.index(before: end) }
     return String(text[..<end])
   }

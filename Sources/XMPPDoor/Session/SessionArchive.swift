@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import FoundationEssentials
 import NIOCore
@@ -104,7 +105,7 @@ enum SessionArchive {
       }
     return Access(
       source, agent: ClientAgent(id: kept.agent, software: kept.software, device: kept.device), client: kept.client,
-      since: Dialogs.Timestamp(milliseconds: kept.since), salt: kept.salt.map { Array($0) })
+      since: Timestamp(milliseconds: kept.since), salt: kept.salt.map { Array($0) })
   }
 
   private static func bytes(of item: Sent, for session: XMPPSession) -> [UInt8] {
@@ -136,7 +137,7 @@ enum SessionArchive {
       Presence.Availability(rawValue: kept.availability).map {
         Presence(
           from: party, resource: jid.resource, availability: $0, status: kept.status, priority: kept.priority,
-          extras: Array(kept.extras), time: Dialogs.Timestamp(milliseconds: kept.time))
+          extras: Array(kept.extras), time: Timestamp(milliseconds: kept.time))
       }
     }
     let snapshot = ResumptionMachine<Sent>.Snapshot(

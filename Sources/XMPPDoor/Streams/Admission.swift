@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Crypto
 import Dialogs
 import NIOCore
@@ -286,7 +287,7 @@ extension XMPPConnection {
       parts(&writer)
       if let token = success.token {
         writer.open(Name("token", NS.fast))
-        writer.attribute("expiry", XMPP.Timestamp(milliseconds: token.expires.milliseconds).description)
+        writer.attribute("expiry", token.expires.description)
         writer.attribute("token", token.text)
         writer.close()
       }
@@ -298,9 +299,6 @@ extension XMPPConnection {
   /// Returns the resource of an installation, always the same one (XEP-0386 3.3), so that a session it has lost is
   /// replaced rather than doubled. The agent's id cannot be recovered from it.
   private static func stableResource(of user: BareJID, agent: String) -> String {
-    let hash = SHA256.hash(data: Array("\(user)\n\(agent)".utf8))
-    return hash.prefix(9).reduce(into: "") { text, byte in
-      text += String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-    }
+    Hex.string(SHA256.hash(data: Array("\(user)\n\(agent)".utf8)).prefix(9))
   }
 }

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import Logging
 import NIOCore
@@ -281,7 +282,7 @@ final class XMPPConnection {
       // Without the proof of an account's only password there is nothing to upgrade.
       let hashes = proof?.hashes ?? SCRAMHash.allCases
       let upgrades = mechanisms.filter { !hashes.contains($0.hash) }.map {
-        SCRAMUpgrade(mechanism: $0, salt: SCRAMKeys.randomSalt(), iterations: Dialogs.Limits.scramIterations)
+        SCRAMUpgrade(mechanism: $0, salt: SCRAMKeys.randomSalt(), iterations: Limits.scramIterations)
       }
       perform(machine.upgradesFound(upgrades, attempt: attempt))
     case .upgrade(let mechanism, let data):

@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import NIOCore
 import NIOHTTP1
 import NIOPosix

@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Dialogs
 
 /// The STUN and TURN servers that the caller's calls may use.

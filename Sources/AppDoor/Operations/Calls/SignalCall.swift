@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Dialogs
 
 /// What a device does in a call: that it rings, answers, ends it, and what it tells the other. The same as the command `call.signal`,

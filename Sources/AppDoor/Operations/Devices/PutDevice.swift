@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Dialogs
 
 /// Has an installation of the app woken, in place of what had its id or its address before.

@@ -1,5 +1,6 @@
 import Addresses
 import AppProtocol
+import Basics
 import Dialogs
 
 /// Tells the others who are there something of the app's own; nobody keeps it.

@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Dialogs
 
 /// What is known of a file whose bytes are here. Whoever knows the id may ask: it is as much as the URL.
@@ -27,7 +28,7 @@ extension Rendering {
   func attachment(_ blob: Blob, _ links: BlobLinks) -> AttachmentBody {
     AttachmentBody(
       id: blob.id.description, name: blob.name, mediaType: blob.mediaType, size: blob.size,
-      sha256: blob.sha256.map(Self.hex), width: blob.shape.width, height: blob.shape.height,
+      sha256: blob.sha256.map { Hex.string($0) }, width: blob.shape.width, height: blob.shape.height,
       durationMs: blob.shape.milliseconds, url: links.url(of: blob), purpose: "\(blob.purpose)",
       expiresAt: blob.expiresAt.map { WireTime($0) },
       thumbnail: blob.thumbnail.map {
@@ -40,14 +41,10 @@ extension Rendering {
   func attachment(_ attachment: Attachment) -> AttachmentBody {
     AttachmentBody(
       id: attachment.blob?.description, name: attachment.name, mediaType: attachment.mediaType, size: attachment.size,
-      sha256: attachment.sha256.map(Self.hex), width: attachment.shape.width, height: attachment.shape.height,
+      sha256: attachment.sha256.map { Hex.string($0) }, width: attachment.shape.width, height: attachment.shape.height,
       durationMs: attachment.shape.milliseconds, url: attachment.url,
       thumbnail: attachment.thumbnail.map {
         ThumbnailBody(url: $0.url, mediaType: $0.mediaType, width: $0.width, height: $0.height)
       })
-  }
-
-  private static func hex(_ bytes: [UInt8]) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 }

@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Dialogs
 
 /// Has the server send a message later, also where none of the caller's clients is there then. 201 the first time; the

@@ -1,5 +1,6 @@
 import Addresses
 import AppProtocol
+import Basics
 import Dialogs
 
 /// Says something in a dialog. 201 the first time; the same `clientId` with the

@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Dialogs
 
 /// Marks a dialog as delivered or read up to a message. Forward only: an older

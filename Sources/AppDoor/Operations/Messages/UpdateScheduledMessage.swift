@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Dialogs
 
 /// Another time or other words for a scheduled message. One that failed is tried again at its new time.

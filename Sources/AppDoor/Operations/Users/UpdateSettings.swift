@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 import Dialogs
 
 /// What the caller wants of a dialog that they are in: when to be told, pinned, archived, marked as unread. Their other

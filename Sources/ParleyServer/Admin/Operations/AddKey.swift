@@ -1,3 +1,4 @@
+import Basics
 package import Dialogs
 
 /// Makes a key for a program of the backend. Operators alone make them: no key makes another.
@@ -57,7 +58,7 @@ package struct KeyRow: Codable, Hashable, Sendable {
     name = key.name
     prefix = key.prefix
     scopes = key.scopes.map(\.rawValue).sorted()
-    createdAt = Moment.text(key.createdAt)
-    usedAt = key.usedAt.map(Moment.text)
+    createdAt = key.createdAt.description
+    usedAt = key.usedAt.map(\.description)
   }
 }

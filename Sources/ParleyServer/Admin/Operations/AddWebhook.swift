@@ -1,5 +1,6 @@
 import AppDoor
 import AppProtocol
+import Basics
 package import Dialogs
 
 /// Makes a webhook: a URL of the backend that is told what happens from now on.
@@ -58,8 +59,8 @@ package struct WebhookRow: Codable, Hashable, Sendable {
     state = hook.progress.state == .active ? "active" : "disabled"
     self.failures = failures
     reason = hook.progress.reason
-    failingSince = hook.progress.failingSince.map(Moment.text)
-    nextAttemptAt = hook.progress.next.map(Moment.text)
-    createdAt = Moment.text(hook.createdAt)
+    failingSince = hook.progress.failingSince.map(\.description)
+    nextAttemptAt = hook.progress.next.map(\.description)
+    createdAt = hook.createdAt.description
   }
 }

@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 package import Dialogs
 
 /// Logs a user in, for a backend that has done so by its own means: the tokens are for the user's app.
@@ -31,7 +32,7 @@ package enum CreateSession: AdminOperation {
     let login = try await context.parley.logIn(as: user, device: input.deviceId, client: input.client)
     return Output(
       accessToken: login.accessToken, refreshToken: login.refreshToken,
-      expiresAt: Moment.text(login.grant.accessExpires), deviceId: login.grant.device,
+      expiresAt: login.grant.accessExpires.description, deviceId: login.grant.device,
       user: UserRow(login.user, in: context))
   }
 }

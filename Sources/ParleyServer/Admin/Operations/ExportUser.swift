@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 package import Dialogs
 
 /// Makes an archive of all that is a user's, and says where it is fetched.
@@ -28,6 +29,6 @@ package enum ExportUser: AdminOperation {
       let place = try await context.parley.exportURL(done)
     else { throw Problem(.overloaded, "export-pending", "The export is being made already. Ask again later.") }
     return Output(
-      jid: user.address.description, url: place.url, size: done.size ?? 0, expiresAt: place.expires.map(Moment.text))
+      jid: user.address.description, url: place.url, size: done.size ?? 0, expiresAt: place.expires.map(\.description))
   }
 }

@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 package import Dialogs
 
 /// What keys have called, the newest first.
@@ -41,7 +42,7 @@ package enum ListAudit: AdminOperation {
     return Output(
       items: records.map {
         Row(
-          id: $0.id, time: Moment.text($0.time), key: $0.keyName, operation: $0.operation, path: $0.target,
+          id: $0.id, time: $0.time.description, key: $0.keyName, operation: $0.operation, path: $0.target,
           status: $0.status)
       }, nextCursor: records.count == limit ? records.last?.id : nil)
   }

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 package import Dialogs
 
 /// The open invitations of a domain. Their tokens are not known.
@@ -31,7 +32,7 @@ package enum ListInvites: AdminOperation {
         Row(
           id: invite.id, kind: invite.kind == .account ? "account" : "contact", name: invite.name,
           inviter: try invite.inviter.flatMap { try reader.party($0)?.address.description },
-          createdAt: Moment.text(invite.createdAt), expires: Moment.text(invite.expires))
+          createdAt: invite.createdAt.description, expires: invite.expires.description)
       }
     }
   }

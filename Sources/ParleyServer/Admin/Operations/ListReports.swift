@@ -1,5 +1,6 @@
 import Addresses
 import AppProtocol
+import Basics
 package import Dialogs
 
 /// What users of a domain have reported (XEP-0377), without what was quoted.
@@ -46,7 +47,7 @@ package struct ReportRow: Codable, Hashable, Sendable {
     }
     text = report.text
     messages = report.messages.count
-    createdAt = Moment.text(report.createdAt)
+    createdAt = report.createdAt.description
   }
 }
 

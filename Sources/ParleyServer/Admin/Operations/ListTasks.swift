@@ -1,5 +1,6 @@
 import Addresses
 import AppProtocol
+import Basics
 package import Dialogs
 
 /// What is still being done for accounts: deletions, erasures and exports, the oldest first. What is done is not among them.
@@ -43,6 +44,6 @@ package struct TaskRow: Codable, Hashable, Sendable {
       case .erasure: "erasure"
       case .export: "export"
       }
-    createdAt = Moment.text(task.createdAt)
+    createdAt = task.createdAt.description
   }
 }

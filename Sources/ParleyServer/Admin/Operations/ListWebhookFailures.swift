@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 package import Dialogs
 
 /// Events that a webhook did not take and that are not tried any more, the oldest first.
@@ -45,7 +46,7 @@ package enum ListWebhookFailures: AdminOperation {
     return Output(
       items: failures.map {
         Row(
-          id: $0.id, event: $0.event, webhookId: $0.message, failedAt: Moment.text($0.failedAt), reason: $0.reason,
+          id: $0.id, event: $0.event, webhookId: $0.message, failedAt: $0.failedAt.description, reason: $0.reason,
           due: $0.isDue)
       }, nextCursor: failures.count == limit ? failures.last?.id : nil)
   }

@@ -1,3 +1,4 @@
+import Basics
 package import Dialogs
 
 /// How the server is; also what `parley health` asks. Reads from the storage, so that a server which cannot says so.

@@ -1,3 +1,4 @@
+import Basics
 package import Dialogs
 
 /// The message of the day of a domain.
@@ -20,7 +21,7 @@ package enum ShowMessageOfTheDay: AdminOperation {
       let message = context.parley.messageOfTheDay(in: realm.id)
       domain = realm.domain
       text = message?.text
-      setAt = message.map { Moment.text($0.time) }
+      setAt = message.map { $0.time.description }
     }
   }
 

@@ -1,4 +1,5 @@
 import AppProtocol
+import Basics
 package import Dialogs
 
 /// Everything an operator may know of one user; no message and no secret.
@@ -68,15 +69,15 @@ package enum ShowUser: AdminOperation {
       user: UserRow(user, in: context), status: user.profile.status, contacts: contacts, blocks: blocks,
       sessions: sessions.sorted { $0.resource < $1.resource },
       logins: grants.sorted { $0.usedAt > $1.usedAt }.map {
-        Login(device: $0.device, client: $0.client, usedAt: Moment.text($0.usedAt))
+        Login(device: $0.device, client: $0.client, usedAt: $0.usedAt.description)
       },
       externalId: account.identities.first { $0.identity.issuer == .external }?.identity.subject,
       email: account.identities.first { $0.identity.issuer == .email }?.identity.subject,
       phone: account.identities.first { $0.identity.issuer == .phone }?.identity.subject,
       identities: account.identities.map { "\($0.identity.issuer.word) \($0.identity.subject)" },
       password: account.hasPassword, secondFactor: account.hasSecondFactor,
-      lastLoginAt: account.lastLogin.map(Moment.text), termsVersion: terms?.version,
-      termsAcceptedAt: (terms?.time).map(Moment.text))
+      lastLoginAt: account.lastLogin.map(\.description), termsVersion: terms?.version,
+      termsAcceptedAt: (terms?.time).map(\.description))
   }
 }
 

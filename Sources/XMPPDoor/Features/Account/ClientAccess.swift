@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import NIOCore
 import XMLStream
@@ -81,8 +82,8 @@ struct ClientAccess: Feature {
     writer.attribute("connected", (accessor.isConnected ? "true" : "false") as StaticString)
     writer.attribute("id", accessor.id)
     writer.attribute("type", (isSession ? "session" : "access") as StaticString)
-    text("first-seen", date(accessor.firstSeen), into: &writer)
-    text("last-seen", date(accessor.lastSeen), into: &writer)
+    text("first-seen", accessor.firstSeen.description, into: &writer)
+    text("last-seen", accessor.lastSeen.description, into: &writer)
     writer.open("auth")
     for name in means {
       writer.open(name)
@@ -105,9 +106,5 @@ struct ClientAccess: Feature {
     writer.open(name)
     writer.text(text)
     writer.close()
-  }
-
-  private static func date(_ time: Dialogs.Timestamp) -> String {
-    XMPP.Timestamp(milliseconds: time.milliseconds).description
   }
 }

@@ -22,7 +22,7 @@ struct Reporting: Feature {
     var texts: [String] = []
     for child in report.children {
       if child.is(.stanzaID), let id = child["id"] {
-        if draft.messages.count < Dialogs.Limits.reportMessagesMax { draft.messages.append(id) }
+        if draft.messages.count < Limits.reportMessagesMax { draft.messages.append(id) }
       } else if child.is(Name("text", NS.reporting)) {
         texts.append(child.text)
       } else if child.is(Name("report-origin", NS.reporting)) {

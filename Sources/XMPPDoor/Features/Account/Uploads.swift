@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import XMLStream
 import XMPP
@@ -56,7 +57,7 @@ struct Uploads: Feature {
       guard let before = try child.timestamp("expire-before") else {
         throw StanzaError(.badRequest, "an ephemeral file names its end (XEP-0363 6.3)")
       }
-      draft.expiresBefore = Dialogs.Timestamp(milliseconds: before.milliseconds)
+      draft.expiresBefore = before
     }
     turn.post(.blob(.request(draft))) { result in
       switch result {
@@ -91,7 +92,7 @@ struct Uploads: Feature {
         application: Element(fileTooLarge, [:], [Element(Name("max-file-size", NS.upload), text: "\(size)")]))
     case "blob-day-quota", "blob-quota", "slots-too-many", "disk-full":
       let stamp = problem.retryAfter.map {
-        XMPP.Timestamp(milliseconds: (turn.parley.clock.now + .seconds($0)).milliseconds).description
+        (turn.parley.clock.now + .seconds($0)).description
       }
       return StanzaError(
         .resourceConstraint, problem.text, type: .wait,

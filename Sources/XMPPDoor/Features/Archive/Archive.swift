@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import XMLStream
 import XMPP
@@ -260,7 +261,7 @@ struct Archive: Feature {
       for (name, entry) in [("start" as StaticString, first), ("end", last)] {
         writer.open(name)
         writer.attribute("id", entry.id.description)
-        XMPP.Timestamp(milliseconds: entry.time.milliseconds).withBytes { writer.attribute("timestamp", $0) }
+        entry.time.withBytes { writer.attribute("timestamp", $0) }
         writer.close()
       }
     }
@@ -292,8 +293,8 @@ struct ArchiveRequest: Sendable {
   var queryID: String?
   var isFlipped = false
   var with: JID?
-  var start: Dialogs.Timestamp?
-  var end: Dialogs.Timestamp?
+  var start: Timestamp?
+  var end: Timestamp?
   /// The positions of single messages, ascending; `nil` if not asked for.
   var ids: [Position]?
   /// The words to search for (XEP-0431); `nil` for all messages.
@@ -376,10 +377,10 @@ struct ArchiveRequest: Sendable {
     }
   }
 
-  private static func time(_ text: String, _ name: String) throws(StanzaError) -> Dialogs.Timestamp? {
+  private static func time(_ text: String, _ name: String) throws(StanzaError) -> Timestamp? {
     if text.isEmpty { return nil }
-    guard let time = XMPP.Timestamp(text) else { throw StanzaError(.badRequest, "'\(name)' is no date and time") }
-    return Dialogs.Timestamp(milliseconds: time.milliseconds)
+    guard let time = Timestamp(text) else { throw StanzaError(.badRequest, "'\(name)' is no date and time") }
+    return time
   }
 
   /// Returns the page of a room's archive behind a position, ascending; `nil` if an id is not in it. Called on a

@@ -45,8 +45,8 @@ struct Blocking: Feature {
     var patterns: [BlockPattern] = []
     for child in payload.children where child.is(item) {
       patterns.append(BlockPattern(try child.requiredJID("jid")))
-      if patterns.count > Dialogs.Limits.blocksMax {
-        throw StanzaError(.policyViolation, "a block list has at most \(Dialogs.Limits.blocksMax) items")
+      if patterns.count > Limits.blocksMax {
+        throw StanzaError(.policyViolation, "a block list has at most \(Limits.blocksMax) items")
       }
     }
     return patterns

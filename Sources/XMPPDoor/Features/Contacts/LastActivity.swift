@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import XMLStream
 import XMPP
@@ -52,7 +53,7 @@ struct LastActivity: Feature {
   private struct Sight: Sendable {
     let access: PresenceAccess
     let isShown: Bool
-    let lastSeen: Dialogs.Timestamp?
+    let lastSeen: Timestamp?
 
     init(of address: BareJID, for viewer: Party, at jid: FullJID, _ reader: any StoreReader) throws {
       access = try PresenceAccess.to(address, for: viewer, at: jid, reader)

@@ -166,20 +166,20 @@ struct Roster: Feature {
     // The interoperability note of 2.3.3.
     if address == owner { throw StanzaError(.notAllowed, "you cannot be your own contact") }
     let name = element["name"].flatMap { $0.isEmpty ? nil : $0 }
-    if let name, name.utf8.count > Dialogs.Limits.displayNameBytesMax {
-      throw StanzaError(.notAcceptable, "a name has at most \(Dialogs.Limits.displayNameBytesMax) bytes")
+    if let name, name.utf8.count > Limits.displayNameBytesMax {
+      throw StanzaError(.notAcceptable, "a name has at most \(Limits.displayNameBytesMax) bytes")
     }
     var groups: [String] = []
     for child in element.children where child.is(group) {
       let name = child.text
       if name.isEmpty { throw StanzaError(.notAcceptable, "a group has a name") }
-      if name.utf8.count > Dialogs.Limits.groupBytesMax {
-        throw StanzaError(.notAcceptable, "a group's name has at most \(Dialogs.Limits.groupBytesMax) bytes")
+      if name.utf8.count > Limits.groupBytesMax {
+        throw StanzaError(.notAcceptable, "a group's name has at most \(Limits.groupBytesMax) bytes")
       }
       if groups.contains(name) { throw StanzaError(.badRequest, "a group is named twice") }
       groups.append(name)
-      if groups.count > Dialogs.Limits.groupsPerContactMax {
-        throw StanzaError(.notAcceptable, "a contact has at most \(Dialogs.Limits.groupsPerContactMax) groups")
+      if groups.count > Limits.groupsPerContactMax {
+        throw StanzaError(.notAcceptable, "a contact has at most \(Limits.groupsPerContactMax) groups")
       }
     }
     return .set(address, name: name, groups: groups)

@@ -80,17 +80,17 @@ struct UserSearch: Feature {
     // The other terms may leave few of those that match the first: the search continues behind them.
     repeat {
       let page = try reader.directory(
-        of: viewer.realm, DirectoryQuery(text: terms.first, after: last, limit: Dialogs.Limits.pageMax))
+        of: viewer.realm, DirectoryQuery(text: terms.first, after: last, limit: Limits.pageMax))
       found += page.filter { user in
         rest.allSatisfy { term in
           user.name.hasPrefix(term.name)
             || user.profile.displayName.map { DirectoryQuery.folded($0).contains(term.shown) } == true
         }
       }
-      last = page.count == Dialogs.Limits.pageMax ? page.last?.name : nil
+      last = page.count == Limits.pageMax ? page.last?.name : nil
       looked += page.count
-    } while last != nil && found.count < Dialogs.Limits.searchResultsMax && looked < DoorLimits.usersSearchedMax
-    return Array(found.prefix(Dialogs.Limits.searchResultsMax))
+    } while last != nil && found.count < Limits.searchResultsMax && looked < DoorLimits.usersSearchedMax
+    return Array(found.prefix(Limits.searchResultsMax))
   }
 
   static func write(_ users: [User], asForm: Bool, into writer: inout ElementWriter) {

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import XMLStream
 import XMPP
@@ -14,10 +15,10 @@ struct Delay: Feature {
   /// Writes a delay.
   ///
   /// - Parameter by: the entity that kept the stanza; `nil` leaves it out.
-  static func write(_ time: Dialogs.Timestamp, by: String? = nil, into writer: inout ElementWriter) {
+  static func write(_ time: Timestamp, by: String? = nil, into writer: inout ElementWriter) {
     writer.open(.delay)
     writer.attribute("from", by)
-    XMPP.Timestamp(milliseconds: time.milliseconds).withBytes { writer.attribute("stamp", $0) }
+    time.withBytes { writer.attribute("stamp", $0) }
     writer.close()
   }
 }

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import XMLStream
 import XMPP
@@ -18,7 +19,7 @@ struct FileSharing: Feature {
   func register(in table: inout FeatureTable) {
     table.read(Self.sharing) { element, draft in
       draft.isKept = true
-      guard draft.files.count < Dialogs.Limits.attachmentsMax, let file = Self.read(element) else { return }
+      guard draft.files.count < Limits.attachmentsMax, let file = Self.read(element) else { return }
       draft.files.append(file)
     }
   }
@@ -31,7 +32,7 @@ struct FileSharing: Feature {
     var attachment = Attachment(blob: nil, url: url)
     for child in element.first(file)?.children ?? element.children where child.namespace == "\(NS.fileMetadata)" {
       let text = child.text
-      guard text.utf8.count <= Dialogs.Limits.blobNameBytesMax else { continue }
+      guard text.utf8.count <= Limits.blobNameBytesMax else { continue }
       switch child.local {
       case "media-type": attachment.mediaType = MediaType.essence(text)
       case "name": attachment.name = text
@@ -62,7 +63,7 @@ struct FileSharing: Feature {
 
   /// Returns whether an app may open a URL. A file that is encrypted for its readers is of no use to others.
   static func isUsable(_ url: String) -> Bool {
-    url.utf8.count <= Dialogs.Limits.attachmentURLBytesMax && (url.hasPrefix("https://") || url.hasPrefix("http://"))
+    url.utf8.count <= Limits.attachmentURLBytesMax && (url.hasPrefix("https://") || url.hasPrefix("http://"))
       && !url.contains { $0.isWhitespace }
   }
 

@@ -15,7 +15,7 @@ struct Mentions: Feature {
     table.advertise("\(NS.references)", on: [.session])
     table.read(Self.reference) { element, draft in
       // With an anchor it refers to another message (3.1).
-      guard draft.mentions.count < Dialogs.Limits.mentionsMax, element.has("type", equalTo: "mention"),
+      guard draft.mentions.count < Limits.mentionsMax, element.has("type", equalTo: "mention"),
         element["anchor"] == nil, let address = element["uri"].flatMap({ JID(uri: $0) })
       else { return }
       draft.mentions.append(

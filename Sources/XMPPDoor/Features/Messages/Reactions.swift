@@ -15,7 +15,7 @@ struct Reactions: Feature {
       guard let id = element["id"], StanzaIDs.isUsable(id) else { return }
       var emoji: [String] = []
       // More than can be shown are not even read.
-      for child in element.children where child.is(Self.reaction) && emoji.count < Dialogs.Limits.reactionsMax {
+      for child in element.children where child.is(Self.reaction) && emoji.count < Limits.reactionsMax {
         emoji.append(child.text)
       }
       draft.reference = ReferenceDraft(kind: .reactions(emoji), target: .stanza(id))

@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import NIOCore
 import XMLStream
@@ -41,7 +42,7 @@ struct Retractions: Feature {
   ) {
     writer.open(retracted)
     writer.attribute("id", retraction.id)
-    XMPP.Timestamp(milliseconds: retraction.at.milliseconds).withBytes { writer.attribute("stamp", $0) }
+    retraction.at.withBytes { writer.attribute("stamp", $0) }
     if retraction.isModeration, let room {
       Moderation.writeModerated(room, occupantID(retraction.by.id, room), into: &writer)
     }

@@ -20,7 +20,7 @@ struct Geolocation: Feature {
       guard
         let place = Place(
           latitude: child("lat"), longitude: child("lon"),
-          name: name.flatMap { $0.utf8.count <= Dialogs.Limits.contentFieldBytesMax ? $0 : nil })
+          name: name.flatMap { $0.utf8.count <= Limits.contentFieldBytesMax ? $0 : nil })
       else { return }
       draft.place = place
     }
@@ -72,7 +72,7 @@ struct Geolocation: Feature {
     /// Reads RFC 5870 3.3: `geo:lat,lon`, optionally an altitude and parameters, and nothing else. Numbers of another
     /// reference system are refused.
     init?(uri text: String) {
-      guard text.hasPrefix("geo:"), text.utf8.count <= Dialogs.Limits.contentFieldBytesMax,
+      guard text.hasPrefix("geo:"), text.utf8.count <= Limits.contentFieldBytesMax,
         !text.contains(where: \.isWhitespace)
       else { return nil }
       let parts = text.dropFirst(4).split(separator: ";", omittingEmptySubsequences: false)

@@ -62,7 +62,7 @@ struct PrivateStorage: Feature {
       } else {
         drafts.append(PrivateXMLDraft(name: try name(of: child), bytes: child.serialised(defaultNamespace: "")))
       }
-      if drafts.count > Dialogs.Limits.privateXMLMax {
+      if drafts.count > Limits.privateXMLMax {
         throw StanzaError(.policyViolation, "these are too many elements")
       }
     }

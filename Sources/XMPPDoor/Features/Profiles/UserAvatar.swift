@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import XMLStream
 import XMPP
@@ -43,7 +44,7 @@ struct UserAvatar: Feature {
     var hashes: [String] = []
     var isThere = false
     for child in payload.children where child.is(info) {
-      guard let id = child["id"], !id.isEmpty, id.utf8.count <= Dialogs.Limits.itemIDBytesMax else {
+      guard let id = child["id"], !id.isEmpty, id.utf8.count <= Limits.itemIDBytesMax else {
         throw StanzaError(.badRequest, pubsub: "invalid-payload", "an <info/> has the picture's id")
       }
       isThere = true

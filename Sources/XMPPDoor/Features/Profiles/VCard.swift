@@ -1,4 +1,5 @@
 import Addresses
+import Basics
 import Dialogs
 import NIOCore
 import XMLStream
@@ -107,8 +108,8 @@ struct VCard: Feature {
     }
     writer.close()
     let rest = isEmpty ? [] : Array(writer.buffer.readableBytesView)
-    guard rest.count <= Dialogs.Limits.vCardBytesMax else {
-      throw StanzaError(.policyViolation, "a vCard has at most \(Dialogs.Limits.vCardBytesMax) bytes")
+    guard rest.count <= Limits.vCardBytesMax else {
+      throw StanzaError(.policyViolation, "a vCard has at most \(Limits.vCardBytesMax) bytes")
     }
     return ProfileDraft(
       displayName: .some(names.displayName(vCard)), fullName: .some(names.fullName(vCard)), avatar: .some(avatar),
@@ -119,7 +120,7 @@ struct VCard: Feature {
   private static func decoded(_ picture: Element) throws(StanzaError) -> [UInt8]? {
     switch picture.withText({ Picture.decode($0) }) {
     case .tooLarge:
-      throw StanzaError(.policyViolation, "a picture has at most \(Dialogs.Limits.avatarBytesMax) bytes")
+      throw StanzaError(.policyViolation, "a picture has at most \(Limits.avatarBytesMax) bytes")
     case .malformed: throw StanzaError(.badRequest, "<BINVAL/> is no base 64")
     case .bytes(let bytes): return bytes
     }

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import NIOCore
 import XMLStream

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import XMPP
 
@@ -13,10 +14,10 @@ struct RoomActivity: Feature {
   func register(in table: inout FeatureTable) {}
 
   /// Returns the messages per hour; called on a reader's thread.
-  static func perHour(of room: Room, now: Dialogs.Timestamp, _ reader: any StoreReader) throws -> Double {
+  static func perHour(of room: Room, now: Timestamp, _ reader: any StoreReader) throws -> Double {
     let hour: Int64 = 3_600_000
     let since = max(now.milliseconds - hours * hour, room.createdAt.milliseconds)
-    let start = try reader.position(before: Dialogs.Timestamp(milliseconds: since))
+    let start = try reader.position(before: Timestamp(milliseconds: since))
     let before = try reader.counting(in: room.id, upTo: start, by: UserID(0)).all
     // A room of this minute is not as active as its first message would make it.
     let span = max(Double(now.milliseconds - since) / Double(hour), 1)

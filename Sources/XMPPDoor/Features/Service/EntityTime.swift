@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import XMLStream
 import XMPP
@@ -15,13 +16,13 @@ struct EntityTime: Feature {
     }
   }
 
-  static func write(_ now: Dialogs.Timestamp, into writer: inout ElementWriter) {
+  static func write(_ now: Timestamp, into writer: inout ElementWriter) {
     writer.open(time)
     writer.open("tzo")
     writer.raw("+00:00")
     writer.close()
     writer.open("utc")
-    XMPP.Timestamp(milliseconds: now.milliseconds).withBytes { writer.text($0) }
+    now.withBytes { writer.text($0) }
     writer.close()
     writer.close()
   }

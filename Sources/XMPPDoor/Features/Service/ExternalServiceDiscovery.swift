@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import XMLStream
 import XMPP
@@ -60,7 +61,7 @@ struct ExternalServiceDiscovery: Feature {
     writer.attribute("transport", found.transport.rawValue)
     if let credentials = turn.parley.credentials(for: turn.party, at: found) {
       if isWhole { writer.attribute("restricted", "true" as StaticString) }
-      writer.attribute("expires", XMPP.Timestamp(milliseconds: credentials.expires.milliseconds).description)
+      writer.attribute("expires", credentials.expires.description)
       writer.attribute("username", credentials.username)
       writer.attribute("password", credentials.password)
     }
