@@ -1,4 +1,4 @@
-/// Base 64 (RFC 4648 4) as RFC 6120 6.3.5 wants it: padded, without white space, padding bits zero.
+/// Base 64 (RFC 4648 4) as RFC 6120 6.3.5 requires it: padded, without white space, padding bits zero.
 public enum Base64 {
   private static let coding = LetterCoding(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", bitsPerLetter: 6)
@@ -15,10 +15,10 @@ public enum Base64 {
     String(decoding: encode(bytes), as: UTF8.self)
   }
 
-  /// Returns the bytes of a text. Nil when a character is outside the alphabet, white space included, or when the padding is
-  /// missing or not at the end.
+  /// Returns the bytes of a text; `nil` if a character is outside the alphabet, white space included, or if the padding
+  /// is missing or not at the end.
   ///
-  /// - Parameter canonical: whether padding bits must be zero, so that there is one text for the same bytes.
+  /// - Parameter canonical: whether padding bits must be zero, so that each byte string has one text.
   public static func decode(_ text: some Sequence<UInt8>, canonical: Bool = true) -> [UInt8]? {
     var letters = Array(text)
     guard letters.count % 4 == 0 else { return nil }
@@ -27,7 +27,7 @@ public enum Base64 {
   }
 }
 
-/// Base 64 as tokens, keys of browsers and push services are written: RFC 4648 5 without padding (RFC 7515 2, RFC 8291).
+/// Base 64 in the form of tokens, browsers' keys and push services: RFC 4648 5 without padding (RFC 7515 2, RFC 8291).
 public enum Base64URL {
   private static let coding = LetterCoding(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", bitsPerLetter: 6)
@@ -37,12 +37,12 @@ public enum Base64URL {
     String(decoding: coding.encode(bytes), as: UTF8.self)
   }
 
-  /// Returns the bytes of a text. Nil for padding, for other characters, and for bits that are left and not zero: there is one
-  /// text for the same bytes.
+  /// Returns the bytes of a text; `nil` for padding, for other characters, and for unused bits that are not zero: each
+  /// byte string has one text.
   public static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? { coding.decode(Array(text), canonical: true) }
 }
 
-/// Base 32 (RFC 4648 6) without padding, as authenticator programs show secrets.
+/// Base 32 (RFC 4648 6) without padding, as authenticator apps show secrets.
 public enum Base32 {
   private static let coding = LetterCoding("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", bitsPerLetter: 5)
 
@@ -51,14 +51,14 @@ public enum Base32 {
     String(decoding: coding.encode(bytes), as: UTF8.self)
   }
 
-  /// Returns the bytes of a text in capitals; nil for anything else, and for bits that are left and not zero.
+  /// Returns the bytes of a text in capitals; `nil` for anything else, and for unused bits that are not zero.
   public static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? { coding.decode(Array(text), canonical: true) }
 }
 
-/// The codings of RFC 4648, of which each letter stands for the same number of bits, without their padding.
+/// An encoding of RFC 4648 without padding, each letter of which represents the same number of bits.
 private struct LetterCoding: Sendable {
   private let letters: [UInt8]
-  /// The value of every byte as a letter; 255 for bytes that are none.
+  /// The value of every byte as a letter; 255 for other bytes.
   private let values: [UInt8]
   private let bitsPerLetter: Int
 
@@ -70,7 +70,7 @@ private struct LetterCoding: Sendable {
     self.bitsPerLetter = bitsPerLetter
   }
 
-  /// Reserves place for the padding of base 64, too.
+  /// Encodes bytes, reserving space for the padding of base 64, too.
   func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     let bytes = Array(bytes)
     var text: [UInt8] = []
@@ -102,7 +102,7 @@ private struct LetterCoding: Sendable {
         bytes.append(UInt8(truncatingIfNeeded: bits >> count))
       }
     }
-    // The bits of a whole letter alone are no byte.
+    // The bits of a single letter are no byte.
     guard count < bitsPerLetter, !canonical || bits & (1 << count - 1) == 0 else { return nil }
     return bytes
   }

@@ -1,7 +1,7 @@
-/// A moment in the proleptic Gregorian calendar, in UTC.
+/// A time in the proleptic Gregorian calendar, in UTC.
 ///
-/// A year starts in March here, so that the leap day is its last day and a month's start is a linear formula; 400 years have
-/// 146,097 days.
+/// Internally a year starts in March, so that the leap day is its last day and a month's start is a linear formula; 400
+/// years have 146,097 days.
 public struct CivilTime: Hashable, Sendable {
   /// From 1 to 9999: times outside are moved to the nearer end.
   public let year: Int
@@ -52,7 +52,7 @@ public struct CivilTime: Hashable, Sendable {
 
   private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
-  /// Returns the days from 1970-01-01 to a date; nil where there is no such date from year 1 on.
+  /// Returns the days from 1970-01-01 to a date; `nil` if there is no such date from year 1 on.
   static func days(year: Int, month: Int, day: Int) -> Int? {
     guard year >= 1, (1...12).contains(month), day >= 1, day <= length(ofMonth: month, year: year) else { return nil }
     let year = month <= 2 ? year - 1 : year

@@ -18,7 +18,7 @@ public enum Hex {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
   }
 
-  /// Returns the value of a digit in either case; nil for other bytes.
+  /// Returns the value of a digit in either case; `nil` for other bytes.
   public static func value(ofDigit byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")

@@ -1,4 +1,4 @@
-/// Octets of UTF-8 as URIs hold them (RFC 3986 2.1).
+/// Percent-encoding of UTF-8 octets in URIs (RFC 3986 2.1).
 public enum PercentEncoding {
   /// Encodes everything but the unreserved characters (RFC 3986 2.3).
   ///
@@ -16,7 +16,7 @@ public enum PercentEncoding {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Whether a byte is a letter or a digit of ASCII, or one of `-._~`.
+  /// Returns whether a byte is a letter or a digit of ASCII, or one of `-._~`.
   public static func isUnreserved(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -26,7 +26,7 @@ public enum PercentEncoding {
     }
   }
 
-  /// Returns the text behind an encoded one. Nil for a % without two hexadecimal digits, and for what is no UTF-8.
+  /// Returns the decoded text; `nil` for a % without two hexadecimal digits, and for invalid UTF-8.
   public static func decode(_ text: String) -> String? {
     guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
     var bytes: [UInt8] = []
@@ -45,7 +45,7 @@ public enum PercentEncoding {
     return String(validating: bytes, as: UTF8.self)
   }
 
-  /// RFC 3986 2.1: encoders write capitals.
+  /// Returns a capital digit, as encoders should write (RFC 3986 2.1).
   private static func capital(_ value: UInt8) -> UInt8 {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") - 10 + value
   }

@@ -1,13 +1,13 @@
-/// A moment, to the millisecond.
+/// A time, to the millisecond.
 public struct Timestamp: Hashable, Sendable, Comparable {
   /// Milliseconds since 1970-01-01T00:00:00Z.
   public let milliseconds: Int64
 
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-  /// 0001-01-01T00:00:00.000Z, the first moment that can be written.
+  /// 0001-01-01T00:00:00.000Z, the first time that can be written.
   public static let earliest = Timestamp(milliseconds: -62_135_596_800_000)
-  /// 9999-12-31T23:59:59.999Z, the last moment that can be written.
+  /// 9999-12-31T23:59:59.999Z, the last time that can be written.
   public static let latest = Timestamp(milliseconds: 253_402_300_799_999)
 
   public static func < (a: Self, b: Self) -> Bool { a.milliseconds < b.milliseconds }
@@ -21,10 +21,10 @@ public struct Timestamp: Hashable, Sendable, Comparable {
 
 // MARK: The written form
 
-/// The written form is `1969-07-21T02:56:15.000Z`: RFC 3339 and DateTime of XEP-0082. Moments that it cannot write are written as
-/// the nearest that it can.
+/// The written form is `1969-07-21T02:56:15.000Z`: RFC 3339 and DateTime of XEP-0082. Times outside its range are
+/// written as the nearest one inside.
 extension Timestamp: CustomStringConvertible {
-  /// Bytes of the written form.
+  /// The number of bytes of the written form.
   public static let byteCount = 24
 
   public var description: String { withBytes { String(decoding: $0, as: UTF8.self) } }
@@ -60,14 +60,14 @@ extension Timestamp: CustomStringConvertible {
     }
   }
 
-  /// Reads what `description` writes; nil for any other form, also of the same moment.
+  /// Reads what `description` writes; `nil` for any other form, also of the same time.
   public init?(written text: String) {
     guard let time = Timestamp(text), time.description == text else { return nil }
     self = time
   }
 
-  /// Reads a DateTime of XEP-0082, `CCYY-MM-DDThh:mm:ss[.sss]TZD`; white space around it is an error. Fractions are cut to
-  /// milliseconds; an offset is applied. Nil for anything else, including dates that are none and leap seconds.
+  /// Reads a DateTime of XEP-0082, `CCYY-MM-DDThh:mm:ss[.sss]TZD`; white space around it is an error. Fractions are cut
+  /// to milliseconds; an offset is applied. `nil` for anything else, including invalid dates and leap seconds.
   public init?(_ text: String) {
     var text = text
     guard let value = text.withUTF8({ Timestamp(UnsafeRawBufferPointer($0)) }) else { return nil }
@@ -129,7 +129,7 @@ extension Timestamp: CustomStringConvertible {
   }
 }
 
-/// Where the time comes from: the system's clock, or a test's hand.
+/// The source of the time: the system's clock, or a test's.
 public protocol Clock: Sendable {
   var now: Timestamp { get }
 }
