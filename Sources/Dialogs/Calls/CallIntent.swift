@@ -15,6 +15,9 @@ public enum CallIntent: Sendable {
 }
 
 /// A call from an app.
+///
+///     let draft = CallDraft(to: romeo.address, kind: .video, resource: resource, key: key)
+///     let call = try await parley.post(.call(.start(draft)), by: juliet).value as? Call
 public struct CallDraft: Sendable {
   public var to: BareJID
   public var kind: Call.Kind

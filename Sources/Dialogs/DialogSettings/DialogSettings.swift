@@ -34,6 +34,8 @@ public struct DialogSettings: Hashable, Sendable {
 }
 
 /// A change of a dialog's settings; `nil` leaves a field unchanged.
+///
+///     try await parley.post(.settings(dialog, DialogSettingsDraft(isPinned: true)), by: user)
 public struct DialogSettingsDraft: Sendable {
   /// `.some(nil)` restores the default.
   public var alerts: Alerts??

@@ -2,6 +2,8 @@ import Basics
 import Glibc
 
 /// The URLs of blobs: `<base>/uploads/<id>/<name>`.
+///
+///     BlobLinks(base: "https://chat.example").prefix  // "https://chat.example/uploads/"
 public struct BlobLinks: Hashable, Sendable {
   /// The first part of the path.
   public static let path = "/uploads/"

@@ -4,6 +4,10 @@ import Logging
 import Synchronization
 
 /// An upload, used by one task, which must finish, suspend or cancel it.
+///
+///     let upload = try await parley.upload(id, key: key, name: "rose.jpg", length: length, mediaType: "image/jpeg")
+///     for try await piece in pieces { try await upload.append(piece) }
+///     let blob = try await upload.finish()
 public final class BlobUpload: Sendable {
   public let blob: Blob
   private let parley: Parley

@@ -6,6 +6,8 @@ import Synchronization
 /// calling out. The only lock that is taken under another is that of `users`, under that of `addresses`.
 ///
 /// The hub decides about recipients, never about state: everything durable has been committed before it comes here.
+///
+///     let isOnline = !parley.hub.onlineSessions(of: user.id).isEmpty
 public final class Hub: Sendable {
   struct Online: Sendable {
     var contactSnapshot: ContactSnapshot

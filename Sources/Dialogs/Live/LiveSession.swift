@@ -42,6 +42,9 @@ public enum Form: UInt8, Sendable, Hashable {
 }
 
 /// The hub's record of a session: enough to route to it without asking it. Changed only through `Hub.update`.
+///
+///     let session = OnlineSession(session: handle, door: .xmpp, resource: "balcony")
+///     let post = Post(author: user, intent: .goOnline(session), completion: .session(handle, token: 0))
 public struct OnlineSession: Sendable {
   /// The door of a session; `remote` is a link to another server, which takes everything for its users.
   public enum Door: UInt8, Sendable { case xmpp, app, remote }

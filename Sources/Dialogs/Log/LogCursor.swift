@@ -25,6 +25,11 @@
 ///     reading   -arrived-> reading (held)
 ///     reading   -last page, nothing dropped-> following (held entries above the page are sent)
 ///     reading   -any other page, interrupt-> behind (held entries are dropped)
+///
+/// A door sends an entry if the cursor says so:
+///
+///     var cursor = LogCursor(at: receipt.position)
+///     if cursor.arrived(entry, .direct) { send(entry) }
 public struct LogCursor: Equatable, Sendable {
   public enum State: Equatable, Sendable {
     /// Entries are sent as they come.

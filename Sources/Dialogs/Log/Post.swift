@@ -1,6 +1,9 @@
 public import Addresses
 
 /// An intent on its way to the committer. Immutable; one allocation.
+///
+///     let post = Post(author: romeo, intent: .message(draft), completion: .session(session, token: 0))
+///     let isQueued = parley.submit(post)
 public final class Post: Sendable {
   /// The author, by whom the post is authorised, whatever a door claims.
   public let author: Party
@@ -68,6 +71,9 @@ public struct StreamNonce: Hashable, Sendable {
   }
 }
 
+/// A request of a user, which the core judges and commits in the order of the log.
+///
+///     let receipt = try await parley.post(.block([BlockPattern(jid)]), by: user)
 public enum Intent: Sendable {
   case message(MessageDraft)
   case marker(MarkerDraft)
@@ -135,6 +141,11 @@ public enum Intent: Sendable {
 }
 
 /// A message to send.
+///
+///     let draft = MessageDraft(
+///       to: romeo.address, content: Content(kind: .text, text: "Good night"), envelope: Envelope(type: .chat),
+///       traits: [.counts, .archived, .replayed], key: nil)
+///     let entry = try await parley.post(.message(draft), by: juliet).entry
 public struct MessageDraft: Sendable {
   /// The addressee; the author's own address means the self dialog.
   public var to: BareJID
@@ -183,6 +194,9 @@ public struct RepeatKey: Sendable, Hashable {
 }
 
 /// A marker to set up to a message.
+///
+///     let draft = MarkerDraft(with: juliet.address, kind: .displayed, target: .entry(id))
+///     try await parley.post(.marker(draft), by: romeo)
 public struct MarkerDraft: Sendable {
   public enum Target: Sendable {
     /// The message's public id.
@@ -212,6 +226,8 @@ public struct MarkerDraft: Sendable {
 }
 
 /// A change of a profile; `nil` leaves a field unchanged.
+///
+///     try await parley.post(.profile(ProfileDraft(displayName: "Romeo")), by: romeo)
 public struct ProfileDraft: Sendable {
   /// The display name.
   public var displayName: String??

@@ -75,6 +75,9 @@ public struct PublicID: Hashable, Sendable, CustomStringConvertible {
 
 /// Seals and opens the public ids of a realm. There is one key per purpose, so that an id of one kind never opens as
 /// another.
+///
+///     let sealer = Sealer(realm: realm, purpose: .cursor)
+///     let id = sealer.seal(7)  // sealer.open(id) == 7
 public struct Sealer: Sendable {
   public enum Purpose: String, Sendable { case entry, dialog, cursor, member }
 

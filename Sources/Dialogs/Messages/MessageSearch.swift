@@ -6,6 +6,9 @@
 // continues, so that no query, however it is made, blocks a reader for longer.
 
 /// A search query, with a text or a kind or both.
+///
+///     let query = MessageQuery(text: "balcony", limit: 20)
+///     let found = try await parley.read { try $0.find(query, for: user) }
 public struct MessageQuery: Sendable, Hashable {
   /// The words, as in `ArchiveQuery.text`.
   public var text: String?

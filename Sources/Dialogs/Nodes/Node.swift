@@ -264,6 +264,11 @@ public enum NodeIntent: Sendable {
   case bookmarks(BookmarksDraft)
 }
 
+/// An item to publish.
+///
+///     let item = NodePublication.Item(id: "current", content: .nickname("Romeo"))
+///     let publication = NodePublication(node: ProfileNode.nickname.rawValue, item: item)
+///     try await parley.post(.node(.publish(publication)), by: romeo)
 public struct NodePublication: Sendable {
   public struct Item: Sendable {
     public var id: String

@@ -63,6 +63,10 @@ public enum RoomIntent: Sendable {
   case vacate(SessionID)
 }
 
+/// A room to create.
+///
+///     let draft = RoomDraft(settings: .group, members: [MemberDraft(address: romeo.address, affiliation: .member)])
+///     let room = try await parley.post(.room(.create(draft)), by: juliet).room
 public struct RoomDraft: Sendable {
   /// The localpart; `nil` for a random one.
   public var localpart: String?
@@ -209,6 +213,9 @@ public struct RoleDraft: Hashable, Sendable {
 }
 
 /// A change of settings as a function of the current ones, so that concurrent changes of different fields both succeed.
+///
+///     let draft = SettingsDraft { $0.name = "Balcony" }
+///     try await parley.post(.room(.configure(.dialog(room.id), draft)), by: juliet)
 public struct SettingsDraft: Sendable {
   public var apply: @Sendable (inout RoomSettings) -> Void
   /// The new avatar; `.some(nil)` removes it.

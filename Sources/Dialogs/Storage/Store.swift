@@ -5,6 +5,8 @@ public import Basics
 /// no decisions.
 ///
 /// Every function throws the engine's errors; the core wraps them once.
+///
+///     let head = try store.read { try $0.head().position }
 public protocol Store: Sendable {
   /// Reads a consistent snapshot for the time of `body`. It blocks the calling thread; never call it on an event loop.
   /// Many may run at once, also while the committer writes.
@@ -409,6 +411,10 @@ public struct FeedRow: Hashable, Sendable {
 }
 
 /// A query of an archive (XEP-0313 4.1 with `#extended`), resolved to positions by the core.
+///
+///     var query = ArchiveQuery(limit: 50)
+///     query.backwards = true  // the newest ones
+///     let page = try await parley.read { [query] in try $0.archive(of: user.id, query) }
 public struct ArchiveQuery: Sendable {
   /// The private dialog, or in a room the dialog of private messages; `nil` for all.
   public var with: DialogID?

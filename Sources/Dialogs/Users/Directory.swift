@@ -1,6 +1,8 @@
 import Addresses
 
 /// A search in the directory of users.
+///
+///     let users = try await parley.read { try $0.directory(of: realm.id, DirectoryQuery(text: "jul", limit: 20)) }
 public struct DirectoryQuery: Hashable, Sendable {
   /// The fields that are searched.
   public struct Fields: OptionSet, Hashable, Sendable {
