@@ -22,11 +22,8 @@ public enum PrecisError: Error, Hashable, Sendable {
 /// asks ("where possible, map characters and accept the mapped string"): decomposed Hangul or an ANGSTROM SIGN in an
 /// identifier is accepted as the letter it maps to.
 ///
-/// The data is of the Unicode version in `unicodeVersion`; characters assigned later are refused.
+/// The data is of the Unicode version in `UnicodeTables.version`; characters assigned later are refused.
 public enum Precis {
-  /// The version of the Unicode data the rules use.
-  public static var unicodeVersion: String { UnicodeTables.version }
-
   /// Enforces UsernameCaseMapped (RFC 8265 3.3): user names, and localparts of JIDs, which exclude eight more
   /// characters.
   public static func usernameCaseMapped(_ string: String) throws(PrecisError) -> String {

@@ -100,8 +100,6 @@ public enum Limits {
   public static let memberListChangesMax = 500
   /// Occupants of one room: above, only admins and owners can still enter.
   public static let occupantsMax = 10_000
-  /// Sessions under one nick: as many as a user has.
-  public static let seatsMax = sessionsPerUserMax
   /// Rooms that one session occupies at a time; the next is refused.
   public static let roomsPerSessionMax = 1_000
   /// Rooms in which one user is a member; the next is refused.

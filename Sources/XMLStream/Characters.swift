@@ -19,7 +19,6 @@ enum Byte {
   static let equals: UInt8 = 0x3D
   static let greater: UInt8 = 0x3E
   static let question: UInt8 = 0x3F
-  static let openBracket: UInt8 = 0x5B
   static let closeBracket: UInt8 = 0x5D
   static let x: UInt8 = 0x78
 }

@@ -67,7 +67,6 @@ struct FeatureTable: Sendable {
   }
   typealias IQHandler = @Sendable (Turn, Element) throws(StanzaError) -> Void
   typealias ChildReader = @Sendable (Element, inout Draft) throws(StanzaError) -> Void
-  typealias Gate = @Sendable (Turn) throws(StanzaError) -> Void
   typealias SessionHook = @Sendable (XMPPSession) -> Void
 
   private struct IQKey: Hashable {
@@ -84,7 +83,6 @@ struct FeatureTable: Sendable {
   private var inlines: [UInt64: (name: Name, hook: SessionHook)] = [:]
   private(set) var inlineFeatures: [String] = []
   private(set) var bound: [SessionHook] = []
-  private(set) var ended: [SessionHook] = []
   /// The disco#info features by target, in the order of registration.
   private var features: [Target: [(feature: String, of: Int)]] = [:]
   private var identities: [Target: [(identity: Identity, of: Int)]] = [:]
@@ -137,8 +135,6 @@ struct FeatureTable: Sendable {
 
   /// Registers a hook that runs when a session has bound (not resumed) its resource.
   mutating func onBound(_ hook: @escaping SessionHook) { bound.append(hook) }
-  /// Registers a hook that runs when a session ends for good.
-  mutating func onEnded(_ hook: @escaping SessionHook) { ended.append(hook) }
 
   // MARK: Discovery
 

@@ -37,7 +37,13 @@ import Testing
     // Nor do they make accounts of themselves.
     let own = SessionID(1)
     #expect(await code { try await stage.parley.setPassword(of: one.id, "secret", except: own) } == "guest-limited")
-    #expect(!stage.parley.mayInvite(one))
+  }
+
+  @Test func aGuestInvitesNobodyWhereUsersMay() async throws {
+    let stage = try Stage(invitations: true, guests: policy())
+    let one = try await guest(stage)
+    let own = InviteDraft(realm: one.realm, kind: .contact, inviter: one)
+    #expect(await code { _ = try await stage.parley.makeInvite(own, by: one) } == "invitations-off")
   }
 
   @Test func anOperatorMakesAUserOfAGuest() async throws {

@@ -102,9 +102,5 @@ import XMLStream
     #expect(throws: StanzaError(.badRequest, "an iq request has exactly one child element")) {
       try BindRequest(stanza("<iq type='set' id='1'><bind xmlns='urn:ietf:params:xml:ns:xmpp-bind'/><a/></iq>"))
     }
-    #expect(
-      try stanza("<iq type='set' id='1'><session xmlns='urn:ietf:params:xml:ns:xmpp-session'/></iq>").isSessionRequest)
-    #expect(
-      try !stanza("<iq type='get' id='1'><session xmlns='urn:ietf:params:xml:ns:xmpp-session'/></iq>").isSessionRequest)
   }
 }

@@ -222,9 +222,6 @@ extension Subscription {
   public var removalActs: [SubscriptionAct] {
     (to || pendingOut ? [.unsubscribe] : []) + (from || pendingIn ? [.unsubscribed] : [])
   }
-
-  /// The presence to the contact when the user removes the item, before `removalActs` (RFC 6121 3.2.2).
-  public var removalPresence: PresenceNotice? { from ? .unavailable : nil }
 }
 
 // MARK: - The app's view

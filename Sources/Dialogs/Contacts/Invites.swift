@@ -22,11 +22,6 @@ extension Parley {
     public let makesAccount: Bool
   }
 
-  /// Returns whether this user may invite others.
-  public func mayInvite(_ party: Party) -> Bool {
-    options.allowsInvitations && !isGuest(party.id) || options.admins.contains(party.address)
-  }
-
   /// Creates an invitation.
   ///
   /// - Parameter asker: the user; `nil` for an operator. Users invite their own contacts only, admins also as operators

@@ -32,28 +32,3 @@ public struct Delay: Payload, Equatable {
     writer.close()
   }
 }
-
-/// A stable id given by an entity that stores the stanza (XEP-0359 3).
-public struct StanzaID: Payload, Equatable {
-  public var id: String
-  /// The entity that gave it, the owner of the archive.
-  public var by: String
-
-  public static let name = Name.stanzaID
-
-  public init(id: String, by: String) {
-    self.id = id
-    self.by = by
-  }
-
-  public init(_ element: Element) throws(StanzaError) {
-    self.init(id: try element.required("id"), by: try element.required("by"))
-  }
-
-  public func write(into writer: inout ElementWriter) {
-    writer.open(Self.name)
-    writer.attribute("id", id)
-    writer.attribute("by", by)
-    writer.close()
-  }
-}

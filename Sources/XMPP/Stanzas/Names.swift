@@ -44,7 +44,6 @@ extension Name {
   public static let response = Name("response", NS.sasl)
   public static let abort = Name("abort", NS.sasl)
   public static let saslFailure = Name("failure", NS.sasl)
-  public static let saslText = Name("text", NS.sasl)
   public static let success = Name("success", NS.sasl)
   /// XEP-0388 2.4.
   public static let authenticate = Name("authenticate", NS.sasl2)

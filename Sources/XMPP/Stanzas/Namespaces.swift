@@ -16,8 +16,6 @@ public enum NS {
   public static let bind2: StaticString = "urn:xmpp:bind:0"
   /// XEP-0191.
   public static let blocking: StaticString = "urn:xmpp:blocking"
-  /// XEP-0191.
-  public static let blockingErrors: StaticString = "urn:xmpp:blocking:errors"
   /// XEP-0231.
   public static let bob: StaticString = "urn:xmpp:bob"
   /// XEP-0402.
@@ -38,12 +36,8 @@ public enum NS {
   public static let callInvites: StaticString = "urn:xmpp:call-invites:0"
   /// XEP-0115.
   public static let caps: StaticString = "http://jabber.org/protocol/caps"
-  /// XEP-0390.
-  public static let caps2: StaticString = "urn:xmpp:caps"
   /// XEP-0280.
   public static let carbons: StaticString = "urn:xmpp:carbons:2"
-  /// XEP-0280.
-  public static let carbonsRules: StaticString = "urn:xmpp:carbons:rules:0"
   /// XEP-0440.
   public static let channelBinding: StaticString = "urn:xmpp:sasl-cb:0"
   /// XEP-0433.
@@ -167,8 +161,6 @@ public enum NS {
   public static let oob: StaticString = "jabber:x:oob"
   /// XEP-0379.
   public static let parting: StaticString = "urn:xmpp:pars:0"
-  /// XEP-0398.
-  public static let pepVCardConversion: StaticString = "urn:xmpp:pep-vcard-conversion:0"
   /// XEP-0199.
   public static let ping: StaticString = "urn:xmpp:ping"
   /// RFC 6121 3.4.

@@ -44,19 +44,10 @@ extension Element {
     return element
   }
 
-  /// Returns the text of a required child, which may be empty.
-  public func requiredText(of child: Name) throws(StanzaError) -> String { try required(child).text }
-
   /// Returns a whole number in decimal (XML Schema `integer`); `nil` if the attribute is absent.
   public func integer(_ attribute: StaticString) throws(StanzaError) -> Int? {
     guard let parsed = withAttribute(attribute, { Decimal.signed($0) }) else { return nil }
     guard let value = parsed else { throw wrong(attribute, "is no whole number") }
-    return value
-  }
-
-  /// Returns a required whole number in decimal.
-  public func requiredInteger(_ attribute: StaticString) throws(StanzaError) -> Int {
-    guard let value = try integer(attribute) else { throw missing(attribute: attribute) }
     return value
   }
 

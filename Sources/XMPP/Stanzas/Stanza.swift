@@ -100,14 +100,6 @@ public enum PresenceType: UInt8, Sendable, CaseIterable {
       return nil
     }
   }
-
-  /// Whether it negotiates a subscription (RFC 6121 3): stamped with the bare JID (RFC 6120 8.1.2.1).
-  public var isSubscription: Bool {
-    switch self {
-    case .subscribe, .subscribed, .unsubscribe, .unsubscribed: true
-    case .available, .unavailable, .probe, .error: false
-    }
-  }
 }
 
 /// The `type` of an IQ (RFC 6120 8.2.3).
@@ -163,10 +155,6 @@ public struct Stanza: Sendable, Equatable {
 
   /// The id (RFC 6120 8.1.3).
   public var id: String? { element["id"] }
-  /// Calls `body` with the bytes of `id`, without making a `String`.
-  public func withID<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R? {
-    try element.withAttribute("id", body)
-  }
   /// The language (RFC 6120 8.1.5); if `nil`, the stream's language holds.
   public var language: String? { element.language }
 

@@ -125,8 +125,3 @@ public struct BindMachine: Sendable {
     do { return try user.full(resource) } catch { return nil }
   }
 }
-
-extension Stanza {
-  /// Whether it is the session request of RFC 3921 3, which is answered with an empty result and has no effect.
-  public var isSessionRequest: Bool { iqType == .set && payload?.is(.session) == true }
-}

@@ -41,7 +41,7 @@ final class ComponentConnection: ChannelInboundHandler {
   private var isSliceOver = false
   private var deadline: Scheduled<Void>?
   /// The impersonated sessions, until their request is answered.
-  private var standIns: [ObjectIdentifier: XMPPSession] = [:]
+  private var impersonated: [ObjectIdentifier: XMPPSession] = [:]
   /// The privileges that the component has been told (XEP-0356).
   private var privileges = Privileges.none
   /// The users whose presence the component is still to be sent.
@@ -107,7 +107,7 @@ final class ComponentConnection: ChannelInboundHandler {
 
   private var isPaused: Bool {
     inFlight.count - inFlightHead >= DoorLimits.postsInFlightMax || waiting.count >= DoorLimits.waitingTurnsMax
-      || !unsent.isEmpty || isSliceOver || standIns.count >= DoorLimits.waitingTurnsMax
+      || !unsent.isEmpty || isSliceOver || impersonated.count >= DoorLimits.waitingTurnsMax
       || context?.channel.isWritable == false
   }
 
@@ -254,10 +254,10 @@ final class ComponentConnection: ChannelInboundHandler {
   // MARK: Requests
 
   /// Holds an impersonated session until `ended`.
-  func began(_ session: XMPPSession) { standIns[ObjectIdentifier(session)] = session }
+  func began(_ session: XMPPSession) { impersonated[ObjectIdentifier(session)] = session }
 
   func ended(_ session: XMPPSession) {
-    standIns[ObjectIdentifier(session)] = nil
+    impersonated[ObjectIdentifier(session)] = nil
     goOn()
   }
 
@@ -376,8 +376,8 @@ final class ComponentConnection: ChannelInboundHandler {
     link = nil
     waiting = []
     // Their requests are carried out; there is no connection to answer on.
-    for session in standIns.values { session.handle.ended() }
-    standIns = [:]
+    for session in impersonated.values { session.handle.ended() }
+    impersonated = [:]
     unshown = []
   }
 }

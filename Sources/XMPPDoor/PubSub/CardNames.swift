@@ -11,16 +11,16 @@ struct CardNames: Sendable {
 
   // MARK: Read
 
-  func fullName(_ contactSnapshot: Element) -> String? { first(fullName, in: contactSnapshot) }
+  func fullName(_ vCard: Element) -> String? { first(fullName, in: vCard) }
 
   /// Returns the display name: the nickname, else the full name.
-  func displayName(_ contactSnapshot: Element) -> String? {
-    first(nickname, in: contactSnapshot) ?? first(fullName, in: contactSnapshot)
+  func displayName(_ vCard: Element) -> String? {
+    first(nickname, in: vCard) ?? first(fullName, in: vCard)
   }
 
   /// Returns the text of a field, cut to the size that a profile holds.
-  private func first(_ field: Name, in contactSnapshot: Element) -> String? {
-    guard let element = contactSnapshot.first(field) else { return nil }
+  private func first(_ field: Name, in vCard: Element) -> String? {
+    guard let element = vCard.first(field) else { return nil }
     let text = text.map { element.first($0)?.text ?? "" } ?? element.text
     return Self.cut(text)
   }

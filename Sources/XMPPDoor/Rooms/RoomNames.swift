@@ -19,7 +19,6 @@ extension Name {
   static let mucUserDecline = Name("decline", NS.mucUser)
   static let mucUserInvite = Name("invite", NS.mucUser)
   static let mucUserItem = Name("item", NS.mucUser)
-  static let mucUserPassword = Name("password", NS.mucUser)
   static let mucUserReason = Name("reason", NS.mucUser)
   static let mucUserStatus = Name("status", NS.mucUser)
 

@@ -123,7 +123,6 @@ final class XMPPSession {
 
   var parley: Parley { door.parley }
   var contactSnapshot: ContactSnapshot? { parley.hub.contactSnapshot(of: party.id) ?? impersonated?.contactSnapshot }
-  var isSuspended: Bool { connection == nil }
   var isAvailable: Bool { presence != nil }
 
   /// The typed state of a feature in this session.

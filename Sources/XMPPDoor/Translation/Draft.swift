@@ -53,8 +53,6 @@ struct Draft {
   var address: String?
   /// XEP-0359.
   var originID: String?
-  /// The number of children that no reader and no rule above accounts for.
-  var otherChildren = 0
 
   struct CallPart: Equatable {
     var name: String
