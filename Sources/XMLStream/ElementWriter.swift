@@ -78,9 +78,41 @@ public struct ElementWriter {
     buffer.writeBytes(rest)
   }
 
+  /// Writes an element without attributes and content.
+  public mutating func element(_ name: Name) {
+    open(name)
+    close()
+  }
+
+  /// Writes an element; `content` writes its attributes, then what is in it.
+  @inline(__always)
+  public mutating func element<Failure: Error>(
+    _ name: Name, _ content: (inout ElementWriter) throws(Failure) -> Void
+  ) throws(Failure) {
+    open(name)
+    try content(&self)
+    close()
+  }
+
+  /// Writes a child element in the namespace of the element around it.
+  @inline(__always)
+  public mutating func element<Failure: Error>(
+    _ local: StaticString, _ content: (inout ElementWriter) throws(Failure) -> Void
+  ) throws(Failure) {
+    open(local)
+    try content(&self)
+    close()
+  }
+
+  /// Writes a child element without attributes and content in the namespace of the element around it.
+  public mutating func element(_ local: StaticString) {
+    open(local)
+    close()
+  }
+
   /// Writes a whole element: attributes (`nil` is left out), then `content`.
   public mutating func element(
-    _ name: Name, _ attributes: KeyValuePairs<StaticString, String?> = [:],
+    _ name: Name, _ attributes: KeyValuePairs<StaticString, String?>,
     _ content: (inout ElementWriter) -> Void = { _ in }
   ) {
     open(name)

@@ -198,5 +198,4 @@ import XMLStream
     }
     #expect(try element("<message/>").payload(Delay.self) == nil)
   }
-  }
 }

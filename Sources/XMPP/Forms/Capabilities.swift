@@ -104,18 +104,14 @@ public struct Capabilities: Sendable, Equatable {
   /// Writes identities, features and forms into an open `<query/>` of disco#info.
   public func writeContent(into writer: inout ElementWriter) {
     for identity in identities {
-      writer.open(.discoIdentity)
-      writer.attribute("category", identity.category)
-      writer.attribute("type", identity.type)
-      writer.attribute("xml:lang", identity.language)
-      writer.attribute("name", identity.name)
-      writer.close()
+      writer.element(.discoIdentity) { writer in
+        writer.attribute("category", identity.category)
+        writer.attribute("type", identity.type)
+        writer.attribute("xml:lang", identity.language)
+        writer.attribute("name", identity.name)
+      }
     }
-    for feature in features {
-      writer.open(.discoFeature)
-      writer.attribute("var", feature)
-      writer.close()
-    }
+    for feature in features { writer.element(.discoFeature) { $0.attribute("var", feature) } }
     for form in forms { form.write(into: &writer) }
   }
 }

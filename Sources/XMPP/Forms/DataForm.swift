@@ -254,22 +254,22 @@ public struct DataForm: Payload, Equatable {
   // MARK: Writing
 
   public func write(into writer: inout ElementWriter) {
-    writer.open(Self.name)
-    writer.attribute("type", kind.text)
-    if let title { writer.element("title", title) }
-    for line in instructions { writer.element("instructions", line) }
-    if !reported.isEmpty {
-      writer.open("reported")
-      for field in reported { field.write(into: &writer) }
-      writer.close()
+    writer.element(Self.name) { writer in
+      writer.attribute("type", kind.text)
+      if let title { writer.element("title", title) }
+      for line in instructions { writer.element("instructions", line) }
+      if !reported.isEmpty {
+        writer.element("reported") { writer in
+          for field in reported { field.write(into: &writer) }
+        }
+      }
+      for item in items {
+        writer.element("item") { writer in
+          for field in item { field.write(into: &writer) }
+        }
+      }
+      for field in fields { field.write(into: &writer) }
     }
-    for item in items {
-      writer.open("item")
-      for field in item { field.write(into: &writer) }
-      writer.close()
-    }
-    for field in fields { field.write(into: &writer) }
-    writer.close()
   }
 }
 
@@ -302,32 +302,29 @@ extension DataForm.Field {
   }
 
   fileprivate func write(into writer: inout ElementWriter) {
-    writer.open("field")
-    if let kind { writer.attribute("type", kind.text) }
-    writer.attribute("var", name)
-    writer.attribute("label", label)
-    if let description { writer.element("desc", description) }
-    if isRequired {
-      writer.open("required")
-      writer.close()
+    writer.element("field") { writer in
+      if let kind { writer.attribute("type", kind.text) }
+      writer.attribute("var", name)
+      writer.attribute("label", label)
+      if let description { writer.element("desc", description) }
+      if isRequired { writer.element("required") }
+      if let range {
+        writer.element(.dataFormValidate) { writer in
+          writer.attribute("datatype", "xs:integer" as StaticString)
+          writer.element("range") { writer in
+            writer.attribute("min", range.minimum)
+            writer.attribute("max", range.maximum)
+          }
+        }
+      }
+      for value in values { writer.element("value", value) }
+      for option in options {
+        writer.element("option") { writer in
+          writer.attribute("label", option.label)
+          writer.element("value", option.value)
+        }
+      }
     }
-    if let range {
-      writer.open(.dataFormValidate)
-      writer.attribute("datatype", "xs:integer" as StaticString)
-      writer.open("range")
-      writer.attribute("min", range.minimum)
-      writer.attribute("max", range.maximum)
-      writer.close()
-      writer.close()
-    }
-    for value in values { writer.element("value", value) }
-    for option in options {
-      writer.open("option")
-      writer.attribute("label", option.label)
-      writer.element("value", option.value)
-      writer.close()
-    }
-    writer.close()
   }
 }
 

@@ -52,12 +52,12 @@ public struct ResultSetRequest: Payload, Equatable {
   public func limit(default: Int, max most: Int = XMPPLimits.resultSetPageMax) -> Int { min(max ?? `default`, most) }
 
   public func write(into writer: inout ElementWriter) {
-    writer.open(Self.name)
-    if let max { writer.element("max", String(max)) }
-    if let after { writer.element("after", after) }
-    if isBackward { writer.element("before", before ?? "") }
-    if let index { writer.element("index", String(index)) }
-    writer.close()
+    writer.element(Self.name) { writer in
+      if let max { writer.element("max", String(max)) }
+      if let after { writer.element("after", after) }
+      if isBackward { writer.element("before", before ?? "") }
+      if let index { writer.element("index", String(index)) }
+    }
   }
 
   private static func number(_ element: Element) throws(StanzaError) -> Int {
@@ -115,16 +115,16 @@ public struct ResultSetPage: Payload, Equatable {
   }
 
   public func write(into writer: inout ElementWriter) {
-    writer.open(Self.name)
-    if let first {
-      writer.open("first")
-      if let firstIndex { writer.attribute("index", firstIndex) }
-      writer.text(first)
-      writer.close()
+    writer.element(Self.name) { writer in
+      if let first {
+        writer.element("first") { writer in
+          if let firstIndex { writer.attribute("index", firstIndex) }
+          writer.text(first)
+        }
+      }
+      if let last { writer.element("last", last) }
+      if let count { writer.element("count", String(count)) }
     }
-    if let last { writer.element("last", last) }
-    if let count { writer.element("count", String(count)) }
-    writer.close()
   }
 }
 

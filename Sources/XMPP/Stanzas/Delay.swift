@@ -25,10 +25,10 @@ public struct Delay: Payload, Equatable {
   }
 
   public func write(into writer: inout ElementWriter) {
-    writer.open(Self.name)
-    writer.attribute("from", from)
-    stamp.withBytes { writer.attribute("stamp", $0) }
-    if let reason { writer.text(reason) }
-    writer.close()
+    writer.element(Self.name) { writer in
+      writer.attribute("from", from)
+      stamp.withBytes { writer.attribute("stamp", $0) }
+      if let reason { writer.text(reason) }
+    }
   }
 }

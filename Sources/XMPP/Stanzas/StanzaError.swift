@@ -151,21 +151,21 @@ extension StanzaError {
   ///
   /// - Parameter by: the entity that found the error (RFC 6120 8.3.1 rule 5); `nil` leaves it out.
   public func write(into writer: inout ElementWriter, by: String? = nil) {
-    writer.open("error")
-    writer.attribute("by", by)
-    if let code = condition.code { writer.attribute("code", code) }
-    writer.attribute("type", type.text)
-    writer.open(Name(condition.text, NS.stanzas))
-    if let alternative { writer.text(alternative) }
-    writer.close()
-    if let text {
-      writer.open(.stanzaErrorText)
-      writer.attribute("xml:lang", "en" as StaticString)
-      writer.text(text)
-      writer.close()
+    writer.element("error") { writer in
+      writer.attribute("by", by)
+      if let code = condition.code { writer.attribute("code", code) }
+      writer.attribute("type", type.text)
+      writer.element(Name(condition.text, NS.stanzas)) { writer in
+        if let alternative { writer.text(alternative) }
+      }
+      if let text {
+        writer.element(.stanzaErrorText) { writer in
+          writer.attribute("xml:lang", "en" as StaticString)
+          writer.text(text)
+        }
+      }
+      if let application { writer.element(application) }
     }
-    if let application { writer.element(application) }
-    writer.close()
   }
 
   /// Writes the whole error reply to a stanza (RFC 6120 8.3.1): the same kind, the addresses swapped, the same id.
@@ -182,14 +182,14 @@ extension StanzaError {
     includingPayload: Bool = false, by: String? = nil
   ) -> Bool {
     guard stanza.mayBeAnswered else { return false }
-    writer.open(stanza.kind.name)
-    writer.attribute("type", "error" as StaticString)
-    stanza.copy("id", to: "id", in: &writer)
-    if let from { writer.attribute("from", from) } else { stanza.copy("to", to: "from", in: &writer) }
-    if let to { writer.attribute("to", to) } else { stanza.copy("from", to: "to", in: &writer) }
-    if includingPayload { writer.children(of: stanza.element, except: { $0.is(.error) }) }
-    write(into: &writer, by: by)
-    writer.close()
+    writer.element(stanza.kind.name) { writer in
+      writer.attribute("type", "error" as StaticString)
+      stanza.copy("id", to: "id", in: &writer)
+      if let from { writer.attribute("from", from) } else { stanza.copy("to", to: "from", in: &writer) }
+      if let to { writer.attribute("to", to) } else { stanza.copy("from", to: "to", in: &writer) }
+      if includingPayload { writer.children(of: stanza.element, except: { $0.is(.error) }) }
+      write(into: &writer, by: by)
+    }
     return true
   }
 

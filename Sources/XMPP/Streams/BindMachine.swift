@@ -29,15 +29,13 @@ public struct BindRequest: Sendable, Equatable {
 
   /// Writes the result (RFC 6120 7.6.1).
   public func writeResult(_ jid: FullJID, into writer: inout ElementWriter) {
-    writer.open(.iq)
-    writer.attribute("type", "result" as StaticString)
-    stanza.copy("id", to: "id", in: &writer)
-    writer.open(.bind)
-    writer.open(.bindJID)
-    writer.text(jid.description)
-    writer.close()
-    writer.close()
-    writer.close()
+    writer.element(.iq) { writer in
+      writer.attribute("type", "result" as StaticString)
+      stanza.copy("id", to: "id", in: &writer)
+      writer.element(.bind) { writer in
+        writer.element(.bindJID) { $0.text(jid.description) }
+      }
+    }
   }
 }
 

@@ -253,33 +253,32 @@ public struct ResumptionMachine<Item: Sendable>: Sendable {
 public enum StreamManagement {
   /// Writes `<enabled/>` (XEP-0198 3).
   public static func writeEnabled(_ resumable: EnableDecision.Resumable?, into writer: inout ElementWriter) {
-    writer.open(.smEnabled)
-    if let resumable {
-      writer.attribute("id", resumable.id)
-      writer.attribute("resume", "true" as StaticString)
-      writer.attribute("max", resumable.max)
-      writer.attribute("location", resumable.location)
+    writer.element(.smEnabled) { writer in
+      if let resumable {
+        writer.attribute("id", resumable.id)
+        writer.attribute("resume", "true" as StaticString)
+        writer.attribute("max", resumable.max)
+        writer.attribute("location", resumable.location)
+      }
     }
-    writer.close()
   }
 
   /// Writes `<failed/>` (XEP-0198 5, 6).
   public static func writeFailed(
     _ condition: StanzaError.Condition, handled: UInt32? = nil, into writer: inout ElementWriter
   ) {
-    writer.open(.smFailed)
-    if let handled { writer.attribute("h", handled) }
-    writer.open(Name(condition.text, NS.stanzas))
-    writer.close()
-    writer.close()
+    writer.element(.smFailed) { writer in
+      if let handled { writer.attribute("h", handled) }
+      writer.element(Name(condition.text, NS.stanzas))
+    }
   }
 
   /// Writes `<resumed/>` (XEP-0198 5).
   public static func writeResumed(previous: String, handled: UInt32, into writer: inout ElementWriter) {
-    writer.open(.smResumed)
-    writer.attribute("h", handled)
-    writer.attribute("previd", previous)
-    writer.close()
+    writer.element(.smResumed) { writer in
+      writer.attribute("h", handled)
+      writer.attribute("previd", previous)
+    }
   }
 
   /// Writes `<a/>` (XEP-0198 4). It is sent with every commit, so it bypasses the writer's bookkeeping.

@@ -45,16 +45,15 @@ public struct SASLFailure: Error, Sendable, Equatable {
 
   /// Writes `<failure/>` (RFC 6120 6.5, XEP-0388 2.6.2), whose conditions are the same in both profiles.
   public func write(_ profile: SASLProfile = .core, into writer: inout ElementWriter) {
-    writer.open(Name("failure", profile.namespace))
-    writer.open(Name(condition.text, NS.sasl))
-    writer.close()
-    if let text {
-      writer.open(Name("text", profile.namespace))
-      writer.attribute("xml:lang", "en" as StaticString)
-      writer.text(text)
-      writer.close()
+    writer.element(Name("failure", profile.namespace)) { writer in
+      writer.element(Name(condition.text, NS.sasl))
+      if let text {
+        writer.element(Name("text", profile.namespace)) { writer in
+          writer.attribute("xml:lang", "en" as StaticString)
+          writer.text(text)
+        }
+      }
     }
-    writer.close()
   }
 
   /// Reads a server's `<failure/>`; `nil` if the element is none. An unknown condition is `not-authorized` (RFC 6120

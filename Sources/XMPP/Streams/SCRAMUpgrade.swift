@@ -25,28 +25,22 @@ public struct SCRAMUpgrade: Sendable, Equatable {
   public static func writeContinue(
     _ mechanism: SCRAMMechanism, data: [UInt8]?, into writer: inout ElementWriter
   ) {
-    writer.open(Name("continue", NS.sasl2))
-    if let data {
-      writer.open("additional-data")
-      writer.text(Base64.encode(data))
-      writer.close()
+    writer.element(Name("continue", NS.sasl2)) { writer in
+      if let data { writer.element("additional-data") { $0.text(Base64.encode(data)) } }
+      writer.element("tasks") { writer in
+        writer.element("task") { $0.text(task(mechanism)) }
+      }
     }
-    writer.open("tasks")
-    writer.open("task")
-    writer.text(task(mechanism))
-    writer.close()
-    writer.close()
-    writer.close()
   }
 
   /// Writes the salt and the iterations for the client (XEP-0480 3).
   public func write(into writer: inout ElementWriter) {
-    writer.open(Name("task-data", NS.sasl2))
-    writer.open(Name("salt", NS.scramUpgrade))
-    writer.attribute("iterations", "\(iterations)")
-    writer.text(Base64.encode(salt))
-    writer.close()
-    writer.close()
+    writer.element(Name("task-data", NS.sasl2)) { writer in
+      writer.element(Name("salt", NS.scramUpgrade)) { writer in
+        writer.attribute("iterations", "\(iterations)")
+        writer.text(Base64.encode(salt))
+      }
+    }
   }
 }
 

@@ -115,18 +115,18 @@ public struct StreamError: Error, Sendable, Equatable {
 extension StreamError {
   /// Writes `<stream:error/>` (RFC 6120 4.9.2) where stanzas go.
   public func write(into writer: inout ElementWriter) {
-    writer.open(.streamError)
-    writer.open(Name(condition.text, NS.streamErrors))
-    if let otherHost { writer.text(otherHost) }
-    writer.close()
-    if let text {
-      writer.open(.streamErrorText)
-      writer.attribute("xml:lang", "en" as StaticString)
-      writer.text(text)
-      writer.close()
+    writer.element(.streamError) { writer in
+      writer.element(Name(condition.text, NS.streamErrors)) { writer in
+        if let otherHost { writer.text(otherHost) }
+      }
+      if let text {
+        writer.element(.streamErrorText) { writer in
+          writer.attribute("xml:lang", "en" as StaticString)
+          writer.text(text)
+        }
+      }
+      if let application { writer.element(application) }
     }
-    if let application { writer.element(application) }
-    writer.close()
   }
 
   /// Reads a peer's `<stream:error/>`; `nil` if the element is none. An unknown condition is `undefined-condition` (RFC

@@ -61,9 +61,9 @@ public enum StreamFraming: Sendable, Equatable {
 
   /// Writes `<stream:features/>` (RFC 6120 4.3.2).
   public func writeFeatures(_ features: [StreamFeature], into writer: inout ElementWriter) {
-    writer.open(.streamFeatures)
-    for feature in features { writer.element(feature.element) }
-    writer.close()
+    writer.element(.streamFeatures) { writer in
+      for feature in features { writer.element(feature.element) }
+    }
   }
 }
 
@@ -103,13 +103,13 @@ public struct StreamResponse: Sendable, Equatable {
     switch framing {
     case .bodies: break
     case .messages:
-      writer.open(Name("open", NS.framing))
-      writer.attribute("from", from)
-      writer.attribute("to", to)
-      writer.attribute("id", id)
-      if isVersioned { writer.attribute("version", "1.0" as StaticString) }
-      writer.attribute("xml:lang", language)
-      writer.close()
+      writer.element(Name("open", NS.framing)) { writer in
+        writer.attribute("from", from)
+        writer.attribute("to", to)
+        writer.attribute("id", id)
+        if isVersioned { writer.attribute("version", "1.0" as StaticString) }
+        writer.attribute("xml:lang", language)
+      }
     case .document:
       writer.raw("<?xml version='1.0'?><stream:stream xmlns='")
       writer.raw(content)

@@ -51,23 +51,20 @@ enum BookmarkElement {
   }
 
   static func write(_ bookmark: Bookmark, into writer: inout ElementWriter) {
-    writer.open(conference)
-    writeFields(bookmark, into: &writer)
-    writeExtensions(bookmark, into: &writer)
-    writer.raw(bookmark.others)
-    writer.close()
+    writer.element(conference) { writer in
+      writeFields(bookmark, into: &writer)
+      writeExtensions(bookmark, into: &writer)
+      writer.raw(bookmark.others)
+    }
   }
 
   private static func writeExtensions(_ bookmark: Bookmark, into writer: inout ElementWriter) {
     if bookmark.notifications.isEmpty, !bookmark.isPinned, bookmark.extensions.isEmpty { return }
-    writer.open("extensions")
-    if bookmark.isPinned {
-      writer.open(BookmarkPinning.pinned)
-      writer.close()
+    writer.element("extensions") { writer in
+      if bookmark.isPinned { writer.element(BookmarkPinning.pinned) }
+      if !bookmark.notifications.isEmpty { NotificationSettings.write(bookmark.notifications, into: &writer) }
+      writer.raw(bookmark.extensions)
     }
-    if !bookmark.notifications.isEmpty { NotificationSettings.write(bookmark.notifications, into: &writer) }
-    writer.raw(bookmark.extensions)
-    writer.close()
   }
 
   /// Writes the attributes and children that both forms have, in the namespace of the open element. False is the
@@ -75,16 +72,8 @@ enum BookmarkElement {
   private static func writeFields(_ bookmark: Bookmark, into writer: inout ElementWriter) {
     writer.attribute("name", bookmark.name)
     if bookmark.autojoins { writer.attribute("autojoin", "true" as StaticString) }
-    if let nick = bookmark.nick {
-      writer.open("nick")
-      writer.text(nick)
-      writer.close()
-    }
-    if let password = bookmark.password {
-      writer.open("password")
-      writer.text(password)
-      writer.close()
-    }
+    if let nick = bookmark.nick { writer.element("nick") { $0.text(nick) } }
+    if let password = bookmark.password { writer.element("password") { $0.text(password) } }
   }
 
   // MARK: All
@@ -112,16 +101,16 @@ enum BookmarkElement {
   }
 
   static func write(_ bookmarks: [Bookmark], others: [UInt8], into writer: inout ElementWriter) {
-    writer.open(storage)
-    for bookmark in bookmarks {
-      writer.open(listed)
-      writer.attribute("jid", bookmark.address.description)
-      writeFields(bookmark, into: &writer)
-      writer.raw(bookmark.others)
-      writer.close()
+    writer.element(storage) { writer in
+      for bookmark in bookmarks {
+        writer.element(listed) { writer in
+          writer.attribute("jid", bookmark.address.description)
+          writeFields(bookmark, into: &writer)
+          writer.raw(bookmark.others)
+        }
+      }
+      writer.raw(others)
     }
-    writer.raw(others)
-    writer.close()
   }
 
   // MARK: Pieces

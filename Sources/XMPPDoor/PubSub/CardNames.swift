@@ -52,10 +52,10 @@ struct CardNames: Sendable {
   }
 
   private func write(_ name: String, as field: Name, into writer: inout ElementWriter) {
-    writer.open(field)
-    if let text { writer.open(text) }
-    writer.text(name)
-    if text != nil { writer.close() }
-    writer.close()
+    writer.element(field) { writer in
+      if let text { writer.open(text) }
+      writer.text(name)
+      if text != nil { writer.close() }
+    }
   }
 }

@@ -120,13 +120,13 @@ struct ItemsPage: Equatable {
   }
 
   func write(of node: Node, owner: String, into writer: inout ElementWriter) {
-    writer.open(.pubsub)
-    writer.open("items")
-    writer.attribute("node", node.name)
-    for item in items { NodeWriter.write(item, of: owner, node.configuration, into: &writer) }
-    writer.close()
-    if !isSilent { ResultSetPage(first: items.first?.id, last: items.last?.id, count: count).write(into: &writer) }
-    writer.close()
+    writer.element(.pubsub) { writer in
+      writer.element("items") { writer in
+        writer.attribute("node", node.name)
+        for item in items { NodeWriter.write(item, of: owner, node.configuration, into: &writer) }
+      }
+      if !isSilent { ResultSetPage(first: items.first?.id, last: items.last?.id, count: count).write(into: &writer) }
+    }
   }
 }
 

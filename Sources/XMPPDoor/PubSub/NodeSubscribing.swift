@@ -15,14 +15,12 @@ extension PEP {
     let isPaused = try request.options.map { form throws(StanzaError) in try SubscriptionForm.isPaused(form) }
     turn.visit(request.node, .subscribe(address, isPaused: isPaused)) { receipt, writer in
       guard let subscription = receipt.value as? NodeSubscription else { return }
-      writer.open(.pubsub)
-      write(subscription, to: request.node, into: &writer)
-      if isPaused != nil {
-        writer.open("options")
-        SubscriptionForm.form(subscription.isPaused, .result).write(into: &writer)
-        writer.close()
+      writer.element(.pubsub) { writer in
+        write(subscription, to: request.node, into: &writer)
+        if isPaused != nil {
+          writer.element("options") { SubscriptionForm.form(subscription.isPaused, .result).write(into: &$0) }
+        }
       }
-      writer.close()
     }
   }
 
@@ -41,11 +39,11 @@ extension PEP {
   static func write(
     _ address: JID, _ state: NodeSubscription.State?, to node: String?, into writer: inout ElementWriter
   ) {
-    writer.open("subscription")
-    writer.attribute("node", node)
-    writer.attribute("jid", address.description)
-    writer.attribute("subscription", text(state))
-    writer.close()
+    writer.element("subscription") { writer in
+      writer.attribute("node", node)
+      writer.attribute("jid", address.description)
+      writer.attribute("subscription", text(state))
+    }
   }
 
   private static func text(_ state: NodeSubscription.State?) -> StaticString {
@@ -61,10 +59,10 @@ extension PEP {
     look(turn) { sight, _ in
       sight.subscriptions.filter { node == nil || $0.node == node }.map { ($0.node, $0.subscription) }
     } write: { subscriptions, writer in
-      writer.open("subscriptions")
-      writer.attribute("node", node)
-      for (node, subscription) in subscriptions { write(subscription, to: node, into: &writer) }
-      writer.close()
+      writer.element("subscriptions") { writer in
+        writer.attribute("node", node)
+        for (node, subscription) in subscriptions { write(subscription, to: node, into: &writer) }
+      }
     }
   }
 
@@ -77,15 +75,15 @@ extension PEP {
         : sight.affiliations.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
       return all.filter { node == nil || $0.0 == node }
     } write: { affiliations, writer in
-      writer.open("affiliations")
-      writer.attribute("node", node)
-      for (node, affiliation) in affiliations {
-        writer.open("affiliation")
+      writer.element("affiliations") { writer in
         writer.attribute("node", node)
-        writer.attribute("affiliation", affiliation.map(text) ?? "owner")
-        writer.close()
+        for (node, affiliation) in affiliations {
+          writer.element("affiliation") { writer in
+            writer.attribute("node", node)
+            writer.attribute("affiliation", affiliation.map(text) ?? "owner")
+          }
+        }
       }
-      writer.close()
     }
   }
 
@@ -102,13 +100,13 @@ extension PEP {
       guard found.isNode else { throw .noNode }
       guard let subscription = found.2 else { throw .notSubscribed(.modify) }
       turn.reply { writer in
-        writer.open(.pubsub)
-        writer.open("options")
-        writer.attribute("node", node)
-        writer.attribute("jid", address.description)
-        SubscriptionForm.form(subscription.isPaused, .form).write(into: &writer)
-        writer.close()
-        writer.close()
+        writer.element(.pubsub) { writer in
+          writer.element("options") { writer in
+            writer.attribute("node", node)
+            writer.attribute("jid", address.description)
+            SubscriptionForm.form(subscription.isPaused, .form).write(into: &writer)
+          }
+        }
       }
     }
   }
@@ -116,12 +114,12 @@ extension PEP {
   /// Returns the default options (6.4), which are the same for all nodes.
   static func defaultOptions(_ turn: Turn, _ node: String?) {
     turn.reply { writer in
-      writer.open(.pubsub)
-      writer.open("default")
-      writer.attribute("node", node)
-      SubscriptionForm.form(false, .result).write(into: &writer)
-      writer.close()
-      writer.close()
+      writer.element(.pubsub) { writer in
+        writer.element("default") { writer in
+          writer.attribute("node", node)
+          SubscriptionForm.form(false, .result).write(into: &writer)
+        }
+      }
     }
   }
 
@@ -136,9 +134,7 @@ extension PEP {
     } reply: { (found) throws(StanzaError) in
       guard let found else { throw StanzaError(.serviceUnavailable) }
       turn.reply { writer in
-        writer.open(.pubsub)
-        write(found, &writer)
-        writer.close()
+        writer.element(.pubsub) { write(found, &$0) }
       }
     }
   }
@@ -155,9 +151,7 @@ extension PEP {
     } reply: { (people: NodePeople?) throws(StanzaError) in
       guard let people else { throw .noNode }
       turn.reply { writer in
-        writer.open(.pubsubOwner)
-        write(people, &writer)
-        writer.close()
+        writer.element(.pubsubOwner) { write(people, &$0) }
       }
     }
   }
@@ -165,33 +159,33 @@ extension PEP {
   /// Returns the subscribers (8.8.1.2), without pending ones.
   static func subscribers(_ turn: Turn, of node: String) {
     people(turn, of: node) { people, writer in
-      writer.open("subscriptions")
-      writer.attribute("node", node)
-      for subscription in people.subscriptions where subscription.state == .subscribed {
-        write(subscription, to: nil, into: &writer)
+      writer.element("subscriptions") { writer in
+        writer.attribute("node", node)
+        for subscription in people.subscriptions where subscription.state == .subscribed {
+          write(subscription, to: nil, into: &writer)
+        }
       }
-      writer.close()
     }
   }
 
   static func affiliates(_ turn: Turn, of node: String) {
     let owner = turn.party.address
     people(turn, of: node) { people, writer in
-      writer.open("affiliations")
-      writer.attribute("node", node)
-      write(owner, "owner", into: &writer)
-      for (address, affiliation) in people.affiliations.sorted(by: { $0.key.description < $1.key.description }) {
-        write(address, text(affiliation), into: &writer)
+      writer.element("affiliations") { writer in
+        writer.attribute("node", node)
+        write(owner, "owner", into: &writer)
+        for (address, affiliation) in people.affiliations.sorted(by: { $0.key.description < $1.key.description }) {
+          write(address, text(affiliation), into: &writer)
+        }
       }
-      writer.close()
     }
   }
 
   private static func write(_ address: BareJID, _ affiliation: StaticString, into writer: inout ElementWriter) {
-    writer.open("affiliation")
-    writer.attribute("jid", address.description)
-    writer.attribute("affiliation", affiliation)
-    writer.close()
+    writer.element("affiliation") { writer in
+      writer.attribute("jid", address.description)
+      writer.attribute("affiliation", affiliation)
+    }
   }
 
   static func text(_ affiliation: NodeAffiliation) -> StaticString {
@@ -212,10 +206,10 @@ extension PEP {
       case .failure(let problem): turn.fail(StanzaError(publishing: problem))
       case .success where isResigning:
         turn.refuse(.pubsubOwner) { writer in
-          writer.open("affiliations")
-          writer.attribute("node", node)
-          write(owner, "owner", into: &writer)
-          writer.close()
+          writer.element("affiliations") { writer in
+            writer.attribute("node", node)
+            write(owner, "owner", into: &writer)
+          }
         }
       case .success: turn.reply()
       }
@@ -233,12 +227,12 @@ extension PEP {
           return turn.reply()
         }
         turn.refuse(.pubsubOwner) { writer in
-          writer.open("subscriptions")
-          writer.attribute("node", node)
-          for (address, state) in refused.sorted(by: { $0.key.description < $1.key.description }) {
-            write(address, state, to: nil, into: &writer)
+          writer.element("subscriptions") { writer in
+            writer.attribute("node", node)
+            for (address, state) in refused.sorted(by: { $0.key.description < $1.key.description }) {
+              write(address, state, to: nil, into: &writer)
+            }
           }
-          writer.close()
         }
       }
     }
@@ -292,9 +286,7 @@ extension Turn {
   fileprivate func refuse(_ name: Name, _ content: (inout ElementWriter) -> Void) {
     session.send { writer in
       stanza.openReply(type: IQType.error.text, into: &writer, to: session.jid.description)
-      writer.open(name)
-      content(&writer)
-      writer.close()
+      writer.element(name) { content(&$0) }
       StanzaError(.notAcceptable).write(into: &writer)
       writer.close()
     }

@@ -15,11 +15,11 @@ enum NodeWriter {
     _ item: NodeItem, of owner: String, _ configuration: NodeConfiguration, withPayload: Bool = true,
     into writer: inout ElementWriter
   ) {
-    writer.open("item")
-    writer.attribute("id", item.id)
-    writer.attribute("publisher", item.publisher?.description ?? (configuration.namesPublisher ? owner : nil))
-    if withPayload { write(item.content, into: &writer) }
-    writer.close()
+    writer.element("item") { writer in
+      writer.attribute("id", item.id)
+      writer.attribute("publisher", item.publisher?.description ?? (configuration.namesPublisher ? owner : nil))
+      if withPayload { write(item.content, into: &writer) }
+    }
   }
 
   static func write(_ content: NodeContent, into writer: inout ElementWriter) {
@@ -85,30 +85,28 @@ enum NodeWriter {
     switch event.kind {
     case .requested: break
     case .published(let item):
-      writer.open("items")
-      writer.attribute("node", event.node)
-      if let item {
-        write(
-          item, of: event.owner.address.description, event.configuration,
-          withPayload: event.configuration.deliversPayloads, into: &writer)
+      writer.element("items") { writer in
+        writer.attribute("node", event.node)
+        if let item {
+          write(
+            item, of: event.owner.address.description, event.configuration,
+            withPayload: event.configuration.deliversPayloads, into: &writer)
+        }
       }
-      writer.close()
     case .subscription(let state):
       if let address = event.recipient { PEP.write(address, state, to: event.node, into: &writer) }
     case .retracted(let id):
-      writer.open("items")
-      writer.attribute("node", event.node)
-      writer.open("retract")
-      writer.attribute("id", id)
-      writer.close()
-      writer.close()
+      writer.element("items") { writer in
+        writer.attribute("node", event.node)
+        writer.element("retract") { $0.attribute("id", id) }
+      }
     case .purged: writeEmpty("purge", event.node, into: &writer)
     case .deleted: writeEmpty("delete", event.node, into: &writer)
     case .configured:
-      writer.open("configuration")
-      writer.attribute("node", event.node)
-      if event.configuration.deliversPayloads { NodeForm.form(of: event.configuration, .result).write(into: &writer) }
-      writer.close()
+      writer.element("configuration") { writer in
+        writer.attribute("node", event.node)
+        if event.configuration.deliversPayloads { NodeForm.form(of: event.configuration, .result).write(into: &writer) }
+      }
     }
     writer.close()
     // XEP-0163 4.3.4: an item that is not new has a delay.
@@ -117,8 +115,6 @@ enum NodeWriter {
   }
 
   private static func writeEmpty(_ name: StaticString, _ node: String, into writer: inout ElementWriter) {
-    writer.open(name)
-    writer.attribute("node", node)
-    writer.close()
+    writer.element(name) { $0.attribute("node", node) }
   }
 }

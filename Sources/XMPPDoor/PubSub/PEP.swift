@@ -101,11 +101,9 @@ struct PEP: Feature {
       turn.postToNode(.create(node: node, options)) { writer in
         // 8.1.1: a name that the client does not know yet.
         guard name == nil else { return }
-        writer.open(.pubsub)
-        writer.open("create")
-        writer.attribute("node", node)
-        writer.close()
-        writer.close()
+        writer.element(.pubsub) { writer in
+          writer.element("create") { $0.attribute("node", node) }
+        }
       }
     default: try subscribing(turn, request)
     }
@@ -165,16 +163,12 @@ struct PEP: Feature {
 
   /// Writes the answer to a publication (7.1.2). The id is included even if the client chose it: Gajim needs it.
   static func writePublished(_ node: String, _ id: String?, into writer: inout ElementWriter) {
-    writer.open(.pubsub)
-    writer.open("publish")
-    writer.attribute("node", node)
-    if let id {
-      writer.open("item")
-      writer.attribute("id", id)
-      writer.close()
+    writer.element(.pubsub) { writer in
+      writer.element("publish") { writer in
+        writer.attribute("node", node)
+        if let id { writer.element("item") { $0.attribute("id", id) } }
+      }
     }
-    writer.close()
-    writer.close()
   }
 
   // MARK: Owning
@@ -203,12 +197,12 @@ struct PEP: Feature {
   private static func writeForm(
     _ configuration: NodeConfiguration, node: String?, _ name: StaticString, into writer: inout ElementWriter
   ) {
-    writer.open(.pubsubOwner)
-    writer.open(name)
-    writer.attribute("node", node)
-    NodeForm.form(of: configuration).write(into: &writer)
-    writer.close()
-    writer.close()
+    writer.element(.pubsubOwner) { writer in
+      writer.element(name) { writer in
+        writer.attribute("node", node)
+        NodeForm.form(of: configuration).write(into: &writer)
+      }
+    }
   }
 
   private static func own(_ turn: Turn, _ request: OwnerRequest) throws(StanzaError) {
@@ -272,15 +266,15 @@ struct PEP: Feature {
     } reply: { (ids) throws(StanzaError) in
       guard let ids else { throw .noNode }
       turn.reply { writer in
-        writer.open(.discoItems)
-        writer.attribute("node", name)
-        for id in ids {
-          writer.open(.discoItem)
-          writer.attribute("jid", address.description)
-          writer.attribute("name", id)
-          writer.close()
+        writer.element(.discoItems) { writer in
+          writer.attribute("node", name)
+          for id in ids {
+            writer.element(.discoItem) { writer in
+              writer.attribute("jid", address.description)
+              writer.attribute("name", id)
+            }
+          }
         }
-        writer.close()
       }
     }
   }

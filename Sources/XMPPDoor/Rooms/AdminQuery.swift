@@ -125,12 +125,12 @@ enum AdminQuery: Hashable, Sendable {
     for member in members {
       let nick = member.affiliation.isMember ? member.nick : nil
       if !showsAddresses, nick == nil { continue }
-      writer.open("item")
-      writer.attribute("affiliation", member.affiliation.text)
-      if showsAddresses { writer.attribute("jid", member.party.address.description) }
-      writer.attribute("nick", nick)
-      RoomReason.write(member.reason, into: &writer)
-      writer.close()
+      writer.element("item") { writer in
+        writer.attribute("affiliation", member.affiliation.text)
+        if showsAddresses { writer.attribute("jid", member.party.address.description) }
+        writer.attribute("nick", nick)
+        RoomReason.write(member.reason, into: &writer)
+      }
     }
     writer.close()
   }
@@ -139,17 +139,17 @@ enum AdminQuery: Hashable, Sendable {
   ///
   /// - Parameter showsAddresses: whether the reader may see addresses, as moderators may.
   static func write(_ occupants: [OccupantView], showsAddresses: Bool, into writer: inout ElementWriter) {
-    writer.open(.mucAdmin)
-    for occupant in occupants {
-      writer.open("item")
-      writer.attribute("affiliation", occupant.affiliation.text)
-      if showsAddresses {
-        writer.attribute("jid", OccupantWriter.address(occupant.party, occupant.resources.first))
+    writer.element(.mucAdmin) { writer in
+      for occupant in occupants {
+        writer.element("item") { writer in
+          writer.attribute("affiliation", occupant.affiliation.text)
+          if showsAddresses {
+            writer.attribute("jid", OccupantWriter.address(occupant.party, occupant.resources.first))
+          }
+          writer.attribute("nick", occupant.nick)
+          writer.attribute("role", occupant.role.text)
+        }
       }
-      writer.attribute("nick", occupant.nick)
-      writer.attribute("role", occupant.role.text)
-      writer.close()
     }
-    writer.close()
   }
 }

@@ -22,10 +22,10 @@ struct MemberListVersion: Hashable, Sendable {
 
   /// Writes `<mav/>` into an open `<x xmlns='…muc#user'/>`.
   func write(into writer: inout ElementWriter) {
-    writer.open(.mucAffiliations)
-    writer.attribute("since", since)
-    writer.attribute("until", until)
-    writer.close()
+    writer.element(.mucAffiliations) { writer in
+      writer.attribute("since", since)
+      writer.attribute("until", until)
+    }
   }
 }
 

@@ -38,10 +38,10 @@ enum OccupantWriter {
     _ presence: OccupantPresence, dress: Dress, version: MemberListVersion? = nil, to: String,
     into writer: inout ElementWriter
   ) {
-    writer.open(.presence)
-    writer.attribute("to", to)
-    writeRest(presence, dress, version, into: &writer)
-    writer.close()
+    writer.element(.presence) { writer in
+      writer.attribute("to", to)
+      writeRest(presence, dress, version, into: &writer)
+    }
   }
 
   /// Returns the bytes behind the `to`: the other attributes, the content and the end tag, for
@@ -82,11 +82,7 @@ enum OccupantWriter {
     writer.attribute("id", presence.presence.id)
     writeChildren(of: presence.presence, into: &writer)
     writeUser(presence, dress, version, into: &writer)
-    if !presence.occupantID.isEmpty {
-      writer.open(.occupantID)
-      writer.attribute("id", presence.occupantID)
-      writer.close()
-    }
+    if !presence.occupantID.isEmpty { writer.element(.occupantID) { $0.attribute("id", presence.occupantID) } }
     if presence.isAvailable { writeHats(of: presence.affiliation, into: &writer) }
   }
 
@@ -94,16 +90,8 @@ enum OccupantWriter {
   /// removed before.
   private static func writeChildren(of presence: Presence, into writer: inout ElementWriter) {
     guard presence.extras.isEmpty else { return writer.raw(presence.extras) }
-    if let show = show(presence.availability) {
-      writer.open(.show)
-      writer.text("\(show)")
-      writer.close()
-    }
-    if let status = presence.status {
-      writer.open(.status)
-      writer.text(status)
-      writer.close()
-    }
+    if let show = show(presence.availability) { writer.element(.show) { $0.text("\(show)") } }
+    if let status = presence.status { writer.element(.status) { $0.text(status) } }
     if presence.isAvailable { EntityCapabilities.writeSession(into: &writer) }
   }
 
@@ -122,41 +110,33 @@ enum OccupantWriter {
   private static func writeUser(
     _ presence: OccupantPresence, _ dress: Dress, _ version: MemberListVersion?, into writer: inout ElementWriter
   ) {
-    writer.open(.mucUser)
-    version?.write(into: &writer)
-    writeItem(presence, dress, into: &writer)
-    if let destroyed = presence.destroyed {
-      writer.open("destroy")
-      writer.attribute("jid", destroyed.alternate?.description)
-      if let password = destroyed.password {
-        writer.open("password")
-        writer.text(password)
-        writer.close()
+    writer.element(.mucUser) { writer in
+      version?.write(into: &writer)
+      writeItem(presence, dress, into: &writer)
+      if let destroyed = presence.destroyed {
+        writer.element("destroy") { writer in
+          writer.attribute("jid", destroyed.alternate?.description)
+          if let password = destroyed.password { writer.element("password") { $0.text(password) } }
+          RoomReason.write(presence.reason, into: &writer)
+        }
       }
-      RoomReason.write(presence.reason, into: &writer)
-      writer.close()
+      for code in codes(of: presence, dress) { writeStatus(code, into: &writer) }
     }
-    for code in codes(of: presence, dress) { writeStatus(code, into: &writer) }
-    writer.close()
   }
 
   private static func writeItem(_ presence: OccupantPresence, _ dress: Dress, into writer: inout ElementWriter) {
     let isDestroyed = presence.destroyed != nil
     // 7.14: an occupant who has left has no role; one who changes the nick has not left (7.6).
     let isGone = !presence.isAvailable && presence.newNick == nil
-    writer.open("item")
-    // 10.9: a destroyed room has no affiliations.
-    writer.attribute("affiliation", isDestroyed ? Affiliation.none.text : presence.affiliation.text)
-    if dress != .anonymous { writer.attribute("jid", address(presence.party, presence.resource)) }
-    writer.attribute("nick", presence.newNick)
-    writer.attribute("role", isGone ? Role.none.text : presence.role.text)
-    if let actor = presence.actor {
-      writer.open("actor")
-      writer.attribute("nick", actor)
-      writer.close()
+    writer.element("item") { writer in
+      // 10.9: a destroyed room has no affiliations.
+      writer.attribute("affiliation", isDestroyed ? Affiliation.none.text : presence.affiliation.text)
+      if dress != .anonymous { writer.attribute("jid", address(presence.party, presence.resource)) }
+      writer.attribute("nick", presence.newNick)
+      writer.attribute("role", isGone ? Role.none.text : presence.role.text)
+      if let actor = presence.actor { writer.element("actor") { $0.attribute("nick", actor) } }
+      if !isDestroyed { RoomReason.write(presence.reason, into: &writer) }
     }
-    if !isDestroyed { RoomReason.write(presence.reason, into: &writer) }
-    writer.close()
   }
 
   /// Returns the status codes, each once, in order.
@@ -167,9 +147,7 @@ enum OccupantWriter {
   }
 
   static func writeStatus(_ code: UInt16, into writer: inout ElementWriter) {
-    writer.open("status")
-    writer.attribute("code", code)
-    writer.close()
+    writer.element("status") { $0.attribute("code", code) }
   }
 
   /// Writes the hat of a watcher: no pair of affiliation and role says that somebody is here to read for good (a
@@ -177,13 +155,13 @@ enum OccupantWriter {
   /// would show them twice.
   private static func writeHats(of affiliation: Affiliation, into writer: inout ElementWriter) {
     guard affiliation == .watcher else { return }
-    writer.open(.hats)
-    writer.open(.hat)
-    writer.attribute("title", "Watcher" as StaticString)
-    writer.attribute("uri", watcher)
-    writer.attribute("xml:lang", "en" as StaticString)
-    writer.close()
-    writer.close()
+    writer.element(.hats) { writer in
+      writer.element(.hat) { writer in
+        writer.attribute("title", "Watcher" as StaticString)
+        writer.attribute("uri", watcher)
+        writer.attribute("xml:lang", "en" as StaticString)
+      }
+    }
   }
 
   static let watcher: StaticString = "urn:parley:hat:watcher"

@@ -14,33 +14,26 @@ enum RegistrationForm {
   /// Writes the answer to a user who is not registered.
   /// - Parameter nick: the suggested nick.
   static func write(suggesting nick: String?, into writer: inout ElementWriter) {
-    writer.open(.register)
-    writer.open("instructions")
-    writer.text(instructions)
-    writer.close()
-    DataForm(
-      .form, formType: "\(NS.mucRegister)", title: "Registration", instructions: [instructions],
-      fields: [
-        DataForm.Field(
-          Self.nick, .textSingle, label: "Nickname", isRequired: true, values: nick.map { [$0] } ?? [])
-      ]
-    ).write(into: &writer)
-    writer.close()
+    writer.element(.register) { writer in
+      writer.element("instructions") { $0.text(instructions) }
+      DataForm(
+        .form, formType: "\(NS.mucRegister)", title: "Registration", instructions: [instructions],
+        fields: [
+          DataForm.Field(
+            Self.nick, .textSingle, label: "Nickname", isRequired: true, values: nick.map { [$0] } ?? [])
+        ]
+      ).write(into: &writer)
+    }
   }
 
   private static let instructions = "Your nickname in this room will be reserved for you."
 
   /// Writes the answer to a user who is registered (7.10).
   static func write(registered nick: String?, into writer: inout ElementWriter) {
-    writer.open(.register)
-    writer.open(registered)
-    writer.close()
-    if let nick {
-      writer.open("username")
-      writer.text(nick)
-      writer.close()
+    writer.element(.register) { writer in
+      writer.element(registered)
+      if let nick { writer.element("username") { $0.text(nick) } }
     }
-    writer.close()
   }
 
   // MARK: Reading

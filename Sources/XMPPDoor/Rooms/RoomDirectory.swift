@@ -23,18 +23,18 @@ enum RoomDirectory {
       return (own.filter { !$0.settings.isListed }, listed)
     } reply: { (rooms) throws(StanzaError) in
       turn.reply { writer in
-        writer.open(.discoItems)
-        for room in rooms.own + rooms.listed {
-          writer.open(.discoItem)
-          writer.attribute("jid", room.address.description)
-          writer.attribute("name", room.settings.name ?? room.address.local)
-          writer.close()
+        writer.element(.discoItems) { writer in
+          for room in rooms.own + rooms.listed {
+            writer.element(.discoItem) { writer in
+              writer.attribute("jid", room.address.description)
+              writer.attribute("name", room.settings.name ?? room.address.local)
+            }
+          }
+          if set != nil || rooms.listed.count == limit {
+            ResultSetPage(first: rooms.listed.first?.address.local, last: rooms.listed.last?.address.local)
+              .write(into: &writer)
+          }
         }
-        if set != nil || rooms.listed.count == limit {
-          ResultSetPage(first: rooms.listed.first?.address.local, last: rooms.listed.last?.address.local)
-            .write(into: &writer)
-        }
-        writer.close()
       }
     }
   }
@@ -55,13 +55,13 @@ enum RoomDirectory {
         if let node {
           guard node == "x-roomuser-item" else { throw StanzaError(.itemNotFound, "there is no such node") }
           return turn.reply { writer in
-            writer.open(.discoInfo)
-            writer.attribute("node", node)
-            if let nick {
-              Capabilities(identities: [.init(category: "conference", type: "text", name: nick)], features: [])
-                .writeContent(into: &writer)
+            writer.element(.discoInfo) { writer in
+              writer.attribute("node", node)
+              if let nick {
+                Capabilities(identities: [.init(category: "conference", type: "text", name: nick)], features: [])
+                  .writeContent(into: &writer)
+              }
             }
-            writer.close()
           }
         }
         let isMember = occupancy.affiliation.isMember
@@ -79,14 +79,14 @@ enum RoomDirectory {
     if query["node"] != nil { throw StanzaError(.itemNotFound, "there is no such node") }
     turn.occupancy(lists: true) { (room, occupancy) in
       turn.reply { writer in
-        writer.open(.discoItems)
-        for occupant in occupancy.occupants.sorted(by: { $0.nick < $1.nick }).prefix(Limits.shownOccupantsMax) {
-          writer.open(.discoItem)
-          writer.attribute("jid", Outbound.address(room.address, occupant.nick))
-          writer.attribute("name", occupant.nick)
-          writer.close()
+        writer.element(.discoItems) { writer in
+          for occupant in occupancy.occupants.sorted(by: { $0.nick < $1.nick }).prefix(Limits.shownOccupantsMax) {
+            writer.element(.discoItem) { writer in
+              writer.attribute("jid", Outbound.address(room.address, occupant.nick))
+              writer.attribute("name", occupant.nick)
+            }
+          }
         }
-        writer.close()
       }
     }
   }

@@ -45,8 +45,7 @@ extension Turn {
     // 7.2.5 to 7.2.10: clients recognise an error of the room by `<x/>`.
     session.send { writer in
       stanza.openReply(type: "error", into: &writer, to: session.jid.description)
-      writer.open(.mucJoin)
-      writer.close()
+      writer.element(.mucJoin)
       error.write(into: &writer, by: by)
       writer.close()
     }

@@ -242,8 +242,7 @@ enum RoomInbound {
     let domain = turn.jid.bare.domain
     writer.children(of: turn.stanza.element) { StanzaIDs.isStripped($0, domain: domain) || $0.is(.mucUser) }
     // Receivers recognise by this that it is no user's address (7.5).
-    writer.open(.mucUser)
-    writer.close()
+    writer.element(.mucUser)
     let extras = Array(writer.buffer.readableBytesView)
     turn.session.wheel.give(writer)
     let type: Envelope.MessageType =

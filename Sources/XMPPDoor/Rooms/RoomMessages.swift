@@ -23,33 +23,33 @@ enum RoomMessages {
     case .settings(let codes):
       // 10.2.1.
       open(notice.room, type: .groupchat, to: to, id: id, into: &writer)
-      writer.open(.mucUser)
-      for code in Set(codes).sorted() { OccupantWriter.writeStatus(code, into: &writer) }
-      writer.close()
+      writer.element(.mucUser) { writer in
+        for code in Set(codes).sorted() { OccupantWriter.writeStatus(code, into: &writer) }
+      }
     case .member(let change):
       guard showsAddresses || change.nick != nil else { return false }
       open(notice.room, to: to, id: id, into: &writer)
-      writer.open(.mucUser)
-      version?.write(into: &writer)
-      writer.open("item")
-      writer.attribute("affiliation", change.now.text)
-      if showsAddresses { writer.attribute("jid", change.party.address.description) }
-      writer.attribute("nick", change.nick)
-      writer.attribute("role", Role.none.text)
-      RoomReason.write(change.reason, into: &writer)
-      writer.close()
-      writer.close()
+      writer.element(.mucUser) { writer in
+        version?.write(into: &writer)
+        writer.element("item") { writer in
+          writer.attribute("affiliation", change.now.text)
+          if showsAddresses { writer.attribute("jid", change.party.address.description) }
+          writer.attribute("nick", change.nick)
+          writer.attribute("role", Role.none.text)
+          RoomReason.write(change.reason, into: &writer)
+        }
+      }
     case .voiceRequest(let nick, let party):
       open(notice.room, to: to, id: id, into: &writer)
       VoiceRequest.form(nick: nick, address: party.address).write(into: &writer)
     case .declined(let by, let reason):
       open(notice.room, to: to, id: id, into: &writer)
-      writer.open(.mucUser)
-      writer.open("decline")
-      writer.attribute("from", by.description)
-      RoomReason.write(reason, into: &writer)
-      writer.close()
-      writer.close()
+      writer.element(.mucUser) { writer in
+        writer.element("decline") { writer in
+          writer.attribute("from", by.description)
+          RoomReason.write(reason, into: &writer)
+        }
+      }
     }
     writer.close()
     return true
@@ -62,15 +62,15 @@ enum RoomMessages {
     into writer: inout ElementWriter
   ) {
     open(room, to: to, id: id, into: &writer)
-    writer.open(.mucUser)
-    version.write(into: &writer)
-    for member in members {
-      writer.open("item")
-      writer.attribute("affiliation", member.affiliation.text)
-      writer.attribute("jid", member.party.address.description)
-      writer.close()
+    writer.element(.mucUser) { writer in
+      version.write(into: &writer)
+      for member in members {
+        writer.element("item") { writer in
+          writer.attribute("affiliation", member.affiliation.text)
+          writer.attribute("jid", member.party.address.description)
+        }
+      }
     }
-    writer.close()
     writer.close()
   }
 
@@ -91,16 +91,10 @@ enum RoomMessages {
     writer.attribute("from", invitation.inviter.address.description)
     RoomReason.write(invitation.reason, into: &writer)
     if let continuing = invitation.continuing {
-      writer.open("continue")
-      writer.attribute("thread", continuing.thread)
-      writer.close()
+      writer.element("continue") { $0.attribute("thread", continuing.thread) }
     }
     writer.close()
-    if let password = invitation.password {
-      writer.open("password")
-      writer.text(password)
-      writer.close()
-    }
+    if let password = invitation.password { writer.element("password") { $0.text(password) } }
     writer.close()
     writer.close()
   }
@@ -118,14 +112,10 @@ enum RoomMessages {
     into writer: inout ElementWriter
   ) {
     open(room, nick: topic?.nick, type: .groupchat, to: to, id: id, into: &writer)
-    writer.open(.subject)
-    if let topic { writer.text(topic.text) }
-    writer.close()
-    if let occupantID, topic?.nick != nil {
-      writer.open(.occupantID)
-      writer.attribute("id", occupantID)
-      writer.close()
+    writer.element(.subject) { writer in
+      if let topic { writer.text(topic.text) }
     }
+    if let occupantID, topic?.nick != nil { writer.element(.occupantID) { $0.attribute("id", occupantID) } }
     if isDelayed, let topic {
       XMPP.Delay(stamp: topic.time, from: room.address.description)
         .write(into: &writer)

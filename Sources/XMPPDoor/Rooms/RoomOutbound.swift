@@ -45,11 +45,9 @@ enum RoomOutbound {
     writer.raw(tail.bytes)
     if withAddress {
       var inner = ElementWriter()
-      inner.open(Name("x", NS.mucUser))
-      inner.open("item")
-      inner.attribute("jid", entry.author.address.description)
-      inner.close()
-      inner.close()
+      inner.element(Name("x", NS.mucUser)) { inner in
+        inner.element("item") { $0.attribute("jid", entry.author.address.description) }
+      }
       writer.raw(inner.buffer)
     }
     writer.raw(end)
@@ -131,19 +129,17 @@ enum RoomOutbound {
     _ content: (inout ElementWriter) -> Void
   ) -> Tail {
     var writer = ElementWriter()
-    writer.open(.message)
-    writer.attribute("from", Outbound.address(room.address, nick))
-    writer.attribute("type", "groupchat" as StaticString)
-    writer.attribute("id", id ?? entry.id.description)
-    if let language { writer.attribute("xml:lang", language) }
-    content(&writer)
-    // The room's own messages have no occupant.
-    if nick != nil {
-      writer.open(.occupantID)
-      writer.attribute("id", parley.occupantID(of: entry.author.id, in: room))
-      writer.close()
+    writer.element(.message) { writer in
+      writer.attribute("from", Outbound.address(room.address, nick))
+      writer.attribute("type", "groupchat" as StaticString)
+      writer.attribute("id", id ?? entry.id.description)
+      if let language { writer.attribute("xml:lang", language) }
+      content(&writer)
+      // The room's own messages have no occupant.
+      if nick != nil {
+        writer.element(.occupantID) { $0.attribute("id", parley.occupantID(of: entry.author.id, in: room)) }
+      }
     }
-    writer.close()
     var bytes = writer.buffer
     bytes.moveReaderIndex(forwardBy: start.utf8CodeUnitCount)
     bytes.moveWriterIndex(to: bytes.writerIndex - end.utf8CodeUnitCount)
@@ -151,10 +147,10 @@ enum RoomOutbound {
   }
 
   private static func writeStanzaID(_ entry: Entry, _ room: RoomName, into writer: inout ElementWriter) {
-    writer.open(.stanzaID)
-    writer.attribute("id", entry.id.description)
-    writer.attribute("by", room.address.description)
-    writer.close()
+    writer.element(.stanzaID) { writer in
+      writer.attribute("id", entry.id.description)
+      writer.attribute("by", room.address.description)
+    }
   }
 
   // MARK: Stanzas that are not stored
@@ -227,23 +223,20 @@ enum RoomOutbound {
     _ occupant: String, codes: [UInt16], reason: String? = nil, isDestroyed: Bool = false, _ session: XMPPSession
   ) {
     session.send { writer in
-      writer.open(.presence)
-      writer.attribute("from", occupant)
-      writer.attribute("to", session.jid.description)
-      writer.attribute("type", "unavailable" as StaticString)
-      writer.open(.mucUser)
-      writer.open("item")
-      writer.attribute("affiliation", "none" as StaticString)
-      writer.attribute("role", "none" as StaticString)
-      RoomReason.write(reason, into: &writer)
-      writer.close()
-      if isDestroyed {
-        writer.open("destroy")
-        writer.close()
+      writer.element(.presence) { writer in
+        writer.attribute("from", occupant)
+        writer.attribute("to", session.jid.description)
+        writer.attribute("type", "unavailable" as StaticString)
+        writer.element(.mucUser) { writer in
+          writer.element("item") { writer in
+            writer.attribute("affiliation", "none" as StaticString)
+            writer.attribute("role", "none" as StaticString)
+            RoomReason.write(reason, into: &writer)
+          }
+          if isDestroyed { writer.element("destroy") }
+          for code in codes { OccupantWriter.writeStatus(code, into: &writer) }
+        }
       }
-      for code in codes { OccupantWriter.writeStatus(code, into: &writer) }
-      writer.close()
-      writer.close()
     }
   }
 

@@ -10,9 +10,7 @@ enum RoomOwnership {
     current(turn) { (settings, owners, admins) in
       let form = ConfigurationForm.form(of: settings, owners: owners, admins: admins)
       turn.reply { writer in
-        writer.open(.mucOwner)
-        form.write(into: &writer)
-        writer.close()
+        writer.element(.mucOwner) { form.write(into: &$0) }
       }
     }
   }

@@ -21,8 +21,6 @@ enum RoomReason {
   /// Writes `<reason/>` into an open element of its namespace.
   static func write(_ reason: String?, into writer: inout ElementWriter) {
     guard let reason else { return }
-    writer.open("reason")
-    writer.text(reason)
-    writer.close()
+    writer.element("reason") { $0.text(reason) }
   }
 }

@@ -34,33 +34,33 @@ public struct AccountExport: ExportForm {
     _ user: User, _ stored: VCard.Stored, _ contacts: [Contact], _ patterns: [BlockPattern], _ kept: [[UInt8]]
   ) -> [UInt8] {
     var writer = ElementWriter()
-    writer.open(root)
-    writer.open(host)
-    writer.attribute("jid", user.address.domain)
-    writer.open(Self.user)
-    writer.attribute("name", user.name)
-    writer.open(roster)
-    for contact in contacts where contact.subscription.isInRoster { Roster.write(contact, into: &writer) }
-    writer.close()
-    if !kept.isEmpty {
-      writer.open(privateXML)
-      for element in kept { writer.raw(element) }
-      writer.close()
+    writer.element(root) { writer in
+      writer.element(host) { writer in
+        writer.attribute("jid", user.address.domain)
+        writer.element(Self.user) { writer in
+          writer.attribute("name", user.name)
+          writer.element(roster) { writer in
+            for contact in contacts where contact.subscription.isInRoster { Roster.write(contact, into: &writer) }
+          }
+          if !kept.isEmpty {
+            writer.element(privateXML) { writer in
+              for element in kept { writer.raw(element) }
+            }
+          }
+          if !stored.isEmpty { VCard.write(stored, into: &writer) }
+          // Elements of other namespaces may stand here too (4).
+          if !patterns.isEmpty { Blocking.write(blocks, patterns, into: &writer) }
+          for contact in contacts where contact.subscription.pendingIn {
+            writer.element(presence) { writer in
+              writer.attribute("from", contact.address.description)
+              writer.attribute("to", user.address.description)
+              writer.attribute("type", "subscribe" as StaticString)
+              if let request = contact.request { writer.raw(request) }
+            }
+          }
+        }
+      }
     }
-    if !stored.isEmpty { VCard.write(stored, into: &writer) }
-    // Elements of other namespaces may stand here too (4).
-    if !patterns.isEmpty { Blocking.write(blocks, patterns, into: &writer) }
-    for contact in contacts where contact.subscription.pendingIn {
-      writer.open(presence)
-      writer.attribute("from", contact.address.description)
-      writer.attribute("to", user.address.description)
-      writer.attribute("type", "subscribe" as StaticString)
-      if let request = contact.request { writer.raw(request) }
-      writer.close()
-    }
-    writer.close()
-    writer.close()
-    writer.close()
     return Array(writer.buffer.readableBytesView)
   }
 }

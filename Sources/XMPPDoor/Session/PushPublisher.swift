@@ -51,21 +51,15 @@ public struct PushPublisher: PushRoute {
     _ summary: PushSummary, to node: String, _ options: [UInt8]?, _ content: PushContent,
     into writer: inout ElementWriter
   ) {
-    writer.open(.pubsub)
-    writer.open(publish)
-    writer.attribute("node", node.isEmpty ? nil : node)
-    writer.open(.pubsubItem)
-    writer.open(notification)
-    form(of: summary, content).write(into: &writer)
-    writer.close()
-    writer.close()
-    writer.close()
-    if let options {
-      writer.open(publishOptions)
-      writer.raw(options)
-      writer.close()
+    writer.element(.pubsub) { writer in
+      writer.element(publish) { writer in
+        writer.attribute("node", node.isEmpty ? nil : node)
+        writer.element(.pubsubItem) { writer in
+          writer.element(notification) { form(of: summary, content).write(into: &$0) }
+        }
+      }
+      if let options { writer.element(publishOptions) { $0.raw(options) } }
     }
-    writer.close()
   }
 
   /// Returns the form of a notification. It always has a body: services may delay a push without one.

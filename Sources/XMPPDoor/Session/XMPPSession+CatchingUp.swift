@@ -161,13 +161,13 @@ extension XMPPSession {
     if questions.count >= DoorLimits.questionsMax { questions.removeFirst() }
     questions.append((id, then))
     send { writer in
-      writer.open(.iq)
-      writer.attribute("type", IQType.get.text)
-      writer.attribute("id", id)
-      writer.attribute("from", jid.bare.domain)
-      writer.attribute("to", jid.description)
-      content(&writer)
-      writer.close()
+      writer.element(.iq) { writer in
+        writer.attribute("type", IQType.get.text)
+        writer.attribute("id", id)
+        writer.attribute("from", jid.bare.domain)
+        writer.attribute("to", jid.description)
+        content(&writer)
+      }
     }
   }
 
@@ -183,13 +183,13 @@ extension XMPPSession {
     let id = DoorContext.randomID()
     guard confirmation.begin(ping: id) else { return }
     connection?.write { writer in
-      writer.open(.iq)
-      writer.attribute("type", IQType.get.text)
-      writer.attribute("id", id)
-      writer.attribute("from", jid.bare.domain)
-      writer.attribute("to", jid.description)
-      writer.element(.ping)
-      writer.close()
+      writer.element(.iq) { writer in
+        writer.attribute("type", IQType.get.text)
+        writer.attribute("id", id)
+        writer.attribute("from", jid.bare.domain)
+        writer.attribute("to", jid.description)
+        writer.element(.ping)
+      }
     }
   }
 }

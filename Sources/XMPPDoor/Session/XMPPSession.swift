@@ -574,7 +574,6 @@ final class XMPPSession {
   func end() {
     guard !isEnded else { return }
     isEnded = true
-    for hook in door.table.ended { hook(self) }
     postConfirmation()
     if let nonce { door.suspended.remove(nonce, handle) }
     wheel.remove(suspended: self)

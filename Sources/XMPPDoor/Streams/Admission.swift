@@ -246,12 +246,12 @@ extension XMPPConnection {
         // It was replaced or revoked meanwhile, while it had no connection to be told on.
         guard !session.isEnded else { return connection.fail(StreamError(.conflict, "the session has ended")) }
         connection.write(success, jid: session.jid) { writer in
-          writer.open(.bound)
-          if let wish = bind.features.first(where: { $0.is(.smEnable) }) {
-            Self.enable(wish, in: session, into: &writer)
+          writer.element(.bound) { writer in
+            if let wish = bind.features.first(where: { $0.is(.smEnable) }) {
+              Self.enable(wish, in: session, into: &writer)
+            }
+            if case .success(let ends) = ends { Archive.writeMetadata(ends, into: &writer) }
           }
-          if case .success(let ends) = ends { Archive.writeMetadata(ends, into: &writer) }
-          writer.close()
         }
         session.attach(connection)
         for hook in connection.door.table.bound { hook(session) }
@@ -272,26 +272,22 @@ extension XMPPConnection {
 
   private func write(_ success: Success, jid: FullJID?, _ parts: (inout ElementWriter) -> Void) {
     write { writer in
-      writer.open(Name("success", NS.sasl2))
-      if let data = success.data {
-        writer.open("additional-data")
-        writer.text(Base64.encode(data))
-        writer.close()
+      writer.element(Name("success", NS.sasl2)) { writer in
+        if let data = success.data {
+          writer.element("additional-data") { $0.text(Base64.encode(data)) }
+        }
+        writer.element("authorization-identifier") { $0.text(jid?.description ?? success.user.description) }
+        if let (condition, handled) = success.failed {
+          StreamManagement.writeFailed(condition, handled: handled, into: &writer)
+        }
+        parts(&writer)
+        if let token = success.token {
+          writer.element(Name("token", NS.fast)) { writer in
+            writer.attribute("expiry", token.expires.description)
+            writer.attribute("token", token.text)
+          }
+        }
       }
-      writer.open("authorization-identifier")
-      writer.text(jid?.description ?? success.user.description)
-      writer.close()
-      if let (condition, handled) = success.failed {
-        StreamManagement.writeFailed(condition, handled: handled, into: &writer)
-      }
-      parts(&writer)
-      if let token = success.token {
-        writer.open(Name("token", NS.fast))
-        writer.attribute("expiry", token.expires.description)
-        writer.attribute("token", token.text)
-        writer.close()
-      }
-      writer.close()
     }
     write { StreamFraming.document.writeFeatures(machine.offered, into: &$0) }
   }

@@ -22,16 +22,15 @@ extension XMPPConnection {
     case .fields(let name):
       write { writer in
         Self.reply(to: stanza, into: &writer) { writer in
-          writer.open(.register)
-          writer.open("instructions")
-          writer.text("Choose a username and a password for \(machine.domain ?? "this server").")
-          writer.close()
-          writer.open("username")
-          if let name { writer.text(name) }
-          writer.close()
-          writer.open("password")
-          writer.close()
-          writer.close()
+          writer.element(.register) { writer in
+            writer.element("instructions") { writer in
+              writer.text("Choose a username and a password for \(machine.domain ?? "this server").")
+            }
+            writer.element("username") { writer in
+              if let name { writer.text(name) }
+            }
+            writer.element("password")
+          }
         }
       }
     case .refuse(let error): write { error.writeReply(to: stanza, into: &$0) }

@@ -15,9 +15,7 @@ public struct BeforeSendRewriting: ContentRewriting {
 
   public func extras(_ extras: [UInt8], saying text: String) -> [UInt8] {
     var writer = StreamFraming.writer()
-    writer.open(.body)
-    writer.text(text)
-    writer.close()
+    writer.element(.body) { $0.text(text) }
     // The extras were written by this door and are well-formed; otherwise the new body alone is sent.
     if let message = try? Element(parsing: Array("<message>".utf8) + extras + Array("</message>".utf8)) {
       writer.children(of: message) { $0.is(.body) || Self.gone.contains($0.namespace) }

@@ -123,49 +123,43 @@ enum Outbound {
     occupantID: String? = nil, into writer: inout ElementWriter
   ) {
     let envelope = message.envelope
-    writer.open(.message)
-    writer.attribute("from", from)
-    writer.attribute("to", to)
-    writer.attribute("type", typeText(envelope.type))
-    if message.traits.contains(.fromApp) {
-      // An app's message has one id everywhere.
-      writer.attribute("id", entry.id.description)
-    } else if let id = envelope.id {
-      writer.attribute("id", id)
-    } else {
-      writer.attribute("id", entry.id.description)
+    writer.element(.message) { writer in
+      writer.attribute("from", from)
+      writer.attribute("to", to)
+      writer.attribute("type", typeText(envelope.type))
+      if message.traits.contains(.fromApp) {
+        // An app's message has one id everywhere.
+        writer.attribute("id", entry.id.description)
+      } else if let id = envelope.id {
+        writer.attribute("id", id)
+      } else {
+        writer.attribute("id", entry.id.description)
+      }
+      if let language = envelope.language { writer.attribute("xml:lang", language) }
+      if let retraction = entry.state?.retraction {
+        Retractions.writeTombstone(retraction, in: nil, { _, _ in "" }, into: &writer)
+        // The element was removed with the rest of the content.
+        if entry.whisper != nil { writer.element(.mucUser) }
+      } else if message.content.extras.isEmpty {
+        rendered(message, entry, into: &writer)
+      } else {
+        writer.raw(message.content.extras)
+      }
+      if withStanzaID, message.traits.contains(.archived) {
+        writer.element(.stanzaID) { writer in
+          writer.attribute("id", entry.id.description)
+          writer.attribute("by", viewer.address.description)
+        }
+      }
+      if let occupantID { writer.element(.occupantID) { $0.attribute("id", occupantID) } }
+      if isDelayed { Delay.write(entry.time, by: viewer.address.domain, into: &writer) }
     }
-    if let language = envelope.language { writer.attribute("xml:lang", language) }
-    if let retraction = entry.state?.retraction {
-      Retractions.writeTombstone(retraction, in: nil, { _, _ in "" }, into: &writer)
-      // The element was removed with the rest of the content.
-      if entry.whisper != nil { writer.element(.mucUser) }
-    } else if message.content.extras.isEmpty {
-      rendered(message, entry, into: &writer)
-    } else {
-      writer.raw(message.content.extras)
-    }
-    if withStanzaID, message.traits.contains(.archived) {
-      writer.open(.stanzaID)
-      writer.attribute("id", entry.id.description)
-      writer.attribute("by", viewer.address.description)
-      writer.close()
-    }
-    if let occupantID {
-      writer.open(.occupantID)
-      writer.attribute("id", occupantID)
-      writer.close()
-    }
-    if isDelayed { Delay.write(entry.time, by: viewer.address.domain, into: &writer) }
-    writer.close()
   }
 
   private static func rendered(_ message: Message, _ entry: Entry, into writer: inout ElementWriter) {
     content(of: message, inRoom: false, into: &writer)
     Mentions.write(message.parts > 0 ? [] : message.mentions, in: nil, into: &writer)
-    writer.open(.originID)
-    writer.attribute("id", entry.id.description)
-    writer.close()
+    writer.element(.originID) { $0.attribute("id", entry.id.description) }
     if message.traits.contains(.receipted) { Receipts.writeRequest(into: &writer) }
     if message.traits.contains(.markable) { Markers.writeMarkable(into: &writer) }
   }
@@ -178,9 +172,7 @@ enum Outbound {
     } else if message.content.kind == .location, let place = Geolocation.Place(message.content) {
       Geolocation.write(place, caption: message.content.text, into: &writer)
     } else if !message.content.text.isEmpty || message.content.kind != .none {
-      writer.open(.body)
-      writer.text(message.content.text)
-      writer.close()
+      writer.element(.body) { $0.text(message.content.text) }
       if message.content.kind == .custom, let own = JSONContainers.OwnContent(message.content) {
         JSONContainers.write(own, into: &writer)
       }
@@ -235,15 +227,15 @@ enum Outbound {
   }
 
   static func write(_ presence: Presence, to: BareJID, into writer: inout ElementWriter) {
-    writer.open(.presence)
-    // Without a resource it stands for all of them (their server is gone).
-    writer.attribute("from", address(presence.from, presence.resource.isEmpty ? nil : presence.resource))
-    // RFC 6121 8.5.2.1.2: as it was addressed; a broadcast goes to the bare address.
-    writer.attribute("to", address(to, presence.toResource))
-    if !presence.isAvailable { writer.attribute("type", "unavailable" as StaticString) }
-    if let id = presence.id { writer.attribute("id", id) }
-    if presence.extras.isEmpty { rendered(presence, into: &writer) } else { writer.raw(presence.extras) }
-    writer.close()
+    writer.element(.presence) { writer in
+      // Without a resource it stands for all of them (their server is gone).
+      writer.attribute("from", address(presence.from, presence.resource.isEmpty ? nil : presence.resource))
+      // RFC 6121 8.5.2.1.2: as it was addressed; a broadcast goes to the bare address.
+      writer.attribute("to", address(to, presence.toResource))
+      if !presence.isAvailable { writer.attribute("type", "unavailable" as StaticString) }
+      if let id = presence.id { writer.attribute("id", id) }
+      if presence.extras.isEmpty { rendered(presence, into: &writer) } else { writer.raw(presence.extras) }
+    }
   }
 
   private static func rendered(_ presence: Presence, into writer: inout ElementWriter) {
@@ -255,16 +247,8 @@ enum Outbound {
       case .extendedAway: "xa"
       case .doNotDisturb: "dnd"
       }
-    if let show {
-      writer.open(.show)
-      writer.text(String(describing: show))
-      writer.close()
-    }
-    if let status = presence.status {
-      writer.open(.status)
-      writer.text(status)
-      writer.close()
-    }
+    if let show { writer.element(.show) { $0.text(String(describing: show)) } }
+    if let status = presence.status { writer.element(.status) { $0.text(status) } }
     // Presence from XMPP brings its own capabilities; this is an app's session, which the server answers for.
     if presence.isAvailable, !presence.from.realm.isRemote { EntityCapabilities.writeSession(into: &writer) }
     if presence.isAvailable, let hash = presence.avatarHash {
@@ -338,9 +322,7 @@ enum Outbound {
     if let language = stanza.language { writer.attribute("xml:lang", language) }
     // XEP-0421 4: on every message of a room.
     if let room = stanza.room, let parley, case .message = stanza.name {
-      writer.open(.occupantID)
-      writer.attribute("id", parley.occupantID(of: stanza.from.id, in: room))
-      writer.close()
+      writer.element(.occupantID) { $0.attribute("id", parley.occupantID(of: stanza.from.id, in: room)) }
     }
     if stanza.extras.isEmpty {
       if let typing = stanza.typing { ChatStates.write(isTyping: typing, into: &writer) }

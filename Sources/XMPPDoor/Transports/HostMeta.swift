@@ -75,11 +75,11 @@ public struct HostMeta: Sendable {
   func xrd(for domain: String) -> [UInt8] {
     var writer = ElementWriter(defaultNamespace: "")
     writer.raw("<?xml version='1.0' encoding='utf-8'?>")
-    writer.open(Name("XRD", Self.namespace))
-    for (relation, url) in links(for: domain) {
-      writer.element(Name("Link", Self.namespace), ["rel": relation, "href": url])
+    writer.element(Name("XRD", Self.namespace)) { writer in
+      for (relation, url) in links(for: domain) {
+        writer.element(Name("Link", Self.namespace), ["rel": relation, "href": url])
+      }
     }
-    writer.close()
     return Array(writer.buffer.readableBytesView)
   }
 

@@ -25,9 +25,9 @@ struct ClientAccess: Feature {
       try parley.accessors(of: user, $0)
     } reply: { accessors in
       turn.reply { writer in
-        writer.open(Name("clients", NS.clientAccess))
-        for accessor in accessors { write(accessor, into: &writer) }
-        writer.close()
+        writer.element(Name("clients", NS.clientAccess)) { writer in
+          for accessor in accessors { write(accessor, into: &writer) }
+        }
       }
     }
   }
@@ -78,33 +78,28 @@ struct ClientAccess: Feature {
       isSession = true
       means = ["password"]
     }
-    writer.open("client")
-    writer.attribute("connected", (accessor.isConnected ? "true" : "false") as StaticString)
-    writer.attribute("id", accessor.id)
-    writer.attribute("type", (isSession ? "session" : "access") as StaticString)
-    text("first-seen", accessor.firstSeen.description, into: &writer)
-    text("last-seen", accessor.lastSeen.description, into: &writer)
-    writer.open("auth")
-    for name in means {
-      writer.open(name)
-      writer.close()
+    writer.element("client") { writer in
+      writer.attribute("connected", (accessor.isConnected ? "true" : "false") as StaticString)
+      writer.attribute("id", accessor.id)
+      writer.attribute("type", (isSession ? "session" : "access") as StaticString)
+      text("first-seen", accessor.firstSeen.description, into: &writer)
+      text("last-seen", accessor.lastSeen.description, into: &writer)
+      writer.element("auth") { writer in
+        for name in means {
+          writer.element(name)
+        }
+      }
+      writer.element("permission") { $0.attribute("status", (isFull ? "unrestricted" : "normal") as StaticString) }
+      if accessor.software != nil || accessor.device != nil {
+        writer.element("user-agent") { writer in
+          if let software = accessor.software { text("software", software, into: &writer) }
+          if let device = accessor.device { text("device", device, into: &writer) }
+        }
+      }
     }
-    writer.close()
-    writer.open("permission")
-    writer.attribute("status", (isFull ? "unrestricted" : "normal") as StaticString)
-    writer.close()
-    if accessor.software != nil || accessor.device != nil {
-      writer.open("user-agent")
-      if let software = accessor.software { text("software", software, into: &writer) }
-      if let device = accessor.device { text("device", device, into: &writer) }
-      writer.close()
-    }
-    writer.close()
   }
 
   private static func text(_ name: StaticString, _ text: String, into writer: inout ElementWriter) {
-    writer.open(name)
-    writer.text(text)
-    writer.close()
+    writer.element(name) { $0.text(text) }
   }
 }

@@ -17,18 +17,14 @@ struct InBandRegistration: Feature {
     table.iq(.get, .register, to: [.server, .account]) { (turn, _) throws(StanzaError) in
       try Self.check(turn)
       turn.reply { writer in
-        writer.open(.register)
-        writer.open("registered")
-        writer.close()
-        writer.open("instructions")
-        writer.text("You have an account here. A new password takes the place of the old one.")
-        writer.close()
-        writer.open("username")
-        writer.text(turn.party.name)
-        writer.close()
-        writer.open("password")
-        writer.close()
-        writer.close()
+        writer.element(.register) { writer in
+          writer.element("registered")
+          writer.element("instructions") { writer in
+            writer.text("You have an account here. A new password takes the place of the old one.")
+          }
+          writer.element("username") { $0.text(turn.party.name) }
+          writer.element("password")
+        }
       }
     }
     table.iq(.set, .register, to: [.server, .account]) { (turn, query) throws(StanzaError) in

@@ -72,14 +72,10 @@ struct Uploads: Feature {
   }
 
   private static func write(_ blob: Blob, _ blobs: Blobs, into writer: inout ElementWriter) {
-    writer.open(Name("slot", NS.upload))
-    writer.open("put")
-    writer.attribute("url", blobs.uploadURL(of: blob))
-    writer.close()
-    writer.open("get")
-    writer.attribute("url", blobs.policy.links.url(of: blob))
-    writer.close()
-    writer.close()
+    writer.element(Name("slot", NS.upload)) { writer in
+      writer.element("put") { $0.attribute("url", blobs.uploadURL(of: blob)) }
+      writer.element("get") { $0.attribute("url", blobs.policy.links.url(of: blob)) }
+    }
   }
 
   // MARK: Refusals (7)

@@ -43,35 +43,32 @@ struct Archive: Feature {
   // MARK: The form (4.1.5)
 
   private static func writeForm(into writer: inout ElementWriter) {
-    writer.open(query)
-    writer.open(.dataForm)
-    writer.attribute("type", "form" as StaticString)
-    func field(_ name: StaticString, _ type: StaticString, _ content: (inout ElementWriter) -> Void = { _ in }) {
-      writer.open("field")
-      writer.attribute("type", type)
-      writer.attribute("var", name)
-      content(&writer)
-      writer.close()
+    writer.element(query) { writer in
+      writer.element(.dataForm) { writer in
+        writer.attribute("type", "form" as StaticString)
+        func field(_ name: StaticString, _ type: StaticString, _ content: (inout ElementWriter) -> Void = { _ in }) {
+          writer.element("field") { writer in
+            writer.attribute("type", type)
+            writer.attribute("var", name)
+            content(&writer)
+          }
+        }
+        field("FORM_TYPE", "hidden") { writer in
+          writer.element("value") { $0.raw(NS.mam) }
+        }
+        field("with", "jid-single")
+        for name: StaticString in ["start", "end", "before-id", "after-id"] { field(name, "text-single") }
+        field("ids", "list-multi") { writer in
+          // XEP-0122: any value is allowed.
+          writer.element(Name("validate", "http://jabber.org/protocol/xdata-validate")) { writer in
+            writer.attribute("datatype", "xs:string" as StaticString)
+            writer.element("open")
+          }
+        }
+        field("include-groupchat", "boolean")
+        field(FullTextSearch.field, "text-single")
+      }
     }
-    field("FORM_TYPE", "hidden") { writer in
-      writer.open("value")
-      writer.raw(NS.mam)
-      writer.close()
-    }
-    field("with", "jid-single")
-    for name: StaticString in ["start", "end", "before-id", "after-id"] { field(name, "text-single") }
-    field("ids", "list-multi") { writer in
-      // XEP-0122: any value is allowed.
-      writer.open(Name("validate", "http://jabber.org/protocol/xdata-validate"))
-      writer.attribute("datatype", "xs:string" as StaticString)
-      writer.open("open")
-      writer.close()
-      writer.close()
-    }
-    field("include-groupchat", "boolean")
-    field(FullTextSearch.field, "text-single")
-    writer.close()
-    writer.close()
   }
 
   // MARK: The query
@@ -108,11 +105,11 @@ struct Archive: Feature {
 
   private static func writeEnd(of page: ArchivePage, _ turn: Turn) {
     turn.reply { writer in
-      writer.open(fin)
-      if page.complete { writer.attribute("complete", "true" as StaticString) }
-      ResultSetPage(first: page.entries.first?.id.description, last: page.entries.last?.id.description)
-        .write(into: &writer)
-      writer.close()
+      writer.element(fin) { writer in
+        if page.complete { writer.attribute("complete", "true" as StaticString) }
+        ResultSetPage(first: page.entries.first?.id.description, last: page.entries.last?.id.description)
+          .write(into: &writer)
+      }
     }
   }
 
@@ -147,24 +144,24 @@ struct Archive: Feature {
   static func write(
     from archive: BareJID, to: String, into writer: inout ElementWriter, _ content: (inout ElementWriter) -> Void
   ) {
-    writer.open(.message)
-    writer.attribute("to", to)
-    writer.attribute("from", archive.description)
-    content(&writer)
-    writer.close()
+    writer.element(.message) { writer in
+      writer.attribute("to", to)
+      writer.attribute("from", archive.description)
+      content(&writer)
+    }
   }
 
   static func writeResult(
     _ entry: Entry, queryID: String?, into writer: inout ElementWriter, _ stanza: (inout ElementWriter) -> Void
   ) {
-    writer.open(result)
-    writer.attribute("queryid", queryID)
-    writer.attribute("id", entry.id.description)
-    writer.open(.forwarded)
-    Delay.write(entry.time, into: &writer)
-    stanza(&writer)
-    writer.close()
-    writer.close()
+    writer.element(result) { writer in
+      writer.attribute("queryid", queryID)
+      writer.attribute("id", entry.id.description)
+      writer.element(.forwarded) { writer in
+        Delay.write(entry.time, into: &writer)
+        stanza(&writer)
+      }
+    }
   }
 
   // MARK: Rooms (5.1.2)
@@ -256,16 +253,16 @@ struct Archive: Feature {
   }
 
   static func writeMetadata(_ ends: (Entry?, Entry?), into writer: inout ElementWriter) {
-    writer.open(metadata)
-    if case (let first?, let last?) = ends {
-      for (name, entry) in [("start" as StaticString, first), ("end", last)] {
-        writer.open(name)
-        writer.attribute("id", entry.id.description)
-        entry.time.withBytes { writer.attribute("timestamp", $0) }
-        writer.close()
+    writer.element(metadata) { writer in
+      if case (let first?, let last?) = ends {
+        for (name, entry) in [("start" as StaticString, first), ("end", last)] {
+          writer.element(name) { writer in
+            writer.attribute("id", entry.id.description)
+            entry.time.withBytes { writer.attribute("timestamp", $0) }
+          }
+        }
       }
     }
-    writer.close()
   }
 }
 

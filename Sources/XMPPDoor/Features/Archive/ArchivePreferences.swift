@@ -67,17 +67,13 @@ struct ArchivePreferencesCommand: Feature {
       case .never: "never"
       case .roster: "roster"
       }
-    writer.open(prefs)
-    writer.attribute("default", standard)
-    for (name, list) in [("always" as StaticString, preferences.always), ("never", preferences.never)] {
-      writer.open(name)
-      for address in list {
-        writer.open("jid")
-        writer.text(address.description)
-        writer.close()
+    writer.element(prefs) { writer in
+      writer.attribute("default", standard)
+      for (name, list) in [("always" as StaticString, preferences.always), ("never", preferences.never)] {
+        writer.element(name) { writer in
+          for address in list { writer.element("jid") { $0.text(address.description) } }
+        }
       }
-      writer.close()
     }
-    writer.close()
   }
 }

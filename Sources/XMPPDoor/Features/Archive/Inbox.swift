@@ -102,24 +102,25 @@ struct ConversationInbox: Feature {
       }
     }
     turn.reply { writer in
-      writer.open(fin)
-      writer.attribute("total", Int(answer.page.total))
-      writer.attribute("unread", Int(answer.page.unreadConversations))
-      writer.attribute("all-unread", Int(answer.page.unread))
-      ResultSetPage(
-        first: lines.first?.conversation.activityID.description, last: lines.last?.conversation.activityID.description,
-        count: Int(query.unreadOnly ? answer.page.unreadConversations : answer.page.total)
-      ).write(into: &writer)
-      writer.close()
+      writer.element(fin) { writer in
+        writer.attribute("total", Int(answer.page.total))
+        writer.attribute("unread", Int(answer.page.unreadConversations))
+        writer.attribute("all-unread", Int(answer.page.unread))
+        ResultSetPage(
+          first: lines.first?.conversation.activityID.description,
+          last: lines.last?.conversation.activityID.description,
+          count: Int(query.unreadOnly ? answer.page.unreadConversations : answer.page.total)
+        ).write(into: &writer)
+      }
     }
   }
 
   private static func write(_ line: Line, queryID: String?, _ turn: Turn, into writer: inout ElementWriter) {
-    writer.open(entry)
-    writer.attribute("unread", Int(line.conversation.unread))
-    writer.attribute("jid", line.conversation.chat.description)
-    writer.attribute("id", line.conversation.lastID.description)
-    writer.close()
+    writer.element(entry) { writer in
+      writer.attribute("unread", Int(line.conversation.unread))
+      writer.attribute("jid", line.conversation.chat.description)
+      writer.attribute("id", line.conversation.lastID.description)
+    }
     guard let message = line.message else { return }
     if line.conversation.room != nil {
       Archive.writeResult(message, queryID: queryID, into: &writer) {

@@ -77,24 +77,20 @@ struct Blocking: Feature {
   static func writePush(
     _ change: BlockChange, isAll: Bool, id: String, to: String, into writer: inout ElementWriter
   ) {
-    writer.open(.iq)
-    writer.attribute("type", IQType.set.text)
-    writer.attribute("id", id)
-    writer.attribute("to", to)
-    switch change.act {
-    case .block: write(block, change.patterns, into: &writer)
-    case .unblock: write(unblock, isAll ? [] : change.patterns, into: &writer)
+    writer.element(.iq) { writer in
+      writer.attribute("type", IQType.set.text)
+      writer.attribute("id", id)
+      writer.attribute("to", to)
+      switch change.act {
+      case .block: write(block, change.patterns, into: &writer)
+      case .unblock: write(unblock, isAll ? [] : change.patterns, into: &writer)
+      }
     }
-    writer.close()
   }
 
   static func write(_ name: Name, _ patterns: [BlockPattern], into writer: inout ElementWriter) {
-    writer.open(name)
-    for pattern in patterns {
-      writer.open(item)
-      writer.attribute("jid", pattern.jid.description)
-      writer.close()
+    writer.element(name) { writer in
+      for pattern in patterns { writer.element(item) { $0.attribute("jid", pattern.jid.description) } }
     }
-    writer.close()
   }
 }

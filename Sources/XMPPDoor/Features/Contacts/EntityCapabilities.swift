@@ -44,9 +44,7 @@ struct EntityCapabilities: Feature {
   private static func ask(_ session: XMPPSession, for claim: CapabilitiesClaim) {
     session[asked] = true
     session.ask { writer in
-      writer.open(.discoInfo)
-      writer.attribute("node", claim.queried)
-      writer.close()
+      writer.element(.discoInfo) { $0.attribute("node", claim.queried) }
     } then: { session, answer in
       // Another presence may have stated other capabilities meanwhile.
       guard session[Self.claim] == claim else { return }
@@ -81,10 +79,10 @@ struct EntityCapabilities: Feature {
 
   /// Writes `<c/>` for the presence of an app's session, which the server answers for.
   static func writeSession(into writer: inout ElementWriter) {
-    writer.open(.caps)
-    writer.attribute("hash", "sha-1" as StaticString)
-    writer.attribute("node", software)
-    writer.attribute("ver", sessionVersion)
-    writer.close()
+    writer.element(.caps) { writer in
+      writer.attribute("hash", "sha-1" as StaticString)
+      writer.attribute("node", software)
+      writer.attribute("ver", sessionVersion)
+    }
   }
 }

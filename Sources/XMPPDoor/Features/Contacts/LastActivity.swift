@@ -76,8 +76,6 @@ struct LastActivity: Feature {
   }
 
   static func write(milliseconds: Int64, into writer: inout ElementWriter) {
-    writer.open(query)
-    writer.attribute("seconds", max(0, milliseconds / 1_000))
-    writer.close()
+    writer.element(query) { $0.attribute("seconds", max(0, milliseconds / 1_000)) }
   }
 }

@@ -93,27 +93,23 @@ struct Roster: Feature {
     let contacts = contactSnapshot.contacts.values.filter(\.subscription.isInRoster)
       .sorted { $0.address.description < $1.address.description }
     var writer = ElementWriter()
-    writer.open(.roster)
-    writer.attribute("ver", version)
-    for contact in contacts { write(contact, into: &writer) }
-    writer.close()
+    writer.element(.roster) { writer in
+      writer.attribute("ver", version)
+      for contact in contacts { write(contact, into: &writer) }
+    }
     return writer.buffer
   }
 
   static func write(_ contact: Contact, into writer: inout ElementWriter) {
     let subscription = contact.subscription
-    writer.open(item)
-    writer.attribute("jid", contact.address.description)
-    writer.attribute("name", contact.name)
-    writer.attribute("subscription", subscription.rosterSubscription)
-    writer.attribute("ask", subscription.rosterAsk)
-    if subscription.rosterApproved { writer.attribute("approved", "true" as StaticString) }
-    for name in contact.groups {
-      writer.open(group)
-      writer.text(name)
-      writer.close()
+    writer.element(item) { writer in
+      writer.attribute("jid", contact.address.description)
+      writer.attribute("name", contact.name)
+      writer.attribute("subscription", subscription.rosterSubscription)
+      writer.attribute("ask", subscription.rosterAsk)
+      if subscription.rosterApproved { writer.attribute("approved", "true" as StaticString) }
+      for name in contact.groups { writer.element(group) { $0.text(name) } }
     }
-    writer.close()
   }
 
   // MARK: Set
@@ -206,22 +202,22 @@ struct Roster: Feature {
     _ change: ContactChange, version: String, id: String, to: String, from: String? = nil,
     into writer: inout ElementWriter
   ) {
-    writer.open(.iq)
-    writer.attribute("type", IQType.set.text)
-    writer.attribute("id", id)
-    writer.attribute("from", from)
-    writer.attribute("to", to)
-    writer.open(.roster)
-    writer.attribute("ver", version)
-    if change.removed {
-      writer.open(item)
-      writer.attribute("jid", change.contact.address.description)
-      writer.attribute("subscription", "remove" as StaticString)
-      writer.close()
-    } else {
-      write(change.contact, into: &writer)
+    writer.element(.iq) { writer in
+      writer.attribute("type", IQType.set.text)
+      writer.attribute("id", id)
+      writer.attribute("from", from)
+      writer.attribute("to", to)
+      writer.element(.roster) { writer in
+        writer.attribute("ver", version)
+        if change.removed {
+          writer.element(item) { writer in
+            writer.attribute("jid", change.contact.address.description)
+            writer.attribute("subscription", "remove" as StaticString)
+          }
+        } else {
+          write(change.contact, into: &writer)
+        }
+      }
     }
-    writer.close()
-    writer.close()
   }
 }

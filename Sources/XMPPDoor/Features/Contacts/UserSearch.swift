@@ -17,23 +17,20 @@ struct UserSearch: Feature {
     table.advertise("\(NS.search)", on: [.server])
     table.iq(.get, Self.query, to: [.server]) { turn, _ in
       turn.reply { writer in
-        writer.open(Self.query)
-        writer.open("instructions")
-        writer.text("Fill in one field or more. A name is found by how it begins, a shown name by any part of it.")
-        writer.close()
-        for field: StaticString in ["first", "last", "nick", "email"] {
-          writer.open(field)
-          writer.close()
+        writer.element(Self.query) { writer in
+          writer.element("instructions") { writer in
+            writer.text("Fill in one field or more. A name is found by how it begins, a shown name by any part of it.")
+          }
+          for field: StaticString in ["first", "last", "nick", "email"] { writer.element(field) }
+          DataForm(
+            .form, formType: "\(NS.search)", title: "User search",
+            instructions: ["Fill in one field or more."],
+            fields: [
+              .init("nick", .textSingle, label: "Name"), .init("first", .textSingle, label: "Given name"),
+              .init("last", .textSingle, label: "Family name"), .init("email", .textSingle, label: "Address"),
+            ]
+          ).write(into: &writer)
         }
-        DataForm(
-          .form, formType: "\(NS.search)", title: "User search",
-          instructions: ["Fill in one field or more."],
-          fields: [
-            .init("nick", .textSingle, label: "Name"), .init("first", .textSingle, label: "Given name"),
-            .init("last", .textSingle, label: "Family name"), .init("email", .textSingle, label: "Address"),
-          ]
-        ).write(into: &writer)
-        writer.close()
       }
     }
     table.iq(.set, Self.query, to: [.server]) { (turn, payload) throws(StanzaError) in
@@ -94,30 +91,26 @@ struct UserSearch: Feature {
   }
 
   static func write(_ users: [User], asForm: Bool, into writer: inout ElementWriter) {
-    writer.open(query)
-    if asForm {
-      DataForm(
-        .result, fields: [.init("FORM_TYPE", .hidden, "\(NS.search)")],
-        reported: [.init("jid", .jidSingle, label: "Address"), .init("nick", .textSingle, label: "Name")],
-        items: users.map { user in
-          [.init("jid", nil, "\(user.address)"), .init("nick", nil, user.profile.displayName ?? user.name)]
+    writer.element(query) { writer in
+      if asForm {
+        DataForm(
+          .result, fields: [.init("FORM_TYPE", .hidden, "\(NS.search)")],
+          reported: [.init("jid", .jidSingle, label: "Address"), .init("nick", .textSingle, label: "Name")],
+          items: users.map { user in
+            [.init("jid", nil, "\(user.address)"), .init("nick", nil, user.profile.displayName ?? user.name)]
+          }
+        ).write(into: &writer)
+      } else {
+        for user in users {
+          writer.element("item") { writer in
+            writer.attribute("jid", user.address.description)
+            let fields: [(StaticString, String)] = [
+              ("first", user.profile.displayName ?? ""), ("last", ""), ("nick", user.name), ("email", ""),
+            ]
+            for (field, value) in fields { writer.element(field) { $0.text(value) } }
+          }
         }
-      ).write(into: &writer)
-    } else {
-      for user in users {
-        writer.open("item")
-        writer.attribute("jid", user.address.description)
-        let fields: [(StaticString, String)] = [
-          ("first", user.profile.displayName ?? ""), ("last", ""), ("nick", user.name), ("email", ""),
-        ]
-        for (field, value) in fields {
-          writer.open(field)
-          writer.text(value)
-          writer.close()
-        }
-        writer.close()
       }
     }
-    writer.close()
   }
 }

@@ -21,7 +21,6 @@ struct ChatStates: Feature {
 
   /// Writes the chat state of an app's user.
   static func write(isTyping: Bool, into writer: inout ElementWriter) {
-    writer.open(isTyping ? composing : paused)
-    writer.close()
+    writer.element(isTyping ? composing : paused)
   }
 }

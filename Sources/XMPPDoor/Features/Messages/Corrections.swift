@@ -18,8 +18,6 @@ struct Corrections: Feature {
   }
 
   static func write(_ reference: Reference, into writer: inout ElementWriter) {
-    writer.open(replace)
-    writer.attribute("id", reference.stanzaID)
-    writer.close()
+    writer.element(replace) { $0.attribute("id", reference.stanzaID) }
   }
 }

@@ -16,9 +16,9 @@ struct Delay: Feature {
   ///
   /// - Parameter by: the entity that kept the stanza; `nil` leaves it out.
   static func write(_ time: Timestamp, by: String? = nil, into writer: inout ElementWriter) {
-    writer.open(.delay)
-    writer.attribute("from", by)
-    time.withBytes { writer.attribute("stamp", $0) }
-    writer.close()
+    writer.element(.delay) { writer in
+      writer.attribute("from", by)
+      time.withBytes { writer.attribute("stamp", $0) }
+    }
   }
 }

@@ -48,11 +48,11 @@ enum DisplayedElement {
   }
 
   static func write(_ displayed: Displayed, into writer: inout ElementWriter) {
-    writer.open(self.displayed)
-    writer.open(.stanzaID)
-    if !displayed.by.isEmpty { writer.attribute("by", displayed.by) }
-    writer.attribute("id", displayed.id)
-    writer.close()
-    writer.close()
+    writer.element(self.displayed) { writer in
+      writer.element(.stanzaID) { writer in
+        if !displayed.by.isEmpty { writer.attribute("by", displayed.by) }
+        writer.attribute("id", displayed.id)
+      }
+    }
   }
 }

@@ -32,21 +32,19 @@ struct Fallbacks: Feature {
 
   /// Marks the whole body as a fallback for the XEP of this namespace.
   static func write(for namespace: StaticString, into writer: inout ElementWriter) {
-    writer.open(fallback)
-    writer.attribute("for", namespace)
-    writer.close()
+    writer.element(fallback) { $0.attribute("for", namespace) }
   }
 
   /// Marks a part of the body; `nil` for all of it, written with `<body/>` as in XEP-0447 2.1.
   static func write(for namespace: StaticString, range: Range<Int>?, into writer: inout ElementWriter) {
-    writer.open(fallback)
-    writer.attribute("for", namespace)
-    writer.open(body)
-    if let range {
-      writer.attribute("start", range.lowerBound)
-      writer.attribute("end", range.upperBound)
+    writer.element(fallback) { writer in
+      writer.attribute("for", namespace)
+      writer.element(body) { writer in
+        if let range {
+          writer.attribute("start", range.lowerBound)
+          writer.attribute("end", range.upperBound)
+        }
+      }
     }
-    writer.close()
-    writer.close()
   }
 }

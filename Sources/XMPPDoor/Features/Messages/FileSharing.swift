@@ -72,41 +72,37 @@ struct FileSharing: Feature {
   /// Writes a file. The body is the app's text, then the URL, which clients that know the rest do not show (2.1).
   static func write(_ attachment: Attachment, caption: String, into writer: inout ElementWriter) {
     let lead = caption.isEmpty ? "" : caption + "\n"
-    writer.open(.body)
-    writer.text(lead + attachment.url)
-    writer.close()
+    writer.element(.body) { $0.text(lead + attachment.url) }
     OutOfBand.write(attachment.url, into: &writer)
-    writer.open(sharing)
-    let isShown = attachment.mediaType.map { !$0.hasPrefix("application/") } ?? false
-    writer.attribute("disposition", isShown ? "inline" : "attachment" as StaticString)
-    writer.open(file)
-    element("media-type", attachment.mediaType, into: &writer)
-    element("name", attachment.name, into: &writer)
-    element("size", attachment.size.map { "\($0)" }, into: &writer)
-    element("width", attachment.shape.width.map { "\($0)" }, into: &writer)
-    element("height", attachment.shape.height.map { "\($0)" }, into: &writer)
-    element("length", attachment.shape.milliseconds.map { "\($0)" }, into: &writer)
-    if let sha256 = attachment.sha256 {
-      writer.open(hash)
-      writer.attribute("algo", "sha-256" as StaticString)
-      writer.text(Base64.string(sha256))
-      writer.close()
+    writer.element(sharing) { writer in
+      let isShown = attachment.mediaType.map { !$0.hasPrefix("application/") } ?? false
+      writer.attribute("disposition", isShown ? "inline" : "attachment" as StaticString)
+      writer.element(file) { writer in
+        element("media-type", attachment.mediaType, into: &writer)
+        element("name", attachment.name, into: &writer)
+        element("size", attachment.size.map { "\($0)" }, into: &writer)
+        element("width", attachment.shape.width.map { "\($0)" }, into: &writer)
+        element("height", attachment.shape.height.map { "\($0)" }, into: &writer)
+        element("length", attachment.shape.milliseconds.map { "\($0)" }, into: &writer)
+        if let sha256 = attachment.sha256 {
+          writer.element(hash) { writer in
+            writer.attribute("algo", "sha-256" as StaticString)
+            writer.text(Base64.string(sha256))
+          }
+        }
+        if let small = attachment.thumbnail {
+          writer.element(thumbnail) { writer in
+            writer.attribute("uri", small.url)
+            if let type = small.mediaType { writer.attribute("media-type", type) }
+            if let width = small.width { writer.attribute("width", "\(width)") }
+            if let height = small.height { writer.attribute("height", "\(height)") }
+          }
+        }
+      }
+      writer.element(sources) { writer in
+        writer.element(urlData) { $0.attribute("target", attachment.url) }
+      }
     }
-    if let small = attachment.thumbnail {
-      writer.open(thumbnail)
-      writer.attribute("uri", small.url)
-      if let type = small.mediaType { writer.attribute("media-type", type) }
-      if let width = small.width { writer.attribute("width", "\(width)") }
-      if let height = small.height { writer.attribute("height", "\(height)") }
-      writer.close()
-    }
-    writer.close()
-    writer.open(sources)
-    writer.open(urlData)
-    writer.attribute("target", attachment.url)
-    writer.close()
-    writer.close()
-    writer.close()
     let start = lead.unicodeScalars.count
     Fallbacks.write(
       for: NS.sfs, range: start == 0 ? nil : start..<start + attachment.url.unicodeScalars.count, into: &writer)
@@ -114,8 +110,6 @@ struct FileSharing: Feature {
 
   private static func element(_ local: StaticString, _ text: String?, into writer: inout ElementWriter) {
     guard let text else { return }
-    writer.open(local)
-    writer.text(text)
-    writer.close()
+    writer.element(local) { $0.text(text) }
   }
 }

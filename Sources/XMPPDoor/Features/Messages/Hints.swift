@@ -9,15 +9,13 @@ struct Hints: Feature {
   private static let store = Name("store", NS.hints)
 
   static func writeStore(into writer: inout ElementWriter) {
-    writer.open(store)
-    writer.close()
+    writer.element(store)
   }
 
   private static let noStore = Name("no-store", NS.hints)
 
   static func writeNoStore(into writer: inout ElementWriter) {
-    writer.open(noStore)
-    writer.close()
+    writer.element(noStore)
   }
 
   func register(in table: inout FeatureTable) {

@@ -33,25 +33,19 @@ struct JSONContainers: Feature {
 
   /// Writes an app's custom event.
   static func write(_ custom: CustomEvent, into writer: inout ElementWriter) {
-    writer.open(event)
-    writer.attribute("kind", custom.kind)
-    writer.open(json)
-    writer.text(custom.payload)
-    writer.close()
-    writer.close()
+    writer.element(event) { writer in
+      writer.attribute("kind", custom.kind)
+      writer.element(json) { $0.text(custom.payload) }
+    }
     Hints.writeNoStore(into: &writer)
   }
 
   /// Writes an app's custom content, behind its body.
   static func write(_ content: OwnContent, into writer: inout ElementWriter) {
-    writer.open(custom)
-    writer.attribute("kind", content.kind)
-    if let payload = content.payload?.text {
-      writer.open(json)
-      writer.text(payload)
-      writer.close()
+    writer.element(custom) { writer in
+      writer.attribute("kind", content.kind)
+      if let payload = content.payload?.text { writer.element(json) { $0.text(payload) } }
     }
-    writer.close()
   }
 
   /// The members of content of type custom, as apps name them.

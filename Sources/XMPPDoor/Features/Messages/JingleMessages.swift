@@ -82,9 +82,7 @@ struct JingleMessages: Feature {
     switch change.act {
     case .ring:
       for media: StaticString in call.kind == .video ? ["audio", "video"] : ["audio"] {
-        writer.open(description)
-        writer.attribute("media", media)
-        writer.close()
+        writer.element(description) { $0.attribute("media", media) }
       }
     case .heard, .accept: break
     case .reject, .retract, .finish:
@@ -106,19 +104,9 @@ struct JingleMessages: Feature {
       case .replaced, .crossed: "expired"
       case .incompatible: "unsupported-applications"
       }
-    writer.open(reason)
-    writer.open(Name(condition, NS.jingle))
-    writer.close()
-    writer.close()
-    if why == .crossed {
-      writer.open(tieBreak)
-      writer.close()
-    }
-    if why == .replaced, let successor {
-      writer.open(migrated)
-      writer.attribute("to", successor)
-      writer.close()
-    }
+    writer.element(reason) { $0.element(Name(condition, NS.jingle)) }
+    if why == .crossed { writer.element(tieBreak) }
+    if why == .replaced, let successor { writer.element(migrated) { $0.attribute("to", successor) } }
   }
 }
 

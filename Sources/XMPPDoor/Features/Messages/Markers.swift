@@ -19,16 +19,13 @@ struct Markers: Feature {
   }
 
   static func writeMarkable(into writer: inout ElementWriter) {
-    writer.open(markable)
-    writer.close()
+    writer.element(markable)
   }
 
   /// Writes a marker.
   ///
   /// - Parameter id: the stanza id of the last message that was displayed.
   static func writeDisplayed(_ id: String, into writer: inout ElementWriter) {
-    writer.open(displayed)
-    writer.attribute("id", id)
-    writer.close()
+    writer.element(displayed) { $0.attribute("id", id) }
   }
 }

@@ -28,14 +28,14 @@ struct Mentions: Feature {
   static func write(_ mentions: [Mention], in room: RoomName?, into writer: inout ElementWriter) {
     for mention in mentions {
       guard let address = address(of: mention, in: room) else { continue }
-      writer.open(reference)
-      writer.attribute("type", "mention" as StaticString)
-      if let place = mention.place {
-        writer.attribute("begin", place.lowerBound)
-        writer.attribute("end", place.upperBound)
+      writer.element(reference) { writer in
+        writer.attribute("type", "mention" as StaticString)
+        if let place = mention.place {
+          writer.attribute("begin", place.lowerBound)
+          writer.attribute("end", place.upperBound)
+        }
+        writer.attribute("uri", address.uri)
       }
-      writer.attribute("uri", address.uri)
-      writer.close()
     }
   }
 

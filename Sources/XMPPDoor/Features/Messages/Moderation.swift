@@ -34,27 +34,23 @@ struct Moderation: Feature {
   static func write(
     _ reference: Reference, reason: String?, by room: RoomName, _ occupantID: String, into writer: inout ElementWriter
   ) {
-    writer.open(Retractions.retract)
-    writer.attribute("id", reference.targetID.description)
-    writeModerated(room, occupantID, into: &writer)
-    if let reason { write(reason: reason, into: &writer) }
-    writer.close()
+    writer.element(Retractions.retract) { writer in
+      writer.attribute("id", reference.targetID.description)
+      writeModerated(room, occupantID, into: &writer)
+      if let reason { write(reason: reason, into: &writer) }
+    }
     Hints.writeStore(into: &writer)
   }
 
   /// Writes the moderator, by occupant id only: nicks change.
   static func writeModerated(_ room: RoomName, _ occupantID: String, into writer: inout ElementWriter) {
-    writer.open(moderated)
-    writer.attribute("by", room.address.description)
-    writer.open(.occupantID)
-    writer.attribute("id", occupantID)
-    writer.close()
-    writer.close()
+    writer.element(moderated) { writer in
+      writer.attribute("by", room.address.description)
+      writer.element(.occupantID) { $0.attribute("id", occupantID) }
+    }
   }
 
   static func write(reason: String, into writer: inout ElementWriter) {
-    writer.open("reason")
-    writer.text(reason)
-    writer.close()
+    writer.element("reason") { $0.text(reason) }
   }
 }

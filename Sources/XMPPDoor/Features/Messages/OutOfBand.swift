@@ -18,10 +18,8 @@ struct OutOfBand: Feature {
   }
 
   static func write(_ url: String, into writer: inout ElementWriter) {
-    writer.open(x)
-    writer.open("url")
-    writer.text(url)
-    writer.close()
-    writer.close()
+    writer.element(x) { writer in
+      writer.element("url") { $0.text(url) }
+    }
   }
 }

@@ -23,14 +23,10 @@ struct Reactions: Feature {
   }
 
   static func write(_ reference: Reference, _ emoji: [String], inRoom: Bool, into writer: inout ElementWriter) {
-    writer.open(reactions)
-    writer.attribute("id", inRoom ? reference.targetID.description : reference.stanzaID)
-    for each in emoji {
-      writer.open(reaction)
-      writer.text(each)
-      writer.close()
+    writer.element(reactions) { writer in
+      writer.attribute("id", inRoom ? reference.targetID.description : reference.stanzaID)
+      for each in emoji { writer.element(reaction) { $0.text(each) } }
     }
-    writer.close()
     Hints.writeStore(into: &writer)
   }
 }

@@ -19,16 +19,13 @@ struct Receipts: Feature {
   }
 
   static func writeRequest(into writer: inout ElementWriter) {
-    writer.open(request)
-    writer.close()
+    writer.element(request)
   }
 
   /// Writes a receipt.
   ///
   /// - Parameter id: the stanza id of the message that has arrived.
   static func writeReceived(_ id: String, into writer: inout ElementWriter) {
-    writer.open(received)
-    writer.attribute("id", id)
-    writer.close()
+    writer.element(received) { $0.attribute("id", id) }
   }
 }

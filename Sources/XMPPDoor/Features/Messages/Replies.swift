@@ -20,11 +20,11 @@ struct Replies: Feature {
   }
 
   static func write(_ reference: Reference, inRoom: Bool, into writer: inout ElementWriter) {
-    writer.open(reply)
-    // SHOULD (3): the occupant; between two users the bare address will do.
-    writer.attribute("to", reference.targetAuthor?.description)
-    writer.attribute("id", inRoom ? reference.targetID.description : reference.stanzaID)
-    writer.close()
+    writer.element(reply) { writer in
+      // SHOULD (3): the occupant; between two users the bare address will do.
+      writer.attribute("to", reference.targetAuthor?.description)
+      writer.attribute("id", inRoom ? reference.targetID.description : reference.stanzaID)
+    }
   }
 }
 

@@ -25,13 +25,9 @@ struct Retractions: Feature {
 
   /// Writes an app's retraction (3).
   static func write(_ reference: Reference, inRoom: Bool, into writer: inout ElementWriter) {
-    writer.open(retract)
-    writer.attribute("id", inRoom ? reference.targetID.description : reference.stanzaID)
-    writer.close()
+    writer.element(retract) { $0.attribute("id", inRoom ? reference.targetID.description : reference.stanzaID) }
     Fallbacks.write(for: NS.retraction, into: &writer)
-    writer.open(.body)
-    writer.text("/me retracted a previous message, but it's unsupported by your client.")
-    writer.close()
+    writer.element(.body) { $0.text("/me retracted a previous message, but it's unsupported by your client.") }
     Hints.writeStore(into: &writer)
   }
 
@@ -40,13 +36,13 @@ struct Retractions: Feature {
     _ retraction: MessageState.Retraction, in room: RoomName?, _ occupantID: (UserID, RoomName) -> String,
     into writer: inout ElementWriter
   ) {
-    writer.open(retracted)
-    writer.attribute("id", retraction.id)
-    retraction.at.withBytes { writer.attribute("stamp", $0) }
-    if retraction.isModeration, let room {
-      Moderation.writeModerated(room, occupantID(retraction.by.id, room), into: &writer)
+    writer.element(retracted) { writer in
+      writer.attribute("id", retraction.id)
+      retraction.at.withBytes { writer.attribute("stamp", $0) }
+      if retraction.isModeration, let room {
+        Moderation.writeModerated(room, occupantID(retraction.by.id, room), into: &writer)
+      }
+      if let reason = retraction.reason { Moderation.write(reason: reason, into: &writer) }
     }
-    if let reason = retraction.reason { Moderation.write(reason: reason, into: &writer) }
-    writer.close()
   }
 }

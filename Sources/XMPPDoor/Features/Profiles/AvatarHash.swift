@@ -49,11 +49,11 @@ struct AvatarHash: Feature {
   ///
   /// - Parameter hash: the hash; `nil` if there is no avatar (XEP-0153 4.1).
   static func write(_ hash: String?, into writer: inout ElementWriter) {
-    writer.open(update)
-    writer.open(photo)
-    if let hash { writer.text(hash) }
-    writer.close()
-    writer.close()
+    writer.element(update) { writer in
+      writer.element(photo) { writer in
+        if let hash { writer.text(hash) }
+      }
+    }
   }
 
   /// Handles a change of the user's profile: if the avatar has changed, the session's presence is sent again.

@@ -28,20 +28,18 @@ struct Geolocation: Feature {
 
   /// Writes a location. The body is the app's text, then the URI, unless it is the text.
   static func write(_ place: Place, caption: String, into writer: inout ElementWriter) {
-    writer.open(.body)
-    writer.text(caption.isEmpty || caption.hasPrefix("geo:") ? place.uri : caption + "\n" + place.uri)
-    writer.close()
-    writer.open(geoloc)
-    element("lat", Place.decimal(place.lat), into: &writer)
-    element("lon", Place.decimal(place.lng), into: &writer)
-    if let name = place.name { element("description", name, into: &writer) }
-    writer.close()
+    writer.element(.body) { writer in
+      writer.text(caption.isEmpty || caption.hasPrefix("geo:") ? place.uri : caption + "\n" + place.uri)
+    }
+    writer.element(geoloc) { writer in
+      element("lat", Place.decimal(place.lat), into: &writer)
+      element("lon", Place.decimal(place.lng), into: &writer)
+      if let name = place.name { element("description", name, into: &writer) }
+    }
   }
 
   private static func element(_ local: StaticString, _ text: String, into writer: inout ElementWriter) {
-    writer.open(local)
-    writer.text(text)
-    writer.close()
+    writer.element(local) { $0.text(text) }
   }
 
   /// The members of content of type location, as apps name them.

@@ -47,9 +47,7 @@ struct PrivateStorage: Feature {
 
   private static func reply(_ turn: Turn, _ content: (inout ElementWriter) -> Void) {
     turn.reply { writer in
-      writer.open(query)
-      content(&writer)
-      writer.close()
+      writer.element(query) { content(&$0) }
     }
   }
 

@@ -28,9 +28,7 @@ struct UserAvatar: Feature {
   }
 
   static func write(_ avatar: Avatar, into writer: inout ElementWriter) {
-    writer.open(data)
-    writer.text(Base64.encode(avatar.bytes))
-    writer.close()
+    writer.element(data) { $0.text(Base64.encode(avatar.bytes)) }
   }
 
   // MARK: Metadata
@@ -58,19 +56,19 @@ struct UserAvatar: Feature {
 
   static func write(_ metadata: AvatarMetadata, into writer: inout ElementWriter) {
     if case .said(let bytes) = metadata.form { return writer.raw(bytes) }
-    writer.open(self.metadata)
-    if case .info(let info) = metadata.form {
-      writer.open(self.info)
-      writer.attribute("bytes", info.byteCount)
-      writer.attribute("id", info.hash)
-      if let size = info.size {
-        writer.attribute("height", size.height)
-        writer.attribute("width", size.width)
+    writer.element(self.metadata) { writer in
+      if case .info(let info) = metadata.form {
+        writer.element(self.info) { writer in
+          writer.attribute("bytes", info.byteCount)
+          writer.attribute("id", info.hash)
+          if let size = info.size {
+            writer.attribute("height", size.height)
+            writer.attribute("width", size.width)
+          }
+          writer.attribute("type", info.mediaType)
+        }
       }
-      writer.attribute("type", info.mediaType)
-      writer.close()
     }
-    writer.close()
   }
 }
 

@@ -19,8 +19,6 @@ struct UserNickname: Feature {
   }
 
   static func write(_ name: String, into writer: inout ElementWriter) {
-    writer.open(nick)
-    writer.text(name)
-    writer.close()
+    writer.element(nick) { $0.text(name) }
   }
 }

@@ -71,21 +71,17 @@ struct VCard: Feature {
 
   static func write(_ stored: Stored, into writer: inout ElementWriter) {
     let kept = stored.vCard.flatMap { try? Element(parsing: $0) }
-    writer.open(vCard)
-    let isStale = names.write(
-      stored.profile.displayName, fullName: stored.fullName, kept: kept, into: &writer)
-    if let kept { writer.children(of: kept) { isStale($0) || $0.is(photo) && stored.avatar != nil } }
-    if let avatar = stored.avatar {
-      writer.open(photo)
-      writer.open(type)
-      writer.text(avatar.mediaType)
-      writer.close()
-      writer.open(binary)
-      writer.text(Base64.encode(avatar.bytes))
-      writer.close()
-      writer.close()
+    writer.element(vCard) { writer in
+      let isStale = names.write(
+        stored.profile.displayName, fullName: stored.fullName, kept: kept, into: &writer)
+      if let kept { writer.children(of: kept) { isStale($0) || $0.is(photo) && stored.avatar != nil } }
+      if let avatar = stored.avatar {
+        writer.element(photo) { writer in
+          writer.element(type) { $0.text(avatar.mediaType) }
+          writer.element(binary) { $0.text(Base64.encode(avatar.bytes)) }
+        }
+      }
     }
-    writer.close()
   }
 
   // MARK: Set

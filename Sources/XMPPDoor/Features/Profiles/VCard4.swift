@@ -27,16 +27,16 @@ struct VCard4: Feature {
     guard payload.is(vCard) else { throw StanzaError(.badRequest, pubsub: "invalid-payload", "this is no <vcard/>") }
     var avatar: Avatar?
     var writer = ElementWriter()
-    writer.open(vCard)
-    for child in payload.children {
-      if child.is(photo), let base64 = child.first(address).flatMap({ $0.withText { picture($0) } }) {
-        let bytes = try Picture.published(base64)
-        if avatar == nil, !bytes.isEmpty { avatar = Avatar(bytes) }
-      } else {
-        writer.element(child)
+    try writer.element(vCard) { (writer) throws(StanzaError) in
+      for child in payload.children {
+        if child.is(photo), let base64 = child.first(address).flatMap({ $0.withText { picture($0) } }) {
+          let bytes = try Picture.published(base64)
+          if avatar == nil, !bytes.isEmpty { avatar = Avatar(bytes) }
+        } else {
+          writer.element(child)
+        }
       }
     }
-    writer.close()
     return Card4(
       fullName: names.fullName(payload), displayName: names.displayName(payload),
       bytes: Array(writer.buffer.readableBytesView), photo: avatar)
@@ -55,18 +55,18 @@ struct VCard4: Feature {
 
   static func write(_ card: Card4, into writer: inout ElementWriter) {
     let kept = card.bytes.isEmpty ? nil : try? Element(parsing: card.bytes)
-    writer.open(vCard)
-    let isStale = names.write(card.displayName, fullName: card.fullName, kept: kept, into: &writer)
-    if let kept { writer.children(of: kept, except: isStale) }
-    if let avatar = card.photo {
-      writer.open(photo)
-      writer.open(address)
-      writer.text("data:\(avatar.mediaType);base64,")
-      writer.text(Base64.encode(avatar.bytes))
-      writer.close()
-      writer.close()
+    writer.element(vCard) { writer in
+      let isStale = names.write(card.displayName, fullName: card.fullName, kept: kept, into: &writer)
+      if let kept { writer.children(of: kept, except: isStale) }
+      if let avatar = card.photo {
+        writer.element(photo) { writer in
+          writer.element(address) { writer in
+            writer.text("data:\(avatar.mediaType);base64,")
+            writer.text(Base64.encode(avatar.bytes))
+          }
+        }
+      }
     }
-    writer.close()
   }
 
   /// Returns items with the picture added to the vCards among them, if the viewer may see it.

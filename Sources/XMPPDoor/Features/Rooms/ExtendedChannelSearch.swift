@@ -26,9 +26,7 @@ struct ExtendedChannelSearch: Feature {
 
   private static func offer(_ turn: Turn) {
     turn.reply { writer in
-      writer.open(search)
-      ChannelSearch.form.write(into: &writer)
-      writer.close()
+      writer.element(search) { ChannelSearch.form.write(into: &$0) }
     }
   }
 
@@ -52,10 +50,10 @@ struct ExtendedChannelSearch: Feature {
   // MARK: Results
 
   static func write(_ page: ChannelSearch.Page, into writer: inout ElementWriter) {
-    writer.open(result)
-    for hit in page.hits { write(hit, into: &writer) }
-    page.set.write(into: &writer)
-    writer.close()
+    writer.element(result) { writer in
+      for hit in page.hits { write(hit, into: &writer) }
+      page.set.write(into: &writer)
+    }
   }
 
   /// Writes a result (6.2), without occupants or owners.
@@ -73,9 +71,7 @@ struct ExtendedChannelSearch: Feature {
       ),
     ] as [(StaticString, String?)] {
       guard let text else { continue }
-      writer.open(name)
-      writer.text(text)
-      writer.close()
+      writer.element(name) { $0.text(text) }
     }
     writer.close()
   }

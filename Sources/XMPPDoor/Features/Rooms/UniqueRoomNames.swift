@@ -9,9 +9,7 @@ struct UniqueRoomNames: Feature {
     table.advertise("\(NS.mucUnique)", on: [.rooms])
     table.iq(.get, .mucUnique, to: [.rooms]) { turn, _ in
       turn.reply { writer in
-        writer.open(.mucUnique)
-        writer.text(DoorContext.randomID())
-        writer.close()
+        writer.element(.mucUnique) { $0.text(DoorContext.randomID()) }
       }
     }
   }

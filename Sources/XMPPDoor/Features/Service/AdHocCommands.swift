@@ -45,16 +45,16 @@ struct AdHocCommands: Feature {
     let domain = turn.to?.domain ?? turn.party.address.domain
     let commands = turn.session.door.commands.all.filter { mayExecute($0, turn) }
     turn.reply { writer in
-      writer.open(.discoItems)
-      writer.attribute("node", NS.commands)
-      for command in commands {
-        writer.open(.discoItem)
-        writer.attribute("jid", domain)
-        writer.attribute("node", command.node)
-        writer.attribute("name", command.title)
-        writer.close()
+      writer.element(.discoItems) { writer in
+        writer.attribute("node", NS.commands)
+        for command in commands {
+          writer.element(.discoItem) { writer in
+            writer.attribute("jid", domain)
+            writer.attribute("node", command.node)
+            writer.attribute("name", command.title)
+          }
+        }
       }
-      writer.close()
     }
   }
 
@@ -95,11 +95,10 @@ struct AdHocCommands: Feature {
     switch submitted?.kind {
     case nil where id == nil, .form?, .result?:
       write(turn, node, id ?? DoorContext.randomID(), status: "executing") { writer in
-        writer.open("actions")
-        writer.attribute("execute", "complete" as StaticString)
-        writer.open("complete")
-        writer.close()
-        writer.close()
+        writer.element("actions") { writer in
+          writer.attribute("execute", "complete" as StaticString)
+          writer.element("complete")
+        }
         form(turn.party).write(into: &writer)
       }
     case nil: throw refusal("bad-payload", "the form is missing")
@@ -133,22 +132,22 @@ struct AdHocCommands: Feature {
   }
 
   private static func write(_ text: String, _ type: StaticString, into writer: inout ElementWriter) {
-    writer.open(note)
-    writer.attribute("type", type)
-    writer.text(text)
-    writer.close()
+    writer.element(note) { writer in
+      writer.attribute("type", type)
+      writer.text(text)
+    }
   }
 
   private static func write(
     _ turn: Turn, _ node: String, _ id: String, status: StaticString, _ content: (inout ElementWriter) -> Void
   ) {
     turn.reply { writer in
-      writer.open(command)
-      writer.attribute("node", node)
-      writer.attribute("sessionid", id)
-      writer.attribute("status", status)
-      content(&writer)
-      writer.close()
+      writer.element(command) { writer in
+        writer.attribute("node", node)
+        writer.attribute("sessionid", id)
+        writer.attribute("status", status)
+        content(&writer)
+      }
     }
   }
 }

@@ -14,15 +14,13 @@ struct Announcements: Feature {
 
   static func tell(_ announcement: Announcement, to session: XMPPSession) {
     session.send { writer in
-      writer.open(.message)
-      writer.attribute("from", announcement.domain)
-      writer.attribute("to", session.jid.description)
-      writer.attribute("type", "headline" as StaticString)
-      writer.attribute("id", DoorContext.randomID())
-      writer.open("body")
-      writer.text(announcement.text)
-      writer.close()
-      writer.close()
+      writer.element(.message) { writer in
+        writer.attribute("from", announcement.domain)
+        writer.attribute("to", session.jid.description)
+        writer.attribute("type", "headline" as StaticString)
+        writer.attribute("id", DoorContext.randomID())
+        writer.element("body") { $0.text(announcement.text) }
+      }
     }
   }
 

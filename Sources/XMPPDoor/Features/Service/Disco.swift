@@ -90,11 +90,11 @@ struct Disco: Feature {
   }
 
   static func write(_ capabilities: Capabilities, node: String?, into writer: inout ElementWriter) {
-    writer.open(.discoInfo)
-    // 3.2: the answer repeats the node.
-    writer.attribute("node", node)
-    capabilities.writeContent(into: &writer)
-    writer.close()
+    writer.element(.discoInfo) { writer in
+      // 3.2: the answer repeats the node.
+      writer.attribute("node", node)
+      capabilities.writeContent(into: &writer)
+    }
   }
 
   // MARK: Items
@@ -139,11 +139,11 @@ struct Disco: Feature {
       turn.reply { writer in
         writeItems(resources, into: &writer) { writer in
           for node in nodes {
-            writer.open(.discoItem)
-            writer.attribute("jid", address.description)
-            writer.attribute("node", node.name)
-            writer.attribute("name", node.configuration.title)
-            writer.close()
+            writer.element(.discoItem) { writer in
+              writer.attribute("jid", address.description)
+              writer.attribute("node", node.name)
+              writer.attribute("name", node.configuration.title)
+            }
           }
         }
       }
@@ -157,14 +157,10 @@ struct Disco: Feature {
   private static func writeItems(
     _ items: [String], into writer: inout ElementWriter, _ more: (inout ElementWriter) -> Void = { _ in }
   ) {
-    writer.open(.discoItems)
-    for item in items {
-      writer.open(.discoItem)
-      writer.attribute("jid", item)
-      writer.close()
+    writer.element(.discoItems) { writer in
+      for item in items { writer.element(.discoItem) { $0.attribute("jid", item) } }
+      more(&writer)
     }
-    more(&writer)
-    writer.close()
   }
 }
 

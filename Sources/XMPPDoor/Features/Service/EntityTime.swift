@@ -17,13 +17,11 @@ struct EntityTime: Feature {
   }
 
   static func write(_ now: Timestamp, into writer: inout ElementWriter) {
-    writer.open(time)
-    writer.open("tzo")
-    writer.raw("+00:00")
-    writer.close()
-    writer.open("utc")
-    now.withBytes { writer.text($0) }
-    writer.close()
-    writer.close()
+    writer.element(time) { writer in
+      writer.element("tzo") { $0.raw("+00:00") }
+      writer.element("utc") { writer in
+        now.withBytes { writer.text($0) }
+      }
+    }
   }
 }

@@ -25,12 +25,12 @@ struct ExternalServiceDiscovery: Feature {
   private static func list(_ turn: Turn, _ query: Element) {
     let type = query["type"]
     turn.reply { writer in
-      writer.open(services)
-      writer.attribute("type", type)
-      for service in turn.parley.options.services.all where type == nil || service.kind.rawValue == type {
-        write(service, for: turn, isWhole: true, into: &writer)
+      writer.element(services) { writer in
+        writer.attribute("type", type)
+        for service in turn.parley.options.services.all where type == nil || service.kind.rawValue == type {
+          write(service, for: turn, isWhole: true, into: &writer)
+        }
       }
-      writer.close()
     }
   }
 
@@ -45,26 +45,26 @@ struct ExternalServiceDiscovery: Feature {
     }
     if found.isEmpty { throw StanzaError(.itemNotFound, "there is no such service that wants credentials") }
     turn.reply { writer in
-      writer.open(credentials)
-      for service in found { write(service, for: turn, isWhole: false, into: &writer) }
-      writer.close()
+      writer.element(credentials) { writer in
+        for service in found { write(service, for: turn, isWhole: false, into: &writer) }
+      }
     }
   }
 
   private static func write(
     _ found: ExternalService, for turn: Turn, isWhole: Bool, into writer: inout ElementWriter
   ) {
-    writer.open(service)
-    writer.attribute("type", found.kind.rawValue)
-    writer.attribute("host", found.host)
-    writer.attribute("port", found.port)
-    writer.attribute("transport", found.transport.rawValue)
-    if let credentials = turn.parley.credentials(for: turn.party, at: found) {
-      if isWhole { writer.attribute("restricted", "true" as StaticString) }
-      writer.attribute("expires", credentials.expires.description)
-      writer.attribute("username", credentials.username)
-      writer.attribute("password", credentials.password)
+    writer.element(service) { writer in
+      writer.attribute("type", found.kind.rawValue)
+      writer.attribute("host", found.host)
+      writer.attribute("port", found.port)
+      writer.attribute("transport", found.transport.rawValue)
+      if let credentials = turn.parley.credentials(for: turn.party, at: found) {
+        if isWhole { writer.attribute("restricted", "true" as StaticString) }
+        writer.attribute("expires", credentials.expires.description)
+        writer.attribute("username", credentials.username)
+        writer.attribute("password", credentials.password)
+      }
     }
-    writer.close()
   }
 }

@@ -27,23 +27,19 @@ struct NamespaceDelegation: Feature {
     let mine = door.delegations.all(of: link.home.domain).filter { $0.component == link.party.address.domain }
     if mine.isEmpty { return }
     write { writer in
-      writer.open(.message)
-      writer.attribute("from", link.home.domain)
-      writer.attribute("to", link.party.address.description)
-      writer.attribute("id", DoorContext.randomID())
-      writer.open(delegation)
-      for delegation in mine {
-        writer.open(delegated)
-        writer.attribute("namespace", delegation.namespace)
-        for name in delegation.attributes {
-          writer.open(attribute)
-          writer.attribute("name", name)
-          writer.close()
+      writer.element(.message) { writer in
+        writer.attribute("from", link.home.domain)
+        writer.attribute("to", link.party.address.description)
+        writer.attribute("id", DoorContext.randomID())
+        writer.element(delegation) { writer in
+          for delegation in mine {
+            writer.element(delegated) { writer in
+              writer.attribute("namespace", delegation.namespace)
+              for name in delegation.attributes { writer.element(attribute) { $0.attribute("name", name) } }
+            }
+          }
         }
-        writer.close()
       }
-      writer.close()
-      writer.close()
     }
     discover(mine.filter { !$0.isOfNodes }.map(\.namespace), at: link, door)
   }
@@ -56,9 +52,7 @@ struct NamespaceDelegation: Feature {
     door.nested.begin(component.domain, id)
     @Sendable func ask(_ node: String) async -> Capabilities? {
       var writer = StreamFraming.writer()
-      writer.open(.discoInfo)
-      writer.attribute("node", node)
-      writer.close()
+      writer.element(.discoInfo) { $0.attribute("node", node) }
       let answer = await door.questions.ask(
         .get, Array(writer.buffer.readableBytesView), of: JID(component), from: asker,
         within: DoorLimits.delegationAnswer, door.parley.hub)
@@ -132,18 +126,18 @@ struct NamespaceDelegation: Feature {
 
   /// Writes the request as it came, with the requester as its sender.
   static func write(_ stanza: Stanza, from: String, into writer: inout ElementWriter) {
-    writer.open(delegation)
-    writer.open(.forwarded)
-    writer.open(.iq)
-    writer.attribute("from", from)
-    writer.attribute("to", stanza.element["to"])
-    writer.attribute("id", stanza.id)
-    writer.attribute("type", stanza.iqType?.text ?? "")
-    if let language = stanza.language { writer.attribute("xml:lang", language) }
-    writer.children(of: stanza.element)
-    writer.close()
-    writer.close()
-    writer.close()
+    writer.element(delegation) { writer in
+      writer.element(.forwarded) { writer in
+        writer.element(.iq) { writer in
+          writer.attribute("from", from)
+          writer.attribute("to", stanza.element["to"])
+          writer.attribute("id", stanza.id)
+          writer.attribute("type", stanza.iqType?.text ?? "")
+          if let language = stanza.language { writer.attribute("xml:lang", language) }
+          writer.children(of: stanza.element)
+        }
+      }
+    }
   }
 
   /// The request that the answer must match (4.3).

@@ -26,37 +26,37 @@ struct PrivilegedEntity: Feature {
   static func advertise(
     _ now: Privileges, before: Privileges, from home: Realm, to component: BareJID, into writer: inout ElementWriter
   ) {
-    writer.open(.message)
-    writer.attribute("from", home.domain)
-    writer.attribute("to", component.description)
-    writer.attribute("id", DoorContext.randomID())
-    writer.open(privilege)
-    func write(_ access: StaticString, _ type: String?, _ content: (inout ElementWriter) -> Void = { _ in }) {
-      writer.open(perm)
-      writer.attribute("access", access)
-      writer.attribute("type", type)
-      content(&writer)
-      writer.close()
-    }
-    if now.roster != .none || before.roster != .none {
-      let push: StaticString = now.isToldOfRosters ? "true" : "false"
-      write("roster", now.roster.rawValue) { $0.attribute("push", push) }
-    }
-    if now.speaks || before.speaks { write("message", now.speaks ? "outgoing" : "none") }
-    let names = Set(now.requests.keys).union(before.requests.keys).sorted()
-    if !names.isEmpty {
-      write("iq", nil) { writer in
-        for name in names {
-          writer.open(namespace)
-          writer.attribute("ns", name)
-          writer.attribute("type", (now.requests[name] ?? .none).rawValue)
-          writer.close()
+    writer.element(.message) { writer in
+      writer.attribute("from", home.domain)
+      writer.attribute("to", component.description)
+      writer.attribute("id", DoorContext.randomID())
+      writer.element(privilege) { writer in
+        func write(_ access: StaticString, _ type: String?, _ content: (inout ElementWriter) -> Void = { _ in }) {
+          writer.element(perm) { writer in
+            writer.attribute("access", access)
+            writer.attribute("type", type)
+            content(&writer)
+          }
         }
+        if now.roster != .none || before.roster != .none {
+          let push: StaticString = now.isToldOfRosters ? "true" : "false"
+          write("roster", now.roster.rawValue) { $0.attribute("push", push) }
+        }
+        if now.speaks || before.speaks { write("message", now.speaks ? "outgoing" : "none") }
+        let names = Set(now.requests.keys).union(before.requests.keys).sorted()
+        if !names.isEmpty {
+          write("iq", nil) { writer in
+            for name in names {
+              writer.element(namespace) { writer in
+                writer.attribute("ns", name)
+                writer.attribute("type", (now.requests[name] ?? .none).rawValue)
+              }
+            }
+          }
+        }
+        if now.presence != .none || before.presence != .none { write("presence", now.presence.rawValue) }
       }
     }
-    if now.presence != .none || before.presence != .none { write("presence", now.presence.rawValue) }
-    writer.close()
-    writer.close()
   }
 
   // MARK: Messages (5)
@@ -130,11 +130,9 @@ struct PrivilegedEntity: Feature {
       turn.session.answer(error) { writer in
         turn.stanza.openReply(
           type: (error == nil ? IQType.result : .error).text, into: &writer, to: turn.session.answered)
-        writer.open(privilege)
-        writer.open(.forwarded)
-        body(&writer)
-        writer.close()
-        writer.close()
+        writer.element(privilege) { writer in
+          writer.element(.forwarded) { body(&$0) }
+        }
         // An error has one (RFC 6120 8.3.1): the same.
         error?.write(into: &writer)
         writer.close()

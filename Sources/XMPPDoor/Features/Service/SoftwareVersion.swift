@@ -21,13 +21,9 @@ struct SoftwareVersion: Feature {
   }
 
   static func write(version: String, into writer: inout ElementWriter) {
-    writer.open(query)
-    writer.open("name")
-    writer.text(name)
-    writer.close()
-    writer.open("version")
-    writer.text(version)
-    writer.close()
-    writer.close()
+    writer.element(query) { writer in
+      writer.element("name") { $0.text(name) }
+      writer.element("version") { $0.text(version) }
+    }
   }
 }
