@@ -1,6 +1,6 @@
 import Addresses
 
-/// The rules of who may send custom events to whom.
+/// The rules about senders and receivers of custom events.
 extension Judge {
   /// Checks a custom event between two users as if it were a message: one of them may block the other. For other
   /// signals the hub does so.

@@ -3,7 +3,7 @@ public import Addresses
 /// A user's bookmark of a room (XEP-0402 3). Theory:
 ///
 /// Other nodes' items are opaque bytes to the core; bookmarks are typed, because the server writes them itself: a user
-/// whom someone else makes a member of a room gets a bookmark of it, and a user who is no longer a member loses it. The
+/// who is made a member of a room gets a bookmark of it, and a user who is no longer a member loses it. The
 /// core knows no XML, so it stores a bookmark as fields, and two byte strings with what has no field, which it only
 /// passes on. The door reads and writes the XML of all forms from that.
 ///

@@ -3,6 +3,7 @@ public import Basics
 
 // A user's settings, and the visibility of their data. All doors use `view(of:for:)`, so that none shows more than
 // another.
+
 /// The users who may see something of a user. Stored: never renumber.
 public enum Visibility: UInt8, Hashable, Sendable, CaseIterable {
   /// Only the user.
