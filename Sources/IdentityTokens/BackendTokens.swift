@@ -73,7 +73,7 @@ struct BackendTokens {
 }
 
 extension SignedToken {
-  /// Returns the URL of a picture; an invalid one is ignored, since nobody is refused for a picture.
+  /// Returns the URL of a picture; an invalid one is ignored, since no login is refused for a picture.
   func pictureURL(_ name: String) -> String? {
     guard let url = claims[name]?.string, url.utf8.count <= IdentityLimits.pictureURLBytesMax,
       url.hasPrefix("https://") || url.hasPrefix("http://")

@@ -47,6 +47,6 @@ public enum IdentityLimits {
   public static let staleSecondsMax: Int64 = 86_400
   /// The seconds between two attempts to fetch stale keys.
   public static let retrySeconds: Int64 = 5
-  /// The seconds between two attempts to find a key that is not in the set: anybody can name one.
+  /// The seconds between two attempts to find a key that is not in the set: any client can name one.
   public static let unknownKeySeconds: Int64 = 30
 }

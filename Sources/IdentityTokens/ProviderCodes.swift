@@ -51,7 +51,7 @@ public protocol CodeExchange: Sendable {
 }
 
 /// Redeems codes: the authorization code grant (RFC 6749 4.1.3) with its proof key (RFC 7636 4.5). An access token from
-/// a client is never accepted: nobody can tell to which app it was given (RFC 6749 10.16). The server's own comes from
+/// a client is never accepted: it does not tell to which app it was given (RFC 6749 10.16). The server's own comes from
 /// the provider itself, for a code that was made for this server, and is dropped at once.
 struct ProviderCodes {
   let provider: CodeProvider

@@ -165,7 +165,7 @@ extension Query {
 
   private static let dialogColumns = "d.id, d.kind, d.first, d.second, d.sequence, d.ordinal, d.last, d.created"
   /// A member's own count is in the dialog's row, which each message writes anyway; so a message does not write the
-  /// members' rows. A room's row has no place for everybody's: there the author's row is written.
+  /// members' rows. A room's row has no place for every member's: there the author's row is written.
   static let own = """
     CASE d.first WHEN m.user THEN d.first_own WHEN 0 THEN m.own ELSE d.second_own END
     """

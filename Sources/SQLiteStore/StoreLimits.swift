@@ -48,6 +48,6 @@ public enum StoreLimits {
   static let filterRows = 64
 
   /// The messages of one dialog with the same 32-bit hash of an id that are looked at, newest first. More would mean
-  /// that somebody makes collisions, which hide only their own messages.
+  /// that an author makes collisions, which hide only their own messages.
   static let sameHashMax = 16
 }

@@ -6,7 +6,7 @@ extension Migration {
   /// `entries`; no feed has a row of them, its members read `entries`. So a message costs the same, whatever the number
   /// of members. In a room:
   /// - `entries.flags`: "in the archive of the first" means in the room's archive.
-  /// - `entries.own`: the author's number if the entry counts, else 0: how much somebody wrote between two places is
+  /// - `entries.own`: the author's number if the entry counts, else 0: how much a user wrote between two places is
   ///   counted without looking at payloads.
   /// - `members`: one row per member, with how much they wrote (`own`; the members of a private dialog have that in the
   ///   dialog's row). A user's rooms are found by it, so a destroyed room has none.

@@ -17,7 +17,7 @@ public struct ChannelBinding: Sendable, Equatable, CustomStringConvertible {
   public static let exporterType = "tls-exporter"
 
   /// Returns the binding of RFC 5929 4: the hash of the server's certificate, the same for all its connections. It
-  /// shows a client that nobody with another certificate stands in between; it does not protect against a stolen key.
+  /// shows a client that no party with another certificate is in between; it does not protect against a stolen key.
   public static func tlsServerEndPoint(_ data: [UInt8]) -> ChannelBinding {
     ChannelBinding(type: endPointType, data: data)
   }

@@ -6,7 +6,7 @@ import XMPP
 /// A client's request for a list of people, or to change them (XEP-0045 8.2 to 8.5, 9, 10.3 to 10.8, 17.4, 19.3), and
 /// the answer. The core decides whether it is allowed.
 enum AdminQuery: Hashable, Sendable {
-  /// Lists everybody of an affiliation. `member` includes watchers.
+  /// Lists all users of an affiliation. `member` includes watchers.
   case affiliation(Affiliation)
   /// Lists every occupant of a role.
   case role(Role)

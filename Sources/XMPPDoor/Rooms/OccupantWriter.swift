@@ -150,7 +150,7 @@ enum OccupantWriter {
     writer.element("status") { $0.attribute("code", code) }
   }
 
-  /// Writes the hat of a watcher: no pair of affiliation and role says that somebody is here to read for good (a
+  /// Writes the hat of a watcher: no pair of affiliation and role says that a user may only read for good (a
   /// visitor may get voice any time). Owners, admins and moderators wear none: clients show them by `<item/>`, and
   /// would show them twice.
   private static func writeHats(of affiliation: Affiliation, into writer: inout ElementWriter) {

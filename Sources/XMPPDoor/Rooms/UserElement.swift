@@ -11,7 +11,7 @@ enum UserElement: Hashable, Sendable {
   /// A person to invite.
   struct Asked: Hashable, Sendable {
     /// The address as the client wrote it: a full address reaches the one session of a chat (7.9), an occupant's
-    /// address belongs to somebody in another room.
+    /// address to an occupant of another room.
     let to: JID
     let reason: String?
     /// Whether a chat between two continues in the room (7.9).

@@ -10,7 +10,7 @@ import XMPP
 struct EntityCapabilities: Feature {
   static let xep = XEP(
     115, "1.6.0", "Entity Capabilities", note: "of clients by SHA-1; passed on, not optimised away (8.4)")
-  /// The URI of the software (4): a UUID claims no address that belongs to somebody else.
+  /// The URI of the software (4): a UUID claims no address of another party.
   static let software = "urn:uuid:0f6c3f0e-6f0b-4c53-9d0c-9f3a5d1f7a52"
 
   func register(in table: inout FeatureTable) {
@@ -26,7 +26,7 @@ struct EntityCapabilities: Feature {
   /// Returns whether the client has yet to state its interests.
   static func isAsked(_ session: XMPPSession) -> Bool { session[asked] }
 
-  /// Handles available presence sent to everybody. One without capabilities changes nothing (8.4).
+  /// Handles available presence sent to all contacts. One without capabilities changes nothing (8.4).
   static func announced(_ presence: Element, by session: XMPPSession) {
     if let claim = CapabilitiesClaim(presence), claim != session[Self.claim] {
       session[Self.claim] = claim

@@ -35,7 +35,7 @@ struct LastActivity: Feature {
       case .absent: throw StanzaError(.serviceUnavailable)
       case .denied, .granted:
         guard sight.isShown else { throw StanzaError(.forbidden) }
-        // "At least one connected or available resource" (3). A user who shows everybody when they were online does not
+        // "At least one connected or available resource" (3). A user who shows all users when they were online does not
         // thereby show that they are.
         if case .granted(let user) = sight.access, !turn.parley.hub.onlineSessions(of: user.id).isEmpty {
           return turn.reply { write(milliseconds: 0, into: &$0) }

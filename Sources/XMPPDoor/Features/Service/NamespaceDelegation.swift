@@ -84,7 +84,7 @@ struct NamespaceDelegation: Feature {
     guard let manager = door.delegations.manager(of: payload, in: turn.addressed.domain), manager.passes(turn) else {
       return false
     }
-    // A session that has requested its roster gets pushes, whoever answers (RFC 6121 2.2).
+    // A session that has requested its roster gets pushes, whichever side answers (RFC 6121 2.2).
     if target == .account, payload.is(.roster), turn.session.impersonated == nil { _ = try? Roster.interest(turn) }
     forward(turn, to: manager)
     return true
@@ -156,7 +156,7 @@ struct NamespaceDelegation: Feature {
       self.init(id: turn.stanza.id, from: JID(parsing: turn.session.answered), to: turn.to)
     }
 
-    /// Returns the result for the requester; `nil` if it is none, or somebody else's. A result without 'from' is taken
+    /// Returns the result for the requester; `nil` if it is none, or another user's. A result without 'from' is taken
     /// to come from the addressee, as in the XEP's examples.
     func content(of answer: Stanza) -> Element? {
       guard answer.iqType == .result, let forwarded = answer.element.first(delegation)?.first(.forwarded),
