@@ -104,8 +104,8 @@ enum DoorLimits {
   static let pendingSubscriptionsTold = 100
   /// The people that one change of affiliations or subscriptions may name; more is refused with `policy-violation`.
   static let nodePeopleNamedMax = 256
-  /// The bytes of one contact's last items; clients can request the rest. Items meant to be pushed to all contacts fit: an
-  /// avatar's metadata, a list of devices.
+  /// The bytes of one contact's last items; clients can request the rest. Items meant to be pushed to all contacts fit:
+  /// an avatar's metadata, a list of devices.
   static let contactItemsBytesMax = 64 * 1024
   /// The contacts whose last items are looked up at once, so that a roster of thousands leaves the store's readers to
   /// others in between.
