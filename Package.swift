@@ -64,16 +64,21 @@ let package = Package(
 
     // The core, and where it is stored
     .target(
-      name: "Dialogs", dependencies: ["Basics", "Addresses", "CKeyDerivation", logging] + crypto,
+      name: "Dialogs", dependencies: ["Basics", "Addresses", logging] + crypto,
       swiftSettings: settings),
     .target(
       name: "SQLiteStore", dependencies: ["Basics", "Dialogs", "Addresses", "CSQLite", logging], swiftSettings: settings
     ),
 
+    // Accounts and sign-in, over the core
+    .target(
+      name: "Accounts", dependencies: ["Basics", "Dialogs", "Addresses", "CKeyDerivation", logging] + crypto,
+      swiftSettings: settings),
+
     // What the server asks of others: requests and mail, identity tokens, push services
     .target(name: "WebClient", dependencies: ["CCurl", logging], swiftSettings: settings),
     .target(
-      name: "IdentityTokens", dependencies: ["Basics", "AppProtocol", "Dialogs"] + crypto, swiftSettings: settings),
+      name: "IdentityTokens", dependencies: ["Basics", "AppProtocol", "Accounts", "Dialogs"] + crypto, swiftSettings: settings),
     .target(
       name: "PushServices", dependencies: ["Basics", "Dialogs", "WebClient", "AppProtocol", logging] + crypto,
       swiftSettings: settings),
@@ -93,7 +98,8 @@ let package = Package(
     .target(
       name: "XMPPDoor",
       dependencies: [
-        "Basics", "XMPP", "XMLStream", "Addresses", "Dialogs", "HTTPPort", nioCore, nioPosix, nioTLS, nioSSL,
+        "Basics", "XMPP", "XMLStream", "Addresses", "Dialogs", "Accounts", "HTTPPort", nioCore, nioPosix, nioTLS,
+        nioSSL,
         nioWebSocket,
         logging,
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -103,7 +109,8 @@ let package = Package(
     .target(
       name: "AppDoor",
       dependencies: [
-        "Basics", "HTTPPort", "AppProtocol", "Dialogs", "Addresses", nioCore, nioPosix, nioWebSocket, logging,
+        "Basics", "HTTPPort", "AppProtocol", "Dialogs", "Accounts", "Addresses", nioCore, nioPosix, nioWebSocket,
+        logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: settings),
@@ -112,7 +119,8 @@ let package = Package(
     .target(
       name: "ParleyServer",
       dependencies: [
-        "Basics", "Dialogs", "Addresses", "SQLiteStore", "XMPP", "HTTPPort", "AppProtocol", "XMPPDoor", "AppDoor",
+        "Basics", "Dialogs", "Accounts", "Addresses", "SQLiteStore", "XMPP", "HTTPPort", "AppProtocol", "XMPPDoor",
+        "AppDoor",
         "WebClient", "IdentityTokens", "PushServices", "CChildProcess", nioCore, nioPosix, nioSSL, nioHTTP1, logging,
         yams,
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -148,7 +156,7 @@ let package = Package(
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(
-      name: "IdentityTokensTests", dependencies: ["IdentityTokens", "Basics", "Dialogs", jwt] + crypto,
+      name: "IdentityTokensTests", dependencies: ["IdentityTokens", "Basics", "Dialogs", "Accounts", jwt] + crypto,
       swiftSettings: settings),
     .testTarget(
       name: "PushServicesTests",
@@ -169,11 +177,12 @@ let package = Package(
       swiftSettings: settings),
     // Over a real store: the contract of the log is about what is durable.
     .testTarget(
-      name: "DialogsTests", dependencies: ["Dialogs", "Basics", "SQLiteStore", "Addresses", logging] + crypto,
+      name: "DialogsTests",
+      dependencies: ["Dialogs", "Accounts", "Basics", "SQLiteStore", "Addresses", logging] + crypto,
       swiftSettings: settings),
     .testTarget(
       name: "XMPPDoorTests",
-      dependencies: ["XMPPDoor", "Basics", "XMPP", "XMLStream", "Dialogs", "Addresses", nioCore],
+      dependencies: ["XMPPDoor", "Basics", "XMPP", "XMLStream", "Dialogs", "Accounts", "Addresses", nioCore],
       swiftSettings: settings),
     .target(
       name: "StoreConformance", dependencies: ["Basics", "Dialogs", "Addresses"], path: "Tests/StoreConformance",
@@ -185,14 +194,15 @@ let package = Package(
     .testTarget(
       name: "AppDoorTests",
       dependencies: [
-        "AppDoor", "Basics", "AppProtocol", "Dialogs", "SQLiteStore", "Addresses", yams, nioCore, nioHTTP1,
+        "AppDoor", "Basics", "AppProtocol", "Dialogs", "Accounts", "SQLiteStore", "Addresses", yams, nioCore, nioHTTP1,
         nioWebSocket, logging,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
     .testTarget(
       name: "ParleyServerTests",
       dependencies: [
-        "ParleyServer", "Basics", "AppProtocol", "XMPPDoor", "Dialogs", "Addresses", "IdentityTokens", nioCore,
+        "ParleyServer", "Basics", "AppProtocol", "XMPPDoor", "Dialogs", "Accounts", "Addresses", "IdentityTokens",
+        nioCore,
         nioPosix, nioSSL,
         nioHTTP1, logging,
         yams,

@@ -1,3 +1,4 @@
+public import Accounts
 public import Dialogs
 public import Logging
 public import NIOCore
@@ -28,6 +29,7 @@ public final class AppDoor: Sendable {
     }
   }
 
+  public let accounts: Accounts
   public let parley: Parley
   public let settings: Settings
   let logger: Logger
@@ -57,9 +59,9 @@ public final class AppDoor: Sendable {
 
   var features: [String] {
     // Where codes can be sent; those in whose place a stranger becomes a user by one, too.
-    let outgoingCodes = Identity.reachable.filter(parley.reaches.contains).flatMap { issuer in
+    let outgoingCodes = Identity.reachable.filter(accounts.reaches.contains).flatMap { issuer in
       let kind = issuer == .email ? "email" : "phone"
-      return ["codes.\(kind)"] + (parley.newcomers.contains(issuer) ? ["signup.\(kind)"] : [])
+      return ["codes.\(kind)"] + (accounts.newcomers.contains(issuer) ? ["signup.\(kind)"] : [])
     }
     return Self.features + (parley.blobs == nil ? [] : ["attachments", "exports"])
       + (parley.options.pushes.providers.isEmpty ? [] : ["devices"]) + outgoingCodes
@@ -70,10 +72,11 @@ public final class AppDoor: Sendable {
   ///   - lane: the one lane of an event loop, shared with the other door.
   ///   - nextSessionID: unique in the process, shared with the other door.
   public init(
-    parley: Parley, settings: Settings, loops: any EventLoopGroup, lane: @escaping @Sendable (any EventLoop) -> Lane,
+    accounts: Accounts, settings: Settings, loops: any EventLoopGroup, lane: @escaping @Sendable (any EventLoop) -> Lane,
     nextSessionID: @escaping @Sendable () -> SessionID, logger: Logger
   ) {
-    self.parley = parley
+    self.accounts = accounts
+    parley = accounts.parley
     self.settings = settings
     self.loops = loops
     self.lane = lane

@@ -425,11 +425,11 @@ public enum Limits {
   /// Exports of one user that are kept; the oldest is removed.
   public static let exportsPerUserMax = 4
   /// Bytes of one file of an archive, which is built in memory.
-  static let exportPartBytes = 1_048_576
+  package static let exportPartBytes = 1_048_576
   /// Entries of the log that are read in one piece for a user's messages: some ten milliseconds of a reader.
-  static let authoredLookedAtMax = 10_000
+  package static let authoredLookedAtMax = 10_000
   /// Retractions of an erasure that are posted together.
-  static let retractedAtOnce = 64
+  package static let retractedAtOnce = 64
 
   // Invitations.
   /// The lifetime of an invitation: enough for users who read their mail once a week (XEP-0379 4).

@@ -1,12 +1,11 @@
-import Dialogs
-import NIOCore
+package import NIOCore
 
 /// Whom per-address limits count against.
 ///
 /// A proxy on this machine speaks for others, so what it says last in
 /// `X-Forwarded-For` counts; from anywhere else the field could be made up. Of
 /// an IPv6 address only the network part counts: one host has 2^64 of the rest.
-enum ClientAddress {
+package enum ClientAddress {
   static func of(forwarded: String?, _ remote: SocketAddress?) -> String {
     // Without an address (a Unix socket) only this machine can be at the other end.
     let address = remote?.ipAddress ?? "127.0.0.1"
@@ -26,15 +25,24 @@ enum ClientAddress {
     address.hasPrefix("127.") || address == "::1" || address.hasPrefix("::ffff:127.")
   }
 
-  private static func network(_ address: SocketAddress) -> String {
+  /// The host of an IPv4 address, or the network of an IPv6 address.
+  package static func network(_ address: SocketAddress) -> String {
     switch address {
     case .v6:
       // struct sockaddr_in6: the address is its bytes 8 to 23 (RFC 3493 3.3).
       let bytes = address.withSockAddr { pointer, size in
         Array(UnsafeRawBufferPointer(start: pointer, count: size).dropFirst(8).prefix(16))
       }
-      return LoginAttempt.network(ofIPv6: bytes)
+      return network(ofIPv6: bytes)
     case .v4, .unixDomainSocket: return address.ipAddress ?? "local"
     }
+  }
+
+  /// The first 64 bits of an IPv6 address of 16 bytes, since one host has 2^64 of the rest; `::ffff:a.b.c.d` is an IPv4 host.
+  static func network(ofIPv6 bytes: [UInt8]) -> String {
+    if bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff] {
+      return bytes.suffix(4).map { String($0) }.joined(separator: ".")
+    }
+    return bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: ":")
   }
 }

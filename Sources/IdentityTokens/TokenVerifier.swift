@@ -1,3 +1,4 @@
+public import Accounts
 import AppProtocol
 public import Basics
 public import Dialogs

@@ -1,3 +1,4 @@
+import Accounts
 import AppDoor
 import Dialogs
 import Logging
@@ -9,7 +10,7 @@ import XMPPDoor
 struct Core: Sendable {
   let folder: DataFolder
   let store: any Store
-  let parley: Parley
+  let accounts: Accounts
   let webPushKey: WebPush.Key
   /// nil: files are in the data folder.
   let bucket: BucketStore?
@@ -41,11 +42,8 @@ struct Core: Sendable {
       options.admins = settings.admins
       options.allowsInvitations = settings.allowsInvitations
       options.guests = settings.guests
-      options.signIn = signIn
       options.blobs = blobs
       options.threads = settings.threads
-      options.tokenSecret = try folder.tokenSecret()
-      options.accountSecret = try folder.accountSecret()
       options.services = settings.services
       options.callRinging = settings.callRinging
       options.pushes = settings.pushes.policy(webPushKey)
@@ -55,8 +53,14 @@ struct Core: Sendable {
       let parley = try Parley(store: store, clock: SystemClock(), options: options, logger: logger)
       beforeSend?.serve(parley)
       parley.grant(settings.privileges)
-      parley.exportForms.set([AppExport(), AccountExport()])
-      return Core(folder: folder, store: store, parley: parley, webPushKey: webPushKey, bucket: bucket)
+      var accountOptions = Accounts.Options()
+      accountOptions.signIn = signIn
+      accountOptions.tokenSecret = try folder.tokenSecret()
+      accountOptions.accountSecret = try folder.accountSecret()
+      accountOptions.exportForms = [AppExport(), AccountExport()]
+      accountOptions.threads = settings.threads
+      let accounts = Accounts(parley, accountOptions)
+      return Core(folder: folder, store: store, accounts: accounts, webPushKey: webPushKey, bucket: bucket)
     } catch let refusal as StartupError {
       throw refusal
     } catch let problem as Problem {
@@ -68,6 +72,8 @@ struct Core: Sendable {
       throw StartupError("the database \(folder.database) cannot be opened: \(error)")
     }
   }
+
+  var parley: Parley { accounts.parley }
 
   /// Returns when everything accepted is committed and told.
   func close(_ logger: Logger) async {

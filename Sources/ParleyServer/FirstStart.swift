@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Basics
 import Dialogs
@@ -49,7 +50,7 @@ package enum FirstStart {
     do throws(Problem) {
       let realms = parley.realms
       let count = try await parley.read { reader in try realms.reduce(0) { $0 + (try reader.userCount(in: $1.id)) } }
-      let users = count == 0 && demo ?? (settings.domains[0].name == "localhost") ? try await makeUsers(parley) : []
+      let users = count == 0 && demo ?? (settings.domains[0].name == "localhost") ? try await makeUsers(core.accounts) : []
       try finish(core.folder)
       return users
     } catch {
@@ -65,7 +66,8 @@ package enum FirstStart {
     }
   }
 
-  private static func makeUsers(_ parley: Parley) async throws(Problem) -> [DemoUser] {
+  private static func makeUsers(_ accounts: Accounts) async throws(Problem) -> [DemoUser] {
+    let parley = accounts.parley
     let domain = parley.realms[0].domain
     var made: [(user: User, demo: DemoUser)] = []
     for (local, name) in [("juliet", "Juliet"), ("romeo", "Romeo")] {
@@ -74,7 +76,7 @@ package enum FirstStart {
         throw Problem(.internal, "jid-malformed", "\(local)@\(domain): \(error)")
       }
       let password = Passwords.make()
-      let user = try await parley.register(address, password: password, displayName: name)
+      let user = try await accounts.register(address, password: password, displayName: name)
       made.append((user, DemoUser(address: address, password: password)))
     }
     try await parley.post(

@@ -1,10 +1,11 @@
+import Accounts
 import Dialogs
 import Logging
 import ServiceLifecycle
 
 /// Removes guests who have gone.
 struct GuestSweeper: Service {
-  let parley: Parley
+  let accounts: Accounts
   let logger: Logger
 
   func run() async throws {
@@ -12,7 +13,7 @@ struct GuestSweeper: Service {
       // Ends with the task.
       while (try? await Task.sleep(for: ServerLimits.guestSweepInterval)) != nil {
         do throws(Problem) {
-          let count = try await parley.sweepGuests()
+          let count = try await accounts.sweepGuests()
           if count > 0 { logger.debug("guests removed", metadata: ["count": "\(count)"]) }
         } catch {
           logger.error("guests could not be removed", metadata: ["reason": "\(error.text)"])

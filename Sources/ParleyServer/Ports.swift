@@ -1,3 +1,4 @@
+import Accounts
 import AppDoor
 import Basics
 import Dialogs
@@ -20,10 +21,11 @@ struct XMPPService: Service {
   private let logger: Logger
 
   init(
-    _ settings: Settings, _ parley: Parley, _ certificates: Certificates, _ loops: any EventLoopGroup,
+    _ settings: Settings, _ accounts: Accounts, _ certificates: Certificates, _ loops: any EventLoopGroup,
     _ readiness: Readiness, _ logger: Logger
   ) async throws {
     self.settings = settings
+    let parley = accounts.parley
     self.parley = parley
     self.readiness = readiness
     self.logger = logger
@@ -32,7 +34,7 @@ struct XMPPService: Service {
       allowsRegistration: settings.allowsRegistration,
       resumptionSeconds: UInt32(clamping: settings.resumeWindow.components.seconds), version: Version.number,
       commands: ServerCommands.all(
-        AdminContext(parley: parley, startedAt: parley.clock.now, publicURL: settings.pages)),
+        AdminContext(accounts: accounts, startedAt: parley.clock.now, publicURL: settings.pages)),
       // XEP-0363 5: both addresses of a slot are HTTPS, or there is no slot.
       uploads: parley.blobs?.policy.links.isSecure == true
         ? Dictionary(uniqueKeysWithValues: settings.domains.map { ($0.name, $0.uploads) }) : [:],
@@ -45,7 +47,7 @@ struct XMPPService: Service {
       pushResumptionSeconds: UInt32(clamping: settings.pushResumeWindow.components.seconds))
     // XEP-0368 5: ALPN.
     let exporters = TLSExporters()
-    let door = DoorContext(parley: parley, options: options, logger: logger)
+    let door = DoorContext(accounts: accounts, options: options, logger: logger)
     pushes = PushPublisher(door: door)
     listener = try await XMPPListener(
       door: door, group: loops, tls: try certificates.identities(protocols: ["xmpp-client"], keyLog: exporters.log),
@@ -124,11 +126,11 @@ struct XMPPService: Service {
 enum HTTPPorts {
   /// The app door, one of the sites.
   static func app(
-    _ settings: Settings, _ parley: Parley, _ loops: any EventLoopGroup, _ logger: Logger
+    _ settings: Settings, _ accounts: Accounts, _ loops: any EventLoopGroup, _ logger: Logger
   ) -> AppDoor {
     let lanes = Lanes(loops)
     return AppDoor(
-      parley: parley,
+      accounts: accounts,
       settings: AppDoor.Settings(
         version: Version.number, registration: settings.allowsRegistration,
         publicURL: settings.isPublicURLDerived ? nil : settings.publicURL, terms: settings.terms),

@@ -1,3 +1,4 @@
+import Accounts
 import AppDoor
 import Basics
 import Dialogs
@@ -43,24 +44,24 @@ public enum Server {
     for text in settings.shortcomings { logger.warning("\(text)") }
     try core.bucket?.check()
     try await core.parley.settleBlobs()
-    let guests = try await core.parley.removeGuests()
+    let guests = try await core.accounts.removeGuests()
     if guests > 0 { logger.info("guests of before were removed", metadata: ["count": "\(guests)"]) }
     let loops = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
 
     if let outgoingCodes = try CodeDelivery.make(settings, outgoing, clock: core.parley.clock, logger: logger) {
-      core.parley.employ(
+      core.accounts.employ(
         outgoingCodes, newcomers: settings.delivery.newcomers, registration: settings.allowsRegistration)
     }
     let readiness = Readiness()
-    let xmpp = try await XMPPService(settings, core.parley, certificates, loops, readiness, logger)
+    let xmpp = try await XMPPService(settings, core.accounts, certificates, loops, readiness, logger)
     let devices = settings.pushes.services(
       pushKeys, core.webPushKey, content: settings.pushContent, outgoing, clock: core.parley.clock, logger)
     let pusher = Pusher(parley: core.parley, route: PushRoutes(services: xmpp.pushes, devices: devices))
-    let app = HTTPPorts.app(settings, core.parley, loops, logger)
-    let invites = InvitePage(parley: core.parley, logger: logger)
+    let app = HTTPPorts.app(settings, core.accounts, loops, logger)
+    let invites = InvitePage(accounts: core.accounts, logger: logger)
     let hookRoute = WebHookRoute(outgoing: outgoing)
     let context = AdminContext(
-      parley: core.parley, startedAt: core.parley.clock.now, publicURL: settings.pages, hookRoute: hookRoute)
+      accounts: core.accounts, startedAt: core.parley.clock.now, publicURL: settings.pages, hookRoute: hookRoute)
     let hooks = HookRunner(
       parley: core.parley, rendering: HookEvents(parley: core.parley), route: hookRoute, logger: logger)
     let sites = [
@@ -81,8 +82,8 @@ public enum Server {
       [
         // What waits for the backend's answer is committed last of all.
         outgoing, CoreService(core: core, logger: logger), HookService(runner: hooks),
-        BlobSweeper(parley: core.parley, logger: logger), GuestSweeper(parley: core.parley, logger: logger),
-        AccountTaskService(parley: core.parley), DueTimerService(alarm: core.parley.scheduleAlarm),
+        BlobSweeper(parley: core.parley, logger: logger), GuestSweeper(accounts: core.accounts, logger: logger),
+        AccountTaskService(accounts: core.accounts), DueTimerService(alarm: core.parley.scheduleAlarm),
         DueTimerService(alarm: core.parley.callAlarm), reload,
         admin, greeter, PushService(pusher: pusher),
         xmpp,

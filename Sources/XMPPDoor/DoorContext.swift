@@ -1,3 +1,4 @@
+public import Accounts
 import Basics
 public import Dialogs
 public import Logging
@@ -66,6 +67,7 @@ public final class DoorContext: Sendable {
     }
   }
 
+  let accounts: Accounts
   let parley: Parley
   let options: Options
   let logger: Logger
@@ -84,7 +86,9 @@ public final class DoorContext: Sendable {
   let nested = NestedDiscovery()
   let memberLists = EncodedMemberLists()
 
-  public init(parley: Parley, options: Options, logger: Logger) {
+  public init(accounts: Accounts, options: Options, logger: Logger) {
+    self.accounts = accounts
+    let parley = accounts.parley
     self.parley = parley
     self.options = options
     self.logger = logger
@@ -106,7 +110,7 @@ public final class DoorContext: Sendable {
       allowsResumption: options.resumptionSeconds > 0, secondsMax: options.resumptionSeconds)
     var authentication = AuthenticationPolicy(
       allowsUnsecured: options.allowsPlaintext, allowsUnsecuredPlain: options.allowsPlaintext,
-      decoy: SCRAMDecoy(secret: parley.decoySecret, iterations: Limits.scramIterations))
+      decoy: SCRAMDecoy(secret: accounts.decoySecret, iterations: Limits.scramIterations))
     func policy(_ authentication: AuthenticationPolicy) -> StreamPolicy {
       StreamPolicy(
         domains: Set(options.domains), defaultDomain: options.domains.first,
@@ -115,7 +119,7 @@ public final class DoorContext: Sendable {
         features: Features.streamFeatures(
           table, authentication, registers: options.allowsRegistration, hasCapabilities: delegations.isEmpty),
         // The holder of an invitation may always register.
-        allowsRegistration: true, guestDomains: Set(options.domains.filter(parley.takesGuests)))
+        allowsRegistration: true, guestDomains: Set(options.domains.filter(accounts.takesGuests)))
     }
     streams = policy(authentication)
     authentication.offersBearer = false

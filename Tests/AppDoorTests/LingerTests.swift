@@ -1,3 +1,4 @@
+@testable import Accounts
 import Addresses
 import AppProtocol
 import Basics
@@ -55,7 +56,8 @@ import Testing
   private final class Scene: Sendable {
     let folder: URL
     let store: SQLiteStore
-    let parley: Parley
+    let accounts: Accounts
+    var parley: Parley { accounts.parley }
     let door: AppDoor
     let loop = NIOAsyncTestingEventLoop()
     let clock = HandClock()
@@ -67,12 +69,13 @@ import Testing
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       store = try SQLiteStore(path: folder.path + "/parley.db")
       let logger = Logger(label: "linger") { _ in SwiftLogNoOpLogHandler() }
-      parley = try Parley(
+      let parley = try Parley(
         store: store, clock: clock, options: Parley.Options(domains: ["localhost"]), logger: logger)
+      accounts = Accounts(parley)
       let lane = Lane { [loop] in loop.execute($0) }
       let sessions = Mutex<UInt64>(0)
       door = AppDoor(
-        parley: parley, settings: AppDoor.Settings(version: "0", registration: false, publicURL: nil), loops: loop,
+        accounts: accounts, settings: AppDoor.Settings(version: "0", registration: false, publicURL: nil), loops: loop,
         lane: { _ in lane },
         nextSessionID: {
           SessionID(
@@ -104,15 +107,15 @@ import Testing
     }
 
     /// Juliet logs in on her phone. What she had there before ends.
-    func logIn() async throws -> Parley.Caller {
+    func logIn() async throws -> Accounts.Caller {
       let id = juliet.id
       let found = try await parley.read { try $0.user(id) }
-      let login = try await parley.logIn(try #require(found), device: "phone", client: nil)
-      return try await parley.caller(accessToken: login.accessToken)
+      let login = try await accounts.logIn(try #require(found), device: "phone", client: nil)
+      return try await accounts.caller(accessToken: login.accessToken)
     }
 
     /// Her phone connects, and has announced itself.
-    func connect(_ caller: Parley.Caller) async throws -> NIOLoopBound<AppSession> {
+    func connect(_ caller: Accounts.Caller) async throws -> NIOLoopBound<AppSession> {
       let session = try await loop.executeInContext { [door, loop] in
         let session = AppSession(door: door, channel: Line(loop), address: "192.0.2.1")
         session.begin(caller, cursor: nil)

@@ -1,3 +1,4 @@
+@testable import Accounts
 import Addresses
 import Basics
 import Testing
@@ -16,7 +17,7 @@ import Testing
   }
 
   private func erase(_ stage: Stage, _ party: Party) async throws {
-    try await stage.parley.finish(try await stage.parley.beginDeletion(of: party.id, erasing: true))
+    try await stage.accounts.finish(try await stage.accounts.beginDeletion(of: party.id, erasing: true))
   }
 
   @Test func anErasureTakesBackWhatWasSaidWhereverItWasSaid() async throws {
@@ -91,47 +92,47 @@ import Testing
     let room = try await stage.room(by: romeo, with: [(juliet, .member)])
     let dialog = try #require(try await stage.say("one", from: romeo, to: juliet).dialog)
     _ = try await stage.say("two", from: romeo, to: juliet)
-    let task = try await stage.parley.beginDeletion(of: romeo.id, erasing: true)
+    let task = try await stage.accounts.beginDeletion(of: romeo.id, erasing: true)
     stage.store.failNext(1, after: commits)
-    try? await stage.parley.finish(task)
+    try? await stage.accounts.finish(task)
     stage.store.failNext(0)
-    try await stage.parley.resumeAccountTasks()
+    try await stage.accounts.resumeAccountTasks()
     #expect(try await texts(stage, dialog.id) == ["-", "-"])
     #expect(try await stage.parley.read { try $0.user(romeo.id)?.state } == .deleted)
     #expect(try await stage.parley.read { try $0.member(juliet.id, of: room.dialog)?.affiliation } == .owner)
-    #expect(try await stage.parley.resumeAccountTasks() == 0)
+    #expect(try await stage.accounts.resumeAccountTasks() == 0)
   }
 
   @Test func aDeletionThatHasBegunShutsTheUserOutAndGoesOnByItself() async throws {
     let stage = try Stage()
-    let user = try await stage.parley.register(try BareJID("romeo@localhost"), password: "x", displayName: "Romeo")
-    let login = try await stage.parley.logIn(user, device: "phone", client: nil)
-    let first = try await stage.parley.beginDeletion(of: user.id, erasing: false)
-    await #expect(throws: Problem.self) { try await stage.parley.caller(accessToken: login.accessToken) }
+    let user = try await stage.accounts.register(try BareJID("romeo@localhost"), password: "x", displayName: "Romeo")
+    let login = try await stage.accounts.logIn(user, device: "phone", client: nil)
+    let first = try await stage.accounts.beginDeletion(of: user.id, erasing: false)
+    await #expect(throws: Problem.self) { try await stage.accounts.caller(accessToken: login.accessToken) }
     // Asked again it is the same; asked for more it is more.
-    #expect(try await stage.parley.beginDeletion(of: user.id, erasing: false).id == first.id)
-    let more = try await stage.parley.beginDeletion(of: user.id, erasing: true)
+    #expect(try await stage.accounts.beginDeletion(of: user.id, erasing: false).id == first.id)
+    let more = try await stage.accounts.beginDeletion(of: user.id, erasing: true)
     #expect(more.kind == .erasure)
     #expect(try await stage.parley.read { try $0.pendingAccountTasks() } == [more])
     // An operator who opens the account again has it kept.
-    try await stage.parley.setState(of: user.id, .active)
-    #expect(try await stage.parley.resumeAccountTasks() == 0)
-    try await stage.parley.finish(more)
+    try await stage.accounts.setState(of: user.id, .active)
+    #expect(try await stage.accounts.resumeAccountTasks() == 0)
+    try await stage.accounts.finish(more)
     #expect(try await stage.parley.read { try $0.user(user.id)?.state } == .active)
-    #expect(try await stage.parley.verify(user.address, password: "x").id == user.id)
+    #expect(try await stage.accounts.verify(user.address, password: "x").id == user.id)
   }
 
   @Test func onlyAFreshLoginMayDelete() async throws {
     let stage = try Stage()
-    let user = try await stage.parley.register(try BareJID("romeo@localhost"), password: "x", displayName: nil)
-    let login = try await stage.parley.logIn(user, device: "phone", client: nil)
-    let caller = try await stage.parley.caller(accessToken: login.accessToken)
-    #expect(try await stage.parley.isFresh(caller))
+    let user = try await stage.accounts.register(try BareJID("romeo@localhost"), password: "x", displayName: nil)
+    let login = try await stage.accounts.logIn(user, device: "phone", client: nil)
+    let caller = try await stage.accounts.caller(accessToken: login.accessToken)
+    #expect(try await stage.accounts.isFresh(caller))
     stage.clock.set(stage.clock.now.milliseconds + 600_000)
-    #expect(try await !stage.parley.isFresh(caller))
+    #expect(try await !stage.accounts.isFresh(caller))
     // New tokens are no new login.
-    let next = try await stage.parley.refresh(login.refreshToken)
-    #expect(try await !stage.parley.isFresh(try await stage.parley.caller(accessToken: next.accessToken)))
+    let next = try await stage.accounts.refresh(login.refreshToken)
+    #expect(try await !stage.accounts.isFresh(try await stage.accounts.caller(accessToken: next.accessToken)))
   }
 
   @Test func aTarHeaderIsWhatTarReads() {

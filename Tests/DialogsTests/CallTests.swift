@@ -1,3 +1,4 @@
+@testable import Accounts
 import Addresses
 import Basics
 import Testing
@@ -74,10 +75,10 @@ import Testing
     /// A device for calls of a login.
     func sleep(_ user: Party) async throws {
       let row = try #require(try await stage.parley.read { try $0.user(user.id) })
-      let login = try await stage.parley.logIn(row, device: "phone", client: nil)
+      let login = try await stage.accounts.logIn(row, device: "phone", client: nil)
       var device = PushDevice(id: "a", provider: .fcm, token: "t", registeredAt: stage.clock.now)
       device.kind = .voip
-      _ = try await stage.parley.register(device, by: stage.parley.caller(accessToken: login.accessToken))
+      _ = try await stage.register(device, by: stage.accounts.caller(accessToken: login.accessToken))
     }
   }
 
@@ -257,7 +258,7 @@ import Testing
     _ = session.taken()
     let id = cast.romeo.id
     let romeo = try await cast.stage.parley.read { try $0.user(id) }
-    try await cast.stage.parley.endCalls(of: #require(romeo))
+    try await cast.stage.accounts.endCalls(of: #require(romeo))
     #expect(
       session.taken() == [.call(.retract, .ended, .cancelled, .feed), .said("Missed audio call", .feed)])
   }

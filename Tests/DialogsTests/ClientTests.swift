@@ -1,3 +1,4 @@
+@testable import Accounts
 import Addresses
 import Basics
 import Synchronization
@@ -103,11 +104,11 @@ import Testing
 
   private static func redeem(
     _ stage: Stage, _ use: Client.Use, agent: String = "a"
-  ) async throws -> Parley.Redemption {
+  ) async throws -> Accounts.Redemption {
     let address = try #require(Self.address)
     let lane = Lane { $0() }
     return try await withCheckedContinuation { continuation in
-      stage.parley.redeem(
+      stage.accounts.redeem(
         of: address, agent: ClientAgent(id: agent, software: nil, device: nil), use, on: lane
       ) { continuation.resume(returning: $0) }
     }.get()
@@ -115,19 +116,19 @@ import Testing
 
   private static func issue(
     _ stage: Stage, _ user: UserID, agent: String = "a", _ access: Access? = nil
-  ) async throws -> Parley.IssuedToken {
+  ) async throws -> Accounts.IssuedToken {
     var access = access ?? Access(.password, since: stage.clock.now)
     access.agent = ClientAgent(id: agent, software: "S", device: nil)
     let lane = Lane { $0() }
     return try await withCheckedContinuation { continuation in
-      stage.parley.issueToken(to: user, access, for: "HT", on: lane) { continuation.resume(returning: $0) }
+      stage.accounts.issueToken(to: user, access, for: "HT", on: lane) { continuation.resume(returning: $0) }
     }.get().0
   }
 
   /// One count, many at once: one comes in.
   @Test func aReplayAtTheSameMomentComesToNothing() async throws {
     let stage = try Stage()
-    let user = try await stage.parley.register(try #require(Self.address), password: "x", displayName: nil)
+    let user = try await stage.accounts.register(try #require(Self.address), password: "x", displayName: nil)
     let token = try await Self.issue(stage, user.id)
     let accepted = try await withThrowingTaskGroup(of: Bool.self) { group in
       for _ in 0..<8 {
@@ -143,7 +144,7 @@ import Testing
   /// Coming back writes only what somebody must know later.
   @Test func aTokenInUseCostsNoCommit() async throws {
     let stage = try Stage()
-    let user = try await stage.parley.register(try #require(Self.address), password: "x", displayName: nil)
+    let user = try await stage.accounts.register(try #require(Self.address), password: "x", displayName: nil)
     let token = try await Self.issue(stage, user.id)
     /// The commits of one use.
     func use(count: Int64? = nil) async throws -> Int {
@@ -168,22 +169,22 @@ import Testing
 
   @Test func passwordsDisablingAndLogoutsEndTokens() async throws {
     let stage = try Stage()
-    let user = try await stage.parley.register(try #require(Self.address), password: "x", displayName: nil)
-    func isGood(_ token: Parley.IssuedToken) async throws -> Bool {
+    let user = try await stage.accounts.register(try #require(Self.address), password: "x", displayName: nil)
+    func isGood(_ token: Accounts.IssuedToken) async throws -> Bool {
       if case .accepted = try await Self.redeem(stage, Self.use(token.text)) { true } else { false }
     }
     var token = try await Self.issue(stage, user.id)
     #expect(try await isGood(token))
-    try await stage.parley.setPassword(of: user.id, "y")
+    try await stage.accounts.setPassword(of: user.id, "y")
     #expect(try await !isGood(token))
     token = try await Self.issue(stage, user.id)
-    try await stage.parley.setState(of: user.id, .disabled)
-    try await stage.parley.setState(of: user.id, .active)
+    try await stage.accounts.setState(of: user.id, .disabled)
+    try await stage.accounts.setState(of: user.id, .active)
     #expect(try await !isGood(token))
-    let login = try await stage.parley.logIn(user, device: "phone", client: nil)
+    let login = try await stage.accounts.logIn(user, device: "phone", client: nil)
     token = try await Self.issue(stage, user.id, Access(.grant(login.grant.id), since: stage.clock.now))
     #expect(try await isGood(token))
-    try await stage.parley.logOut(grant: login.grant.id, of: user.id)
+    try await stage.accounts.logOut(grant: login.grant.id, of: user.id)
     #expect(try await !isGood(token))
     // And who was let in by that login gets none any more.
     await #expect(throws: Problem.self) {
@@ -194,11 +195,11 @@ import Testing
   /// A password that was changed while somebody logged in by the old one: neither a token nor a session.
   @Test func whoComesTooLateStaysOut() async throws {
     let stage = try Stage()
-    let user = try await stage.parley.register(try #require(Self.address), password: "x", displayName: nil)
-    let salt = try await stage.parley.credentials(of: user.address).keys[0].salt
+    let user = try await stage.accounts.register(try #require(Self.address), password: "x", displayName: nil)
+    let salt = try await stage.accounts.credentials(of: user.address).keys[0].salt
     let access = Access(.password, since: stage.clock.now, salt: salt)
     _ = try await Self.issue(stage, user.id, access)
-    try await stage.parley.setPassword(of: user.id, "y")
+    try await stage.accounts.setPassword(of: user.id, "y")
     await #expect(throws: Problem.self) { try await Self.issue(stage, user.id, access) }
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     var onlineSession = OnlineSession(session: RecordingSession(party), door: .xmpp, resource: "r")
@@ -213,7 +214,7 @@ import Testing
 
   @Test func atTheBoundTheLongestUnusedGoes() async throws {
     let stage = try Stage()
-    let user = try await stage.parley.register(try #require(Self.address), password: "x", displayName: nil)
+    let user = try await stage.accounts.register(try #require(Self.address), password: "x", displayName: nil)
     for number in 0..<Limits.clientsPerUserMax {
       stage.clock.set(1_000 + Int64(number))
       _ = try await Self.issue(stage, user.id, agent: "agent\(number)")
@@ -230,10 +231,10 @@ import Testing
   /// XEP-0494.
   @Test func theListIsWhatHasAccessAndRevokingEndsIt() async throws {
     let stage = try Stage()
-    let user = try await stage.parley.register(try #require(Self.address), password: "x", displayName: nil)
+    let user = try await stage.accounts.register(try #require(Self.address), password: "x", displayName: nil)
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     let token = try await Self.issue(stage, user.id)
-    let login = try await stage.parley.logIn(user, device: "phone", client: "App")
+    let login = try await stage.accounts.logIn(user, device: "phone", client: "App")
     func session(_ resource: String, _ access: Access) async throws -> RecordingSession {
       let session = try await stage.session(party, resource)
       stage.parley.hub.update(session) { $0.access = access }
@@ -244,13 +245,13 @@ import Testing
     let byToken = try await session("token", Access(.password, agent: agent, client: 1, since: now))
     let byGrant = try await session("bearer", Access(.grant(login.grant.id), since: now))
     let byPassword = try await session("old", Access(.password, since: now))
-    let list = try await stage.parley.read { try stage.parley.accessors(of: user.id, $0) }
+    let list = try await stage.parley.read { try stage.accounts.accessors(of: user.id, $0) }
     #expect(list.map(\.isConnected) == [true, true, true])
     #expect(list.map(\.knowsPassword) == [true, false, true])
-    func revoke(_ id: String) async throws -> Parley.Revocation {
+    func revoke(_ id: String) async throws -> Accounts.Revocation {
       let lane = Lane { $0() }
       return try await withCheckedContinuation { continuation in
-        stage.parley.revoke(id, by: byPassword, on: lane) { continuation.resume(returning: $0) }
+        stage.accounts.revoke(id, by: byPassword, on: lane) { continuation.resume(returning: $0) }
       }.get()
     }
     for session in [byToken, byGrant, byPassword] { _ = session.taken() }
@@ -264,25 +265,25 @@ import Testing
     }
     #expect(try await revoke(list[1].id) == .revoked)
     #expect(byGrant.taken() == [.closed(.revoked)])
-    await #expect(throws: Problem.self) { try await stage.parley.caller(accessToken: login.accessToken) }
+    await #expect(throws: Problem.self) { try await stage.accounts.caller(accessToken: login.accessToken) }
     #expect(byPassword.taken() == [])
   }
 
   /// Not even when its session goes before its wish is looked at.
   @Test(arguments: [true, false]) func anAppPasswordEndsNobodyElsesAccess(isThere: Bool) async throws {
     let stage = try Stage()
-    let user = try await stage.parley.register(try #require(Self.address), password: "x", displayName: nil)
+    let user = try await stage.accounts.register(try #require(Self.address), password: "x", displayName: nil)
     let party = Party(id: user.id, realm: user.realm, address: user.address)
-    let (password, _) = try await stage.parley.makeAppPassword(for: user.id, name: "one")
+    let (password, _) = try await stage.accounts.makeAppPassword(for: user.id, name: "one")
     _ = try await Self.issue(stage, user.id)
     let session = try await stage.session(party, "r")
     stage.parley.hub.update(session) { $0.access = Access(.appPassword(password.id), since: stage.clock.now) }
-    let list = try await stage.parley.read { try stage.parley.accessors(of: user.id, $0) }
+    let list = try await stage.parley.read { try stage.accounts.accessors(of: user.id, $0) }
     let other = try #require(list.first { if case .client = $0.kind { true } else { false } })
     if !isThere { stage.parley.hub.unregister(session, time: stage.clock.now) }
     let lane = Lane { $0() }
     let result = await withCheckedContinuation { continuation in
-      stage.parley.revoke(other.id, by: session, on: lane) { continuation.resume(returning: $0) }
+      stage.accounts.revoke(other.id, by: session, on: lane) { continuation.resume(returning: $0) }
     }
     #expect(throws: Problem.self) { try result.get() }
     #expect(try await stage.parley.read { try $0.clients(of: user.id) }.count == 1)

@@ -1,3 +1,4 @@
+@testable import Accounts
 import Addresses
 import Basics
 import Crypto
@@ -20,10 +21,10 @@ import Testing
 
   private func stage() throws -> Stage { try Stage(pushes: Self.policy) }
 
-  private func logIn(_ user: Party, _ device: String, _ stage: Stage) async throws -> Parley.Caller {
+  private func logIn(_ user: Party, _ device: String, _ stage: Stage) async throws -> Accounts.Caller {
     let row = try #require(try await stage.parley.read { try $0.user(user.id) })
-    let login = try await stage.parley.logIn(row, device: device, client: nil)
-    return try await stage.parley.caller(accessToken: login.accessToken)
+    let login = try await stage.accounts.logIn(row, device: device, client: nil)
+    return try await stage.accounts.caller(accessToken: login.accessToken)
   }
 
   private func owed(_ user: Party, _ stage: Stage) async throws -> [OwedPush] {
@@ -113,19 +114,19 @@ import Testing
     let stage = try stage()
     let juliet = try await stage.user("juliet")
     let caller = try await logIn(juliet, "phone", stage)
-    #expect(try await stage.parley.register(Self.device("a"), by: caller).isNew)
-    #expect(try await !stage.parley.register(Self.device("a") { $0.locale = "fr" }, by: caller).isNew)
+    #expect(try await stage.register(Self.device("a"), by: caller).isNew)
+    #expect(try await !stage.register(Self.device("a") { $0.locale = "fr" }, by: caller).isNew)
     // The app was installed anew and has forgotten how it called itself.
-    #expect(try await stage.parley.register(Self.device("b") { $0.token = "token-a" }, by: caller).isNew)
-    #expect(try await stage.parley.devices(of: juliet.id).map(\.device.id) == ["b"])
+    #expect(try await stage.register(Self.device("b") { $0.token = "token-a" }, by: caller).isNew)
+    #expect(try await Devices(stage.parley).all(of: juliet.id).map(\.device.id) == ["b"])
     // Another account on the same phone.
     let nurse = try await stage.user("nurse")
     let other = try await logIn(nurse, "phone", stage)
-    #expect(try await stage.parley.register(Self.device("b") { $0.token = "token-a" }, by: other).isNew)
-    #expect(try await stage.parley.devices(of: juliet.id).count == 1)
-    try await stage.parley.unregister(device: "b", of: juliet)
+    #expect(try await stage.register(Self.device("b") { $0.token = "token-a" }, by: other).isNew)
+    #expect(try await Devices(stage.parley).all(of: juliet.id).count == 1)
+    try await Devices(stage.parley).unregister("b", of: juliet)
     #expect(!stage.parley.registries.pushes.has(juliet.id) && stage.parley.registries.pushes.has(nurse.id))
-    await #expect(throws: Problem.self) { try await stage.parley.unregister(device: "b", of: juliet) }
+    await #expect(throws: Problem.self) { try await Devices(stage.parley).unregister("b", of: juliet) }
   }
 
   @Test func ofTooManyTheOldestGoes() async throws {
@@ -133,9 +134,9 @@ import Testing
     let juliet = try await stage.user("juliet")
     let caller = try await logIn(juliet, "phone", stage)
     for number in 0...Limits.pushRegistrationsMax {
-      _ = try await stage.parley.register(Self.device("d\(number)"), by: caller)
+      _ = try await stage.register(Self.device("d\(number)"), by: caller)
     }
-    let ids = try await stage.parley.devices(of: juliet.id).map(\.device.id)
+    let ids = try await Devices(stage.parley).all(of: juliet.id).map(\.device.id)
     #expect(ids.count == Limits.pushRegistrationsMax && !ids.contains("d0"))
   }
 
@@ -143,13 +144,13 @@ import Testing
     let stage = try stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let (phone, tablet) = (try await logIn(juliet, "phone", stage), try await logIn(juliet, "tablet", stage))
-    _ = try await stage.parley.register(Self.device("a"), by: phone)
-    _ = try await stage.parley.register(Self.device("b"), by: tablet)
-    try await stage.parley.logOut(grant: phone.grant, of: juliet.id)
-    #expect(try await stage.parley.devices(of: juliet.id).map(\.device.id) == ["b"])
+    _ = try await stage.register(Self.device("a"), by: phone)
+    _ = try await stage.register(Self.device("b"), by: tablet)
+    try await stage.accounts.logOut(grant: phone.grant, of: juliet.id)
+    #expect(try await Devices(stage.parley).all(of: juliet.id).map(\.device.id) == ["b"])
     // The request was on its way.
-    await #expect(throws: Problem.self) { try await stage.parley.register(Self.device("a"), by: phone) }
-    try await stage.parley.logOut(grant: tablet.grant, of: juliet.id)
+    await #expect(throws: Problem.self) { try await stage.register(Self.device("a"), by: phone) }
+    try await stage.accounts.logOut(grant: tablet.grant, of: juliet.id)
     // Whoever publishes finds that nobody is there, and what is owed goes.
     _ = try await stage.say("one", from: romeo, to: juliet)
     #expect(try await owed(juliet, stage).count == 1)
@@ -171,7 +172,7 @@ import Testing
     let room = try await stage.room(by: romeo, with: [(juliet, .member), (nurse, .member)])
     for (user, isSilent) in [(juliet, true), (nurse, false)] {
       let caller = try await logIn(user, "phone", stage)
-      _ = try await stage.parley.register(Self.device("a") { $0.hearsSilently = isSilent }, by: caller)
+      _ = try await stage.register(Self.device("a") { $0.hearsSilently = isSilent }, by: caller)
       try await stage.parley.post(.settings(room.dialog, DialogSettingsDraft(alerts: .never)), by: user)
     }
     _ = try await stage.say("one", in: room, by: romeo)
@@ -216,7 +217,7 @@ import Testing
     let stage = try stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let caller = try await logIn(juliet, "phone", stage)
-    _ = try await stage.parley.register(Self.device("a"), by: caller)
+    _ = try await stage.register(Self.device("a"), by: caller)
     let session = try await stage.session(juliet, "app-phone", door: .app)
     _ = try await stage.say("seen", from: romeo, to: juliet)
     stage.parley.hub.setPresence(
@@ -248,7 +249,7 @@ import Testing
       try await stage.user("romeo"), try await stage.user("juliet"), try await stage.user("nurse")
     )
     let caller = try await logIn(juliet, "phone", stage)
-    _ = try await stage.parley.register(Self.device("a"), by: caller)
+    _ = try await stage.register(Self.device("a"), by: caller)
     var settings = RoomSettings.group
     settings.name = "Verona"
     let room = try await stage.room(by: romeo, settings, with: [(juliet, .member)])
@@ -280,7 +281,7 @@ import Testing
     let stage = try stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let caller = try await logIn(juliet, "phone", stage)
-    _ = try await stage.parley.register(Self.device("a") { $0.kind = .voip }, by: caller)
+    _ = try await stage.register(Self.device("a") { $0.kind = .voip }, by: caller)
     func call() async throws -> Receipt {
       try await stage.parley.post(
         .message(
@@ -319,15 +320,15 @@ import Testing
     let stage = try stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let caller = try await logIn(juliet, "phone", stage)
-    _ = try await stage.parley.register(Self.device("a"), by: caller)
+    _ = try await stage.register(Self.device("a"), by: caller)
     let said = try await stage.say("one", from: romeo, to: juliet).position
     for _ in 0...2 * Limits.pushFailuresMax {
       try await stage.parley.post(
         .push(.settled(.device("a"), upTo: said, .unavailable(seconds: nil))), by: juliet)
     }
-    #expect(try await stage.parley.devices(of: juliet.id).count == 1)
+    #expect(try await Devices(stage.parley).all(of: juliet.id).count == 1)
     #expect(try await owed(juliet, stage).count == 1)
     try await stage.parley.post(.push(.settled(.device("a"), upTo: said, .refused)), by: juliet)
-    #expect(try await stage.parley.devices(of: juliet.id).isEmpty)
+    #expect(try await Devices(stage.parley).all(of: juliet.id).isEmpty)
   }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Basics
 import Dialogs
@@ -11,7 +12,7 @@ import Testing
   }
 
   private func guest(_ stage: Stage, from network: String = "192.0.2.1") async throws -> Party {
-    let user = try await stage.parley.makeGuest(in: "localhost", from: network)
+    let user = try await stage.accounts.makeGuest(in: "localhost", from: network)
     return Party(id: user.id, realm: user.realm, address: user.address)
   }
 
@@ -36,7 +37,7 @@ import Testing
     #expect(try await stage.parley.read { try $0.users(in: one.realm, matching: nil, after: nil, limit: 9) } == [])
     // Nor do they make accounts of themselves.
     let own = SessionID(1)
-    #expect(await code { try await stage.parley.setPassword(of: one.id, "secret", except: own) } == "guest-limited")
+    #expect(await code { try await stage.accounts.setPassword(of: one.id, "secret", except: own) } == "guest-limited")
   }
 
   @Test func aGuestInvitesNobodyWhereUsersMay() async throws {
@@ -49,13 +50,13 @@ import Testing
   @Test func anOperatorMakesAUserOfAGuest() async throws {
     let stage = try Stage(guests: policy(max: 1))
     let one = try await guest(stage)
-    try await stage.parley.setPassword(of: one.id, "wherefore")
+    try await stage.accounts.setPassword(of: one.id, "wherefore")
     #expect(!stage.parley.isGuest(one.id))
     #expect(try await stage.parley.read { try $0.user(one.id) }?.isGuest == false)
-    _ = try await stage.parley.verify(one.address, password: "wherefore")
+    _ = try await stage.accounts.verify(one.address, password: "wherefore")
     // The place is free, and nobody sweeps a user away.
     wait(stage, 86_400)
-    #expect(try await stage.parley.sweepGuests() == 0)
+    #expect(try await stage.accounts.sweepGuests() == 0)
     _ = try await guest(stage)
   }
 
@@ -67,9 +68,9 @@ import Testing
     #expect(await code { _ = try await guest(stage) } == "too-many-guests")
     _ = try await guest(stage, from: "192.0.2.2")
     #expect(await code { _ = try await guest(stage, from: "192.0.2.3") } == "too-many-guests")
-    try await stage.parley.setState(of: first.id, .deleted)
+    try await stage.accounts.setState(of: first.id, .deleted)
     wait(stage, 60)
-    #expect(try await stage.parley.sweepGuests() == 3)
+    #expect(try await stage.accounts.sweepGuests() == 3)
     for _ in 0..<2 { _ = try await guest(stage) }
     #expect(await code { _ = try await guest(stage) } == "too-many-guests")
   }
@@ -89,7 +90,7 @@ import Testing
     let stage = try Stage(guests: GuestPolicy(domains: ["localhost"], grace: .zero))
     for _ in 0..<50 {
       _ = try await guest(stage)
-      try await stage.parley.sweepGuests()
+      try await stage.accounts.sweepGuests()
     }
     #expect(await code { _ = try await guest(stage) } == "requests-too-fast")
     // It is the guests' own bound, and another address's own.
@@ -105,13 +106,13 @@ import Testing
     try await stage.enter(room, session, "Visitor")
     try await stage.say("Is anybody there?", in: room, by: session)
     wait(stage, 600)
-    #expect(try await stage.parley.sweepGuests() == 0)
+    #expect(try await stage.accounts.sweepGuests() == 0)
     stage.parley.hub.unregister(session, time: stage.clock.now)
     wait(stage, 59)
-    #expect(try await stage.parley.sweepGuests() == 0)
+    #expect(try await stage.accounts.sweepGuests() == 0)
     wait(stage, 1)
-    #expect(try await stage.parley.sweepGuests() == 1)
-    #expect(try await stage.parley.sweepGuests() == 0)
+    #expect(try await stage.accounts.sweepGuests() == 1)
+    #expect(try await stage.accounts.sweepGuests() == 0)
     #expect(!stage.parley.isGuest(visitor.id))
     #expect(try await stage.parley.read { try $0.user(visitor.id) }?.state == .deleted)
     #expect(await code { _ = try await stage.session(visitor, "web") } == "account-disabled")
@@ -128,7 +129,7 @@ import Testing
     let stage = try Stage(guests: policy())
     let romeo = try await stage.user("romeo")
     let visitor = try await guest(stage)
-    #expect(try await stage.parley.removeGuests() == 1)
+    #expect(try await stage.accounts.removeGuests() == 1)
     #expect(try await stage.parley.read { try $0.guests() } == [])
     #expect(try await stage.parley.read { try $0.user(visitor.id) }?.state == .deleted)
     #expect(try await stage.parley.read { try $0.user(romeo.id) }?.state == .active)

@@ -1,3 +1,4 @@
+@testable import Accounts
 import Addresses
 import Basics
 import Crypto
@@ -230,9 +231,9 @@ import Testing
     _ = try await add(stage, ["user.*"])
     let backend = Backend()
     try await following(stage, backend) {
-      let user = try await stage.parley.provision(Parley.Provision(name: "tybalt"), in: realm)
+      let user = try await stage.accounts.provision(Accounts.Provision(name: "tybalt"), in: realm)
       await backend.attempts(1)
-      try await stage.parley.setState(of: user.id, .deleted)
+      try await stage.accounts.setState(of: user.id, .deleted)
       await backend.attempts(2)
       #expect(backend.got.map(\.body) == ["user \(user.id.number)", "user \(user.id.number)"])
     }

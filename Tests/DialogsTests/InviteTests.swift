@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Basics
 import Dialogs
@@ -43,7 +44,7 @@ import Testing
 
     // A name that is taken does not use it up.
     let taken = await code {
-      _ = try await stage.parley.register(romeo.address, password: "x", displayName: nil, invite: open.invite)
+      _ = try await stage.accounts.register(romeo.address, password: "x", displayName: nil, invite: open.invite)
     }
     #expect(taken == "name-taken")
     #expect(try await stage.parley.invite(token: new.token)?.state == .open)
@@ -53,20 +54,20 @@ import Testing
     let commits = stage.store.commits
     stage.store.failNext(1)
     let failed = await code {
-      _ = try await stage.parley.register(name, password: "x", displayName: nil, invite: open.invite)
+      _ = try await stage.accounts.register(name, password: "x", displayName: nil, invite: open.invite)
     }
     #expect(failed == "storage-failed" && stage.store.commits == commits)
     #expect(try await stage.parley.read { try $0.user(name) } == nil)
     #expect(try await contact(stage, romeo.id, name) == nil)
     #expect(try await stage.parley.invite(token: new.token)?.state == .open)
 
-    let juliet = try await stage.parley.register(name, password: "x", displayName: nil, invite: open.invite)
+    let juliet = try await stage.accounts.register(name, password: "x", displayName: nil, invite: open.invite)
     #expect(stage.store.commits == commits + 1)
     #expect(try await contact(stage, romeo.id, juliet.address) == .mutual)
     #expect(try await contact(stage, juliet.id, romeo.address) == .mutual)
     #expect(try await stage.parley.invite(token: new.token)?.state == .used)
     let again = await code {
-      _ = try await stage.parley.register(
+      _ = try await stage.accounts.register(
         try BareJID("paris@localhost"), password: "x", displayName: nil, invite: open.invite)
     }
     #expect(again == "invitation-unknown")
@@ -81,7 +82,7 @@ import Testing
       for number in 0..<8 {
         group.addTask {
           await code {
-            _ = try await stage.parley.register(
+            _ = try await stage.accounts.register(
               try BareJID("guest\(number)@localhost"), password: "x", displayName: nil, invite: invite)
           } == nil
         }
@@ -100,9 +101,9 @@ import Testing
       InviteDraft(realm: realm, kind: .account, name: "Juliet"), by: nil)
     #expect(new.invite.name == "juliet")
     let other = try await stage.parley.makeInvite(InviteDraft(realm: realm, kind: .account), by: nil).invite
-    #expect(await code { _ = try await stage.parley.register(juliet, password: "x", displayName: nil) } == "name-taken")
+    #expect(await code { _ = try await stage.accounts.register(juliet, password: "x", displayName: nil) } == "name-taken")
     #expect(
-      await code { _ = try await stage.parley.register(juliet, password: "x", displayName: nil, invite: other) }
+      await code { _ = try await stage.accounts.register(juliet, password: "x", displayName: nil, invite: other) }
         == "name-taken")
     #expect(
       await code {
@@ -111,15 +112,15 @@ import Testing
     #expect(
       await code {
         let paris = try BareJID("paris@localhost")
-        _ = try await stage.parley.register(paris, password: "x", displayName: nil, invite: new.invite)
+        _ = try await stage.accounts.register(paris, password: "x", displayName: nil, invite: new.invite)
       } == "name-fixed")
 
     // Who was let in before the end may still finish; others find it expired. Then the name is free.
     stage.clock.set(new.invite.expires.milliseconds)
     #expect(try await stage.parley.invite(token: new.token)?.state == .expired)
-    #expect(await code { _ = try await stage.parley.register(juliet, password: "x", displayName: nil) } == "name-taken")
+    #expect(await code { _ = try await stage.accounts.register(juliet, password: "x", displayName: nil) } == "name-taken")
     stage.clock.set(new.invite.expires.milliseconds + 3_600_001)
-    #expect(await code { _ = try await stage.parley.register(juliet, password: "x", displayName: nil) } == nil)
+    #expect(await code { _ = try await stage.accounts.register(juliet, password: "x", displayName: nil) } == nil)
   }
 
   @Test func anExpiredInvitationServesWhoWasLetIn() async throws {
@@ -128,7 +129,7 @@ import Testing
     let new = try await stage.parley.makeInvite(
       InviteDraft(realm: realm, kind: .account, name: "juliet"), by: nil)
     stage.clock.set(new.invite.expires.milliseconds + 60_000)
-    let user = try await stage.parley.register(
+    let user = try await stage.accounts.register(
       try BareJID("juliet@localhost"), password: "x", displayName: nil, invite: new.invite)
     #expect(user.name == "juliet")
   }
@@ -153,16 +154,16 @@ import Testing
     let romeo = try await stage.user("romeo")
     let new = try await stage.parley.makeInvite(
       InviteDraft(realm: romeo.realm, kind: .contact, inviter: romeo), by: romeo)
-    try await stage.parley.setState(of: romeo.id, .disabled)
+    try await stage.accounts.setState(of: romeo.id, .disabled)
     #expect(try await stage.parley.invite(token: new.token) == nil)
     #expect(
       await code {
         let paris = try BareJID("paris@localhost")
-        _ = try await stage.parley.register(paris, password: "x", displayName: nil, invite: new.invite)
+        _ = try await stage.accounts.register(paris, password: "x", displayName: nil, invite: new.invite)
       } == "invitation-unknown")
-    try await stage.parley.setState(of: romeo.id, .active)
+    try await stage.accounts.setState(of: romeo.id, .active)
     #expect(try await stage.parley.invite(token: new.token)?.state == .open)
-    try await stage.parley.setState(of: romeo.id, .deleted)
+    try await stage.accounts.setState(of: romeo.id, .deleted)
     #expect(try await stage.parley.read { try $0.inviteCount(by: romeo.id, in: romeo.realm) } == 0)
   }
 
@@ -215,7 +216,7 @@ import Testing
     let romeo = try await stage.user("romeo")
     let (here, there) = (try await stage.session(romeo, "a"), try await stage.session(romeo, "b"))
     _ = (here.taken(), there.taken())
-    try await stage.parley.setPassword(of: romeo.id, "new", except: here.id)
+    try await stage.accounts.setPassword(of: romeo.id, "new", except: here.id)
     #expect(!here.taken().contains(.closed(.passwordChanged)))
     #expect(there.taken().contains(.closed(.passwordChanged)))
   }

@@ -1,3 +1,4 @@
+@testable import Accounts
 import Addresses
 import Crypto
 import CryptoExtras
@@ -136,9 +137,9 @@ import Testing
     let stage = try Stage()
     let passwords = ["one", "", "three", "four", String(repeating: "x", count: 1024), "six", "seven"]
     let rows = try passwords.enumerated().map { index, password in
-      Parley.NewUser(address: try BareJID("user\(index)@localhost"), password: password, displayName: nil)
+      Accounts.NewUser(address: try BareJID("user\(index)@localhost"), password: password, displayName: nil)
     }
-    let results = await stage.parley.importUsers(rows)
+    let results = await stage.accounts.importUsers(rows)
     #expect(results.count == rows.count)
     for ((row, password), result) in zip(zip(rows, passwords), results) {
       switch result {

@@ -1,3 +1,4 @@
+@testable import Accounts
 import Addresses
 import Basics
 import Dispatch
@@ -266,7 +267,7 @@ import Testing
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let phone = try await stage.session(juliet, "phone")
-    try await stage.parley.setState(of: juliet.id, .disabled)
+    try await stage.accounts.setState(of: juliet.id, .disabled)
     #expect(phone.taken() == [.closed(.revoked)])
     do {
       _ = try await stage.say("hi", from: romeo, to: juliet)

@@ -1,3 +1,4 @@
+@testable import Accounts
 import Addresses
 import Basics
 import Foundation
@@ -108,13 +109,13 @@ import Testing
   /// thread.
   @Test func guessesAtTheSameMomentGainNothing() async throws {
     let stage = try Stage()
-    let juliet = try await stage.parley.register(try BareJID("juliet@localhost"), password: "r0m30", displayName: nil)
+    let juliet = try await stage.accounts.register(try BareJID("juliet@localhost"), password: "r0m30", displayName: nil)
     let attempt = attempt(juliet.address, Self.home)
     let looks = try await withThrowingTaskGroup(of: Bool.self) { group in
       for guess in 0..<200 {
         group.addTask {
           do {
-            _ = try await stage.parley.verify(attempt, password: "guess \(guess)")
+            _ = try await stage.accounts.verify(attempt, password: "guess \(guess)")
           } catch let problem as Problem { return problem.code == "wrong-credentials" }
           return false
         }
@@ -179,12 +180,6 @@ import Testing
     #expect(recent[0] == nil)
     #expect(recent[999] == "goes")
   }
-
-  @Test(arguments: [
-    ([0x20, 0x01, 0x0d, 0xb8, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6] as [UInt8], "20:1:d:b8:0:1:0:2"),
-    ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2, 7], "192.0.2.7"),
-  ])
-  func networks(bytes: [UInt8], name: String) { #expect(LoginAttempt.network(ofIPv6: bytes) == name) }
 }
 
 /// XEP-0480's part of the core.
@@ -235,29 +230,29 @@ import Testing
   @Test func keysAreAddedOnceAndOnlyToThePasswordThatWasProved() async throws {
     let stage = try Stage()
     let juliet = try BareJID("juliet@localhost")
-    let user = try await stage.parley.register(juliet, password: Self.password, displayName: nil)
+    let user = try await stage.accounts.register(juliet, password: Self.password, displayName: nil)
     let (old, new) = (try Self.keys(.sha1), try Self.keys(.sha256))
     try await stage.parley.work { try $0.setCredentials([old], for: user.id) }
-    #expect(try await stage.parley.add(new, to: user.id, proved: old))
-    #expect(try await stage.parley.credentials(of: juliet).keys == [old, new])
+    #expect(try await stage.accounts.add(new, to: user.id, proved: old))
+    #expect(try await stage.accounts.credentials(of: juliet).keys == [old, new])
     // Two devices at once: the first keys stay.
     let other = try SCRAMKeys.deriveKeys(password: Self.password, salt: [9], hash: .sha256)
-    #expect(try await stage.parley.add(other, to: user.id, proved: old))
-    #expect(try await stage.parley.credentials(of: juliet).keys == [old, new])
+    #expect(try await stage.accounts.add(other, to: user.id, proved: old))
+    #expect(try await stage.accounts.credentials(of: juliet).keys == [old, new])
     // The password was changed meanwhile.
     let changed = try Self.keys(.sha1, "other")
     try await stage.parley.work { try $0.setCredentials([changed], for: user.id) }
-    #expect(!(try await stage.parley.add(new, to: user.id, proved: old)))
-    #expect(try await stage.parley.credentials(of: juliet).keys == [changed])
+    #expect(!(try await stage.accounts.add(new, to: user.id, proved: old)))
+    #expect(try await stage.accounts.credentials(of: juliet).keys == [changed])
   }
 
   /// An account with keys of one hash only logs in with a plain password.
   @Test func aPlainPasswordIsVerifiedWithWhatThereIs() async throws {
     let stage = try Stage()
     let juliet = try BareJID("juliet@localhost")
-    let user = try await stage.parley.register(juliet, password: Self.password, displayName: nil)
+    let user = try await stage.accounts.register(juliet, password: Self.password, displayName: nil)
     let old = try Self.keys(.sha1)
     try await stage.parley.work { try $0.setCredentials([old], for: user.id) }
-    #expect(try await stage.parley.verify(juliet, password: Self.password).id == user.id)
+    #expect(try await stage.accounts.verify(juliet, password: Self.password).id == user.id)
   }
 }

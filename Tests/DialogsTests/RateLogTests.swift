@@ -1,3 +1,4 @@
+@testable import Accounts
 import Addresses
 import Basics
 import Testing
@@ -68,10 +69,10 @@ import Testing
     let log = RateLog()
     RateLog.$current.withValue(log) {
       for _ in 0..<4 {
-        #expect(throws: Never.self) { try stage.parley.pace(act) }
+        #expect(throws: Never.self) { try stage.accounts.pace(act) }
         #expect(log.tightest == nil)
       }
-      #expect(throws: Problem.self) { try stage.parley.pace(act) }
+      #expect(throws: Problem.self) { try stage.accounts.pace(act) }
     }
     #expect(log.tightest?.policy == "codes-to-address-hour" && log.tightest?.remaining == 0)
   }
@@ -81,14 +82,14 @@ import Testing
     let attempt = LoginAttempt(of: try BareJID("juliet@localhost"), from: "192.0.2.1", device: nil)
     let log = RateLog()
     try RateLog.$current.withValue(log) {
-      try stage.parley.look(attempt) { .right }
+      try stage.accounts.look(attempt) { .right }
       #expect(log.tightest?.policy == "logins" && log.tightest?.remaining == 20)
       for left in (0..<20).reversed() {
-        try stage.parley.look(attempt) { .wrong }
+        try stage.accounts.look(attempt) { .wrong }
         #expect(log.tightest?.remaining == left)
       }
       #expect(throws: Problem.self) {
-        try stage.parley.look(attempt) {
+        try stage.accounts.look(attempt) {
           Issue.record("nothing is looked at any more")
           return .right
         }

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Dialogs
 import Testing
@@ -491,7 +492,7 @@ import Testing
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     let room = try await stage.room(by: romeo, with: [(juliet, .member)])
-    try await stage.parley.setState(of: paris.id, .deleted)
+    try await stage.accounts.setState(of: paris.id, .deleted)
     func form(_ drafts: (Party, Affiliation)...) -> RoomIntent {
       .configure(
         .dialog(room.dialog),
@@ -513,11 +514,11 @@ import Testing
     let (romeo, juliet, paris) = try await cast(stage)
     let room = try await stage.room(by: romeo, .open, with: [(juliet, .member), (paris, .admin)])
     let all = try await stage.seats(room, romeo, juliet)
-    try await stage.parley.setState(of: juliet.id, .deleted)
+    try await stage.accounts.setState(of: juliet.id, .deleted)
     #expect(try await stage.stored(room).memberCount == 2)
     #expect(try await stage.member(juliet, of: room) == nil)
     // A room is not left without an owner.
-    try await stage.parley.setState(of: romeo.id, .deleted)
+    try await stage.accounts.setState(of: romeo.id, .deleted)
     #expect(try await stage.member(paris, of: room)?.affiliation == .owner)
     #expect(try await stage.stored(room).memberCount == 1)
     for session in all { try await stage.act(.vacate(session.id), by: session.party) }

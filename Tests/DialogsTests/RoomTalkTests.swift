@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Basics
 import Dialogs
@@ -196,7 +197,7 @@ import Testing
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     try await stage.parley.post(.block([BlockPattern(JID(romeo.address))]), by: juliet)
-    try await stage.parley.setState(of: paris.id, .disabled)
+    try await stage.accounts.setState(of: paris.id, .disabled)
     let room = try await stage.room(by: romeo)
     var faces: Set<String> = []
     for name in ["juliet", "paris", "nobody"] {

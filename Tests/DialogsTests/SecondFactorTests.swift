@@ -1,3 +1,4 @@
+@testable import Accounts
 import Addresses
 import Basics
 import Testing
@@ -63,33 +64,33 @@ import Testing
   private struct Scene {
     let stage: Stage
     let juliet: BareJID
-    let caller: Parley.Caller
+    let caller: Accounts.Caller
     let totp: TOTP
     let codes: [String]
 
     init() async throws {
       stage = try Stage()
       juliet = try BareJID("juliet@localhost")
-      let user = try await stage.parley.register(juliet, password: "wherefore", displayName: nil)
-      let login = try await stage.parley.logIn(user, device: "phone", client: nil)
-      caller = try await stage.parley.caller(accessToken: login.accessToken)
-      let parley = stage.parley
+      let user = try await stage.accounts.register(juliet, password: "wherefore", displayName: nil)
+      let login = try await stage.accounts.logIn(user, device: "phone", client: nil)
+      caller = try await stage.accounts.caller(accessToken: login.accessToken)
+      let accounts = stage.accounts
       let own = caller
-      #expect(await refusal { _ = try await parley.enrol(own, password: nil, from: "a") } == "input-malformed")
-      #expect(await refusal { _ = try await parley.enrol(own, password: "no", from: "a") } == "wrong-password")
-      let first = try await stage.parley.enrol(caller, password: "wherefore", from: "a")
-      let second = try await stage.parley.enrol(caller, password: "wherefore", from: "a")
+      #expect(await refusal { _ = try await accounts.enrol(own, password: nil, from: "a") } == "input-malformed")
+      #expect(await refusal { _ = try await accounts.enrol(own, password: "no", from: "a") } == "wrong-password")
+      let first = try await stage.accounts.enrol(caller, password: "wherefore", from: "a")
+      let second = try await stage.accounts.enrol(caller, password: "wherefore", from: "a")
       guard case .totp(let void, _) = first, case .totp(let shown, _) = second else { throw StageError.full }
       #expect(void != shown)
       let stored = try #require(try await stage.parley.read { try $0.secondFactor(of: user.id) })
       #expect(!stored.isOn)
       totp = TOTP(
         secret: try #require(
-          stage.parley.options.accountSecret.open(stored.sealedSecret, .secondFactor, context: "\(user.id.number)")))
+          stage.accounts.options.accountSecret.open(stored.sealedSecret, .secondFactor, context: "\(user.id.number)")))
       #expect(totp.base32 == shown)
       let wrong = totp.code(TOTP.step(at: stage.clock.now) + 9)
-      #expect(await refusal { _ = try await parley.confirm(own, code: wrong, from: "a") } == "wrong-code")
-      codes = try await stage.parley.confirm(caller, code: totp.code(TOTP.step(at: stage.clock.now)), from: "a")
+      #expect(await refusal { _ = try await accounts.confirm(own, code: wrong, from: "a") } == "wrong-code")
+      codes = try await stage.accounts.confirm(caller, code: totp.code(TOTP.step(at: stage.clock.now)), from: "a")
     }
 
     /// The code of now, after half a minute more.
@@ -100,7 +101,7 @@ import Testing
 
     func challenge(_ password: String = "wherefore") async throws -> String {
       do {
-        _ = try await stage.parley.logIn(
+        _ = try await stage.accounts.logIn(
           LoginAttempt(of: juliet, from: "a", device: nil), password: password, device: "commitLoop", client: nil)
         throw StageError.full
       } catch let problem as Problem {
@@ -109,8 +110,8 @@ import Testing
       }
     }
 
-    func answer(_ challenge: String, _ proof: Parley.SecondProof) async throws -> Parley.Login {
-      try await stage.parley.logIn(challenge: challenge, proof, from: "a", device: "commitLoop", client: nil)
+    func answer(_ challenge: String, _ proof: Accounts.SecondProof) async throws -> Accounts.Login {
+      try await stage.accounts.logIn(challenge: challenge, proof, from: "a", device: "commitLoop", client: nil)
     }
   }
 
@@ -138,14 +139,14 @@ import Testing
     #expect(await refusal { _ = try await scene.answer(another, .recoveryCode(scene.codes[3])) } == "wrong-code")
     _ = try await scene.answer(another, .recoveryCode(scene.codes[4]))
     #expect(
-      await refusal { _ = try await scene.stage.parley.enrol(scene.caller, password: "wherefore", from: "a") }
+      await refusal { _ = try await scene.stage.accounts.enrol(scene.caller, password: "wherefore", from: "a") }
         == "second-factor-on")
   }
 
   @Test func aChallengeEndsWithItsTimeAndWithThePassword() async throws {
     let scene = try await Scene()
     let (first, second) = (try await scene.challenge(), try await scene.challenge())
-    try await scene.stage.parley.setPassword(of: scene.caller.user.id, "another one")
+    try await scene.stage.accounts.setPassword(of: scene.caller.user.id, "another one")
     let code = scene.next()
     #expect(await refusal { _ = try await scene.answer(first, .code(code)) } == "challenge-invalid")
     scene.stage.clock.set(scene.stage.clock.now.milliseconds + 600_000)
@@ -169,11 +170,11 @@ import Testing
   /// The other door: the password fits nothing any more, an app password does, and what the password let in has gone.
   @Test func thePasswordAloneLetsNobodyInOverXMPP() async throws {
     let scene = try await Scene()
-    let parley = scene.stage.parley
+    let accounts = scene.stage.accounts
     let user = scene.caller.user.id
-    let (_, text) = try await parley.makeAppPassword(for: user, name: "old client")
+    let (_, text) = try await accounts.makeAppPassword(for: user, name: "old client")
     func matches(_ password: String) async throws -> [Int?] {
-      let (found, own, others) = try await parley.read { try Parley.allCredentials(of: scene.juliet, $0) }
+      let (found, own, others) = try await accounts.parley.read { try Accounts.allCredentials(of: scene.juliet, $0) }
       #expect(found?.id == user)
       return own.map { key in
         SCRAMKeys.match(password: password, among: [key] + others.filter { $0.keys.hash == key.hash }.map(\.keys))
@@ -181,27 +182,27 @@ import Testing
     }
     #expect(try await matches("wherefore") == [nil, nil, nil])
     #expect(try await matches(text) == [1, 1, 1])
-    try await parley.read { reader in
-      let (own, shown) = (try reader.credentials(of: user), try Parley.allCredentials(of: scene.juliet, reader).keys)
+    try await accounts.parley.read { reader in
+      let (own, shown) = (try reader.credentials(of: user), try Accounts.allCredentials(of: scene.juliet, reader).keys)
       // A client sees no difference before it has sent its proof.
       #expect(own.map(\.salt) == shown.map(\.salt) && own.map(\.iterations) == shown.map(\.iterations))
       #expect(try !Access(.password, since: scene.stage.clock.now).stands(for: user, reader))
     }
-    try await parley.removeSecondFactor(scene.caller, .code(scene.next()), from: "a")
+    try await accounts.removeSecondFactor(scene.caller, .code(scene.next()), from: "a")
     #expect(try await matches("wherefore") == [0, 0, 0])
-    #expect(try await parley.read { try Access(.password, since: Timestamp(milliseconds: 0)).stands(for: user, $0) })
+    #expect(try await accounts.parley.read { try Access(.password, since: Timestamp(milliseconds: 0)).stands(for: user, $0) })
     #expect(
-      await refusal { try await parley.removeSecondFactor(scene.caller, .code("1"), from: "a") }
+      await refusal { try await accounts.removeSecondFactor(scene.caller, .code("1"), from: "a") }
         == "second-factor-missing")
   }
 
   @Test func turningItOnPutsOutWhoCameByThePasswordAlone() async throws {
     let stage = try Stage()
     let juliet = try BareJID("juliet@localhost")
-    let user = try await stage.parley.register(juliet, password: "wherefore", displayName: nil)
+    let user = try await stage.accounts.register(juliet, password: "wherefore", displayName: nil)
     let party = Party(id: user.id, realm: user.realm, address: user.address)
-    let login = try await stage.parley.logIn(user, device: "phone", client: nil)
-    let caller = try await stage.parley.caller(accessToken: login.accessToken)
+    let login = try await stage.accounts.logIn(user, device: "phone", client: nil)
+    let caller = try await stage.accounts.caller(accessToken: login.accessToken)
     func goOnline(_ access: Access) async throws -> RecordingSession {
       let session = RecordingSession(party)
       var onlineSession = OnlineSession(session: session, door: .xmpp, resource: "r\(session.id)")
@@ -210,24 +211,24 @@ import Testing
       _ = session.taken()
       return session
     }
-    let (password, _) = try await stage.parley.makeAppPassword(for: user.id, name: "n")
+    let (password, _) = try await stage.accounts.makeAppPassword(for: user.id, name: "n")
     let byPassword = try await goOnline(Access(.password, since: stage.clock.now))
     let byAppPassword = try await goOnline(Access(.appPassword(password.id), since: stage.clock.now))
     let byGrant = try await goOnline(caller.access(since: stage.clock.now))
-    _ = try await stage.parley.enrol(caller, password: "wherefore", from: "a")
+    _ = try await stage.accounts.enrol(caller, password: "wherefore", from: "a")
     #expect(byPassword.taken() == [])
     let stored = try #require(try await stage.parley.read { try $0.secondFactor(of: user.id) })
     let secret = try #require(
-      stage.parley.options.accountSecret.open(stored.sealedSecret, .secondFactor, context: "\(user.id.number)"))
-    _ = try await stage.parley.confirm(
+      stage.accounts.options.accountSecret.open(stored.sealedSecret, .secondFactor, context: "\(user.id.number)"))
+    _ = try await stage.accounts.confirm(
       caller, code: TOTP(secret: secret).code(TOTP.step(at: stage.clock.now)), from: "a")
     #expect(byPassword.taken() == [.closed(.revoked)])
     #expect(byAppPassword.taken() == [] && byGrant.taken() == [])
     // Who was on the way in, too.
     let late = await refusal { _ = try await goOnline(Access(.password, since: stage.clock.now)) }
     #expect(late != nil)
-    #expect(try await stage.parley.removeSecondFactor(of: user.id))
-    #expect(try await stage.parley.removeSecondFactor(of: user.id) == false)
+    #expect(try await stage.accounts.removeSecondFactor(of: user.id))
+    #expect(try await stage.accounts.removeSecondFactor(of: user.id) == false)
     _ = try await goOnline(Access(.password, since: stage.clock.now))
   }
 
@@ -237,24 +238,24 @@ import Testing
     let scene = try await Scene()
     let challenge = try await scene.challenge()
     #expect(
-      await refusal { try await scene.stage.parley.sendSecondFactorCode(challenge: challenge, from: "a") }
+      await refusal { try await scene.stage.accounts.sendSecondFactorCode(challenge: challenge, from: "a") }
         == "second-factor-not-sent")
     #expect(
-      await refusal { try await scene.stage.parley.sendSecondFactorCode(challenge: "x", from: "a") }
+      await refusal { try await scene.stage.accounts.sendSecondFactorCode(challenge: "x", from: "a") }
         == "challenge-invalid")
   }
 
   @Test func codesMayBeSentToATelephone() async throws {
     let stage = try Stage()
-    let (parley, box) = (stage.parley, SentCodes())
-    parley.employ(box, newcomers: [], registration: false)
+    let (accounts, box) = (stage.accounts, SentCodes())
+    accounts.employ(box, newcomers: [], registration: false)
     let address = try BareJID("juliet@localhost")
-    let user = try await parley.register(address, password: "wherefore", displayName: nil)
+    let user = try await accounts.register(address, password: "wherefore", displayName: nil)
     let juliet = Party(id: user.id, realm: user.realm, address: address)
-    let login = try await parley.logIn(user, device: "phone", client: nil)
-    let caller = try await parley.caller(accessToken: login.accessToken)
+    let login = try await accounts.logIn(user, device: "phone", client: nil)
+    let caller = try await accounts.caller(accessToken: login.accessToken)
     func enrol() async throws {
-      guard case .sms(let expires) = try await parley.enrol(caller, by: .sms, password: "wherefore", from: "a") else {
+      guard case .sms(let expires) = try await accounts.enrol(caller, by: .sms, password: "wherefore", from: "a") else {
         throw StageError.full
       }
       #expect(expires == stage.clock.now + Limits.codeLifetime)
@@ -262,7 +263,7 @@ import Testing
     func challenge() async throws -> String {
       do {
         let attempt = LoginAttempt(of: address, from: "a", device: nil)
-        _ = try await parley.logIn(attempt, password: "wherefore", device: "commitLoop", client: nil)
+        _ = try await accounts.logIn(attempt, password: "wherefore", device: "commitLoop", client: nil)
         throw StageError.full
       } catch let problem as Problem {
         #expect(problem.code == "second-factor-required" && problem.secondFactor == .sms)
@@ -270,83 +271,83 @@ import Testing
       }
     }
     func answer(_ challenge: String, _ code: String) async throws {
-      _ = try await parley.logIn(challenge: challenge, .code(code), from: "a", device: "commitLoop", client: nil)
+      _ = try await accounts.logIn(challenge: challenge, .code(code), from: "a", device: "commitLoop", client: nil)
     }
     #expect(await refusal { try await enrol() } == "phone-missing")
     let phone = try Identity.phone("+390458000000")
-    try await parley.bind(phone, to: juliet)
+    try await accounts.bind(phone, to: juliet)
 
     // It is asked for once it is confirmed, by the code and for this alone.
     try await enrol()
     let first = try #require(box.code())
-    _ = try await parley.logIn(
+    _ = try await accounts.logIn(
       LoginAttempt(of: address, from: "a", device: nil), password: "wherefore", device: "commitLoop", client: nil)
     #expect(
       await refusal {
-        _ = try await parley.logIn(
+        _ = try await accounts.logIn(
           by: phone, code: first, in: juliet.realm, displayName: nil, from: "a", device: nil, client: nil)
       } == "wrong-code")
     #expect(
-      await refusal { try await parley.bind(phone, code: first, password: "wherefore", to: juliet, from: "a") }
+      await refusal { try await accounts.bind(phone, code: first, password: "wherefore", to: juliet, from: "a") }
         == "wrong-code")
-    let recovery = try await parley.confirm(caller, code: first, from: "a")
+    let recovery = try await accounts.confirm(caller, code: first, from: "a")
     #expect(recovery.count == Limits.recoveryCodes)
 
     // Nothing is sent before it is asked for; a wrong code counts, and too many void the right one.
     let waiting = try await challenge()
     #expect(box.taken().isEmpty && first.count == 6)
     #expect(await refusal { try await answer(waiting, first) } == "wrong-code")
-    try await parley.sendSecondFactorCode(challenge: waiting, from: "a")
+    try await accounts.sendSecondFactorCode(challenge: waiting, from: "a")
     let second = try #require(box.code())
     for _ in 0..<Limits.codeAttemptsMax { #expect(await refusal { try await answer(waiting, "x") } == "wrong-code") }
     #expect(await refusal { try await answer(waiting, second) } == "wrong-code")
-    try await parley.sendSecondFactorCode(challenge: waiting, from: "a")
+    try await accounts.sendSecondFactorCode(challenge: waiting, from: "a")
     let third = try #require(box.code())
     try await answer(waiting, third)
     #expect(await refusal { try await answer(waiting, third) } == "wrong-code")
-    _ = try await parley.logIn(
+    _ = try await accounts.logIn(
       challenge: waiting, .recoveryCode(recovery[0]), from: "a", device: "commitLoop", client: nil)
 
     // The number stays as long as codes are sent there.
-    #expect(await refusal { try await parley.unbind(.phone, from: juliet) } == "second-factor-on")
-    #expect(await refusal { try await parley.unlink(phone.id, from: juliet) } == "second-factor-on")
+    #expect(await refusal { try await accounts.unbind(.phone, from: juliet) } == "second-factor-on")
+    #expect(await refusal { try await accounts.unlink(phone.id, from: juliet) } == "second-factor-on")
     let other = try Identity.phone("+390458000001")
-    try await parley.sendCode(to: other, for: juliet, from: "a")
+    try await accounts.sendCode(to: other, for: juliet, from: "a")
     let proof = try #require(box.code())
     #expect(
-      await refusal { try await parley.bind(other, code: proof, password: "wherefore", to: juliet, from: "a") }
+      await refusal { try await accounts.bind(other, code: proof, password: "wherefore", to: juliet, from: "a") }
         == "second-factor-on")
 
     // As many letters as to any address, and no more.
     stage.clock.set(stage.clock.now.milliseconds + 3_600_000)
-    try await parley.sendSecondFactorCode(to: caller, from: "a")
+    try await accounts.sendSecondFactorCode(to: caller, from: "a")
     let last = try #require(box.code())
-    #expect(await refusal { try await parley.removeSecondFactor(caller, .code("x"), from: "a") } == "wrong-code")
-    try await parley.removeSecondFactor(caller, .code(last), from: "a")
-    #expect(await refusal { try await parley.sendSecondFactorCode(to: caller, from: "a") } == "second-factor-missing")
-    try await parley.unbind(.phone, from: juliet)
+    #expect(await refusal { try await accounts.removeSecondFactor(caller, .code("x"), from: "a") } == "wrong-code")
+    try await accounts.removeSecondFactor(caller, .code(last), from: "a")
+    #expect(await refusal { try await accounts.sendSecondFactorCode(to: caller, from: "a") } == "second-factor-missing")
+    try await accounts.unbind(.phone, from: juliet)
   }
 
   @Test func lettersOfASecondFactorAreBounded() async throws {
     let stage = try Stage()
-    let (parley, box) = (stage.parley, SentCodes())
-    parley.employ(box, newcomers: [], registration: false)
-    let user = try await parley.register(try BareJID("juliet@localhost"), password: "wherefore", displayName: nil)
-    try await parley.bind(
+    let (accounts, box) = (stage.accounts, SentCodes())
+    accounts.employ(box, newcomers: [], registration: false)
+    let user = try await accounts.register(try BareJID("juliet@localhost"), password: "wherefore", displayName: nil)
+    try await accounts.bind(
       try .phone("+390458000000"), to: Party(id: user.id, realm: user.realm, address: user.address))
-    let login = try await parley.logIn(user, device: "phone", client: nil)
-    let caller = try await parley.caller(accessToken: login.accessToken)
+    let login = try await accounts.logIn(user, device: "phone", client: nil)
+    let caller = try await accounts.caller(accessToken: login.accessToken)
     for _ in 0..<Limits.lettersOfHour.burst {
-      _ = try await parley.enrol(caller, by: .sms, password: "wherefore", from: "a")
+      _ = try await accounts.enrol(caller, by: .sms, password: "wherefore", from: "a")
     }
     #expect(box.taken().count == Limits.lettersOfHour.burst)
     #expect(
-      await refusal { _ = try await parley.enrol(caller, by: .sms, password: "wherefore", from: "a") }
+      await refusal { _ = try await accounts.enrol(caller, by: .sms, password: "wherefore", from: "a") }
         == "codes-too-fast")
     // Where nothing is sent there is none of this kind.
-    parley.employ(NoCodeSender(), newcomers: [], registration: false)
+    accounts.employ(NoCodeSender(), newcomers: [], registration: false)
     #expect(
-      await refusal { _ = try await parley.enrol(caller, by: .sms, password: "wherefore", from: "a") }
+      await refusal { _ = try await accounts.enrol(caller, by: .sms, password: "wherefore", from: "a") }
         == "delivery-off")
   }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Basics
 import Dialogs
@@ -11,7 +12,8 @@ import Testing
 final class Stage: Sendable {
   let folder: String
   let store: TracingStore
-  let parley: Parley
+  let accounts: Accounts
+  var parley: Parley { accounts.parley }
   let clock = HandClock()
 
   /// - Parameter remotes: domains elsewhere, attached to localhost.
@@ -29,13 +31,15 @@ final class Stage: Sendable {
     options.admins = admins
     options.allowsInvitations = invitations
     options.guests = guests
-    options.signIn = signIn
     options.blobs = blobs
     options.pushes = pushes
     options.beforeSend = beforeSend
-    parley = try Parley(
+    let parley = try Parley(
       store: store, clock: clock, options: options,
       logger: Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() })
+    var own = Accounts.Options()
+    own.signIn = signIn
+    accounts = Accounts(parley, own)
   }
 
   deinit {
@@ -52,6 +56,13 @@ final class Stage: Sendable {
       try $0.insertUser(address, in: realm.id, profile: Profile(displayName: name), createdAt: now)
     }
     return Party(id: user.id, realm: user.realm, address: user.address)
+  }
+
+  func register(
+    _ device: PushDevice, by caller: Accounts.Caller
+  ) async throws(Problem) -> (PushDevice, isNew: Bool) {
+    try await Devices(parley).register(
+      device, of: caller.user, grant: caller.grant, installation: caller.device)
   }
 
   /// A session that is registered with the hub; available unless said otherwise.

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Basics
 import Dialogs
@@ -48,7 +49,7 @@ private struct Gallery: PictureFinder {
   }
 
   private func logIn(_ stage: Stage, _ text: String, realm: Int = 0) async throws -> User {
-    try await stage.parley.logIn(
+    try await stage.accounts.logIn(
       by: .backend(text), in: stage.parley.realms[realm].id, device: nil, client: nil
     ).user
   }
@@ -60,7 +61,7 @@ private struct Gallery: PictureFinder {
   }
 
   private func nonce(_ stage: Stage, realm: Int = 0) throws -> String {
-    try stage.parley.makeNonce(in: stage.parley.realms[realm].id).text
+    try stage.accounts.makeNonce(in: stage.parley.realms[realm].id).text
   }
 
   @Test func theSameWhoeverComesAgainIsTheSameUser() async throws {
@@ -82,7 +83,7 @@ private struct Gallery: PictureFinder {
     voucher.put("5", backend("nurse", nonce: try nonce(stage)))
     #expect(try await logIn(stage, "5").id == other.id)
     #expect(
-      try await stage.parley.identities(of: other.id).map(\.identity) == [Identity(.external, "nurse")])
+      try await stage.accounts.identities(of: other.id).map(\.identity) == [Identity(.external, "nurse")])
   }
 
   @Test func nobodyBecomesAnAdminByAName() async throws {
@@ -200,12 +201,12 @@ private struct Gallery: PictureFinder {
     proof.nonce = try nonce(stage)
     voucher.put("closed", proof)
     #expect(try await logIn(stage, "closed").id == romeo.id)
-    try await stage.parley.setState(of: romeo.id, .disabled)
+    try await stage.accounts.setState(of: romeo.id, .disabled)
     proof.nonce = try nonce(stage)
     voucher.put("locked", proof)
     #expect(await code { _ = try await logIn(stage, "locked") } == "account-disabled")
     // Deleted: whoever comes is somebody new.
-    try await stage.parley.setState(of: romeo.id, .deleted)
+    try await stage.accounts.setState(of: romeo.id, .deleted)
     voucher.put("new", backend("romeo", nonce: try nonce(stage)))
     let next = try await logIn(stage, "new")
     #expect(next.id != romeo.id && next.name != "romeo")
@@ -228,18 +229,18 @@ private struct Gallery: PictureFinder {
     let stage = try stage()
     let (mail, phone) = (Identity(.email, "juliet@capulet.example"), Identity(.phone, "+39045800000"))
     let juliet = try await stage.user("juliet")
-    try await stage.parley.bind(mail, to: juliet)
+    try await stage.accounts.bind(mail, to: juliet)
     voucher.put(
       "1", IdentityProof(Identity(.provider("google"), "1"), contacts: [mail, phone], admitsNewcomers: true))
     let other = try await logIn(stage, "1")
     #expect(other.id != juliet.id)
     #expect(
-      try await stage.parley.identities(of: other.id).map(\.identity) == [phone, Identity(.provider("google"), "1")])
-    #expect(try await stage.parley.identities(of: juliet.id).map(\.identity) == [mail])
+      try await stage.accounts.identities(of: other.id).map(\.identity) == [phone, Identity(.provider("google"), "1")])
+    #expect(try await stage.accounts.identities(of: juliet.id).map(\.identity) == [mail])
     // What somebody has taken away does not come back by itself.
-    try await stage.parley.unlink(phone.id, from: Party(id: other.id, realm: other.realm, address: other.address))
+    try await stage.accounts.unlink(phone.id, from: Party(id: other.id, realm: other.realm, address: other.address))
     _ = try await logIn(stage, "1")
-    #expect(try await stage.parley.identities(of: other.id).count == 1)
+    #expect(try await stage.accounts.identities(of: other.id).count == 1)
   }
 
   @Test func picturesAreFetchedOnceForEachAddress() async throws {
@@ -280,17 +281,17 @@ private struct Gallery: PictureFinder {
     voucher.put("1", backend("romeo", nonce: try nonce(stage)))
     voucher.put("2", IdentityProof(Identity(.provider("google"), "7"), displayName: "R", admitsNewcomers: true))
     let romeo = party(try await logIn(stage, "1"))
-    let (linked, isNew) = try await stage.parley.link(.provider("google", idToken: "2"), to: romeo)
+    let (linked, isNew) = try await stage.accounts.link(.provider("google", idToken: "2"), to: romeo)
     #expect(isNew && linked.identity == Identity(.provider("google"), "7"))
-    #expect(try await stage.parley.link(.provider("google", idToken: "2"), to: romeo).isNew == false)
+    #expect(try await stage.accounts.link(.provider("google", idToken: "2"), to: romeo).isNew == false)
     #expect(try await logIn(stage, "2").id == romeo.id)
     // A nonce is used up by linking too.
-    #expect(await code { _ = try await stage.parley.link(.backend("1"), to: romeo) } == "nonce-invalid")
+    #expect(await code { _ = try await stage.accounts.link(.backend("1"), to: romeo) } == "nonce-invalid")
     // Another's.
     let juliet = try await stage.user("juliet")
     #expect(
-      await code { _ = try await stage.parley.link(.provider("google", idToken: "2"), to: juliet) } == "identity-taken")
-    #expect(await code { try await stage.parley.unlink(linked.identity.id, from: juliet) } == "identity-unknown")
+      await code { _ = try await stage.accounts.link(.provider("google", idToken: "2"), to: juliet) } == "identity-taken")
+    #expect(await code { try await stage.accounts.unlink(linked.identity.id, from: juliet) } == "identity-unknown")
   }
 
   @Test func theLastWayInStays() async throws {
@@ -299,25 +300,25 @@ private struct Gallery: PictureFinder {
     voucher.put("2", IdentityProof(Identity(.provider("google"), "7"), admitsNewcomers: true))
     let romeo = party(try await logIn(stage, "1"))
     let (external, google) = (Identity(.external, "romeo"), Identity(.provider("google"), "7"))
-    #expect(await code { try await stage.parley.unlink(external.id, from: romeo) } == "last-sign-in")
+    #expect(await code { try await stage.accounts.unlink(external.id, from: romeo) } == "last-sign-in")
     // An app password is no way into the app.
-    _ = try await stage.parley.makeAppPassword(for: romeo.id, name: "Old client")
-    #expect(await code { try await stage.parley.unlink(external.id, from: romeo) } == "last-sign-in")
+    _ = try await stage.accounts.makeAppPassword(for: romeo.id, name: "Old client")
+    #expect(await code { try await stage.accounts.unlink(external.id, from: romeo) } == "last-sign-in")
     // A mail address that lets nobody in neither.
-    try await stage.parley.bind(Identity(.email, "romeo@montague.example"), to: romeo)
-    #expect(await code { try await stage.parley.unlink(external.id, from: romeo) } == "last-sign-in")
-    _ = try await stage.parley.link(.provider("google", idToken: "2"), to: romeo)
+    try await stage.accounts.bind(Identity(.email, "romeo@montague.example"), to: romeo)
+    #expect(await code { try await stage.accounts.unlink(external.id, from: romeo) } == "last-sign-in")
+    _ = try await stage.accounts.link(.provider("google", idToken: "2"), to: romeo)
     // Both at the same moment: one stays.
     let codes = await withTaskGroup(of: String?.self) { group in
       for identity in [external, google] {
-        group.addTask { await code { try await stage.parley.unlink(identity.id, from: romeo) } }
+        group.addTask { await code { try await stage.accounts.unlink(identity.id, from: romeo) } }
       }
       return await group.reduce(into: [String?]()) { $0.append($1) }
     }
     #expect(codes.contains(nil) && codes.contains("last-sign-in"))
-    try await stage.parley.setPassword(of: romeo.id, "wherefore")
-    for identity in try await stage.parley.identities(of: romeo.id) {
-      #expect(await code { try await stage.parley.unlink(identity.identity.id, from: romeo) } == nil)
+    try await stage.accounts.setPassword(of: romeo.id, "wherefore")
+    for identity in try await stage.accounts.identities(of: romeo.id) {
+      #expect(await code { try await stage.accounts.unlink(identity.identity.id, from: romeo) } == nil)
     }
   }
 
@@ -325,11 +326,11 @@ private struct Gallery: PictureFinder {
     let stage = try stage()
     let romeo = try await stage.user("romeo")
     for number in 0..<Limits.identitiesPerUserMax {
-      try await stage.parley.bind(Identity(.email, "\(number)@montague.example"), to: romeo)
+      try await stage.accounts.bind(Identity(.email, "\(number)@montague.example"), to: romeo)
     }
     voucher.put("1", IdentityProof(Identity(.provider("google"), "7"), admitsNewcomers: true))
     #expect(
-      await code { _ = try await stage.parley.link(.provider("google", idToken: "1"), to: romeo) }
+      await code { _ = try await stage.accounts.link(.provider("google", idToken: "1"), to: romeo) }
         == "too-many-identities")
   }
 
@@ -337,8 +338,8 @@ private struct Gallery: PictureFinder {
 
   private var guestPolicy: GuestPolicy { GuestPolicy(domains: ["localhost"]) }
 
-  private func guest(_ stage: Stage) async throws -> (user: Party, login: Parley.Login) {
-    let login = try await stage.parley.logInAsGuest(in: "localhost", from: "192.0.2.1", device: "d", client: nil)
+  private func guest(_ stage: Stage) async throws -> (user: Party, login: Accounts.Login) {
+    let login = try await stage.accounts.logInAsGuest(in: "localhost", from: "192.0.2.1", device: "d", client: nil)
     return (party(login.user), login)
   }
 
@@ -349,17 +350,17 @@ private struct Gallery: PictureFinder {
     let romeo = try await stage.user("romeo")
     _ = try await stage.say("May I help you?", from: romeo, to: visitor)
     voucher.put("1", backend("juliet", nonce: try nonce(stage), name: "Juliet"))
-    _ = try await stage.parley.link(.backend("1"), to: visitor)
+    _ = try await stage.accounts.link(.backend("1"), to: visitor)
     #expect(!stage.parley.isGuest(visitor.id))
     let user = try #require(try await stage.parley.read { try $0.user(visitor.id) })
     // The same address, and a name now.
     #expect(!user.isGuest && user.address == visitor.address && user.profile.displayName == "Juliet")
     #expect(try await stage.parley.read { try $0.dialog(between: romeo.id, and: visitor.id) } != nil)
     // What guests may not they may, and nobody sweeps them out.
-    _ = try await stage.parley.makeAppPassword(for: visitor.id, name: "Old client")
+    _ = try await stage.accounts.makeAppPassword(for: visitor.id, name: "Old client")
     stage.clock.set(stage.clock.now.milliseconds + 3_600_000)
-    #expect(try await stage.parley.sweepGuests() == 0)
-    #expect(try await stage.parley.removeGuests() == 0)
+    #expect(try await stage.accounts.sweepGuests() == 0)
+    #expect(try await stage.accounts.removeGuests() == 0)
     voucher.put("2", backend("juliet", nonce: try nonce(stage)))
     #expect(try await logIn(stage, "2").id == visitor.id)
   }
@@ -370,10 +371,10 @@ private struct Gallery: PictureFinder {
     _ = try await logIn(stage, "1")
     let (visitor, _) = try await guest(stage)
     voucher.put("2", backend("juliet", nonce: try nonce(stage)))
-    #expect(await code { _ = try await stage.parley.link(.backend("2"), to: visitor) } == "identity-taken")
+    #expect(await code { _ = try await stage.accounts.link(.backend("2"), to: visitor) } == "identity-taken")
     #expect(stage.parley.isGuest(visitor.id))
     #expect(try await stage.parley.read { try $0.user(visitor.id)?.isGuest } == true)
-    #expect(await code { _ = try await stage.parley.makeAppPassword(for: visitor.id, name: "x") } == "guest-limited")
+    #expect(await code { _ = try await stage.accounts.makeAppPassword(for: visitor.id, name: "x") } == "guest-limited")
   }
 
   /// A guest who stays at the moment when they would go: one of both, never a user who is deleted.
@@ -382,8 +383,8 @@ private struct Gallery: PictureFinder {
     for number in 0..<20 {
       let (visitor, _) = try await guest(stage)
       voucher.put("\(number)", backend("user\(number)", nonce: try nonce(stage)))
-      async let linked = code { _ = try await stage.parley.link(.backend("\(number)"), to: visitor) }
-      async let swept = stage.parley.sweepGuests()
+      async let linked = code { _ = try await stage.accounts.link(.backend("\(number)"), to: visitor) }
+      async let swept = stage.accounts.sweepGuests()
       let (refusal, _) = (await linked, try await swept)
       let user = try #require(try await stage.parley.read { try $0.user(visitor.id) })
       #expect(!stage.parley.isGuest(visitor.id))
@@ -403,32 +404,34 @@ private struct Gallery: PictureFinder {
     let (visitor, login) = try await guest(stage)
     for _ in 0..<5 {
       stage.clock.set(stage.clock.now.milliseconds + 59_000)
-      #expect(try await stage.parley.caller(accessToken: login.accessToken).user == visitor)
-      #expect(try await stage.parley.sweepGuests() == 0)
+      #expect(try await stage.accounts.caller(accessToken: login.accessToken).user == visitor)
+      #expect(try await stage.accounts.sweepGuests() == 0)
     }
     var options = Parley.Options(domains: ["localhost", "verona.example"])
     options.guests = guestPolicy
-    let again = try Parley(
+    let again = Accounts(
+      try Parley(
       store: stage.store, clock: stage.clock, options: options,
-      logger: Logger(label: "again") { _ in SwiftLogNoOpLogHandler() })
+      logger: Logger(label: "again") { _ in SwiftLogNoOpLogHandler() }))
     #expect(try await again.removeGuests() == 0)
-    #expect(again.isGuest(visitor.id))
+    #expect(again.parley.isGuest(visitor.id))
     stage.clock.set(stage.clock.now.milliseconds + 59_000)
     #expect(try await again.sweepGuests() == 0)
     #expect(try await again.refresh(login.refreshToken).user.isGuest)
     stage.clock.set(stage.clock.now.milliseconds + 60_000)
     #expect(try await again.sweepGuests() == 1)
-    #expect(try await again.read { try $0.user(visitor.id)?.state } == .deleted)
+    #expect(try await again.parley.read { try $0.user(visitor.id)?.state } == .deleted)
     // Where guests are taken no more they go.
     let (late, _) = try await guest(stage)
     options.guests = .none
-    let closed = try Parley(
+    let closed = Accounts(
+      try Parley(
       store: stage.store, clock: stage.clock, options: options,
-      logger: Logger(label: "closed") { _ in SwiftLogNoOpLogHandler() })
+      logger: Logger(label: "closed") { _ in SwiftLogNoOpLogHandler() }))
     #expect(try await closed.removeGuests() == 1)
-    #expect(try await closed.read { try $0.user(late.id)?.state } == .deleted)
-    await again.stop()
-    await closed.stop()
+    #expect(try await closed.parley.read { try $0.user(late.id)?.state } == .deleted)
+    await again.parley.stop()
+    await closed.parley.stop()
   }
 
   // MARK: App passwords
@@ -437,10 +440,10 @@ private struct Gallery: PictureFinder {
     let stage = try stage()
     voucher.put("1", backend("romeo", nonce: try nonce(stage)))
     let user = try await logIn(stage, "1")
-    let (password, text) = try await stage.parley.makeAppPassword(for: user.id, name: "Old client")
-    let (_, own, others) = try await stage.parley.read { try Parley.allCredentials(of: user.address, $0) }
+    let (password, text) = try await stage.accounts.makeAppPassword(for: user.id, name: "Old client")
+    let (_, own, others) = try await stage.parley.read { try Accounts.allCredentials(of: user.address, $0) }
     #expect(own.count == SCRAMHash.allCases.count && own.allSatisfy { $0.isLocked && $0.isComplete })
-    #expect(try await stage.parley.read { try !Parley.hasPassword(user.id, $0) })
+    #expect(try await stage.parley.read { try !Accounts.hasPassword(user.id, $0) })
     for hash in SCRAMHash.allCases {
       let key = try #require(own.first { $0.hash == hash })
       let same = others.filter { $0.keys.hash == hash }
@@ -450,13 +453,13 @@ private struct Gallery: PictureFinder {
     }
     // Not into the app.
     let attempt = LoginAttempt(of: user.address, from: "192.0.2.1", device: nil)
-    #expect(await code { _ = try await stage.parley.verify(attempt, password: text) } == "wrong-credentials")
+    #expect(await code { _ = try await stage.accounts.verify(attempt, password: text) } == "wrong-credentials")
     // A second one beside it, and both at once.
-    _ = try await stage.parley.makeAppPassword(for: user.id, name: "Another")
-    let both = try await stage.parley.read { try Parley.allCredentials(of: user.address, $0) }
+    _ = try await stage.accounts.makeAppPassword(for: user.id, name: "Another")
+    let both = try await stage.parley.read { try Accounts.allCredentials(of: user.address, $0) }
     #expect(both.others.count == 2 * SCRAMHash.allCases.count && both.keys == own)
-    try await stage.parley.setPassword(of: user.id, "wherefore")
-    #expect(try await stage.parley.read { try Parley.hasPassword(user.id, $0) })
-    #expect(try await stage.parley.verify(attempt, password: "wherefore").id == user.id)
+    try await stage.accounts.setPassword(of: user.id, "wherefore")
+    #expect(try await stage.parley.read { try Accounts.hasPassword(user.id, $0) })
+    #expect(try await stage.accounts.verify(attempt, password: "wherefore").id == user.id)
   }
 }

@@ -1,3 +1,4 @@
+@testable import Accounts
 import Addresses
 import Basics
 import Testing
@@ -48,7 +49,7 @@ import Testing
             displayName: .some("Other"), settings: UserSettingsDraft(isSearchable: false, privateMetadata: .some(long)))
         ), by: romeo)
     }
-    #expect(try await stage.parley.userSettings(of: romeo.id) == UserSettings())
+    #expect(try await stage.parley.read { try $0.userSettings(of: romeo.id) } == UserSettings())
     #expect(try await stage.parley.read { try $0.user(romeo.id)?.profile.displayName } == "romeo")
     let receipt = try await stage.parley.post(
       .profile(ProfileDraft(settings: UserSettingsDraft(isSearchable: true))), by: romeo)
@@ -58,14 +59,14 @@ import Testing
   @Test func termsAreAcceptedOnceAndAVersionAnew() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")
-    try await stage.parley.accept(terms: "1", by: romeo)
-    let first = try await stage.parley.userSettings(of: romeo.id).terms
+    try await stage.accounts.accept(terms: "1", by: romeo)
+    let first = try await stage.parley.read { try $0.userSettings(of: romeo.id).terms }
     stage.clock.set(stage.clock.now.milliseconds + 1_000)
-    try await stage.parley.accept(terms: "1", by: romeo)
-    #expect(try await stage.parley.userSettings(of: romeo.id).terms == first)
-    try await stage.parley.accept(terms: "2", by: romeo)
-    #expect(try await stage.parley.userSettings(of: romeo.id).terms?.version == "2")
-    await #expect(throws: Problem.self) { try await stage.parley.accept(terms: "", by: romeo) }
+    try await stage.accounts.accept(terms: "1", by: romeo)
+    #expect(try await stage.parley.read { try $0.userSettings(of: romeo.id).terms } == first)
+    try await stage.accounts.accept(terms: "2", by: romeo)
+    #expect(try await stage.parley.read { try $0.userSettings(of: romeo.id).terms?.version } == "2")
+    await #expect(throws: Problem.self) { try await stage.accounts.accept(terms: "", by: romeo) }
   }
 
   // MARK: Phonebooks
@@ -74,12 +75,12 @@ import Testing
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let phone = Identity(.phone, "+39045800000")
-    try await stage.parley.bind(phone, to: romeo)
-    let salt = try await stage.parley.matchSalt(for: juliet)
-    #expect(try await stage.parley.matchSalt(for: romeo) == salt)
+    try await stage.accounts.bind(phone, to: romeo)
+    let salt = try await stage.accounts.matchSalt(for: juliet)
+    #expect(try await stage.accounts.matchSalt(for: romeo) == salt)
     let key = ContactMatch.key(phone.subject, salt: salt)
     func found(by user: Party) async throws -> [UserID] {
-      try await stage.parley.matches([key], for: user).map { $0.view.user.id }
+      try await stage.accounts.matches([key], for: user).map { $0.view.user.id }
     }
     func byNumber() async throws -> UserID? {
       try await stage.parley.read { try $0.user(findableBy: phone, for: juliet)?.id }
@@ -99,20 +100,20 @@ import Testing
     let stage = try Stage()
     let (romeo, juliet) = (try await stage.user("romeo"), try await stage.user("juliet"))
     let keys = [[UInt8]](repeating: [0], count: Limits.matchKeysMax)
-    await #expect(throws: Problem.self) { try await stage.parley.matches(keys + [[1]], for: romeo) }
-    for _ in 0..<(Limits.matchRate.burst / keys.count) { _ = try await stage.parley.matches(keys, for: romeo) }
+    await #expect(throws: Problem.self) { try await stage.accounts.matches(keys + [[1]], for: romeo) }
+    for _ in 0..<(Limits.matchRate.burst / keys.count) { _ = try await stage.accounts.matches(keys, for: romeo) }
     do {
-      _ = try await stage.parley.matches(Array(keys.prefix(10)), for: romeo)
+      _ = try await stage.accounts.matches(Array(keys.prefix(10)), for: romeo)
       Issue.record("more numbers than a day has were looked up")
     } catch {
       #expect(error.kind == .tooFast)
     }
     // Another's count is their own, and the day goes on.
-    _ = try await stage.parley.matches(keys, for: juliet)
+    _ = try await stage.accounts.matches(keys, for: juliet)
     stage.clock.set(stage.clock.now.milliseconds + 86_400_000)
-    _ = try await stage.parley.matches(keys, for: romeo)
-    _ = try await stage.parley.matches(keys, for: romeo)
-    await #expect(throws: Problem.self) { try await stage.parley.matches(keys, for: romeo) }
+    _ = try await stage.accounts.matches(keys, for: romeo)
+    _ = try await stage.accounts.matches(keys, for: romeo)
+    await #expect(throws: Problem.self) { try await stage.accounts.matches(keys, for: romeo) }
   }
 
   // MARK: Nearby
@@ -123,12 +124,12 @@ import Testing
     let tybalt = try await stage.user("tybalt")
     let verona = (latitude: 45.4386, longitude: 10.9928)
     func found(by user: Party, kilometres: Int = 5) async throws -> [String] {
-      try await stage.parley.nearby(
+      try await stage.accounts.nearby(
         latitude: verona.latitude, longitude: verona.longitude, kilometres: kilometres, limit: 9, for: user
       ).map { "\($0.view.user.name) \($0.kilometres)" }
     }
     func share(_ user: Party, north: Double = 0) async throws {
-      _ = try await stage.parley.share(
+      _ = try await stage.accounts.share(
         latitude: verona.latitude + north, longitude: verona.longitude, for: Limits.locationLifetime, by: user)
     }
     await #expect(throws: Problem.self) { try await found(by: romeo) }
@@ -139,13 +140,13 @@ import Testing
     #expect(try await found(by: romeo, kilometres: 30) == ["juliet 1", "tybalt 23"])
     // Asking from somewhere else tells nothing of there.
     await #expect(throws: Problem.self) {
-      try await stage.parley.nearby(latitude: 52.5, longitude: 13.4, kilometres: 5, limit: 9, for: romeo)
+      try await stage.accounts.nearby(latitude: 52.5, longitude: 13.4, kilometres: 5, limit: 9, for: romeo)
     }
     try await stage.parley.post(.block([BlockPattern(JID(romeo.address))]), by: juliet)
     #expect(try await found(by: romeo) == [])
     #expect(try await found(by: juliet) == [])
     try await stage.parley.post(.unblock([]), by: juliet)
-    try await stage.parley.stopSharing(juliet)
+    try await stage.accounts.stopSharing(juliet)
     #expect(try await found(by: romeo) == [])
     stage.clock.set(stage.clock.now.milliseconds + 3_600_000)
     await #expect(throws: Problem.self) { try await found(by: romeo) }

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Dialogs
 import Foundation
@@ -37,19 +38,19 @@ import Testing
       #expect(page.nextCursor == "alice")
 
       let alice = try BareJID("alice@localhost")
-      _ = try await core.parley.verify(alice, password: "secret")
+      _ = try await core.accounts.verify(alice, password: "secret")
       _ = try await SetPassword.perform(SetPassword.Input(jid: "alice@localhost", password: "other"), in: context)
-      _ = try await core.parley.verify(alice, password: "other")
+      _ = try await core.accounts.verify(alice, password: "other")
       #expect(
-        try await problem { _ = try await core.parley.verify(alice, password: "secret") }.kind == .unauthenticated)
+        try await problem { _ = try await core.accounts.verify(alice, password: "secret") }.kind == .unauthenticated)
 
       let disabled = try await SetUserState.perform(
         SetUserState.Input(jid: "alice@localhost", state: .disabled), in: context)
       #expect(disabled.state == "disabled")
       #expect(
-        try await problem { _ = try await core.parley.verify(alice, password: "other") }.code == "account-disabled")
+        try await problem { _ = try await core.accounts.verify(alice, password: "other") }.code == "account-disabled")
       _ = try await SetUserState.perform(SetUserState.Input(jid: "alice@localhost", state: .active), in: context)
-      _ = try await core.parley.verify(alice, password: "other")
+      _ = try await core.accounts.verify(alice, password: "other")
 
       let shown = try await ShowUser.perform(ShowUser.Input(jid: "alice@localhost"), in: context)
       #expect(shown.user.name == "Alice")
@@ -119,7 +120,7 @@ import Testing
       ].map { ImportUsers.Row(jid: $0.0, password: $0.1, name: "N") }
       let outcomes = try await ImportUsers.perform(ImportUsers.Input(rows: rows), in: context)
       #expect(outcomes.map(\.status) == [.done, .exists, .failed, .failed, .failed, .failed])
-      _ = try await core.parley.verify(try BareJID("new@localhost"), password: "p")
+      _ = try await core.accounts.verify(try BareJID("new@localhost"), password: "p")
 
       let contacts = [
         ("new@localhost", "old@localhost"), ("new@localhost", "nobody@localhost"), ("x", "old@localhost"),
@@ -328,7 +329,7 @@ import Testing
     try await withCore { core, context, settings in
       let users = try #require(try await FirstStart.run(core, settings, demo: nil))
       #expect(users.map(\.address.description) == ["juliet@localhost", "romeo@localhost"])
-      for user in users { _ = try await core.parley.verify(user.address, password: user.password) }
+      for user in users { _ = try await core.accounts.verify(user.address, password: user.password) }
       let roster = try await ListRoster.perform(ListRoster.Input(jid: "romeo@localhost"), in: context)
       #expect(roster.map { "\($0.jid) \($0.name ?? "") \($0.subscription)" } == ["juliet@localhost Juliet both"])
       #expect(try await FirstStart.run(core, settings, demo: true) == nil)

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Basics
 import Dialogs
@@ -29,7 +30,7 @@ func withCore<Result>(
   try await withScratchFolder { folder in
     let settings = try testSettings(folder, values)
     let core = try Core.open(settings, openFolder(settings.data), logger: quiet)
-    let context = AdminContext(parley: core.parley, startedAt: core.parley.clock.now)
+    let context = AdminContext(accounts: core.accounts, startedAt: core.parley.clock.now)
     do {
       let result = try await body(core, context, settings)
       await core.close(quiet)

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Dialogs
 import Testing
@@ -9,7 +10,7 @@ import Testing
   @Test func operatorsInviteListAndRevoke() async throws {
     try await withCore { core, context, _ in
       let context = AdminContext(
-        parley: core.parley, startedAt: context.startedAt, publicURL: "https://chat.example")
+        accounts: core.accounts, startedAt: context.startedAt, publicURL: "https://chat.example")
       _ = try await AddUser.perform(AddUser.Input(jid: "alice@localhost", password: "x", name: nil), in: context)
       let free = try await CreateInvite.perform(
         CreateInvite.Input(domain: nil, name: nil, contact: nil), in: context)
@@ -32,7 +33,7 @@ import Testing
 
   @Test func reportsAreListedShownAndDismissed() async throws {
     try await withCore { core, context, _ in
-      let user = try await core.parley.register(try BareJID("alice@localhost"), password: "x", displayName: nil)
+      let user = try await core.accounts.register(try BareJID("alice@localhost"), password: "x", displayName: nil)
       let spammer = BlockPattern(try JID("spam@localhost"))
       let draft = ReportDraft(
         reported: spammer, reason: "urn:xmpp:reporting:spam", text: "Daggers again", consent: [.origin],
@@ -52,7 +53,7 @@ import Testing
 
   @Test func whatPeopleCallThemselvesIsTextOnThePage() async throws {
     try await withCore(["invitations": "true"]) { core, _, _ in
-      let user = try await core.parley.register(
+      let user = try await core.accounts.register(
         try BareJID("alice@localhost"), password: "x", displayName: "<script>alert('x')</script>\" & Co")
       let new = try await core.parley.makeInvite(
         InviteDraft(realm: user.realm, kind: .contact, inviter: user.party), by: user.party)

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Basics
 import Dialogs
@@ -29,7 +30,7 @@ extension Checks {
   }
 
   /// A proof of a second factor: one of two members.
-  static func secondProof(code: String?, recoveryCode: String?) throws(Problem) -> Parley.SecondProof {
+  static func secondProof(code: String?, recoveryCode: String?) throws(Problem) -> Accounts.SecondProof {
     switch (code, recoveryCode) {
     case (let code?, nil): return .code(code)
     case (nil, let text?): return .recoveryCode(text)

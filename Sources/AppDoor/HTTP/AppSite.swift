@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import AppProtocol
 import Basics
@@ -41,14 +42,14 @@ extension AppDoor {
     let peer = context.peer(of: request)
     let address = peer.address
     let now = door.parley.clock.now
-    var caller: Parley.Caller?
+    var caller: Accounts.Caller?
     if operation.needsCaller {
       guard let token = bearer(request) else {
         try door.limiters.anonymous.take(address, now: now, telling: rates)
         throw Problem(.unauthenticated, "token-missing", "Send an access token: Authorization: Bearer ...")
       }
       do throws(Problem) {
-        caller = try await door.parley.caller(accessToken: token)
+        caller = try await door.accounts.caller(accessToken: token)
       } catch {
         try door.limiters.anonymous.take(address, now: now, telling: rates)
         throw error

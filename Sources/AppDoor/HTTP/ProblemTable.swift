@@ -28,7 +28,7 @@ extension ProblemBody {
     self.init(
       title: Titles.title(problem.kind.status), status: problem.kind.status, detail: problem.text,
       code: problem.code, field: problem.field, retryAfter: problem.retryAfter, requestId: requestID,
-      challenge: problem.challenge, secondFactor: problem.secondFactor?.rawValue)
+      challenge: problem.challenge, secondFactor: problem.secondFactor)
   }
 }
 

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Basics
 import Dialogs
@@ -7,7 +8,7 @@ import Logging
 struct RequestContext: Sendable {
   let door: AppDoor
   /// nil: no bearer token came; only operations without `needsCaller` see that.
-  let caller: Parley.Caller?
+  let caller: Accounts.Caller?
   /// The caller's realm; without one, that of the Host.
   let realm: Realm
   /// The client's address, for limits.
@@ -17,9 +18,10 @@ struct RequestContext: Sendable {
   let isSecure: Bool
 
   var parley: Parley { door.parley }
+  var accounts: Accounts { door.accounts }
   var rendering: Rendering { Rendering(parley: door.parley, realm: realm.id) }
 
-  func user() throws(Problem) -> Parley.Caller {
+  func user() throws(Problem) -> Accounts.Caller {
     guard let caller else {
       throw Problem(.unauthenticated, "token-missing", "Send an access token: Authorization: Bearer ...")
     }
@@ -64,7 +66,7 @@ protocol PostingOperation: ServedOperation where Input: DirectInput {
   ) -> (@Sendable (any StoreReader) throws -> Input)?
   /// What to post, in order; the last one's outcome is the operation's.
   static func intents(
-    _ input: Input, by author: Parley.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
+    _ input: Input, by author: Accounts.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
   ) throws(Problem) -> [Intent]
   static func outcome(_ receipt: Receipt, mark: Mark?, _ author: Party, _ rendering: Rendering) -> Outcome<Output>?
   /// Whether `outcome` needs the author's mark in the dialog.

@@ -1,3 +1,4 @@
+public import Accounts
 import Addresses
 import AppProtocol
 public import Dialogs
@@ -10,7 +11,7 @@ public struct AppExport: ExportForm {
     let rendering = Rendering(parley: parley, realm: user.realm)
     let party = Party(id: user.id, realm: user.realm, address: user.address)
     let domain = user.address.domain
-    let settings = try await parley.userSettings(of: user.id)
+    let settings = try await parley.read { try $0.userSettings(of: user.id) }
     let account = try await parley.read { try Account(of: user.id, $0) }
     try await archive.add("profile.json", Self.line(rendering.me(user, settings, account, terms: nil)))
     if let avatar = try await parley.read({ try $0.avatar(of: user) }) {

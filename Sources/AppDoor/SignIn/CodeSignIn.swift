@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -6,7 +7,7 @@ import Dialogs
 enum CodeSignIn: SignIn {
   static let grant = "code"
 
-  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Accounts.Login {
     let identity = try Checks.reachable(email: input.email, phone: input.phone)
     let code = try required(input.code, "code")
     let client = try client(input)
@@ -17,7 +18,7 @@ enum CodeSignIn: SignIn {
           .tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name")
       }
     }
-    return try await call.parley.logIn(
+    return try await call.accounts.logIn(
       by: identity, code: code, in: call.realm.id, displayName: input.name, from: call.address,
       device: input.deviceId, client: client)
   }

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import AppProtocol
 import Dialogs
@@ -6,18 +7,18 @@ import Dialogs
 enum PasswordSignIn: SignIn {
   static let grant = "password"
 
-  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Accounts.Login {
     let password = try required(input.password, "password")
     let client = try client(input)
     let address = try await address(input, call)
     // The device's id is no secret (others see it in the resource): whoever names it is not known by it.
     let attempt = LoginAttempt(of: address, from: call.address, device: nil)
-    return try await call.parley.logIn(attempt, password: password, device: input.deviceId, client: client)
+    return try await call.accounts.logIn(attempt, password: password, device: input.deviceId, client: client)
   }
 
   private static func address(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> BareJID {
     if let identity = try Checks.reachableIfAny(email: input.email, phone: input.phone) {
-      return try await call.parley.address(for: identity, in: call.realm.id)
+      return try await call.accounts.address(for: identity, in: call.realm.id)
     }
     let username = try required(input.username, "username")
     // A name that cannot be is a wrong one: nothing is told about names.
@@ -26,7 +27,7 @@ enum PasswordSignIn: SignIn {
     if username.utf8.contains(UInt8(ascii: "@")), name.map({ !$0.hasDomain(call.realm.domain) }) ?? true,
       let email = try? Identity.email(username)
     {
-      return try await call.parley.address(for: email, in: call.realm.id)
+      return try await call.accounts.address(for: email, in: call.realm.id)
     }
     guard let name else {
       throw Problem(.unauthenticated, "wrong-credentials", "The user name or the password is wrong.")

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -5,14 +6,14 @@ import Dialogs
 enum RefreshSignIn: SignIn {
   static let grant = "refresh"
 
-  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Accounts.Login {
     let token = try required(input.refreshToken, "refreshToken")
     do throws(Problem) {
-      let login = try await call.parley.refresh(token)
-      call.parley.rightToken(LoginAttempt(of: login.user.address, from: call.address, device: nil))
+      let login = try await call.accounts.refresh(token)
+      call.accounts.rightToken(LoginAttempt(of: login.user.address, from: call.address, device: nil))
       return login
     } catch {
-      throw error.kind == .unauthenticated ? call.parley.wrongToken(error, from: call.address) : error
+      throw error.kind == .unauthenticated ? call.accounts.wrongToken(error, from: call.address) : error
     }
   }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -5,10 +6,10 @@ import Dialogs
 enum SecondFactorSignIn: SignIn {
   static let grant = "second-factor"
 
-  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Accounts.Login {
     let challenge = try required(input.challenge, "challenge")
     let proof = try Checks.secondProof(code: input.code, recoveryCode: input.recoveryCode)
-    return try await call.parley.logIn(
+    return try await call.accounts.logIn(
       challenge: challenge, proof, from: call.address, device: input.deviceId, client: try client(input))
   }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -7,7 +8,7 @@ protocol SignIn: Sendable {
   static var grant: String { get }
   /// Whether it is there for users of this realm.
   static func isOffered(_ call: RequestContext) -> Bool
-  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Accounts.Login
 }
 
 /// THE list.

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -6,10 +7,10 @@ enum BackendSignIn: SignIn {
   static let grant = "jwt"
 
   static func isOffered(_ call: RequestContext) -> Bool {
-    call.parley.options.signIn.verifier?.hasBackend(call.realm.domain) ?? false
+    call.accounts.options.signIn.verifier?.hasBackend(call.realm.domain) ?? false
   }
 
-  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Accounts.Login {
     try await logIn(try .backend(required(input.identityToken, "identityToken")), input, call)
   }
 }
@@ -19,10 +20,10 @@ enum ProviderSignIn: SignIn {
   static let grant = "provider"
 
   static func isOffered(_ call: RequestContext) -> Bool {
-    call.parley.options.signIn.verifier?.providers(of: call.realm.domain).isEmpty == false
+    call.accounts.options.signIn.verifier?.providers(of: call.realm.domain).isEmpty == false
   }
 
-  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Accounts.Login {
     let given = ProviderToken(
       idToken: input.idToken, code: input.code, verifier: input.codeVerifier, redirectURI: input.redirectUri)
     return try await logIn(try given.token(of: required(input.provider, "provider")), input, call)
@@ -33,10 +34,10 @@ enum ProviderSignIn: SignIn {
 enum GuestSignIn: SignIn {
   static let grant = "guest"
 
-  static func isOffered(_ call: RequestContext) -> Bool { call.parley.takesGuests(domain: call.realm.domain) }
+  static func isOffered(_ call: RequestContext) -> Bool { call.accounts.takesGuests(domain: call.realm.domain) }
 
-  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Parley.Login {
-    try await call.parley.logInAsGuest(
+  static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Accounts.Login {
+    try await call.accounts.logInAsGuest(
       in: call.realm.domain, from: call.address, device: input.deviceId, client: try client(input))
   }
 }
@@ -45,14 +46,14 @@ extension SignIn {
   /// Nobody guesses tokens: what is counted is the asking.
   fileprivate static func logIn(
     _ token: IdentityToken, _ input: LogInInput, _ call: RequestContext
-  ) async throws(Problem) -> Parley.Login {
+  ) async throws(Problem) -> Accounts.Login {
     let client = try client(input)
     do throws(Problem) {
-      let login = try await call.parley.logIn(by: token, in: call.realm.id, device: input.deviceId, client: client)
-      call.parley.rightToken(LoginAttempt(of: login.user.address, from: call.address, device: nil))
+      let login = try await call.accounts.logIn(by: token, in: call.realm.id, device: input.deviceId, client: client)
+      call.accounts.rightToken(LoginAttempt(of: login.user.address, from: call.address, device: nil))
       return login
     } catch {
-      throw error.kind == .unauthenticated ? call.parley.wrongToken(error, from: call.address) : error
+      throw error.kind == .unauthenticated ? call.accounts.wrongToken(error, from: call.address) : error
     }
   }
 }

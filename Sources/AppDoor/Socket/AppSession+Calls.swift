@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Basics
 import Dialogs

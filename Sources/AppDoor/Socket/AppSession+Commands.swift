@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Basics
 import Dialogs
@@ -56,11 +57,11 @@ extension AppSession {
     helloCame()
     state = .identifying
     let me = NIOLoopBound(self, eventLoop: channel.eventLoop)
-    let parley = parley
+    let accounts = accounts
     let loop = channel.eventLoop
     Task {
-      let result: Result<Parley.Caller, Problem>
-      do throws(Problem) { result = .success(try await parley.caller(accessToken: input.token)) } catch {
+      let result: Result<Accounts.Caller, Problem>
+      do throws(Problem) { result = .success(try await accounts.caller(accessToken: input.token)) } catch {
         result = .failure(error)
       }
       loop.execute { me.value.identified(result, input, re: frame.id) }
@@ -68,17 +69,17 @@ extension AppSession {
   }
 
   /// Begins with a caller who is known: nobody says hello.
-  func begin(_ caller: Parley.Caller, cursor: String?) {
+  func begin(_ caller: Accounts.Caller, cursor: String?) {
     state = .identifying
     identified(.success(caller), HelloInput(token: "", cursor: cursor), re: Self.unasked)
   }
 
-  private func identified(_ result: Result<Parley.Caller, Problem>, _ input: HelloInput, re: String) {
+  private func identified(_ result: Result<Accounts.Caller, Problem>, _ input: HelloInput, re: String) {
     guard case .identifying = state else { return }
     defer { flush() }
     switch result {
     case .failure(let problem):
-      let problem = problem.kind == .unauthenticated ? parley.wrongToken(problem, from: address) : problem
+      let problem = problem.kind == .unauthenticated ? accounts.wrongToken(problem, from: address) : problem
       refuse(re, problem)
       close(problem.kind == .unauthenticated ? .unauthenticated : .tryAgainLater, problem)
     case .success(let caller):
@@ -97,7 +98,7 @@ extension AppSession {
   /// What `hello` has brought so far.
   struct Arriving {
     let re: String
-    let caller: Parley.Caller
+    let caller: Accounts.Caller
     let rendering: Rendering
     let handle: AppSessionHandle
     let cursor: String?

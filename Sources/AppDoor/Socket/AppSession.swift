@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Basics
 import Dialogs
@@ -54,6 +55,7 @@ final class AppSession {
   static let unasked = ""
 
   var parley: Parley { door.parley }
+  var accounts: Accounts { door.accounts }
   var isWritable: Bool { channel.isWritable }
 
   init(door: AppDoor, channel: any SessionChannel, address: String) {

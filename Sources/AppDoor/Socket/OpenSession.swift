@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Basics
 import Dialogs
@@ -14,7 +15,7 @@ final class OpenSession {
   }
 
   let handle: AppSessionHandle
-  let caller: Parley.Caller
+  let caller: Accounts.Caller
   let rendering: Rendering
   var follower: FeedFollower
   /// The durable cursor that the client was told last.
@@ -67,11 +68,11 @@ final class OpenSession {
 
   /// How the session appears to XMPP.
   let resource: String
-  static func resource(_ caller: Parley.Caller) -> String { "app-\(caller.device)" }
+  static func resource(_ caller: Accounts.Caller) -> String { "app-\(caller.device)" }
   static func device(ofResource resource: String) -> String { String(resource.dropFirst(4)) }
 
   init(
-    handle: AppSessionHandle, caller: Parley.Caller, rendering: Rendering, follower: FeedFollower, cursor: String,
+    handle: AppSessionHandle, caller: Accounts.Caller, rendering: Rendering, follower: FeedFollower, cursor: String,
     attended: Position, profile: Profile?, now: Timestamp
   ) {
     self.handle = handle

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Basics
 import Dialogs
@@ -43,7 +44,7 @@ final class StreamChannel: SessionChannel {
 
   /// Begins a session of the caller behind a cursor. Throws what refuses it.
   static func open(
-    _ caller: Parley.Caller, cursor: String?, address: String, door: AppDoor
+    _ caller: Accounts.Caller, cursor: String?, address: String, door: AppDoor
   ) async throws(Problem) -> Body {
     let loop = door.loops.next()
     let (stream, continuation) = AsyncStream<ByteBuffer>.makeStream()

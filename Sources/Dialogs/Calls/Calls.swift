@@ -1,10 +1,9 @@
+import Basics
+
 extension Parley {
-  /// Ends the calls of a user who is being deleted.
-  func endCalls(of user: User) async throws(Problem) {
-    let party = Party(id: user.id, realm: user.realm, address: user.address)
-    for call in try await openCalls(of: party) {
-      try await post(.call(.move(call.id, .end(nil), resource: nil)), by: party)
-    }
+  /// The credentials that `user` needs for a service; nil where it wants none, or they get none.
+  public func credentials(for user: Party, at service: ExternalService) -> ExternalService.Credentials? {
+    registries.guests.may(.calls, user.id) ? options.services.credentials(for: user, at: service, now: clock.now) : nil
   }
 
   /// Returns a call of the user's; `nil` if there is none of this id, or it is not theirs.

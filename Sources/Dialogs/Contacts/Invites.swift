@@ -1,6 +1,5 @@
-import Addresses
-import Basics
-import Logging
+package import Addresses
+package import Basics
 
 /// Creates, finds and redeems invitations.
 extension Parley {
@@ -107,53 +106,10 @@ extension Parley {
 
   /// Returns the time before which expired invitations are removed: a guest admitted before the end may still finish
   /// (XEP-0445 3.2).
-  static func outlived(_ now: Timestamp) -> Timestamp { now + (.zero - Limits.inviteGrace) }
+  package static func outlived(_ now: Timestamp) -> Timestamp { now + (.zero - Limits.inviteGrace) }
 
-  static func reserved(_ address: BareJID) -> Problem {
+  package static func reserved(_ address: BareJID) -> Problem {
     Problem(.conflict, "name-taken", "The name \(address) is reserved for somebody who is invited.", field: "username")
-  }
-
-  /// Returns the reason why no account of this address may be created now; `nil` if it may. The expiry is not checked:
-  /// the door did so when it admitted the guest.
-  static func obstacle(
-    to address: BareJID, _ invite: Invite?, in realm: RealmID, now: Timestamp, _ writer: any StoreWriter
-  ) throws -> Problem? {
-    if let invite {
-      let isGood = try writer.invite(token: invite.token).map { $0.id == invite.id && !$0.isUsed } ?? false
-      guard isGood, invite.realm == realm, try isLetIn(by: invite, writer) else {
-        return Problem(.missing, "invitation-unknown", "This invitation is used up or was taken back.", field: "token")
-      }
-      if let name = invite.name, name != address.local {
-        return Problem(.forbidden, "name-fixed", "This invitation is for the name \(name).", field: "username")
-      }
-    }
-    if let name = address.local,
-      let reserving = try writer.invite(reserving: name, in: realm, after: outlived(now)), reserving.id != invite?.id
-    {
-      return reserved(address)
-    }
-    return nil
-  }
-
-  private static func isLetIn(by invite: Invite, _ reader: any StoreReader) throws -> Bool {
-    guard let inviter = invite.inviter else { return true }
-    return try reader.user(inviter)?.state == .active
-  }
-
-  /// Returns the post that makes a new account and its inviter contacts; `nil` if there is no inviter. The account
-  /// stays if it is refused.
-  func meeting(_ invite: Invite, _ user: User, _ reader: any StoreReader) throws -> Post? {
-    guard let inviter = invite.inviter, let host = try reader.party(inviter) else { return nil }
-    let party = Party(id: user.id, realm: user.realm, address: user.address)
-    let link = Intent.link(host.address, name: nil, groups: nil, mutual: true)
-    return Post(
-      author: party, intent: link,
-      completion: .callback { [logger] result in
-        guard case .failure(let problem) = result else { return }
-        logger.warning(
-          "an invited user did not become a contact",
-          metadata: ["user": "\(user.address)", "reason": "\(problem.text)"])
-      })
   }
 }
 

@@ -6,7 +6,7 @@ import Synchronization
 /// Slots, uploads and reading, for both doors and the HTTP port.
 public final class Blobs: Sendable {
   public let policy: BlobPolicy
-  let store: any BlobStore
+  package let store: any BlobStore
   private let key: SymmetricKey
   private let workers: ThreadPool
   private let inspectors: ThreadPool
@@ -88,7 +88,7 @@ public final class Blobs: Sendable {
   func releaseRemoval(_ id: BlobID) { busy.withLock { _ = $0.removals.remove(id) } }
 
   /// Runs a function on a thread that may block.
-  func run<Value: Sendable>(
+  package func run<Value: Sendable>(
     _ body: @escaping @Sendable () throws(BlobFailure) -> Value
   ) async throws(Problem) -> Value {
     do throws(BlobFailure) { return try await run(on: workers, body) } catch { throw Problem(error) }
@@ -131,7 +131,7 @@ extension Problem {
   static let blobRefused = Problem(
     .foreign, "file-refused", "This file is not taken: a scanner says that it is harmful.")
   static let blobUnknown = Problem(.missing, "upload-unknown", "There is no such file, or no longer.")
-  static let blobsFull = Problem(
+  package static let blobsFull = Problem(
     .overloaded, "disk-full", "The server has no space left for this file.", retryAfter: 3_600)
 }
 

@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 import Synchronization
 
 /// Which realms have hooks, in memory, so that where there are none nothing is written and nobody is woken; and the wake signal that rings
@@ -40,17 +40,9 @@ public final class HookRegistry: Sendable {
   }
 }
 
-extension Parley {
-  /// Keeps what happened for the realm's hooks, in the transaction in which it happens.
-  func note(
-    _ kind: Occurrence.Kind, of user: UserID, detail: Int64 = 0, in realm: RealmID, _ writer: any StoreWriter
-  ) throws {
-    try registries.hooks.note(kind, of: user, detail: detail, in: realm, at: clock.now, writer)
-  }
-}
-
 extension HookRegistry {
-  func note(
+  /// Keeps what happened for the realm's hooks, in the transaction in which it happens.
+  package func note(
     _ kind: Occurrence.Kind, of user: UserID, detail: Int64, in realm: RealmID, at time: Timestamp,
     _ writer: any StoreWriter
   ) throws {

@@ -15,15 +15,10 @@ extension Parley {
     /// Whether every user may invite others (XEP-0401), not admins alone.
     public var allowsInvitations = false
     public var guests = GuestPolicy.none
-    public var signIn = SignInPolicy.none
     /// The policy and store of files; `nil` if this server takes none.
     public var blobs: (policy: BlobPolicy, store: any BlobStore)?
-    /// The threads that read the store, and those that derive keys, each.
+    /// The threads that read the store.
     public var threads = 2
-    /// The secret of the tokens of XMPP clients. They end with the process unless it is the same over restarts.
-    public var tokenSecret = TokenSecret.random()
-    /// The secret that hashes one-time codes and seals second factors; the same over restarts, like `tokenSecret`.
-    public var accountSecret = TokenSecret.random()
     /// The STUN and TURN servers beside this server.
     public var services = ExternalServices.none
     /// The time for which an unanswered call rings.

@@ -25,15 +25,7 @@ public final class Parley: Sendable {
   /// nil: nobody is asked before a message is committed.
   private let beforeSend: BeforeSendQueue?
   private let readers: ThreadPool
-  private let derivers: ThreadPool
-  let accounts = AccountCache()
   let standing: AnnouncementCache
-  let loginFailures = LoginFailures()
-  let accountPace = AccountPace()
-  let outgoingCodes = Mutex(CodeQueue())
-  let tasks = TaskRegistry()
-  /// What an export of somebody's data is made of.
-  public let exportForms = ExportForms()
 
   /// Opens the log and creates realms that are new.
   public init(store: any Store, clock: any Clock, options: Options, logger: Logger) throws {
@@ -55,7 +47,6 @@ public final class Parley: Sendable {
     standing = try AnnouncementCache(served, store)
     let threads = max(2, options.threads)
     readers = ThreadPool(label: "parley.reader", count: min(threads, Limits.readersMax))
-    derivers = ThreadPool(label: "parley.deriver", count: max(1, options.threads))
     blobs = options.blobs.map { policy, files in
       Blobs(
         policy: policy, store: files, secret: realmTable.all.first?.key ?? [],
@@ -168,6 +159,9 @@ public final class Parley: Sendable {
     PublicID(text).flatMap { realmTable.user(ofMemberCursor: $0, in: room) }
   }
 
+  /// Whether the user has no account of their own (`GuestPolicy`).
+  public func isGuest(_ user: UserID) -> Bool { registries.guests.contains(user) }
+
   // MARK: Writing
 
   /// Queues a post. Never blocks. False: the inbox is full or closed, nothing
@@ -232,7 +226,7 @@ public final class Parley: Sendable {
   }
 
   /// The author of work, which is nobody's.
-  static let nobody = Party(id: UserID(0), realm: RealmID(0), address: BareJID.nowhere)
+  package static let nobody = Party(id: UserID(0), realm: RealmID(0), address: BareJID.nowhere)
 
   // MARK: Reading
 
@@ -287,22 +281,6 @@ public final class Parley: Sendable {
     try result.get()
   }
 
-  /// Key derivation and other work that would hold up a lane for milliseconds.
-  public func derive<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-    await withCheckedContinuation { continuation in
-      derivers.run { continuation.resume(returning: body()) }
-    }
-  }
-
-  public func derive<Value: Sendable>(
-    on lane: Lane, _ body: @escaping @Sendable () -> Value, then: @escaping @Sendable (Value) -> Void
-  ) {
-    derivers.run {
-      let value = body()
-      lane.run { then(value) }
-    }
-  }
-
   // MARK: Life
 
   /// Stops accepting posts and returns when all that were accepted are
@@ -312,26 +290,8 @@ public final class Parley: Sendable {
     inbox.close()
     await committer.drain()
   }
-}
 
-/// A few threads for work that blocks. Jobs are spread round-robin and keep
-/// their order only per thread.
-final class ThreadPool: Sendable {
-  private let queues: [DispatchQueue]
-  private let next = Counter()
-
-  init(label: String, count: Int) {
-    queues = (0..<count).map { DispatchQueue(label: "\(label).\($0)") }
-  }
-
-  func run(_ body: @escaping @Sendable () -> Void) {
-    queues[Int(truncatingIfNeeded: next.take() % UInt64(queues.count))].async(execute: body)
-  }
-}
-
-extension Parley {
-  /// What decoys of unknown users are derived from; the same over restarts.
-  public var decoySecret: [UInt8] { realmTable.all.first?.key ?? [] }
+  // MARK: Sessions
 
   /// A session is gone: its seats in rooms are free, and nothing is told it any more.
   public func vacate(_ party: Party, session: SessionID) {
@@ -355,4 +315,12 @@ extension Parley {
     if submit(post) || isClosed { return }
     whenRoom { [self] in submitSurely(post) }
   }
+}
+
+extension BareJID {
+  /// Nobody's address (RFC 2606 2: `.invalid` never exists).
+  static let nowhere: BareJID = {
+    guard let jid = BareJID(parsing: "nobody.invalid") else { preconditionFailure("a constant JID") }
+    return jid
+  }()
 }

@@ -272,7 +272,7 @@ public struct WriteTransaction: Sendable {
     self.body = { (try body($0), []) }
   }
 
-  init(following body: @escaping @Sendable (any StoreWriter) throws -> (value: any Sendable, posts: [Post])) {
+  package init(following body: @escaping @Sendable (any StoreWriter) throws -> (value: any Sendable, posts: [Post])) {
     keepsCaches = false
     self.body = body
   }

@@ -24,11 +24,11 @@ public struct Problem: Error, Hashable, Sendable {
   /// The challenge to send with a proof of the second factor (`second-factor-required`).
   public let challenge: String?
   /// The method of that proof.
-  public let secondFactor: SecondFactor.Method?
+  public let secondFactor: String?
 
   public init(
     _ kind: Kind, _ code: String, _ text: String, field: String? = nil, retryAfter: Int? = nil,
-    challenge: String? = nil, secondFactor: SecondFactor.Method? = nil
+    challenge: String? = nil, secondFactor: String? = nil
   ) {
     self.challenge = challenge
     self.secondFactor = secondFactor

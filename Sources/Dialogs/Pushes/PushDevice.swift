@@ -78,6 +78,17 @@ public struct PushDevice: Hashable, Sendable {
     self.registeredAt = registeredAt
   }
 
+  /// What an app may call an installation of itself.
+  package static func isDeviceID(_ text: String) -> Bool {
+    (1...64).contains(text.utf8.count)
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x5f: true
+        default: false
+        }
+      }
+  }
+
   /// Whether both wake the same app on the same phone.
   func hasAddress(of other: PushDevice) -> Bool {
     provider == other.provider && token == other.token && kind == other.kind && appID == other.appID
@@ -106,7 +117,7 @@ extension PushPolicy {
   /// - Throws: `.malformed`, also where its provider is not served (`push-provider-not-served`).
   func checked(_ device: PushDevice) throws(Problem) -> PushDevice {
     var device = device
-    guard Parley.isDeviceID(device.id) else {
+    guard PushDevice.isDeviceID(device.id) else {
       throw Problem(
         .malformed, "device-id-malformed", "A device id has 1 to 64 letters, digits, '-' or '_'.", field: "deviceId")
     }
@@ -183,27 +194,39 @@ extension PushPolicy {
   private static func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7e).contains($0) } }
 }
 
-extension Parley {
-  /// Registers a device of the caller's, in place of what had its id or its address before. It ends with the caller's login.
+/// The devices of users: where their apps are woken.
+public struct Devices: Sendable {
+  private let parley: Parley
+
+  public init(_ parley: Parley) { self.parley = parley }
+
+  /// Registers a device, in place of what had its id or its address before. It ends with a login of the app.
   ///
+  /// - Parameters:
+  ///   - grant: the login.
+  ///   - installation: what the app calls the installation that logged in.
   /// - Returns: the device as it is stored, and whether its id is new.
-  public func register(_ device: PushDevice, by caller: Caller) async throws(Problem) -> (PushDevice, isNew: Bool) {
-    var device = try options.pushes.checked(device)
-    device.registeredAt = clock.now
-    let receipt = try await post(
-      .push(.register(device, grant: caller.grant, resource: "app-\(caller.device)")), by: caller.user)
+  public func register(
+    _ device: PushDevice, of user: Party, grant: Int64, installation: String
+  ) async throws(Problem) -> (PushDevice, isNew: Bool) {
+    var device = try parley.options.pushes.checked(device)
+    device.registeredAt = parley.clock.now
+    let receipt = try await parley.post(
+      .push(.register(device, grant: grant, resource: "app-\(installation)")), by: user)
     return (device, !receipt.isRepeat)
   }
 
-  /// Throws `.missing` where there is none.
-  public func unregister(device: String, of user: Party) async throws(Problem) {
-    let receipt = try await post(.push(.unregister(device: device)), by: user)
+  /// Ends the registration of a device.
+  ///
+  /// - Throws: `.missing` where there is none.
+  public func unregister(_ device: String, of user: Party) async throws(Problem) {
+    let receipt = try await parley.post(.push(.unregister(device: device)), by: user)
     if receipt.isRepeat { throw Problem(.missing, "device-unknown", "There is no such device.", field: "deviceId") }
   }
 
   /// The user's devices with the logins that they end with, those that were registered last first.
-  public func devices(of user: UserID) async throws(Problem) -> [(device: PushDevice, grant: Int64?)] {
-    try await read { reader in
+  public func all(of user: UserID) async throws(Problem) -> [(device: PushDevice, grant: Int64?)] {
+    try await parley.read { reader in
       try reader.pushRegistrations(of: user).sorted { $0.enabled > $1.enabled }
         .compactMap { registration in registration.target.device.map { ($0, registration.grant) } }
     }

@@ -125,6 +125,9 @@ public final class PushRegistry: Sendable {
     state.withLock { $0.set(user, in: room, preference) }
   }
 
+  /// The user is deleted.
+  package func forget(_ user: UserID) { set(user, .nothing, [:]) }
+
   /// The room is destroyed.
   func forget(_ room: DialogID) {
     state.withLock { state in

@@ -51,7 +51,7 @@ public enum Grid {
 
   /// Returns the cells whose centres may be within so many kilometres, one row at a time, nearest rows first; two
   /// ranges where they cross the 180th meridian.
-  static func around(_ cell: GridCell, kilometres: Int) -> [(row: Int, columns: ClosedRange<Int>)] {
+  package static func around(_ cell: GridCell, kilometres: Int) -> [(row: Int, columns: ClosedRange<Int>)] {
     let degrees = Double(kilometres) / (earthRadius * .pi / 180)
     let reach = Int((degrees * Double(rows) / 180).rounded(.up))
     // The extent of a circle east and west of its centre, at any of its latitudes; everything around a pole.

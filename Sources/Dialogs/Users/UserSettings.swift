@@ -155,31 +155,6 @@ extension StoreReader {
   }
 }
 
-extension Parley {
-  public func userSettings(of user: UserID) async throws(Problem) -> UserSettings {
-    try await read { try $0.userSettings(of: user) }
-  }
-
-  /// Records that the user accepts these terms now. Repeating it keeps the time of the first acceptance.
-  ///
-  /// - Throws: `.malformed`, `.tooLarge`; `.forbidden` for guests, who store nothing permanently.
-  public func accept(terms version: String, by user: Party) async throws(Problem) {
-    if isGuest(user.id) { throw Problem.guestLimited }
-    if version.isEmpty { throw Problem(.malformed, "version-missing", "version is empty.", field: "version") }
-    guard version.utf8.count <= Limits.termsVersionBytesMax else {
-      throw Problem(
-        .tooLarge, "version-too-long", "version has at most \(Limits.termsVersionBytesMax) bytes.", field: "version")
-    }
-    let now = clock.now
-    try await work(keepingCaches: true) { writer in
-      var settings = try writer.userSettings(of: user.id)
-      if settings.terms?.version == version { return }
-      settings.terms = TermsAcceptance(version: version, time: now)
-      try writer.put(settings, of: user.id)
-    }
-  }
-}
-
 extension Judge {
   func check(_ draft: UserSettingsDraft) throws(Problem) {
     for (field, value) in [

@@ -1,3 +1,4 @@
+package import Accounts
 import AppDoor
 package import Basics
 package import Dialogs
@@ -24,7 +25,7 @@ extension AdminOperation {
 
 /// What operations work on.
 package struct AdminContext: Sendable {
-  package let parley: Parley
+  package let accounts: Accounts
   package let startedAt: Timestamp
   /// Where people's browsers find this server, without a slash at its end; nil: nowhere.
   package let publicURL: String?
@@ -33,8 +34,8 @@ package struct AdminContext: Sendable {
   /// The only one there is to the caller, whose key is of it; nil: all, for the operator.
   package private(set) var realm: Realm?
 
-  package init(parley: Parley, startedAt: Timestamp, publicURL: String? = nil, hookRoute: (any HookRoute)? = nil) {
-    self.parley = parley
+  package init(accounts: Accounts, startedAt: Timestamp, publicURL: String? = nil, hookRoute: (any HookRoute)? = nil) {
+    self.accounts = accounts
     self.startedAt = startedAt
     self.publicURL = publicURL
     self.hookRoute = hookRoute
@@ -46,6 +47,8 @@ package struct AdminContext: Sendable {
     context.realm = realm
     return context
   }
+
+  package var parley: Parley { accounts.parley }
 
   /// What hooks are told.
   var hookEvents: HookEvents { HookEvents(parley: parley) }

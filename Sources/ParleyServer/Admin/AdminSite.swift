@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import AppDoor
 import AppProtocol
@@ -76,7 +77,7 @@ struct AdminSite: Sendable {
   private func note(
     _ operation: any AdminOperation.Type, _ request: Request, _ status: Int, _ key: AppKey
   ) async throws(Problem) {
-    try await admin.parley.note(operation.name, target: request.uri.path, status: status, by: key)
+    try await admin.accounts.note(operation.name, target: request.uri.path, status: status, by: key)
   }
 
   private func caller(_ request: Request, _ context: HTTPContext) async throws(Problem) -> AppKey {
@@ -89,7 +90,7 @@ struct AdminSite: Sendable {
       throw Problem(.unauthenticated, "key-missing", "Send an app key: Authorization: Bearer parley_...")
     }
     do throws(Problem) {
-      return try await admin.parley.appKey(secret: String(parts[1]))
+      return try await admin.accounts.appKey(secret: String(parts[1]))
     } catch {
       try paces.take(address: address, now: now)
       throw error

@@ -1,3 +1,4 @@
+import Accounts
 import Dialogs
 import FoundationEssentials
 import Logging
@@ -34,7 +35,7 @@ package final class Administration: Sendable {
       case .opened(let folder):
         let logger = ServerLog(level: .warning).logger("parley")
         let core = try Core.open(settings, folder, logger: logger)
-        let context = AdminContext(parley: core.parley, startedAt: SystemClock.now, publicURL: settings.pages)
+        let context = AdminContext(accounts: core.accounts, startedAt: SystemClock.now, publicURL: settings.pages)
         return Administration(.folder(core, context, logger), folder: settings.data)
       case .held(let holder):
         if await isServing(client) { return Administration(.server(client), folder: settings.data) }

@@ -1,3 +1,4 @@
+import Accounts
 import Basics
 import Dialogs
 

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Basics
 import Dialogs
@@ -10,7 +11,8 @@ import NIOCore
 /// Where an invitation's link leads (XEP-0379 3.3, XEP-0401 4.1.3): who invites, the link for the client, clients, and a form that
 /// makes the account right there. Looking at it uses nothing up: links are fetched by whatever shows a preview of them.
 struct InvitePage: Sendable {
-  let parley: Parley
+  let accounts: Accounts
+  private var parley: Parley { accounts.parley }
   let logger: Logger
 
   var site: HTTPSite {
@@ -37,7 +39,7 @@ struct InvitePage: Sendable {
     let peer = context.peer(of: request)
     let token = context.parameters.get("token") ?? ""
     do throws(Problem) {
-      try parley.pace(.invite(network: peer.address))
+      try accounts.pace(.invite(network: peer.address))
       return try await page(token, peer).response
     } catch {
       let isBusy = error.kind == .tooFast
@@ -79,8 +81,8 @@ struct InvitePage: Sendable {
         .unprocessableContent)
     }
     do throws(Problem) {
-      try parley.pace(.registration(network: peer.address))
-      let user = try await parley.register(address, password: password, displayName: nil, invite: open.invite)
+      try accounts.pace(.registration(network: peer.address))
+      let user = try await accounts.register(address, password: password, displayName: nil, invite: open.invite)
       logger.info("registered", metadata: ["user": "\(user.address)", "peer": "\(peer.address)", "invited": "true"])
       return Self.success(user.address, open)
     } catch {

@@ -1,3 +1,4 @@
+public import Accounts
 import Addresses
 public import Dialogs
 import NIOCore

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Dialogs
 import NIOCore
@@ -19,6 +20,7 @@ final class Turn {
   }
 
   var parley: Parley { session.door.parley }
+  var accounts: Accounts { session.door.accounts }
   var party: Party { session.party }
   var jid: FullJID { session.jid }
 

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Basics
 import Crypto
@@ -226,7 +227,7 @@ extension XMPPConnection {
     /// The mechanism's final data.
     let data: [UInt8]?
     /// The token to log in with next time (XEP-0484 3.3, 3.5).
-    let token: Parley.IssuedToken?
+    let token: Accounts.IssuedToken?
     /// The reason why the former session was not resumed.
     var failed: (StanzaError.Condition, handled: UInt32?)?
   }

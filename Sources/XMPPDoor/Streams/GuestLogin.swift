@@ -1,3 +1,4 @@
+import Accounts
 import Dialogs
 import XMPP
 
@@ -5,9 +6,9 @@ import XMPP
 extension XMPPConnection {
   func makeGuest(_ attempt: Int) {
     guard let domain = machine.domain else { return closeConnection() }
-    let (parley, peer) = (door.parley, peer)
+    let (accounts, peer) = (door.accounts, peer)
     later { () throws(Problem) in
-      try await parley.makeGuest(in: domain, from: peer)
+      try await accounts.makeGuest(in: domain, from: peer)
     } then: { (connection, result: Result<User, Problem>) in
       let answer: GuestAnswer
       switch result {

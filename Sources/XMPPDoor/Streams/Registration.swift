@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Dialogs
 import Logging
@@ -48,10 +49,10 @@ extension XMPPConnection {
   }
 
   private func find(_ token: String, _ stanza: Stanza) {
-    let (parley, peer, domain) = (door.parley, peer, machine.domain)
+    let (accounts, peer, domain) = (door.accounts, peer, machine.domain)
     later { () throws(Problem) in
-      try parley.pace(.invite(network: peer))
-      return try await parley.invite(token: token)
+      try accounts.pace(.invite(network: peer))
+      return try await accounts.parley.invite(token: token)
     } then: { (connection, result: Result<Parley.OpenInvite?, Problem>) in
       switch result {
       case .failure(let problem): connection.perform(.refuse(StanzaError(problem)), stanza)
@@ -64,14 +65,14 @@ extension XMPPConnection {
 
   private func register(_ name: String, _ password: String, _ invite: Invite?, _ stanza: Stanza) {
     guard let domain = machine.domain else { return closeConnection() }
-    let (parley, peer) = (door.parley, peer)
+    let (accounts, peer) = (door.accounts, peer)
     later { () throws(Problem) in
       let address: BareJID
       do { address = try BareJID(local: name, domain: domain) } catch {
         throw Problem(.malformed, "username-malformed", "This username cannot be used: \(error).", field: "username")
       }
-      try parley.pace(.registration(network: peer))
-      return try await parley.register(address, password: password, displayName: nil, invite: invite)
+      try accounts.pace(.registration(network: peer))
+      return try await accounts.register(address, password: password, displayName: nil, invite: invite)
     } then: { (connection, result: Result<User, Problem>) in
       var problem: Problem?
       if case .failure(let found) = result { problem = found }

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Basics
 import Dialogs
@@ -15,7 +16,7 @@ extension XMPPConnection {
     let agent = ClientAgent(id: proof.agent, software: nil, device: nil)
     pause(.machine)
     let me = NIOLoopBound(self, eventLoop: loop)
-    door.parley.redeem(of: address, agent: agent, use, on: wheel.lane) { result in
+    door.accounts.redeem(of: address, agent: agent, use, on: wheel.lane) { result in
       let connection = me.value
       guard !connection.isOver else { return }
       let answer: TokenAnswer
@@ -37,7 +38,7 @@ extension XMPPConnection {
 
   func verify(bearer token: Password, _ attempt: Int) {
     let now = door.parley.clock.now
-    answerLater({ try Parley.bearer(token.text, now: now, $0) }) { connection, result in
+    answerLater({ try Accounts.bearer(token.text, now: now, $0) }) { connection, result in
       let answer: BearerAnswer
       switch result {
       case .failure: answer = .unavailable
@@ -54,12 +55,12 @@ extension XMPPConnection {
   private func know(_ user: User, _ access: Access) {
     known = Party(id: user.id, realm: user.realm, address: user.address)
     self.access = access
-    door.parley.rightToken(LoginAttempt(of: user.address, from: peer, device: access.agent?.id))
+    door.accounts.rightToken(LoginAttempt(of: user.address, from: peer, device: access.agent?.id))
   }
 
   /// Counts a wrong token. Returns whether this network has tried too often.
   private func isTooFast() -> Bool {
-    door.parley.wrongToken(Problem(.unauthenticated, "token-invalid", "There is no such token."), from: peer).kind
+    door.accounts.wrongToken(Problem(.unauthenticated, "token-invalid", "There is no such token."), from: peer).kind
       == .tooFast
   }
 
@@ -73,7 +74,7 @@ extension XMPPConnection {
       guard case .success(let user?) = result else { return then(connection) }
       connection.pause(.machine)
       let me = NIOLoopBound((connection: connection, then: then), eventLoop: connection.loop)
-      connection.door.parley.issueToken(to: user.id, access, for: wanted, on: connection.wheel.lane) { result in
+      connection.door.accounts.issueToken(to: user.id, access, for: wanted, on: connection.wheel.lane) { result in
         let (connection, then) = me.value
         guard !connection.isOver else { return }
         switch result {

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Basics
 import Dialogs
@@ -39,7 +40,7 @@ final class XMPPConnection {
   /// The app passwords whose keys were given to the machine, in its order.
   private var appPasswords: [Int64] = []
   /// The token that is sent with the success (XEP-0484).
-  var issued: Parley.IssuedToken?
+  var issued: Accounts.IssuedToken?
 
   /// The input that came while reading was paused: bytes of a document, or elements that came framed.
   private var backlog = ByteBuffer()
@@ -352,7 +353,7 @@ final class XMPPConnection {
     }
     self.proving = proving
     proof = nil
-    answerLater({ try Parley.allCredentials(of: address, $0) }) { connection, result in
+    answerLater({ try Accounts.allCredentials(of: address, $0) }) { connection, result in
       let answer: CredentialsAnswer
       switch result {
       case .failure: answer = .unavailable
@@ -388,20 +389,20 @@ final class XMPPConnection {
     guard let proving = self.attempt(at: address) else {
       return perform(machine.passwordVerified(.unavailable, attempt: attempt))
     }
-    let parley = door.parley
+    let accounts = door.accounts
     let me = NIOLoopBound(self, eventLoop: loop)
-    answerLater({ try Parley.allCredentials(of: address, $0) }) { connection, result in
+    answerLater({ try Accounts.allCredentials(of: address, $0) }) { connection, result in
       guard case .success((let user, let keys, let others)) = result else {
         return connection.perform(connection.machine.passwordVerified(.unavailable, attempt: attempt))
       }
       // An unknown user costs the same derivation.
-      let key = parley.verifier(keys, of: address)
+      let key = accounts.verifier(keys, of: address)
       let same = others.filter { $0.keys.hash == key.hash }
       connection.pause(.machine)
-      parley.derive(on: connection.wheel.lane) {
+      accounts.derive(on: connection.wheel.lane) {
         var match: Int?
         do throws(Problem) {
-          try parley.look(proving) {
+          try accounts.look(proving) {
             match = SCRAMKeys.match(password: password.text, among: [key] + same.map(\.keys))
             guard match != nil, let user else { return .wrong }
             return user.state == .active ? .right : .void
@@ -419,7 +420,7 @@ final class XMPPConnection {
           return connection.flush()
         }
         let source: Access.Source = match.flatMap { $0 > 0 ? .appPassword(same[$0 - 1].password) : nil } ?? .password
-        connection.access = Access(source, since: parley.clock.now, salt: key.salt)
+        connection.access = Access(source, since: accounts.parley.clock.now, salt: key.salt)
         let answer: PasswordAnswer =
           if match != nil, let user { .right(user.state == .active ? .active : .disabled) } else { .wrong }
         connection.perform(connection.machine.passwordVerified(answer, attempt: attempt))
@@ -437,11 +438,11 @@ final class XMPPConnection {
     else { return perform(machine.upgradeStored(.unavailable, attempt: attempt)) }
     pause(.machine)
     let me = NIOLoopBound(self, eventLoop: loop)
-    let (parley, loop) = (door.parley, loop)
+    let (accounts, loop) = (door.accounts, loop)
     Task {
       let answer: UpgradeAnswer
       do throws(Problem) {
-        answer = try await parley.add(keys, to: user, proved: proved) ? .stored : .outdated
+        answer = try await accounts.add(keys, to: user, proved: proved) ? .stored : .outdated
       } catch {
         answer = .unavailable
       }
@@ -458,7 +459,7 @@ final class XMPPConnection {
   /// Returns the attempt to log in as a user; `nil` after too many wrong passwords from this network.
   private func attempt(at user: BareJID) -> LoginAttempt? {
     let attempt = LoginAttempt(of: user, from: peer, device: machine.agentID)
-    do throws(Problem) { try door.parley.checkLook(attempt) } catch { return nil }
+    do throws(Problem) { try door.accounts.checkLook(attempt) } catch { return nil }
     return attempt
   }
 
@@ -468,7 +469,7 @@ final class XMPPConnection {
     self.proving = nil
     var output = StreamOutput.nothing
     do throws(Problem) {
-      try door.parley.look(proving) {
+      try door.accounts.look(proving) {
         output = machine.received(element)
         switch output {
         case .needUpgrades, .authenticated, .admitted: return .right
@@ -511,7 +512,7 @@ final class XMPPConnection {
   private func authenticated(_ user: BareJID) {
     door.logger.debug("authenticated", metadata: ["user": "\(user)", "peer": "\(peer)"])
     if machine.password > 0 { access?.source = .appPassword(appPasswords[machine.password - 1]) }
-    if case .appPassword(let id)? = access?.source { door.parley.noteUse(ofAppPassword: id, of: user) }
+    if case .appPassword(let id)? = access?.source { door.accounts.noteUse(ofAppPassword: id, of: user) }
     countAuthenticated()
     proof = nil
     deadline = .now() + DoorLimits.negotiation

@@ -1,4 +1,5 @@
 public import Dialogs
+import HTTPPort
 public import NIOCore
 import NIOPosix
 import NIOSSL
@@ -138,12 +139,7 @@ public final class XMPPListener: Sendable {
 
   /// Returns the network that per-address limits count.
   private static func network(_ address: SocketAddress?) -> String {
-    guard case .v6? = address else { return address?.ipAddress ?? "unknown" }
-    // struct sockaddr_in6: the address is its bytes 8 to 23 (RFC 3493 3.3).
-    let bytes = address?.withSockAddr { pointer, size in
-      Array(UnsafeRawBufferPointer(start: pointer, count: size).dropFirst(8).prefix(16))
-    }
-    return LoginAttempt.network(ofIPv6: bytes ?? [])
+    address.map { ClientAddress.network($0) } ?? "unknown"
   }
 
   /// Tells the connected components that their privileges have changed.

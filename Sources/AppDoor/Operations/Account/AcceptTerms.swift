@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -11,7 +12,7 @@ enum AcceptTerms: ServedOperation {
 
   static func perform(_ input: TermsInput, _ call: RequestContext) async throws(Problem) -> Outcome<MeBody> {
     try Checks.text(input.version, field: "version")
-    try await call.parley.accept(terms: input.version, by: try call.user().user)
+    try await call.accounts.accept(terms: input.version, by: try call.user().user)
     return .ok(try await call.me())
   }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -11,7 +12,7 @@ enum ChangePassword: ServedOperation {
 
   static func perform(_ input: ChangePasswordInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody>
   {
-    try await call.parley.changePassword(
+    try await call.accounts.changePassword(
       of: try call.user(), current: input.current, to: input.password, from: call.address)
     return .done
   }

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -12,7 +13,7 @@ enum ConfirmSecondFactor: ServedOperation {
   static func perform(
     _ input: ConfirmSecondFactorInput, _ call: RequestContext
   ) async throws(Problem) -> Outcome<RecoveryCodesBody> {
-    let codes = try await call.parley.confirm(try call.user(), code: input.code, from: call.address)
+    let codes = try await call.accounts.confirm(try call.user(), code: input.code, from: call.address)
     return .ok(RecoveryCodesBody(recoveryCodes: codes))
   }
 }

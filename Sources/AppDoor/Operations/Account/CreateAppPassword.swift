@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -15,7 +16,7 @@ enum CreateAppPassword: ServedOperation {
   ) async throws(Problem) -> Outcome<AppPasswordBody> {
     let caller = try call.user()
     try Checks.text(input.name, field: "name")
-    let (password, text) = try await call.parley.makeAppPassword(for: caller.user.id, name: input.name)
+    let (password, text) = try await call.accounts.makeAppPassword(for: caller.user.id, name: input.name)
     return .created(
       AppPasswordBody(
         id: String(password.id), name: password.name, password: text, createdAt: WireTime(password.createdAt)))

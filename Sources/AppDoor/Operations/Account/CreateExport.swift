@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -11,13 +12,13 @@ enum CreateExport: ServedOperation {
   static let successes = [202]
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<ExportBody> {
-    let task = try await call.parley.beginExport(of: try call.user().user)
-    call.parley.finishInBackground(task)
+    let task = try await call.accounts.beginExport(of: try call.user().user)
+    call.accounts.finishInBackground(task)
     return Outcome(status: 202, output: try await body(task, call))
   }
 
   static func body(_ task: AccountTask, _ call: RequestContext) async throws(Problem) -> ExportBody {
-    let place = try await call.parley.exportURL(task)
+    let place = try await call.accounts.exportURL(task)
     let status =
       switch task.state {
       case .pending: "pending"

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -24,13 +25,13 @@ enum CreateIdentity: ServedOperation {
         field: "identityToken")
     }
     do throws(Problem) {
-      let (identity, isNew) = try await call.parley.link(token, to: caller.user)
+      let (identity, isNew) = try await call.accounts.link(token, to: caller.user)
       let body = IdentityBody(identity)
       return isNew ? .created(body) : .ok(body)
     } catch {
       // 401 is for the access token, which is good.
       guard error.kind == .unauthenticated else { throw error }
-      let counted = call.parley.wrongToken(error, from: call.address)
+      let counted = call.accounts.wrongToken(error, from: call.address)
       throw counted.kind == .tooFast ? counted : Problem(.forbidden, error.code, error.text)
     }
   }

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -12,7 +13,7 @@ enum CreateNonce: ServedOperation {
   static let needsCaller = false
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<NonceBody> {
-    let (text, expires) = try call.parley.makeNonce(in: call.realm.id)
+    let (text, expires) = try call.accounts.makeNonce(in: call.realm.id)
     return .created(NonceBody(nonce: text, expiresAt: WireTime(expires)))
   }
 }

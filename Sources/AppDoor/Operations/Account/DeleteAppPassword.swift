@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -15,7 +16,7 @@ enum DeleteAppPassword: ServedOperation {
     guard let id = Int64(input.appPasswordId) else {
       throw Problem(.missing, "app-password-unknown", "There is no such app password.", field: "appPasswordId")
     }
-    try await call.parley.removeAppPassword(id, of: caller.user.id)
+    try await call.accounts.removeAppPassword(id, of: caller.user.id)
     return .done
   }
 }

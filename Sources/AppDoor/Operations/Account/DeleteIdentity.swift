@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -11,7 +12,7 @@ enum DeleteIdentity: ServedOperation {
 
   static func perform(_ input: IdentityReference, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user()
-    try await call.parley.unlink(input.identityId, from: caller.user)
+    try await call.accounts.unlink(input.identityId, from: caller.user)
     return .done
   }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -14,11 +15,11 @@ enum DeleteMe: ServedOperation {
     let caller = try call.user()
     // A token that was found or stolen must not be enough, and not every account has a password: whoever it is shows anew, in
     // whatever way they sign in, that it is them.
-    guard try await call.parley.isFresh(caller) else {
+    guard try await call.accounts.isFresh(caller) else {
       throw Problem(.forbidden, "login-stale", "Sign in again, and delete the account with the new token.")
     }
-    let task = try await call.parley.beginDeletion(of: caller.user.id, erasing: input.erase ?? false)
-    call.parley.finishInBackground(task)
+    let task = try await call.accounts.beginDeletion(of: caller.user.id, erasing: input.erase ?? false)
+    call.accounts.finishInBackground(task)
     return .done
   }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -12,7 +13,7 @@ enum EnrolSecondFactor: ServedOperation {
 
   static func perform(_ input: EnrolInput, _ call: RequestContext) async throws(Problem) -> Outcome<EnrolmentBody> {
     let method = try input.method.map { (text) throws(Problem) in try Checks.secondFactorMethod(text) } ?? .totp
-    let made = try await call.parley.enrol(
+    let made = try await call.accounts.enrol(
       try call.user(), by: method, password: input.password, from: call.address)
     switch made {
     case .totp(let secret, let uri): return .created(EnrolmentBody(method: method.rawValue, secret: secret, uri: uri))

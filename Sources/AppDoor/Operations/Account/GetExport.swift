@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -10,7 +11,7 @@ enum GetExport: ServedOperation {
   static let path = "/v1/users/me/exports/{exportId}"
 
   static func perform(_ input: ExportInput, _ call: RequestContext) async throws(Problem) -> Outcome<ExportBody> {
-    let exports = try await call.parley.exports(of: try call.user().user.id)
+    let exports = try await call.accounts.exports(of: try call.user().user.id)
     guard let task = exports.first(where: { String($0.id) == input.exportId }) else {
       throw Problem(.missing, "export-unknown", "There is no such export.", field: "exportId")
     }

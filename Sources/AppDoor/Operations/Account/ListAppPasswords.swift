@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -11,7 +12,7 @@ enum ListAppPasswords: ServedOperation {
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user()
-    let passwords = try await call.parley.appPasswords(of: caller.user.id)
+    let passwords = try await call.accounts.appPasswords(of: caller.user.id)
     return .ok(
       PageBody(
         items: passwords.map { password in

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -11,7 +12,7 @@ enum ListExports: ServedOperation {
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     var items: [ExportBody] = []
-    for task in try await call.parley.exports(of: try call.user().user.id) {
+    for task in try await call.accounts.exports(of: try call.user().user.id) {
       items.append(try await CreateExport.body(task, call))
     }
     return .ok(PageBody(items: items))

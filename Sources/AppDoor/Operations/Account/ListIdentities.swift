@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -11,7 +12,7 @@ enum ListIdentities: ServedOperation {
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user()
-    return .ok(PageBody(items: try await call.parley.identities(of: caller.user.id).map { IdentityBody($0) }))
+    return .ok(PageBody(items: try await call.accounts.identities(of: caller.user.id).map { IdentityBody($0) }))
   }
 }
 

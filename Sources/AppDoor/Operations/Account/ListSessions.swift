@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -11,7 +12,7 @@ enum ListSessions: ServedOperation {
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user()
-    let grants = try await call.parley.grants(of: caller.user.id)
+    let grants = try await call.accounts.grants(of: caller.user.id)
     return .ok(
       PageBody(
         items: grants.map { grant in

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -13,7 +14,7 @@ enum LogIn: ServedOperation {
 
   static func perform(_ input: LogInInput, _ call: RequestContext) async throws(Problem) -> Outcome<SessionBody> {
     let login = try await SignIns.named(input.grant).perform(input, call)
-    let settings = try await call.parley.userSettings(of: login.user.id)
+    let settings = try await call.parley.read { try $0.userSettings(of: login.user.id) }
     return .created(
       SessionBody(
         accessToken: login.accessToken, refreshToken: login.refreshToken,

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -12,14 +13,14 @@ enum LogOut: ServedOperation {
   static func perform(_ input: SessionInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user()
     if input.sessionId == "current" {
-      try await call.parley.logOut(grant: caller.grant, of: caller.user.id)
+      try await call.accounts.logOut(grant: caller.grant, of: caller.user.id)
       return .done
     }
-    let grants = try await call.parley.grants(of: caller.user.id)
+    let grants = try await call.accounts.grants(of: caller.user.id)
     guard let grant = grants.first(where: { $0.device == input.sessionId }) else {
       throw Problem(.missing, "session-unknown", "There is no such session.", field: "sessionId")
     }
-    try await call.parley.logOut(grant: grant.id, of: caller.user.id)
+    try await call.accounts.logOut(grant: grant.id, of: caller.user.id)
     return .done
   }
 }

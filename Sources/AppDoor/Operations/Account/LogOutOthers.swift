@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -10,7 +11,7 @@ enum LogOutOthers: ServedOperation {
   static let path = "/v1/sessions"
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
-    try await call.parley.logOutOthers(try call.user())
+    try await call.accounts.logOutOthers(try call.user())
     return .done
   }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import AppProtocol
 import Dialogs
@@ -18,13 +19,13 @@ enum Register: ServedOperation {
     }
     let address = try address(input, call)
     if let name = input.name { try Checks.text(name, field: "name") }
-    try Parley.checkNew(input.password)
+    try Accounts.checkNew(input.password)
     guard let identity = try Checks.reachableIfAny(email: input.email, phone: input.phone) else {
       guard let address else {
         throw Problem(.malformed, "input-malformed", "username is missing.", field: "username")
       }
-      try call.parley.pace(.registration(network: call.address))
-      let user = try await call.parley.register(address, password: input.password, displayName: input.name)
+      try call.accounts.pace(.registration(network: call.address))
+      let user = try await call.accounts.register(address, password: input.password, displayName: input.name)
       return .created(call.rendering.user(user))
     }
     guard let code = input.code else {
@@ -34,8 +35,8 @@ enum Register: ServedOperation {
     if let name = input.name, name.utf8.count > Limits.displayNameBytesMax {
       throw Problem(.tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name")
     }
-    try call.parley.pace(.registration(network: call.address))
-    let user = try await call.parley.register(
+    try call.accounts.pace(.registration(network: call.address))
+    let user = try await call.accounts.register(
       address, password: input.password, displayName: input.name, by: identity, code: code, in: call.realm.id,
       from: call.address)
     return .created(call.rendering.user(user))

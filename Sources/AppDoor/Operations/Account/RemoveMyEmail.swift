@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -10,7 +11,7 @@ enum RemoveMyEmail: ServedOperation {
   static let path = "/v1/users/me/email"
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
-    try await call.parley.unbind(.email, from: try call.user().user)
+    try await call.accounts.unbind(.email, from: try call.user().user)
     return .done
   }
 }

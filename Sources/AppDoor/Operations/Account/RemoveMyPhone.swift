@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -10,7 +11,7 @@ enum RemoveMyPhone: ServedOperation {
   static let path = "/v1/users/me/phone"
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
-    try await call.parley.unbind(.phone, from: try call.user().user)
+    try await call.accounts.unbind(.phone, from: try call.user().user)
     return .done
   }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -11,7 +12,7 @@ enum RemoveSecondFactor: ServedOperation {
 
   static func perform(_ input: SecondFactorInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let proof = try Checks.secondProof(code: input.code, recoveryCode: input.recoveryCode)
-    try await call.parley.removeSecondFactor(try call.user(), proof, from: call.address)
+    try await call.accounts.removeSecondFactor(try call.user(), proof, from: call.address)
     return .done
   }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -11,7 +12,7 @@ enum ResetPassword: ServedOperation {
   static let needsCaller = false
 
   static func perform(_ input: ResetPasswordInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
-    try await call.parley.resetPassword(token: input.token, to: input.password, from: call.address)
+    try await call.accounts.resetPassword(token: input.token, to: input.password, from: call.address)
     return .done
   }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -14,9 +15,9 @@ enum SendCode: ServedOperation {
   static func perform(_ input: SendCodeInput, _ call: RequestContext) async throws(Problem) -> Outcome<SentBody> {
     let identity = try Checks.reachableIfAny(email: input.email, phone: input.phone)
     switch (identity, input.challenge) {
-    case (let identity?, nil): try await call.parley.sendCode(to: identity, in: call.realm.id, from: call.address)
+    case (let identity?, nil): try await call.accounts.sendCode(to: identity, in: call.realm.id, from: call.address)
     case (nil, let challenge?):
-      try await call.parley.sendSecondFactorCode(challenge: challenge, from: call.address)
+      try await call.accounts.sendSecondFactorCode(challenge: challenge, from: call.address)
     case (nil, nil), (.some, .some):
       throw Problem(.malformed, "input-malformed", "One of email, phone and challenge is needed.", field: "email")
     }

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -14,8 +15,8 @@ enum SendMyCode: ServedOperation {
     let caller = try call.user()
     let identity = try Checks.reachableIfAny(email: input.email, phone: input.phone)
     switch (identity, input.secondFactor == true) {
-    case (let identity?, false): try await call.parley.sendCode(to: identity, for: caller.user, from: call.address)
-    case (nil, true): try await call.parley.sendSecondFactorCode(to: caller, from: call.address)
+    case (let identity?, false): try await call.accounts.sendCode(to: identity, for: caller.user, from: call.address)
+    case (nil, true): try await call.accounts.sendSecondFactorCode(to: caller, from: call.address)
     case (nil, false), (.some, true):
       throw Problem(.malformed, "input-malformed", "One of email, phone and secondFactor is needed.", field: "email")
     }

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -11,7 +12,7 @@ enum SetMyPhone: ServedOperation {
 
   static func perform(_ input: SetPhoneInput, _ call: RequestContext) async throws(Problem) -> Outcome<MeBody> {
     let caller = try call.user()
-    try await call.parley.bind(
+    try await call.accounts.bind(
       .phone(input.phone), code: input.code, password: input.password, to: caller.user, from: call.address)
     return .ok(try await call.me())
   }

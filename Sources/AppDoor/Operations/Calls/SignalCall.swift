@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Basics
 import Dialogs
@@ -18,7 +19,7 @@ enum SignalCall: ServedOperation {
     return .ok(try call.rendering.call(receipt))
   }
 
-  static func intent(_ input: CallSignalInput, by caller: Parley.Caller, _ parley: Parley) throws(Problem) -> Intent {
+  static func intent(_ input: CallSignalInput, by caller: Accounts.Caller, _ parley: Parley) throws(Problem) -> Intent {
     guard let id = PublicID(input.callId).flatMap({ parley.position(of: $0, in: caller.user.realm) }) else {
       throw Problem.callUnknown
     }

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -10,7 +11,7 @@ enum GetContactMatchSalt: ServedOperation {
   static let path = "/v1/contact-matches"
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<ContactMatchSaltBody> {
-    let salt = try await call.parley.matchSalt(for: try call.user().user)
+    let salt = try await call.accounts.matchSalt(for: try call.user().user)
     return .ok(ContactMatchSaltBody(salt: salt, algorithm: "sha-256", hashesMax: Limits.matchKeysMax))
   }
 }

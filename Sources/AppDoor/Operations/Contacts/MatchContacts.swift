@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -19,7 +20,7 @@ enum MatchContacts: ServedOperation {
       }
       keys.append(key)
     }
-    let found = try await call.parley.matches(keys, for: caller)
+    let found = try await call.accounts.matches(keys, for: caller)
     let texts = Dictionary(zip(keys, input.hashes)) { first, _ in first }
     return .ok(
       PageBody(

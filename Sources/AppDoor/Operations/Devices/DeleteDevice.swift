@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -11,7 +12,7 @@ enum DeleteDevice: ServedOperation {
 
   static func perform(_ input: DeviceReference, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
     let caller = try call.user()
-    try await call.parley.unregister(device: input.deviceId, of: caller.user)
+    try await Devices(call.parley).unregister(input.deviceId, of: caller.user)
     return .done
   }
 }

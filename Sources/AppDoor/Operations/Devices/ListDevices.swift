@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -11,7 +12,7 @@ enum ListDevices: ServedOperation {
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<Output> {
     let caller = try call.user()
-    let devices = try await call.parley.devices(of: caller.user.id)
+    let devices = try await Devices(call.parley).all(of: caller.user.id)
     return .ok(
       PageBody(items: devices.map { call.rendering.device($0.device, isCurrent: $0.grant == caller.grant) }))
   }

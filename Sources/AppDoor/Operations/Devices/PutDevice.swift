@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Basics
 import Dialogs
@@ -13,7 +14,8 @@ enum PutDevice: ServedOperation {
 
   static func perform(_ input: PutDeviceInput, _ call: RequestContext) async throws(Problem) -> Outcome<DeviceBody> {
     let caller = try call.user()
-    let (device, isNew) = try await call.parley.register(try device(input), by: caller)
+    let (device, isNew) = try await Devices(call.parley).register(
+      try device(input), of: caller.user, grant: caller.grant, installation: caller.device)
     let body = call.rendering.device(device, isCurrent: true)
     return isNew ? .created(body) : .ok(body)
   }

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import AppProtocol
 import Dialogs

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import AppProtocol
 import Basics
@@ -68,7 +69,7 @@ enum SendMessage: PostingOperation {
   }
 
   static func intents(
-    _ input: SendMessageInput, by author: Parley.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
+    _ input: SendMessageInput, by author: Accounts.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
   ) throws(Problem) -> [Intent] {
     let said = try said(input, by: author.user, parley)
     let reference = said.replyTo.map { ReferenceDraft(kind: .reply, target: .entry($0)) }

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Basics
 import Dialogs
@@ -18,7 +19,7 @@ enum SetMarker: PostingOperation {
   }
 
   static func intents(
-    _ input: SetMarkerInput, by author: Parley.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
+    _ input: SetMarkerInput, by author: Accounts.Caller, resource: String?, in place: DialogPlace, _ parley: Parley
   ) throws(Problem) -> [Intent] {
     var intents: [Intent] = []
     for (kind, id) in [(Marker.Kind.delivered, input.delivered), (.displayed, input.read)] {

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -20,7 +21,7 @@ enum GetInfo: ServedOperation {
         server: "parley", version: settings.version, protocols: ["v1"], domain: call.realm.domain,
         features: call.door.features + (settings.registration ? ["registration"] : []),
         grants: SignIns.all.filter { $0.isOffered(call) }.map { $0.grant },
-        providers: call.parley.options.signIn.verifier?.providers(of: call.realm.domain) ?? [],
+        providers: call.accounts.options.signIn.verifier?.providers(of: call.realm.domain) ?? [],
         registration: settings.registration,
         webSocketUrl: (address.hasSuffix("/") ? String(address.dropLast()) : address) + webSocketPath,
         limits: InfoBody.Bounds(

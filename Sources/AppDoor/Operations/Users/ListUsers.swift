@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -37,7 +38,7 @@ enum ListUsers: ServedOperation {
         throw Problem(.malformed, "query-missing", "query is what is looked for.", field: "query")
       }
       // All of it, for it is known already: nobody is found by a part.
-      try call.parley.pace(.search(caller.id))
+      try call.accounts.pace(.search(caller.id))
       let identity = input.field == "email" ? Identity(.email, query.lowercased()) : Identity(.phone, query)
       let user = try await call.parley.read { reader in
         try reader.user(findableBy: identity, for: caller).map { try reader.view(of: $0, for: caller) }
@@ -48,7 +49,7 @@ enum ListUsers: ServedOperation {
         .malformed, "field-unknown", "field is \"name\", \"id\", \"email\" or \"phone\".", field: "field")
     }
     // Each looks at many users; a list that is only turned over does not.
-    if query != nil, input.cursor == nil { try call.parley.pace(.search(caller.id)) }
+    if query != nil, input.cursor == nil { try call.accounts.pace(.search(caller.id)) }
     let directory = DirectoryQuery(text: query, fields: fields, after: input.cursor, limit: limit + 1)
     let realm = call.realm.id
     let users = try await call.parley.read { reader in
@@ -104,7 +105,7 @@ enum ListUsers: ServedOperation {
       throw Problem(
         .malformed, "coordinate-malformed", "near is a latitude and a longitude with a comma between.", field: "near")
     }
-    let users = try await call.parley.nearby(
+    let users = try await call.accounts.nearby(
       latitude: latitude, longitude: longitude, kilometres: radius ?? 5, limit: limit, for: caller)
     return PageBody(items: users.map { call.rendering.user($0.view, distance: $0.kilometres) })
   }

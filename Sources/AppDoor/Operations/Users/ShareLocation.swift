@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -12,7 +13,7 @@ enum ShareLocation: ServedOperation {
   static func perform(_ input: LocationInput, _ call: RequestContext) async throws(Problem) -> Outcome<LocationBody> {
     // More than any bound: so that no number is too large for what counts it.
     let lifetime = input.ttl.map { Duration.seconds(max(0, min($0, Int(Int32.max)))) } ?? Limits.locationLifetime
-    let shared = try await call.parley.share(
+    let shared = try await call.accounts.share(
       latitude: input.latitude, longitude: input.longitude, for: lifetime, by: try call.user().user)
     return .ok(LocationBody(expiresAt: WireTime(shared.expires)))
   }

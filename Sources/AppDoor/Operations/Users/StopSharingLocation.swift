@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Dialogs
 
@@ -10,7 +11,7 @@ enum StopSharingLocation: ServedOperation {
   static let path = "/v1/users/me/location"
 
   static func perform(_ input: NoInput, _ call: RequestContext) async throws(Problem) -> Outcome<EmptyBody> {
-    try await call.parley.stopSharing(try call.user().user)
+    try await call.accounts.stopSharing(try call.user().user)
     return .done
   }
 }

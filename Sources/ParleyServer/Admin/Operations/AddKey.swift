@@ -1,3 +1,4 @@
+import Accounts
 import Basics
 package import Dialogs
 
@@ -38,7 +39,7 @@ package enum AddKey: AdminOperation {
           field: "scopes")
       }
     }
-    let (key, secret) = try await context.parley.makeAppKey(name: input.name, scopes: scopes, in: realm.id)
+    let (key, secret) = try await context.accounts.makeAppKey(name: input.name, scopes: scopes, in: realm.id)
     return Output(key: KeyRow(key), secret: secret)
   }
 }

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import AppProtocol
 package import Dialogs
@@ -28,7 +29,7 @@ package enum AddUser: AdminOperation {
   package typealias Output = UserRow
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> UserRow {
-    var provision = Parley.Provision(password: input.password, displayName: input.name)
+    var provision = Accounts.Provision(password: input.password, displayName: input.name)
     var realm = try context.realm(nil)
     if let jid = input.jid {
       let address = try context.account(jid)
@@ -41,7 +42,7 @@ package enum AddUser: AdminOperation {
     }
     if let id = try AdminContext.externalID(input.externalId) { provision.identities.append(Identity(.external, id)) }
     if let email = try AdminContext.email(input.email) { provision.identities.append(Identity(.email, email)) }
-    return UserRow(try await context.parley.provision(provision, in: realm), in: context)
+    return UserRow(try await context.accounts.provision(provision, in: realm), in: context)
   }
 }
 

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Basics
 package import Dialogs
@@ -29,7 +30,7 @@ package enum CreateSession: AdminOperation {
       throw Problem(
         .tooLarge, "client-too-long", "client has at most \(Limits.displayNameBytesMax) bytes.", field: "client")
     }
-    let login = try await context.parley.logIn(as: user, device: input.deviceId, client: input.client)
+    let login = try await context.accounts.logIn(as: user, device: input.deviceId, client: input.client)
     return Output(
       accessToken: login.accessToken, refreshToken: login.refreshToken,
       expiresAt: login.grant.accessExpires.description, deviceId: login.grant.device,

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 package import Dialogs
 
@@ -23,8 +24,8 @@ package enum DeleteUser: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let user = try await context.user(input.jid)
-    let task = try await context.parley.beginDeletion(of: user.id, erasing: input.erase)
-    try await context.parley.finish(task)
+    let task = try await context.accounts.beginDeletion(of: user.id, erasing: input.erase)
+    try await context.accounts.finish(task)
     return Output(jid: user.address.description, erased: input.erase)
   }
 }

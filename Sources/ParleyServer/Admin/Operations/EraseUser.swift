@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 package import Dialogs
 
@@ -14,8 +15,8 @@ package enum EraseUser: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> TaskRow {
     let user = try await context.user(input.jid)
-    let task = try await context.parley.beginDeletion(of: user.id, erasing: true)
-    context.parley.finishInBackground(task)
+    let task = try await context.accounts.beginDeletion(of: user.id, erasing: true)
+    context.accounts.finishInBackground(task)
     return TaskRow(task, of: user)
   }
 }

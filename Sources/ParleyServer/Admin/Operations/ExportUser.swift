@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Basics
 package import Dialogs
@@ -23,10 +24,10 @@ package enum ExportUser: AdminOperation {
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let user = try await context.user(input.jid)
     let party = Party(id: user.id, realm: user.realm, address: user.address)
-    let task = try await context.parley.beginExport(of: party, isPaced: false)
-    try await context.parley.finish(task)
-    guard let done = try await context.parley.exports(of: user.id).first(where: { $0.id == task.id }),
-      let place = try await context.parley.exportURL(done)
+    let task = try await context.accounts.beginExport(of: party, isPaced: false)
+    try await context.accounts.finish(task)
+    guard let done = try await context.accounts.exports(of: user.id).first(where: { $0.id == task.id }),
+      let place = try await context.accounts.exportURL(done)
     else { throw Problem(.overloaded, "export-pending", "The export is being made already. Ask again later.") }
     return Output(
       jid: user.address.description, url: place.url, size: done.size ?? 0, expiresAt: place.expires.map(\.description))

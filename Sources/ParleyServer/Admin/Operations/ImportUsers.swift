@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 package import Dialogs
 
@@ -30,12 +31,12 @@ package enum ImportUsers: AdminOperation {
       throw Problem(.tooLarge, "batch-too-large", "One batch has at most \(ServerLimits.importBatchRows) rows.")
     }
     var outcomes = [RowOutcome](repeating: RowOutcome(.failed), count: input.rows.count)
-    var users: [Parley.NewUser] = []
+    var users: [Accounts.NewUser] = []
     var places: [Int] = []
     for (index, row) in input.rows.enumerated() {
       do throws(Problem) {
         let address = try AdminContext.account(row.jid)
-        users.append(Parley.NewUser(address: address, password: row.password, displayName: row.name))
+        users.append(Accounts.NewUser(address: address, password: row.password, displayName: row.name))
         places.append(index)
       } catch {
         outcomes[index] = RowOutcome(.failed, error.text)
@@ -50,7 +51,7 @@ package enum ImportUsers: AdminOperation {
       outcomes[place] = RowOutcome(.exists, "\(input.rows[place].jid) exists already")
     }
     let fresh = zip(zip(users, places), known).filter { !$0.1 }.map(\.0)
-    let results = await context.parley.importUsers(fresh.map(\.0))
+    let results = await context.accounts.importUsers(fresh.map(\.0))
     for ((_, place), result) in zip(fresh, results) {
       switch result {
       case .success: outcomes[place] = RowOutcome(.done)

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Basics
 package import Dialogs
@@ -38,7 +39,7 @@ package enum ListAudit: AdminOperation {
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let realm = try context.realm(input.domain)
     let limit = min(max(1, input.limit), ServerLimits.importBatchRows)
-    let records = try await context.parley.audit(in: realm.id, before: input.cursor ?? .max, limit: limit)
+    let records = try await context.accounts.audit(in: realm.id, before: input.cursor ?? .max, limit: limit)
     return Output(
       items: records.map {
         Row(

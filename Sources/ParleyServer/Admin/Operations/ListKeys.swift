@@ -1,3 +1,4 @@
+import Accounts
 package import Dialogs
 
 /// A domain's keys.
@@ -13,6 +14,6 @@ package enum ListKeys: AdminOperation {
   package typealias Output = [KeyRow]
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> [KeyRow] {
-    try await context.parley.appKeys(in: context.realm(input.domain).id).map(KeyRow.init)
+    try await context.accounts.appKeys(in: context.realm(input.domain).id).map(KeyRow.init)
   }
 }

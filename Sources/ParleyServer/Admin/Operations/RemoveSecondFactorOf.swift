@@ -1,3 +1,4 @@
+import Accounts
 package import Dialogs
 
 /// Takes a user's second factor away, for who has lost the telephone and the recovery codes.
@@ -17,7 +18,7 @@ package enum RemoveSecondFactorOf: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let user = try await context.user(input.jid)
-    let removed = try await context.parley.removeSecondFactor(of: user.id)
+    let removed = try await context.accounts.removeSecondFactor(of: user.id)
     return Output(user: UserRow(user, in: context), removed: removed)
   }
 }

@@ -1,3 +1,4 @@
+import Accounts
 package import Dialogs
 
 /// Takes a key back: it opens nothing any more.
@@ -17,7 +18,7 @@ package enum RevokeKey: AdminOperation {
   package typealias Output = Empty
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Empty {
-    try await context.parley.removeAppKey(input.id, in: context.realm(input.domain).id)
+    try await context.accounts.removeAppKey(input.id, in: context.realm(input.domain).id)
     return Empty()
   }
 }

@@ -1,3 +1,4 @@
+import Accounts
 package import Dialogs
 
 /// Gives a user a mail address or a telephone number that the operator vouches for, or takes it away.
@@ -26,11 +27,11 @@ package enum SetAddress: AdminOperation {
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
     let user = try await context.user(input.jid)
     guard let address = input.address else {
-      try await context.parley.unbind(input.kind == .email ? .email : .phone, from: user.party)
+      try await context.accounts.unbind(input.kind == .email ? .email : .phone, from: user.party)
       return Output(user: UserRow(user, in: context), address: nil)
     }
     let identity = try input.kind == .email ? Identity.email(address) : .phone(address)
-    try await context.parley.bindUnproved(identity, to: user.party)
+    try await context.accounts.bindUnproved(identity, to: user.party)
     return Output(user: UserRow(user, in: context), address: identity.subject)
   }
 }

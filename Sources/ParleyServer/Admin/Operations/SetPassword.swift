@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 package import Dialogs
 
@@ -21,7 +22,7 @@ package enum SetPassword: AdminOperation {
 
   package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> UserRow {
     let user = try await context.user(input.jid)
-    try await context.parley.setPassword(of: user.id, input.password)
+    try await context.accounts.setPassword(of: user.id, input.password)
     return UserRow(user, in: context)
   }
 }

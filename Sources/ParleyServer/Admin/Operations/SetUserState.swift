@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 package import Dialogs
 
@@ -29,7 +30,7 @@ package enum SetUserState: AdminOperation {
       case .disabled: .disabled
       case .deleted: .deleted
       }
-    if user.state != state { try await context.parley.setState(of: user.id, state) }
+    if user.state != state { try await context.accounts.setState(of: user.id, state) }
     user.state = state
     return UserRow(user, in: context)
   }

@@ -1,3 +1,4 @@
+import Accounts
 import AppProtocol
 import Basics
 package import Dialogs
@@ -64,7 +65,7 @@ package enum ShowUser: AdminOperation {
         available: onlineSession.isAvailable, priority: Int(onlineSession.priority),
         status: onlineSession.presence?.status)
     }
-    let terms = try await context.parley.userSettings(of: user.id).terms
+    let terms = try await context.parley.read { try $0.userSettings(of: user.id).terms }
     return Output(
       user: UserRow(user, in: context), status: user.profile.status, contacts: contacts, blocks: blocks,
       sessions: sessions.sorted { $0.resource < $1.resource },

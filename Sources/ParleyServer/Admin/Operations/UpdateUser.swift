@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import AppProtocol
 package import Dialogs
@@ -24,10 +25,10 @@ package enum UpdateUser: AdminOperation {
     if let status = input.status { draft.status = .some(status.isEmpty ? nil : status) }
     if input.name != nil || input.status != nil { try await context.parley.post(.profile(draft), by: user.party) }
     if let id = input.externalId {
-      try await context.parley.setIdentity(.external, AdminContext.externalID(id), of: user.party)
+      try await context.accounts.setIdentity(.external, AdminContext.externalID(id), of: user.party)
     }
     if let email = input.email {
-      try await context.parley.setIdentity(.email, AdminContext.email(email), of: user.party)
+      try await context.accounts.setIdentity(.email, AdminContext.email(email), of: user.party)
     }
     return try await ShowUser.perform(ShowUser.Input(jid: user.address.description), in: context)
   }

@@ -1,3 +1,4 @@
+import Accounts
 import Basics
 import Dialogs
 import NIOCore
@@ -20,9 +21,9 @@ struct ClientAccess: Feature {
   }
 
   private static func list(_ turn: Turn, _ request: Element) throws(StanzaError) {
-    let (parley, user) = (turn.parley, turn.party.id)
+    let (accounts, user) = (turn.accounts, turn.party.id)
     turn.fetch {
-      try parley.accessors(of: user, $0)
+      try accounts.accessors(of: user, $0)
     } reply: { accessors in
       turn.reply { writer in
         writer.element(Name("clients", NS.clientAccess)) { writer in
@@ -37,7 +38,7 @@ struct ClientAccess: Feature {
     guard let id = request["id"] else { throw StanzaError(.badRequest, "name a client by its id") }
     let session = turn.session
     let bound = NIOLoopBound(turn, eventLoop: session.wheel.loop)
-    turn.parley.revoke(id, by: session.handle, on: session.wheel.lane) { result in
+    turn.accounts.revoke(id, by: session.handle, on: session.wheel.lane) { result in
       let turn = bound.value
       switch result {
       case .success(.revoked): turn.reply()
@@ -53,7 +54,7 @@ struct ClientAccess: Feature {
     }
   }
 
-  private static func write(_ accessor: Parley.Accessor, into writer: inout ElementWriter) {
+  private static func write(_ accessor: Accounts.Accessor, into writer: inout ElementWriter) {
     let isSession: Bool
     let means: [StaticString]
     var isFull = true

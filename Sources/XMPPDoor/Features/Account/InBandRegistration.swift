@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Dialogs
 import XMLStream
@@ -30,7 +31,7 @@ struct InBandRegistration: Feature {
     table.iq(.set, .register, to: [.server, .account]) { (turn, query) throws(StanzaError) in
       try Self.check(turn)
       let change = try Change(query, of: turn.party.address)
-      do throws(Problem) { try turn.parley.checkManages(turn.session.handle) } catch { throw StanzaError(error) }
+      do throws(Problem) { try turn.accounts.checkManages(turn.session.handle) } catch { throw StanzaError(error) }
       switch change {
       case .remove: Self.remove(turn)
       case .password(let password): try Self.setPassword(password, turn)
@@ -72,10 +73,10 @@ struct InBandRegistration: Feature {
   }
 
   private static func setPassword(_ password: String, _ turn: Turn) throws(StanzaError) {
-    let (parley, user, session) = (turn.parley, turn.party.id, turn.session.handle.id)
-    do throws(Problem) { try parley.pace(.passwordChange(user)) } catch { throw StanzaError(error) }
+    let (accounts, user, session) = (turn.accounts, turn.party.id, turn.session.handle.id)
+    do throws(Problem) { try accounts.pace(.passwordChange(user)) } catch { throw StanzaError(error) }
     turn.await { () throws(Problem) in
-      try await parley.setPassword(of: user, password, except: session)
+      try await accounts.setPassword(of: user, password, except: session)
     } then: { result in
       switch result {
       case .success: turn.reply()
@@ -86,14 +87,14 @@ struct InBandRegistration: Feature {
 
   /// Deletes the account (3.2): the result, then the end of the stream.
   private static func remove(_ turn: Turn) {
-    let (parley, user, session) = (turn.parley, turn.party.id, turn.session.handle.id)
+    let (accounts, user, session) = (turn.accounts, turn.party.id, turn.session.handle.id)
     turn.await { () throws(Problem) in
-      try await parley.setState(of: user, .deleted, except: session)
+      try await accounts.setState(of: user, .deleted, except: session)
     } then: { result in
       switch result {
       case .success:
         turn.reply()
-        parley.hub.close(user, .revoked)
+        accounts.parley.hub.close(user, .revoked)
       case .failure(let problem): turn.fail(problem)
       }
     }

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Dialogs
 import XMLStream
@@ -39,7 +40,7 @@ struct UserSearch: Feature {
       }
       let form = try payload.payload(DataForm.self)
       let terms = try Self.terms(payload, form, domain: domain)
-      do throws(Problem) { try turn.parley.pace(.search(turn.party.id)) } catch { throw StanzaError(error) }
+      do throws(Problem) { try turn.accounts.pace(.search(turn.party.id)) } catch { throw StanzaError(error) }
       let viewer = turn.party
       turn.fetch {
         try Self.find(terms, for: viewer, $0)

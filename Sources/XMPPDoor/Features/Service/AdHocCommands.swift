@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Dialogs
 import NIOCore
@@ -64,7 +65,7 @@ struct AdHocCommands: Feature {
     switch command.audience {
     case .users: turn.to.map { $0.domain == turn.party.address.domain } ?? true
     case .admins:
-      turn.parley.options.admins.contains(turn.party.address) && !turn.parley.isLimited(turn.session.handle)
+      turn.parley.options.admins.contains(turn.party.address) && !turn.accounts.isLimited(turn.session.handle)
     }
   }
 

@@ -1,0 +1,65 @@
+import Basics
+public import Dialogs
+import Synchronization
+
+/// Accounts and logins: the one place where passwords and tokens are verified, for both doors and the command line.
+///
+/// A password is never stored, only SCRAM keys of it; a token is never stored, only its SHA-256, or for an XMPP client's a
+/// nonce (`TokenSecret`). All comparisons of secrets take constant time. An unknown user costs as much as a known one, so that
+/// names cannot be probed.
+public final class Accounts: Sendable {
+  /// The core whose users these are.
+  public let parley: Parley
+  public let options: Options
+  let tokens = TokenCache()
+  let loginFailures = LoginFailures()
+  let accountPace = AccountPace()
+  let outgoingCodes = Mutex(CodeQueue())
+  let tasks = TaskRegistry()
+  private let derivers: ThreadPool
+
+  public struct Options: Sendable {
+    /// How users sign in besides by a password.
+    public var signIn = SignInPolicy.none
+    /// The secret of the tokens of XMPP clients. They end with the process unless it is the same over restarts.
+    public var tokenSecret = TokenSecret.random()
+    /// The secret by which one-time codes are hashed and second factors sealed; the same over restarts, like `tokenSecret`.
+    public var accountSecret = TokenSecret.random()
+    /// The formats of which an export of a user's data is made.
+    public var exportForms: [any ExportForm] = []
+    /// The threads that derive keys.
+    public var threads = 2
+
+    public init() {}
+  }
+
+  public init(_ parley: Parley, _ options: Options = Options()) {
+    self.parley = parley
+    self.options = options
+    derivers = ThreadPool(label: "parley.deriver", count: max(1, options.threads))
+  }
+
+  /// The secret that decoys of unknown users are derived from; the same over restarts.
+  public var decoySecret: [UInt8] { parley.realmTable.all.first?.key ?? [] }
+
+  /// Key derivation and other work that would hold up a lane for milliseconds.
+  public func derive<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+      derivers.run { continuation.resume(returning: body()) }
+    }
+  }
+
+  public func derive<Value: Sendable>(
+    on lane: Lane, _ body: @escaping @Sendable () -> Value, then: @escaping @Sendable (Value) -> Void
+  ) {
+    derivers.run {
+      let value = body()
+      lane.run { then(value) }
+    }
+  }
+
+  /// Keeps what happened for the realm's hooks, in the transaction in which it happens.
+  func note(_ kind: Occurrence.Kind, of user: UserID, in realm: RealmID, _ writer: any StoreWriter) throws {
+    try parley.registries.hooks.note(kind, of: user, detail: 0, in: realm, at: parley.clock.now, writer)
+  }
+}

@@ -1,0 +1,37 @@
+import Basics
+public import Dialogs
+
+/// The users whom somebody has in their telephone (`ContactMatch`).
+extension Accounts {
+  /// What clients salt with.
+  public func matchSalt(for user: Party) async throws(Problem) -> String {
+    if parley.isGuest(user.id) { throw Problem.guestLimited }
+    if let salt = try await parley.read({ try $0.matchSalt(of: user.realm) }) { return salt }
+    return try await parley.work(keepingCaches: true) { try ContactMatch.salt(of: user.realm, $0) }
+  }
+
+  /// Who of these is here and lets themselves be found; not the asking user, nor who blocks them or is blocked.
+  ///
+  /// - Throws: `.tooLarge` above `Limits.matchKeysMax`; `.tooFast` above `Limits.matchRate`; `.forbidden` for guests.
+  public func matches(_ keys: [[UInt8]], for user: Party) async throws(Problem) -> [(key: [UInt8], view: UserView)] {
+    if parley.isGuest(user.id) { throw Problem.guestLimited }
+    guard keys.count <= Limits.matchKeysMax else {
+      throw Problem(
+        .tooLarge, "too-many-hashes", "One request takes at most \(Limits.matchKeysMax) hashes.", field: "hashes")
+    }
+    // Counted whether anybody is found or not: else it would cost nothing to look for those who are not here.
+    try pace(.contactMatch(user.id), count: keys.count)
+    return try await parley.read { reader in
+      var found: [(key: [UInt8], view: UserView)] = []
+      for key in keys {
+        for id in try reader.users(matching: key, in: user.realm) where id != user.id {
+          guard let match = try reader.user(id), match.state == .active, try !reader.isBlocked(match, user) else {
+            continue
+          }
+          found.append((key, try reader.view(of: match, for: user)))
+        }
+      }
+      return found
+    }
+  }
+}

@@ -1,0 +1,256 @@
+public import Addresses
+import Basics
+public import Dialogs
+import Synchronization
+
+/// A password on its way to be verified: whose, from where, by what.
+public struct LoginAttempt: Sendable, Hashable {
+  public let user: BareJID
+  /// What per-address bounds count: an IPv4 address, or the network of an IPv6 address.
+  public let network: String
+  /// The installation's own id (XEP-0388 `<user-agent/>`), which nobody is shown; nil when it said none.
+  public let device: String?
+
+  public init(of user: BareJID, from network: String, device: String?) {
+    self.user = user
+    self.network = network
+    self.device = device
+  }
+}
+
+/// The outcome of looking at a password.
+public enum LoginOutcome: Sendable {
+  case right
+  case wrong
+  /// It proves nothing, and nothing was at stake.
+  case void
+}
+
+/// Bounds the guessing of passwords, for all doors (docs/decisions/0009-failed-logins.md).
+///
+/// Who has logged in before, from this network or with this device, spends from a budget of their
+/// own that no stranger can touch. A stranger spends from two at once: that of its network, over
+/// all users, and the one that all strangers share for this user. So one address guesses slowly,
+/// many together guess slowly at one user, and neither locks out whoever is known.
+///
+/// Only what was wrong is paid, so that any number of right logins from one place at one moment are
+/// let in: a fleet that comes back after a restart. Many wrong ones at the same moment gain nothing
+/// all the same: a password is looked at in one go (`Parley.look`), on an event loop or a thread
+/// that derives keys, and the budget is looked at just before. So as many as there are threads can
+/// be looked at beyond a spent budget; they leave it in debt, which is paid off first. Unknown users
+/// are counted like others, so that the bound tells nothing.
+///
+/// All of it is forgotten with the process. Then everybody is a stranger again, of full budgets.
+final class LoginFailures: Sendable {
+  /// Of one known pair, and of one network over all users: a person mistypes, an office has one address; 17,000 guesses
+  /// a day find no password that is worth the name.
+  static let perPlace = Rate(burst: 20, perSecond: 0.2)
+  /// What clients know `perPlace` by. How far strangers have spent `perUser` is told by its refusal alone.
+  static let policy = "logins"
+  /// Of all strangers together for one user: as many at once as NIST SP 800-63B 5.2.2 lets one
+  /// account have, and as many again each hour.
+  static let perUser = Rate(burst: 100, perSecond: 100.0 / 3_600)
+
+  /// Budgets by a hash that nobody outside can aim at: its seed is the process's own.
+  fileprivate struct Key: Hashable {
+    let hash: Int
+    init(_ kind: Int, _ user: BareJID?, _ text: String) {
+      var hasher = Hasher()
+      hasher.combine(kind)
+      hasher.combine(user)
+      hasher.combine(text)
+      hash = hasher.finalize()
+    }
+
+    static func network(_ name: String) -> Key { Key(0, nil, name) }
+    static func strangers(of user: BareJID) -> Key { Key(1, user, "") }
+    static func own(_ attempt: LoginAttempt) -> [Key] {
+      (attempt.device.map { [Key(2, attempt.user, $0)] } ?? []) + [Key(3, attempt.user, attempt.network)]
+    }
+  }
+
+  private struct State {
+    /// Who is here is known. Strangers cannot put anything in, nor push anything out.
+    var known: Recent<Key, TokenBucket>
+    var strangers: Recent<Key, TokenBucket>
+  }
+  private let state: Mutex<State>
+
+  /// The budget that is charged if an attempt turns out wrong.
+  struct Payer: Sendable {
+    /// nil: a stranger's network and the strangers of the user.
+    fileprivate let own: Key?
+    fileprivate let attempt: LoginAttempt
+  }
+
+  init(knownMax: Int = Limits.knownLoginsMax, strangersMax: Int = Limits.countedStrangersMax) {
+    state = Mutex(State(known: Recent(max: knownMax), strangers: Recent(max: strangersMax)))
+  }
+
+  /// - Throws: `.tooFast`, when the budget that would have to pay is spent.
+  func payer(_ attempt: LoginAttempt, now: Timestamp) throws(Problem) -> Payer {
+    let result: Result<Payer, Problem> = state.withLock { state in
+      var wait: Int?
+      for own in Key.own(attempt) {
+        guard var bucket = state.known[own] else { continue }
+        let lacking = bucket.wait(Self.perPlace, now: now)
+        state.known[own] = bucket
+        guard let lacking else {
+          RateLog.current?.note(bucket.standing(Self.policy, Self.perPlace, now: now))
+          return .success(Payer(own: own, attempt: attempt))
+        }
+        wait = min(wait ?? lacking, lacking)
+      }
+      if let wait { return .failure(Self.refusal(wait)) }
+      var ofNetwork = state.strangers[.network(attempt.network)] ?? TokenBucket(Self.perPlace, now: now)
+      var ofUser = state.strangers[.strangers(of: attempt.user)] ?? TokenBucket(Self.perUser, now: now)
+      if let wait = [ofNetwork.wait(Self.perPlace, now: now), ofUser.wait(Self.perUser, now: now)].compactMap({ $0 })
+        .max()
+      {
+        return .failure(Self.refusal(wait))
+      }
+      RateLog.current?.note(ofNetwork.standing(Self.policy, Self.perPlace, now: now))
+      return .success(Payer(own: nil, attempt: attempt))
+    }
+    return try result.get()
+  }
+
+  func settle(_ payer: Payer, _ outcome: LoginOutcome, now: Timestamp) {
+    state.withLock { state in
+      switch outcome {
+      case .void: break
+      case .right: Self.know(payer.attempt, &state, now: now)
+      case .wrong:
+        if let own = payer.own {
+          state.known.change(own) { bucket in
+            bucket.owe(Self.perPlace, now: now)
+            RateLog.current?.note(bucket.standing(Self.policy, Self.perPlace, now: now))
+          }
+        } else {
+          let (network, user) = (Key.network(payer.attempt.network), Key.strangers(of: payer.attempt.user))
+          var ofNetwork = state.strangers[network] ?? TokenBucket(Self.perPlace, now: now)
+          var ofUser = state.strangers[user] ?? TokenBucket(Self.perUser, now: now)
+          ofNetwork.owe(Self.perPlace, now: now)
+          ofUser.owe(Self.perUser, now: now)
+          state.strangers[network] = ofNetwork
+          state.strangers[user] = ofUser
+          RateLog.current?.note(ofNetwork.standing(Self.policy, Self.perPlace, now: now))
+        }
+      }
+    }
+  }
+
+  /// A token was right: it was not paid for.
+  func know(_ attempt: LoginAttempt, now: Timestamp) {
+    state.withLock { Self.know(attempt, &$0, now: now) }
+  }
+
+  private static func know(_ attempt: LoginAttempt, _ state: inout State, now: Timestamp) {
+    for own in Key.own(attempt) { state.known[own] = state.known[own] ?? TokenBucket(perPlace, now: now) }
+  }
+
+  /// A token that is none: it is looked up before it is counted, so that a right one is never refused.
+  ///
+  /// - Returns: the seconds to wait, where the network has spent its budget.
+  func wrongToken(from network: String, now: Timestamp) -> Int? {
+    state.withLock { state in
+      var bucket = state.strangers[.network(network)] ?? TokenBucket(Self.perPlace, now: now)
+      defer { state.strangers[.network(network)] = bucket }
+      let wait = bucket.take(Self.perPlace, now: now)
+      if wait == nil { RateLog.current?.note(bucket.standing(Self.policy, Self.perPlace, now: now)) }
+      return wait
+    }
+  }
+
+  static func refusal(_ wait: Int) -> Problem {
+    Problem(.tooFast, "logins-too-fast", "Too many failed logins. Wait a little.", retryAfter: wait)
+  }
+}
+
+/// What was touched last: all of the last `max / 2` keys, at most `max`. What is touched stays,
+/// however much else comes.
+struct Recent<Key: Hashable, Value> {
+  private var young: [Key: Value] = [:]
+  private var old: [Key: Value] = [:]
+  private let max: Int
+
+  init(max: Int) { self.max = max }
+
+  var count: Int { young.count + old.count }
+
+  subscript(key: Key) -> Value? {
+    get { young[key] ?? old[key] }
+    set {
+      guard let newValue else { return }
+      old[key] = nil
+      if young.count >= max / 2, young[key] == nil { (old, young) = (young, [:]) }
+      young[key] = newValue
+    }
+  }
+
+  /// Nothing where it is forgotten already.
+  mutating func change(_ key: Key, _ body: (inout Value) -> Void) {
+    guard var value = self[key] else { return }
+    body(&value)
+    self[key] = value
+  }
+}
+
+extension Accounts {
+  /// Refuses an attempt whose budget is spent, before the client has proved anything. Nothing is charged.
+  ///
+  /// - Throws: `.tooFast`.
+  public func checkLook(_ attempt: LoginAttempt) throws(Problem) { _ = try payer(attempt) }
+
+  /// Looks at a password, in one go. Only a wrong one is paid for.
+  ///
+  /// - Parameter look: never waits for anything outside the process.
+  /// - Throws: `.tooFast`, without a look, where the budget is spent.
+  @discardableResult
+  public func look(_ attempt: LoginAttempt, _ look: () -> LoginOutcome) throws(Problem) -> LoginOutcome {
+    let payer = try payer(attempt)
+    let outcome = look()
+    loginFailures.settle(payer, outcome, now: parley.clock.now)
+    return outcome
+  }
+
+  /// Looks at a password on a thread that derives keys.
+  func derivedLook(
+    _ attempt: LoginAttempt, _ look: @escaping @Sendable () -> LoginOutcome
+  ) async throws(Problem) -> LoginOutcome {
+    let log = RateLog.current
+    let result: Result<LoginOutcome, Problem> = await derive { [self] in
+      RateLog.$current.withValue(log) {
+        do throws(Problem) { return .success(try self.look(attempt, look)) } catch { return .failure(error) }
+      }
+    }
+    return try result.get()
+  }
+
+  private func payer(_ attempt: LoginAttempt) throws(Problem) -> LoginFailures.Payer {
+    do throws(Problem) {
+      return try loginFailures.payer(attempt, now: parley.clock.now)
+    } catch {
+      noteRefusal(error)
+      throw error
+    }
+  }
+
+  /// The user has logged in from here by a token: from now on they are known here.
+  public func rightToken(_ attempt: LoginAttempt) { loginFailures.know(attempt, now: parley.clock.now) }
+
+  /// Counts a token of 256 random bits that is none. Nobody guesses these: what is bounded is the asking.
+  ///
+  /// - Returns: what to answer: `problem`, or `.tooFast`.
+  public func wrongToken(_ problem: Problem, from network: String) -> Problem {
+    guard let wait = loginFailures.wrongToken(from: network, now: parley.clock.now) else { return problem }
+    let refusal = LoginFailures.refusal(wait)
+    noteRefusal(refusal)
+    return refusal
+  }
+
+  private func noteRefusal(_ problem: Problem) {
+    RateLog.current?.note(
+      RateStanding(policy: LoginFailures.policy, remaining: 0, reset: problem.retryAfter), refused: true)
+  }
+}

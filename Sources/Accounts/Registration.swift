@@ -1,0 +1,187 @@
+public import Addresses
+import Basics
+public import Dialogs
+import Logging
+
+/// Accounts that are made by their users or by an operator, with a password.
+extension Accounts {
+  /// Makes an account.
+  ///
+  /// - Parameter invite: what lets it in: used up by it, and its inviter made a contact, in the same transaction.
+  /// - Throws: `.conflict` where the name is or was somebody's, or is reserved; `.missing` where the invitation is used up.
+  public func register(
+    _ address: BareJID, password: String, displayName: String?, invite: Invite? = nil
+  ) async throws(Problem) -> User {
+    let row = NewUser(address: address, password: password, displayName: displayName, invite: invite)
+    return try await importUsers([row])[0].get()
+  }
+
+  public struct NewUser: Sendable {
+    public let address: BareJID
+    public let password: String
+    public let displayName: String?
+    let invite: Invite?
+    public init(address: BareJID, password: String, displayName: String?, invite: Invite? = nil) {
+      self.invite = invite
+      self.address = address
+      self.password = password
+      self.displayName = displayName
+    }
+  }
+
+  /// Makes many accounts: keys derived on all cores, one transaction. Results
+  /// in the order of `rows`; a row that fails does not touch the others.
+  public func importUsers(_ rows: [NewUser]) async -> [Result<User, Problem>] {
+    let iterations = Limits.scramIterations
+    let derived: [Result<[SCRAMKeys], Problem>] = await withTaskGroup(
+      of: (Int, [Result<[SCRAMKeys], Problem>]).self
+    ) { group in
+      // As many rows in a job as are derived at a time, and no more: the jobs go round the cores.
+      for start in stride(from: 0, to: rows.count, by: SCRAMKeys.laneCount) {
+        let passwords = rows[start..<min(start + SCRAMKeys.laneCount, rows.count)].map(\.password)
+        group.addTask { [self] in
+          (start, await derive { Self.keys(for: passwords, iterations: iterations) })
+        }
+      }
+      var results = [Result<[SCRAMKeys], Problem>](repeating: .failure(.storage), count: rows.count)
+      for await (start, keys) in group { results.replaceSubrange(start..<start + keys.count, with: keys) }
+      return results
+    }
+    do throws(Problem) {
+      let realms = parley.realmTable
+      let now = parley.clock.now
+      let work = WriteTransaction(following: { [self] writer in
+        var results: [Result<User, Problem>] = []
+        var posts: [Post] = []
+        for (row, keys) in zip(rows, derived) {
+          let result = try Self.insert(row, keys, realms: realms, now: now, writer)
+          if let invite = row.invite, case .success(let user) = result {
+            posts += try meeting(invite, user, writer).map { [$0] } ?? []
+          }
+          if case .success(let user) = result { try note(.userCreated, of: user.id, in: user.realm, writer) }
+          results.append(result)
+        }
+        return (results, posts)
+      })
+      guard let results = try await parley.post(.work(work), by: Parley.nobody).value as? [Result<User, Problem>] else {
+        throw Problem.storage
+      }
+      return results
+    } catch {
+      return rows.map { _ in .failure(error) }
+    }
+  }
+
+  private static func insert(
+    _ row: NewUser, _ keys: Result<[SCRAMKeys], Problem>, realms: RealmTable, now: Timestamp, _ writer: any StoreWriter
+  ) throws -> Result<User, Problem> {
+    guard case .success(let keys) = keys else { return keys.map { _ in preconditionFailure("a failure has no keys") } }
+    guard let realm = realms.realm(domain: row.address.domain), !realm.id.isRemote else {
+      return .failure(Problem(.foreign, "domain-not-served", "\(row.address.domain) is not served here.", field: "jid"))
+    }
+    guard row.address.local != nil else {
+      return .failure(Problem(.malformed, "name-missing", "An account needs a name before the @.", field: "jid"))
+    }
+    if let name = row.displayName, name.utf8.count > Limits.displayNameBytesMax {
+      return .failure(
+        Problem(.tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name"))
+    }
+    if let obstacle = try obstacle(to: row.address, row.invite, in: realm.id, now: now, writer) {
+      return .failure(obstacle)
+    }
+    do {
+      let user = try writer.insertUser(
+        row.address, in: realm.id, profile: Profile(displayName: row.displayName), createdAt: now)
+      try writer.setCredentials(keys, for: user.id)
+      if let invite = row.invite { try writer.setUsed(invite.id) }
+      return .success(user)
+    } catch is StoreConflict {
+      return .failure(
+        Problem(.conflict, "name-taken", "The name \(row.address) is or was taken.", field: "username"))
+    }
+  }
+
+  /// Makes an account with a password, and an address that its code proves.
+  ///
+  /// - Parameter name: the localpart; nil: one is made up.
+  /// - Throws: `.conflict` `identity-taken`, `name-taken`; what `redeem` throws.
+  public func register(
+    _ name: BareJID?, password: String, displayName: String?, by identity: Identity, code: String, in realm: RealmID,
+    from network: String
+  ) async throws(Problem) -> User {
+    guard let domain = parley.realmTable.realm(realm)?.domain else { throw Problem.unreachable }
+    let keys = try await keys(for: password)
+    let now = parley.clock.now
+    // A name that cannot be had uses no code up.
+    if let name, try await parley.read({ try $0.user(name) }) != nil { throw Problem.nameTaken(name) }
+    try await redeem(code: code, for: identity, of: nil, in: realm, from: network)
+    return try await parley.work { writer in
+      if try writer.user(of: identity, in: realm) != nil {
+        throw Problem(.conflict, "identity-taken", "Another user has this identity.")
+      }
+      let user: User
+      if let name {
+        if let obstacle = try Self.obstacle(to: name, nil, in: realm, now: now, writer) { throw obstacle }
+        do {
+          user = try writer.insertUser(name, in: realm, profile: Profile(displayName: displayName), createdAt: now)
+        } catch is StoreConflict { throw Problem.nameTaken(name) }
+      } else {
+        user = try Self.insert(
+          Newcomer(displayName: displayName), domain: domain, in: realm, now: now, writer)
+      }
+      try writer.setCredentials(keys, for: user.id)
+      try writer.put(UserIdentity(identity, of: user.id, since: now), in: realm)
+      return user
+    }
+  }
+
+  /// Returns the reason why no account of this address may be created now; `nil` if it may. The expiry is not checked:
+  /// the door did so when it admitted the guest.
+  static func obstacle(
+    to address: BareJID, _ invite: Invite?, in realm: RealmID, now: Timestamp, _ writer: any StoreWriter
+  ) throws -> Problem? {
+    if let invite {
+      let isGood = try writer.invite(token: invite.token).map { $0.id == invite.id && !$0.isUsed } ?? false
+      guard isGood, invite.realm == realm, try isLetIn(by: invite, writer) else {
+        return Problem(.missing, "invitation-unknown", "This invitation is used up or was taken back.", field: "token")
+      }
+      if let name = invite.name, name != address.local {
+        return Problem(.forbidden, "name-fixed", "This invitation is for the name \(name).", field: "username")
+      }
+    }
+    if let name = address.local,
+      let reserving = try writer.invite(reserving: name, in: realm, after: Parley.outlived(now)),
+      reserving.id != invite?.id
+    {
+      return Parley.reserved(address)
+    }
+    return nil
+  }
+
+  private static func isLetIn(by invite: Invite, _ reader: any StoreReader) throws -> Bool {
+    guard let inviter = invite.inviter else { return true }
+    return try reader.user(inviter)?.state == .active
+  }
+
+  /// Returns the post that makes a new account and its inviter contacts; `nil` if there is no inviter. The account
+  /// stays if it is refused.
+  func meeting(_ invite: Invite, _ user: User, _ reader: any StoreReader) throws -> Post? {
+    guard let inviter = invite.inviter, let host = try reader.party(inviter) else { return nil }
+    let party = Party(id: user.id, realm: user.realm, address: user.address)
+    let link = Intent.link(host.address, name: nil, groups: nil, mutual: true)
+    return Post(
+      author: party, intent: link,
+      completion: .callback { [logger = parley.logger] result in
+        guard case .failure(let problem) = result else { return }
+        logger.warning(
+          "an invited user did not become a contact",
+          metadata: ["user": "\(user.address)", "reason": "\(problem.text)"])
+      })
+  }
+}
+
+extension Problem {
+  static func nameTaken(_ name: BareJID) -> Problem {
+    Problem(.conflict, "name-taken", "The name \(name) is or was taken.", field: "username")
+  }
+}

@@ -1,0 +1,43 @@
+import Basics
+import Crypto
+import Dialogs
+
+/// What somebody who has proved the first factor holds until they prove the second. It is not stored: sealed, it says all that
+/// must be known.
+struct Challenge: Equatable {
+  let user: UserID
+  let expires: Timestamp
+  /// Of what the user's passwords were: a new one voids it.
+  let fingerprint: [UInt8]
+
+  init(user: UserID, expires: Timestamp, fingerprint: [UInt8]) {
+    self.user = user
+    self.expires = expires
+    self.fingerprint = fingerprint
+  }
+
+  static func fingerprint(of keys: [SCRAMKeys]) -> [UInt8] {
+    Array(SHA256.hash(data: keys.flatMap { $0.salt + $0.storedKey }).prefix(16))
+  }
+
+  func text(_ secret: TokenSecret) throws -> String {
+    var bytes: [UInt8] = []
+    for number in [user.number, expires.milliseconds] {
+      for shift in stride(from: 56, through: 0, by: -8) {
+        bytes.append(UInt8(truncatingIfNeeded: number >> Int64(shift)))
+      }
+    }
+    return Base64URL.string(try secret.seal(bytes + fingerprint, .challenge))
+  }
+
+  /// nil: not ours, or over.
+  init?(_ text: String, _ secret: TokenSecret, now: Timestamp) {
+    guard text.utf8.count <= 256, let sealed = Base64URL.decode(text.utf8), let bytes = secret.open(sealed, .challenge),
+      bytes.count == 32
+    else { return nil }
+    func number(_ range: Range<Int>) -> Int64 { bytes[range].reduce(0) { $0 << 8 | Int64($1) } }
+    self.init(
+      user: UserID(number(0..<8)), expires: Timestamp(milliseconds: number(8..<16)), fingerprint: Array(bytes[16...]))
+    guard expires > now else { return nil }
+  }
+}

@@ -1,0 +1,66 @@
+public import Basics
+import Crypto
+public import Dialogs
+
+// Nonces: what a token must bring back, so that it lets somebody in once. Theory:
+//
+// A nonce says itself until when it is good, under a seal that only this realm can make. So nobody fills a table by asking for
+// them. Only one that has let somebody in leaves a row, until its time is over; the row is written in the transaction of
+// that login, so that of two logins with one nonce one is refused, at whatever moment the process ends.
+
+/// A nonce of ours whose time is not over.
+struct Nonce: Hashable, Sendable {
+  /// 128 random bits, as text.
+  let id: String
+  let expires: Timestamp
+}
+
+extension Accounts {
+  /// One that is good once, in this realm, until it expires.
+  public func makeNonce(in realm: RealmID) throws(Problem) -> (text: String, expires: Timestamp) {
+    guard let realm = parley.realmTable.realm(realm) else { throw Problem.unreachable }
+    let expires = parley.clock.now + Limits.nonceLifetime
+    let id = Base64URL.string([UInt8].random(count: 16))
+    return (Self.sealed(Nonce(id: id, expires: expires), realm), expires)
+  }
+
+  enum NonceReading: Hashable {
+    case good(Nonce)
+    case expired
+    /// Not made here, or for another realm.
+    case foreign
+  }
+
+  func read(nonce text: String, in realm: RealmID) -> NonceReading {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3, text.utf8.count <= Limits.nonceBytesMax, let realm = parley.realmTable.realm(realm),
+      let milliseconds = Int64(parts[1])
+    else { return .foreign }
+    let nonce = Nonce(id: String(parts[0]), expires: Timestamp(milliseconds: milliseconds))
+    // Made anew and compared whole: there is one way to write each.
+    guard Array(Self.sealed(nonce, realm).utf8).isEqualInConstantTime(to: Array(text.utf8)) else { return .foreign }
+    return nonce.expires > parley.clock.now ? .good(nonce) : .expired
+  }
+
+  /// `ID.MILLISECONDS.SEAL`. A restored backup has another epoch, so that it does not take for unused what was used behind it.
+  private static func sealed(_ nonce: Nonce, _ realm: Realm) -> String {
+    let key = HKDF<SHA256>.deriveKey(
+      inputKeyMaterial: SymmetricKey(data: realm.key), info: Array("parley nonce \(realm.epoch)".utf8),
+      outputByteCount: 32)
+    let body = "\(nonce.id).\(nonce.expires.milliseconds)"
+    let seal = HMAC<SHA256>.authenticationCode(for: Array(body.utf8), using: key)
+    return "\(body).\(Base64URL.string(seal.prefix(16)))"
+  }
+
+  static func use(_ nonce: Nonce, in realm: RealmID, now: Timestamp, _ writer: any StoreWriter) throws {
+    do { try writer.use(nonce: nonce.id, in: realm, until: nonce.expires, now: now) } catch is StoreConflict {
+      throw Problem.nonceInvalid
+    }
+  }
+}
+
+extension Problem {
+  static let nonceInvalid = Problem(
+    .unauthenticated, "nonce-invalid", "The nonce was used, is too old, or is none of this server's; ask for a new one."
+  )
+}

@@ -1,0 +1,139 @@
+import Addresses
+public import Basics
+public import Dialogs
+
+extension OneTimeCode {
+  /// What one is for. A code of one purpose is none for another.
+  enum Purpose: String {
+    /// To sign in by, or to prove that an address is one's own.
+    case address
+    /// Of a login whose first factor is proved, and to take the second factor away.
+    case secondFactor
+  }
+}
+
+extension Accounts {
+  /// Sends a code to sign in by. Answers and does the same whether or not somebody is known by the address; a code is only
+  /// written to who is, or may become a user.
+  ///
+  /// - Throws: `.unsupported` `delivery-off`, `.tooFast`.
+  public func sendCode(to identity: Identity, in realm: RealmID, from network: String) async throws(Problem) {
+    try await sendCode(to: identity, for: nil, in: realm, from: network)
+  }
+
+  /// Sends a code by which the user proves that an address is theirs.
+  public func sendCode(to identity: Identity, for user: Party, from network: String) async throws(Problem) {
+    if parley.isGuest(user.id) { throw Problem.guestLimited }
+    try await sendCode(to: identity, for: user, in: user.realm, from: network)
+  }
+
+  func sendCode(
+    to identity: Identity, for owner: Party?, as purpose: OneTimeCode.Purpose = .address, in realm: RealmID,
+    from network: String
+  ) async throws(Problem) {
+    try paceLetter(to: identity, in: realm, from: network)
+    guard let domain = parley.realmTable.realm(realm)?.domain else { throw Problem.unreachable }
+    let text = Self.makeCode()
+    let (secret, now) = (options.accountSecret, parley.clock.now)
+    let code = OneTimeCode(
+      identity: identity, user: owner?.id, hash: Self.hash(text, identity, owner?.id, purpose, secret),
+      expires: now + Limits.codeLifetime, attemptsLeft: Limits.codeAttemptsMax)
+    let known: User? = try await parley.work(keepingCaches: true) { writer in
+      try writer.removeCodes(endedBy: now)
+      try writer.put(code, in: realm)
+      return try writer.user(try writer.user(of: identity, in: realm) ?? UserID(0))
+    }
+    let isDue = owner != nil || known.map { $0.state == .active } ?? writesToStrangers(by: identity.issuer)
+    if isDue {
+      send(
+        OutgoingCode(
+          to: identity, .code(text), domain: domain, user: owner?.name ?? known?.name, expires: code.expires))
+    }
+  }
+
+  /// Uses a code up, or one of its attempts.
+  ///
+  /// - Parameter kind: of the refusal; nil: `.unauthenticated`, of somebody who is logged in `.forbidden`.
+  /// - Throws: `wrong-code`; `.tooFast` for a network that guesses.
+  func redeem(
+    code text: String, for identity: Identity, of owner: UserID?, as purpose: OneTimeCode.Purpose = .address,
+    in realm: RealmID, refusing kind: Problem.Kind? = nil, from network: String
+  ) async throws(Problem) {
+    let (hash, now) = (Self.hash(text, identity, owner, purpose, options.accountSecret), parley.clock.now)
+    let isRight: Bool = try await parley.work(keepingCaches: true) { writer in
+      guard var code = try writer.code(for: identity, of: owner, in: realm) else { return false }
+      let isRight = code.hash.isEqualInConstantTime(to: hash) && code.expires > now
+      code.attemptsLeft -= 1
+      if isRight || code.attemptsLeft <= 0 {
+        try writer.removeCode(for: identity, of: owner, in: realm)
+      } else {
+        try writer.put(code, in: realm)
+      }
+      return isRight
+    }
+    guard isRight else {
+      throw wrongToken(
+        Problem(
+          kind ?? (owner == nil ? .unauthenticated : .forbidden), "wrong-code",
+          "The code is wrong, too old, or was used; after a few tries ask for another.", field: "code"), from: network)
+    }
+  }
+
+  /// A login by a code. Who is nobody's user yet becomes one, where `newcomers` has the issuer.
+  public func logIn(
+    by identity: Identity, code: String, in realm: RealmID, displayName: String?, from network: String,
+    device: String?, client: String?
+  ) async throws(Problem) -> Login {
+    try await redeem(code: code, for: identity, of: nil, in: realm, from: network)
+    let newcomer = newcomers.contains(identity.issuer) ? Newcomer(displayName: displayName) : nil
+    do throws(Problem) {
+      return try await logIn(by: identity, in: realm, newcomer: newcomer, device: device, client: client)
+    } catch  where error.code == "identity-unknown" {
+      throw Problem(.forbidden, "registration-off", "Nobody here has this address, and no account is made by it.")
+    }
+  }
+
+  /// An address becomes the user's, in the place of another of its kind: the code has proved it.
+  ///
+  /// - Throws: also `.conflict` `identity-taken`.
+  /// - Parameter password: the account's, where it has one: a new address could set another by a reset.
+  public func bind(
+    _ identity: Identity, code: String, password: String?, to user: Party, from network: String
+  ) async throws(Problem) {
+    _ = try await proveOwn(password, of: user, from: network, field: "password")
+    try await redeem(code: code, for: identity, of: user.id, in: user.realm, from: network)
+    let now = parley.clock.now
+    try await parley.work(keepingCaches: true) { writer in
+      try Self.checkNotSent(to: identity.issuer, of: user.id, writer)
+      try Self.replace(identity, of: user, now: now, writer)
+    }
+  }
+
+  static func replace(_ identity: Identity, of user: Party, now: Timestamp, _ writer: any StoreWriter) throws {
+    try bind(identity, to: user, now: now, writer)
+    for other in try writer.identities(of: user.id)
+    where other.identity.issuer == identity.issuer && other.identity != identity {
+      try writer.remove(other.identity, of: user.id)
+    }
+  }
+
+  /// The same by an operator, who vouches for it; one that is another's stays with them.
+  public func bindUnproved(_ identity: Identity, to user: Party) async throws(Problem) {
+    let now = parley.clock.now
+    try await parley.work(keepingCaches: true) { writer in try Self.replace(identity, of: user, now: now, writer) }
+  }
+
+  private static func makeCode() -> String {
+    var generator = SystemRandomNumberGenerator()
+    let text = String(Int.random(in: 0..<1_000_000, using: &generator))
+    return String(repeating: "0", count: 6 - text.count) + text
+  }
+
+  private static func hash(
+    _ code: String, _ identity: Identity, _ user: UserID?, _ purpose: OneTimeCode.Purpose, _ secret: TokenSecret
+  ) -> [UInt8] {
+    let kind = identity.issuer == .email ? "email" : "phone"
+    let parts = [kind, identity.subject, "\(user?.number ?? 0)", code]
+    return secret.hash(purpose == .address ? parts : [purpose.rawValue] + parts, .code)
+  }
+}

@@ -1,0 +1,82 @@
+import Addresses
+import Basics
+public import Dialogs
+
+extension Accounts {
+  /// What the backend knows of a user whom it makes.
+  public struct Provision: Sendable {
+    /// The localpart; nil: one is made up.
+    public var name: String?
+    /// nil: no password opens the account.
+    public var password: String?
+    public var displayName: String?
+    /// What they are known by besides.
+    public var identities: [Identity]
+    public init(name: String? = nil, password: String? = nil, displayName: String? = nil, identities: [Identity] = []) {
+      self.name = name
+      self.password = password
+      self.displayName = displayName
+      self.identities = identities
+    }
+  }
+
+  /// Makes an account and what names it, all in one transaction.
+  ///
+  /// - Throws: `.conflict` `name-taken` or `identity-taken`; `.malformed`, `.tooLarge`.
+  public func provision(_ provision: Provision, in realm: Realm) async throws(Problem) -> User {
+    if let name = provision.displayName, name.utf8.count > Limits.displayNameBytesMax {
+      throw Problem(.tooLarge, "name-too-long", "name has at most \(Limits.displayNameBytesMax) bytes.", field: "name")
+    }
+    var address: BareJID?
+    if let name = provision.name {
+      do { address = try BareJID(local: name, domain: realm.domain) } catch {
+        throw Problem(.malformed, "user-id-malformed", "This is no name for a user: \(error).", field: "username")
+      }
+    }
+    var keys: [SCRAMKeys] = []
+    if let password = provision.password {
+      keys = try await derive { Self.keys(for: [password], iterations: Limits.scramIterations)[0] }.get()
+    }
+    let now = parley.clock.now
+    return try await parley.work { [self, address, keys] writer in
+      let user: User
+      if let address {
+        if let obstacle = try Self.obstacle(to: address, nil, in: realm.id, now: now, writer) { throw obstacle }
+        do {
+          user = try writer.insertUser(
+            address, in: realm.id, profile: Profile(displayName: provision.displayName), createdAt: now)
+        } catch is StoreConflict {
+          throw Problem(.conflict, "name-taken", "The name \(address) is or was taken.", field: "username")
+        }
+      } else {
+        user = try Self.insert(
+          Newcomer(displayName: provision.displayName), domain: realm.domain, in: realm.id, now: now, writer)
+      }
+      if !keys.isEmpty { try writer.setCredentials(keys, for: user.id) }
+      let party = Party(id: user.id, realm: user.realm, address: user.address)
+      for identity in provision.identities { try Self.bind(identity, to: party, now: now, writer) }
+      try note(.userCreated, of: user.id, in: realm.id, writer)
+      return user
+    }
+  }
+
+  /// A login in a user's name, by whoever vouches for them.
+  ///
+  /// - Throws: `.forbidden` where the account is disabled.
+  public func logIn(as user: User, device: String?, client: String?) async throws(Problem) -> Login {
+    try await logIn(user, proved: nil, device: device, client: client)
+  }
+
+  /// What a user is known by from now on in place of their identity of the same issuer; no subject: nothing.
+  public func setIdentity(
+    _ issuer: Identity.Issuer, _ subject: String?, of user: Party
+  ) async throws(Problem) {
+    let now = parley.clock.now
+    try await parley.work(keepingCaches: true) { writer in
+      for old in try writer.identities(of: user.id) where old.identity.issuer == issuer {
+        try writer.remove(old.identity, of: user.id)
+      }
+      if let subject { try Self.bind(Identity(issuer, subject), to: user, now: now, writer) }
+    }
+  }
+}

@@ -1,0 +1,289 @@
+import Addresses
+import Basics
+public import Dialogs
+import Logging
+import Synchronization
+
+extension Accounts {
+  /// Begins to delete a user: from its commit on nobody comes in, all sessions and logins are over, and the task stands. The
+  /// name is never given out again.
+  ///
+  /// - Parameters:
+  ///   - erasing: everything that they said is taken back, for everybody; else it stays with those it was said to.
+  ///   - session: of who asks, which the door ends when it has told them.
+  ///   - onlyGuest: whoever is no guest counts as unknown.
+  /// - Returns: to be done with `finish(_:)`.
+  /// - Throws: `.missing` where there is no such user any more.
+  public func beginDeletion(
+    of id: UserID, erasing: Bool, except session: SessionID? = nil, onlyGuest: Bool = false
+  ) async throws(Problem) -> AccountTask {
+    let now = parley.clock.now
+    let task: AccountTask = try await parley.work { writer in
+      guard var user = try writer.user(id), user.state != .deleted, user.isGuest || !onlyGuest else {
+        throw Problem(.missing, "user-unknown", "There is no such user.", field: "jid")
+      }
+      user.state = .disabled
+      try writer.update(user)
+      try Self.removeLogins(of: id, writer)
+      try writer.removeLocation(of: id)
+      // One that has begun goes on; who asks for more gets more.
+      for before in try writer.accountTasks(of: id) where before.state == .pending && before.kind != .export {
+        if before.kind == .erasure || !erasing { return before }
+        try writer.removeAccountTask(before.id)
+      }
+      return try writer.insert(AccountTask(user: id, kind: erasing ? .erasure : .deletion, createdAt: now))
+    }
+    tokens.forget(user: id)
+    parley.hub.close(id, .revoked) { $0.session.id != session }
+    return task
+  }
+
+  /// Does a task to its end. Nothing where it is being done already, or has been.
+  public func finish(_ task: AccountTask) async throws(Problem) {
+    guard tasks.claim(task.id) else { return }
+    defer { tasks.release(task.id) }
+    // As it stands behind the claim.
+    guard let task = try await parley.read({ try $0.accountTask(task.id) }), task.state == .pending else { return }
+    switch task.kind {
+    case .deletion, .erasure:
+      guard let user = try await parley.read({ try $0.user(task.user) }) else { return }
+      if task.kind == .erasure { try await takeBack(task, of: user) }
+      try await delete(user, by: task)
+    case .export: try await gather(task)
+    }
+  }
+
+  /// The same without waiting. What fails is tried again by `resumeAccountTasks`.
+  public func finishInBackground(_ task: AccountTask) {
+    Task {
+      do throws(Problem) { try await finish(task) } catch {
+        parley.logger.error("a task of an account failed", metadata: ["task": "\(task.id)", "reason": "\(error.text)"])
+      }
+    }
+  }
+
+  /// Whether the login behind a token is of the last minutes (`Limits.freshLogin`), not one that was only refreshed.
+  public func isFresh(_ caller: Caller) async throws(Problem) -> Bool {
+    let since = parley.clock.now
+    return try await parley.read { reader in
+      try reader.grants(of: caller.user.id).contains { grant in
+        grant.id == caller.grant && since < grant.createdAt + Limits.freshLogin
+      }
+    }
+  }
+
+  /// Goes on with what a process before has left, and returns how much that was. What fails stays for the next time.
+  @discardableResult
+  public func resumeAccountTasks() async throws(Problem) -> Int {
+    let pending = try await parley.read { try $0.pendingAccountTasks() }
+    for task in pending {
+      do throws(Problem) { try await finish(task) } catch {
+        parley.logger.error(
+          "a task of an account failed", metadata: ["task": "\(task.id)", "reason": "\(error.text)"])
+      }
+    }
+    return pending.count
+  }
+
+  private func delete(_ user: User, by task: AccountTask) async throws(Problem) {
+    try await leaveRooms(user)
+    try await leaveRosters(user)
+    try await endCalls(of: user)
+    let now = parley.clock.now
+    let isGone: Bool = try await parley.work { [self] writer in
+      // An operator has opened the account again meanwhile.
+      guard try writer.accountTask(task.id)?.state == .pending, var user = try writer.user(user.id) else {
+        return false
+      }
+      user.state = .deleted
+      user.profile = Profile()
+      user.lastSeenAt = now
+      try writer.update(user)
+      if task.kind == .erasure { try writer.endBlobs(of: user.id) }
+      // Those of exports hold everything.
+      for other in try writer.accountTasks(of: user.id) {
+        if let blob = try other.blob.flatMap({ try writer.blob($0) }) { try writer.put(blob.over(at: now)) }
+        try writer.removeAccountTask(other.id)
+      }
+      try writer.erasePersonal(user.id)
+      try note(.userDeleted, of: user.id, in: user.realm, writer)
+      return true
+    }
+    if isGone { parley.registries.pushes.forget(user.id) }
+  }
+
+  // MARK: Leaving
+
+  /// A deleted user leaves the rosters of others, who are told.
+  func leaveRosters(_ user: User) async throws(Problem) {
+    let contacts = try await parley.read { try $0.contacts(of: user.id) }
+    for contact in contacts {
+      guard let peer = contact.peer, let other = try await parley.read({ try $0.party(peer) }) else { continue }
+      do throws(Problem) {
+        try await parley.post(.removeContact(user.address), by: other)
+      } catch  where error.kind == .missing {
+        // The other side had no item.
+      }
+    }
+  }
+
+  /// A deleted user is nowhere a member. A room whose only owner goes belongs to
+  /// the admin, else the member, who has been there longest; an empty one ends.
+  func leaveRooms(_ user: User) async throws(Problem) {
+    let party = Party(id: user.id, realm: user.realm, address: user.address)
+    for (room, _) in try await parley.read({ try $0.memberships(of: user.id) }) {
+      let leave = [MemberDraft(address: user.address, affiliation: Affiliation.none)]
+      do throws(Problem) {
+        try await parley.post(.room(.members(.dialog(room.dialog), leave)), by: party)
+      } catch  where error == .lastOwner {
+        let heir = try await parley.read { reader -> Member? in
+          for among: Set<Affiliation> in [[.admin], [.member], [.watcher]] {
+            let members = try reader.members(of: room.dialog, among: among, after: nil, limit: Limits.membersMax)
+            if let first = members.min(by: { $0.joinedAt < $1.joinedAt }) { return first }
+          }
+          return nil
+        }
+        if let heir {
+          let hand = [MemberDraft(address: heir.party.address, affiliation: .owner)] + leave
+          try await parley.post(.room(.members(.dialog(room.dialog), hand)), by: party)
+        } else {
+          try await parley.post(.room(.destroy(.dialog(room.dialog), reason: nil, alternate: nil)), by: party)
+        }
+      }
+    }
+  }
+
+  /// Ends the calls of a user who is being deleted.
+  func endCalls(of user: User) async throws(Problem) {
+    let party = Party(id: user.id, realm: user.realm, address: user.address)
+    for call in try await parley.openCalls(of: party) {
+      try await parley.post(.call(.move(call.id, .end(nil), resource: nil)), by: party)
+    }
+  }
+
+  // MARK: Erasure
+
+  /// Takes back what the user said, in the order of the log, wherever it was said.
+  private func takeBack(_ task: AccountTask, of user: User) async throws(Problem) {
+    var task = task
+    let author = Party(id: user.id, realm: user.realm, address: user.address)
+    while true {
+      let after = task.reached
+      let page = try await parley.read {
+        try $0.authored(by: author.id, after: after, limit: Limits.authoredLookedAtMax)
+      }
+      guard let reached = page.reached else { return }
+      var rest = page.messages[...]
+      while !rest.isEmpty {
+        let piece = rest.prefix(Limits.retractedAtOnce)
+        rest = rest.dropFirst(piece.count)
+        let outcomes = await withTaskGroup(of: Problem?.self) { group in
+          for (position, dialog) in piece {
+            group.addTask { [self] in
+              do throws(Problem) {
+                try await takeBack(position, in: dialog, by: author)
+                return nil
+              } catch { return error }
+            }
+          }
+          var problems: [Problem] = []
+          for await problem in group { if let problem { problems.append(problem) } }
+          return problems
+        }
+        if let first = outcomes.first { throw first }
+      }
+      task.reached = reached
+      let done = task
+      let stands: Bool = try await parley.work(keepingCaches: true) { writer in
+        guard try writer.accountTask(done.id)?.state == .pending else { return false }
+        try writer.update(done)
+        return true
+      }
+      guard stands else { return }
+    }
+  }
+
+  /// As its author would: everybody is told. Where the author could not (who is no member any more, whom the other blocks), it is
+  /// taken back all the same, and those who come later do not find it.
+  private func takeBack(_ position: Position, in dialog: DialogID, by author: Party) async throws(Problem) {
+    guard let found = try await parley.read({ try $0.entry(position, in: dialog) }),
+      case .message(let message) = found.fact
+    else { return }
+    if message.sequence == 0 {
+      if case .reactions(let emoji) = message.reference?.kind, !emoji.isEmpty, let target = message.reference?.target {
+        return try await takeBackReactions(to: target, in: dialog, by: author)
+      }
+      return
+    }
+    if found.state?.retraction != nil { return }
+    if let intent = Self.change(.retraction(reason: nil), of: found) {
+      do throws(Problem) {
+        try await parley.post(intent, by: author)
+        return
+      } catch {
+        if error.kind == .overloaded || error.kind == .internal { throw error }
+      }
+    }
+    let now = parley.clock.now
+    try await parley.work(keepingCaches: true) { writer in
+      guard let entry = try writer.entry(position, in: dialog), entry.state?.retraction == nil else { return }
+      try writer.releaseBlobs(of: position, by: author.id, ending: now)
+      try writer.put(
+        MessageState(
+          version: position, revision: (entry.state?.revision ?? 0) + 1,
+          retraction: MessageState.Retraction(by: author, at: now, id: nil, reason: nil, isModeration: false)),
+        of: position, in: dialog)
+    }
+  }
+
+  private func takeBackReactions(to target: Position, in dialog: DialogID, by author: Party) async throws(Problem) {
+    guard let found = try await parley.read({ try $0.entry(target, in: dialog) }),
+      found.state?.reactions.contains(where: { $0.user == author }) == true
+    else { return }
+    if let intent = Self.change(.reactions([]), of: found, author: author) {
+      do throws(Problem) {
+        try await parley.post(intent, by: author)
+        return
+      } catch {
+        if error.kind == .overloaded || error.kind == .internal { throw error }
+      }
+    }
+    try await parley.work(keepingCaches: true) { writer in
+      guard let entry = try writer.entry(target, in: dialog), var state = entry.state else { return }
+      state.reactions.removeAll { $0.user == author }
+      state.revision += 1
+      try writer.put(state, of: target, in: dialog)
+    }
+  }
+
+  /// nil: in whispers nobody speaks without being there.
+  private static func change(_ kind: Reference.Kind, of entry: Entry, author: Party? = nil) -> Intent? {
+    let reference = ReferenceDraft(kind: kind, target: .entry(entry.id))
+    let content = Content(kind: .none)
+    switch entry.place {
+    case .peer(let peer):
+      // What somebody else said was said to the author.
+      let other = author.map { $0 == entry.author ? peer : entry.author } ?? peer
+      return .message(
+        MessageDraft(
+          to: other.address, content: content, envelope: Envelope(type: .chat),
+          traits: [.archived, .fromApp, .replayed], key: nil, reference: reference))
+    case .room(let room):
+      return .room(
+        .say(
+          .dialog(room.dialog),
+          RoomMessageDraft(
+            content: content, envelope: Envelope(type: .groupchat), traits: [.archived, .fromApp], key: nil,
+            reference: reference)))
+    case .whisper: return nil
+    }
+  }
+}
+
+extension Blob {
+  func over(at time: Timestamp) -> Blob {
+    var blob = self
+    blob.expiresAt = time
+    return blob
+  }
+}

@@ -1,0 +1,32 @@
+public import Basics
+
+/// A code that was sent to a mail address or a telephone. One is good at a time for one subject and purpose.
+public struct OneTimeCode: Hashable, Sendable {
+  /// Where it was sent.
+  public let identity: Identity
+  /// Whose address it is to become; nil: it is to sign in by.
+  public let user: UserID?
+  /// A keyed hash of the code, for this subject and purpose.
+  public let hash: [UInt8]
+  public let expires: Timestamp
+  public var attemptsLeft: Int
+
+  public init(identity: Identity, user: UserID?, hash: [UInt8], expires: Timestamp, attemptsLeft: Int) {
+    self.identity = identity
+    self.user = user
+    self.hash = hash
+    self.expires = expires
+    self.attemptsLeft = attemptsLeft
+  }
+}
+
+public protocol OneTimeCodeReader {
+  func code(for identity: Identity, of user: UserID?, in realm: RealmID) throws -> OneTimeCode?
+}
+
+public protocol OneTimeCodeWriter {
+  /// Replaces the one before.
+  func put(_ code: OneTimeCode, in realm: RealmID) throws
+  func removeCode(for identity: Identity, of user: UserID?, in realm: RealmID) throws
+  func removeCodes(endedBy time: Timestamp) throws
+}

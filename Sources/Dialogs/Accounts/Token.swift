@@ -1,0 +1,16 @@
+import Basics
+import Crypto
+
+/// 256 random bits as text, and what is kept of them.
+package struct Token: Sendable {
+  package let text: String
+  package let hash: [UInt8]
+
+  package static func make() -> Token {
+    let text = Base64URL.string([UInt8].random(count: 32))
+    return Token(text: text, hash: hash(text))
+  }
+
+  package static func hash(_ text: String) -> [UInt8] { hash(Array(text.utf8)) }
+  package static func hash(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+}

@@ -1,0 +1,70 @@
+public import Basics
+
+/// How often something may be done: `burst` at once, `perSecond` in the long run.
+public struct Rate: Sendable {
+  public var burst: Int
+  public var perSecond: Double
+  public init(burst: Int, perSecond: Double) {
+    self.burst = burst
+    self.perSecond = perSecond
+  }
+}
+
+/// A token bucket: `burst` at once, `perSecond` in the long run. Pure.
+public struct TokenBucket: Hashable, Sendable {
+  private var tokens: Double
+  private var time: Timestamp
+
+  public init(_ rate: Rate, now: Timestamp) {
+    tokens = Double(rate.burst)
+    time = now
+  }
+
+  private mutating func fill(_ rate: Rate, now: Timestamp) {
+    // A clock that goes back gives nothing and takes nothing.
+    let elapsed = Double(max(0, now.milliseconds - time.milliseconds)) / 1_000
+    tokens = min(Double(rate.burst), tokens + elapsed * rate.perSecond)
+    time = now
+  }
+
+  /// nil: taken. Else the whole seconds until there is one.
+  ///
+  /// - Parameter count: that are taken together; at most `rate.burst` are ever there.
+  public mutating func take(_ rate: Rate, count: Int = 1, now: Timestamp) -> Int? {
+    if let wait = wait(rate, count: count, now: now) { return wait }
+    tokens -= Double(count)
+    return nil
+  }
+
+  /// What was taken turned out not to count.
+  public mutating func giveBack(_ rate: Rate, now: Timestamp) {
+    fill(rate, now: now)
+    tokens = min(Double(rate.burst), tokens + 1)
+  }
+
+  /// Takes one whether it is there or not: what is owed is paid off first.
+  package mutating func owe(_ rate: Rate, now: Timestamp) {
+    fill(rate, now: now)
+    tokens -= 1
+  }
+
+  /// The whole seconds until there is one; nil: there is.
+  public mutating func wait(_ rate: Rate, count: Int = 1, now: Timestamp) -> Int? {
+    fill(rate, now: now)
+    let needed = Double(count)
+    if tokens >= needed { return nil }
+    guard rate.perSecond > 0 else { return 3_600 }
+    return max(1, Int(min(3_600, ((needed - tokens) / rate.perSecond).rounded(.up))))
+  }
+
+  /// How many could be taken now.
+  mutating func whole(_ rate: Rate, now: Timestamp) -> Int {
+    fill(rate, now: now)
+    return max(0, Int(tokens))
+  }
+
+  public mutating func isFull(_ rate: Rate, now: Timestamp) -> Bool {
+    fill(rate, now: now)
+    return tokens >= Double(rate.burst)
+  }
+}
