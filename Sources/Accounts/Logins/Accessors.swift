@@ -1,4 +1,4 @@
-public import Addresses
+import Addresses
 public import Basics
 import Crypto
 public import Dialogs

@@ -1,5 +1,5 @@
 public import Addresses
-import Basics
+public import Basics
 import Crypto
 public import Dialogs
 

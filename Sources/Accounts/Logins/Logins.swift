@@ -1,5 +1,5 @@
 import Addresses
-import Basics
+public import Basics
 public import Dialogs
 
 /// Logins of the app: an access token, and a refresh token by which there is another.

@@ -1,6 +1,6 @@
 public import Basics
 import Crypto
-public import Dialogs
+import Dialogs
 
 /// Codes that a telephone makes of a shared secret and the time (RFC 6238), with the values that every program for it takes:
 /// HMAC-SHA-1, steps of 30 seconds from 1970 on, six digits.

@@ -1,5 +1,5 @@
 import Addresses
-public import Basics
+import Basics
 public import Dialogs
 
 extension OneTimeCode {

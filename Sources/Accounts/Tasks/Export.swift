@@ -1,5 +1,5 @@
 import Addresses
-import Basics
+public import Basics
 public import Dialogs
 
 /// One way of writing what is a user's own: each is a part of the archive. Those who know a format make one.
