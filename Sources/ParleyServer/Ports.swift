@@ -1,3 +1,4 @@
+import Administration
 import AppDoor
 import Basics
 import Dialogs
@@ -6,6 +7,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import NIOSSL
+import ServerConfiguration
 import ServiceLifecycle
 import XMPPDoor
 

@@ -1,3 +1,4 @@
+import Administration
 import Basics
 public import Logging
 import Synchronization

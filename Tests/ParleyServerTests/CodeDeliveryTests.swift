@@ -1,6 +1,8 @@
 import Basics
 import Dialogs
 import Foundation
+import ServerConfiguration
+import ServerFixtures
 import Testing
 
 @testable import ParleyServer

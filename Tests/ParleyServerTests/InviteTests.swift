@@ -1,5 +1,7 @@
 import Addresses
+import Administration
 import Dialogs
+import ServerFixtures
 import Testing
 
 @testable import ParleyServer

@@ -1,6 +1,7 @@
 import AppProtocol
 import Basics
 import Dialogs
+import ServerConfiguration
 import WebClient
 
 /// Hands codes to the app's backend, which sends them on as it likes: a signed POST.

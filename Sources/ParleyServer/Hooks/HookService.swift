@@ -1,6 +1,8 @@
+import Administration
 import AppDoor
 import AppProtocol
 import Dialogs
+import ServerConfiguration
 import ServiceLifecycle
 import Synchronization
 import WebClient

@@ -1,4 +1,5 @@
 import Addresses
+import Administration
 import Basics
 import Dialogs
 import HTTPPort

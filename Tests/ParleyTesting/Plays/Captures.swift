@@ -1,8 +1,8 @@
+import Administration
 import AppProtocol
 import Basics
 import Dialogs
 import FoundationEssentials
-import ParleyServer
 import XMPP
 
 /// The names in braces of a play, and what they stand for.
