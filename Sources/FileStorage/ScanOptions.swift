@@ -26,17 +26,17 @@ package enum ClamdAddress: Hashable, Sendable {
   case tcp(host: String, port: Int)
 
   /// nil: neither a path from the root nor a host and a port.
-    package init?(_ text: String) {
-      if text.hasPrefix("/") {
-        self = .unix(text)
-        return
-      }
-      guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
-        (1...65_535).contains(port)
-      else { return nil }
-      var host = text[..<colon]
-      if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-      if host.isEmpty { return nil }
-      self = .tcp(host: String(host), port: port)
+  package init?(_ text: String) {
+    if text.hasPrefix("/") {
+      self = .unix(text)
+      return
     }
+    guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+      (1...65_535).contains(port)
+    else { return nil }
+    var host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+    if host.isEmpty { return nil }
+    self = .tcp(host: String(host), port: port)
+  }
 }

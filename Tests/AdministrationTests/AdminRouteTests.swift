@@ -2,6 +2,7 @@ import Addresses
 import AppProtocol
 import Dialogs
 import Foundation
+import ParleyServer
 import ServerFixtures
 import Testing
 import Yams
@@ -88,21 +89,5 @@ import Yams
       #expect(await code { _ = try other.realm("localhost") } == "domain-not-served")
       #expect(try other.realm(nil).id == RealmID(99))
     }
-  }
-
-  @Test(arguments: [
-    ("", BeforeSendAnswer.allow), ("{\"action\":\"allow\"}", .allow),
-    ("{\"action\":\"change\",\"text\":\"x\"}", .change(text: "x")), ("{\"action\":\"change\"}", .none),
-    ("{\"action\":\"change\",\"text\":\"\\u0001\"}", .none),
-    ("{\"action\":\"refuse\",\"code\":\"spam\",\"text\":\"No.\"}", .refuse(code: "spam", text: "No.")),
-    (
-      "{\"action\":\"refuse\"}",
-      .refuse(code: "message-refused", text: "This message is not allowed here.")
-    ),
-    ("{\"action\":\"refuse\",\"code\":\"Not A Slug\"}", .none), ("{\"action\":\"what\"}", .none), ("nonsense", .none),
-    ("[]", .none),
-  ])
-  func answersOfTheBackend(body: String, answer: BeforeSendAnswer) {
-    #expect(BeforeSendGate.read(Array(body.utf8)) == answer)
   }
 }

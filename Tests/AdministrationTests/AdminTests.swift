@@ -2,6 +2,7 @@ import Addresses
 import Dialogs
 import Foundation
 import NIOPosix
+import ParleyServer
 import ServerConfiguration
 import ServerFixtures
 import Testing

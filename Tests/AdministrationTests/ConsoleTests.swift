@@ -149,11 +149,4 @@ extension CSVReader {
     #expect(Set(passwords).count == 100)
     #expect(passwords.allSatisfy { $0.count == 23 && $0.split(separator: "-").count == 4 })
   }
-
-  @Test(arguments: [
-    ("tls_prot", "tls_port"), ("Domain", "domain"), ("domian", "domain"), ("zzzzzz", nil), ("x", nil),
-  ])
-  func theNearestName(wrong: String, expected: String?) {
-    #expect(Nearest.name(to: wrong, among: ["domain", "tls_port", "registration"]) == expected)
-  }
 }

@@ -1,3 +1,4 @@
+import Addresses
 import Administration
 import Dialogs
 import ServerFixtures

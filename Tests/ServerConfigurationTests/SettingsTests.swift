@@ -467,4 +467,11 @@ import XMPPDoor
     #expect(Threads.allowed(inStatus: "Name:\tparley\n") == nil)
     #expect(Threads.allowed(inStatus: "Cpus_allowed:\t0\n") == nil)
   }
+
+  @Test(arguments: [
+    ("tls_prot", "tls_port"), ("Domain", "domain"), ("domian", "domain"), ("zzzzzz", nil), ("x", nil),
+  ])
+  func theNearestName(wrong: String, expected: String?) {
+    #expect(Nearest.name(to: wrong, among: ["domain", "tls_port", "registration"]) == expected)
+  }
 }
