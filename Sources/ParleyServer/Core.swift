@@ -1,5 +1,6 @@
 import Administration
 import AppDoor
+import Basics
 package import Dialogs
 import FileStorage
 package import Logging

@@ -1,4 +1,3 @@
-import Administration
 import Basics
 public import Logging
 import Synchronization

@@ -1,5 +1,5 @@
-import Basics
-package import Dialogs
+package import Basics
+import Dialogs
 
 /// A secret of the configuration that requests are signed with, as Standard Webhooks 1.0.0 writes it.
 package struct StandardWebhook: Hashable, Sendable {

@@ -1,3 +1,4 @@
+import Basics
 import Dialogs
 import Logging
 import ServerConfiguration
@@ -70,7 +71,7 @@ extension CodeDelivery {
   ///
   /// - Throws: what is wrong with the templates.
   static func make(
-    _ settings: Settings, _ outgoing: Outgoing, clock: any Clock, logger: Logger
+    _ settings: Settings, _ outgoing: Outgoing, clock: any Basics.Clock, logger: Logger
   ) throws(StartupError) -> CodeDelivery? {
     var carriers: [any CodeTransport] = []
     if let mail = settings.delivery.mail {

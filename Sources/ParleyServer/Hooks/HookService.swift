@@ -1,6 +1,7 @@
 import Administration
 import AppDoor
 import AppProtocol
+import Basics
 import Dialogs
 import ServerConfiguration
 import ServiceLifecycle

@@ -1,4 +1,3 @@
-import Administration
 import AppProtocol
 import Basics
 import Dialogs
