@@ -53,9 +53,9 @@ let package = Package(
     .systemLibrary(name: "CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .target(name: "Basics", swiftSettings: settings),
     .target(name: "CKeyDerivation"),
     .target(name: "CChildProcess"),
-    .target(name: "Basics", swiftSettings: settings),
     .target(
       name: "Addresses", dependencies: ["Basics"], exclude: ["generate-tables.py"], swiftSettings: settings),
     .target(name: "XMLStream", dependencies: [nioCore], swiftSettings: settings),
@@ -78,7 +78,8 @@ let package = Package(
     // What the server asks of others: requests and mail, identity tokens, push services
     .target(name: "WebClient", dependencies: ["CCurl", logging], swiftSettings: settings),
     .target(
-      name: "IdentityTokens", dependencies: ["Basics", "AppProtocol", "Accounts", "Dialogs"] + crypto, swiftSettings: settings),
+      name: "IdentityTokens", dependencies: ["Basics", "AppProtocol", "Accounts", "Dialogs"] + crypto,
+      swiftSettings: settings),
     .target(
       name: "PushServices", dependencies: ["Basics", "Dialogs", "WebClient", "AppProtocol", logging] + crypto,
       swiftSettings: settings),
@@ -115,14 +116,43 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: settings),
 
-    // The house
+    .target(
+      name: "FileDoor",
+      dependencies: [
+        "Basics", "HTTPPort", "Dialogs", "Addresses", nioCore,
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ], swiftSettings: settings),
+
+    // Where files are kept, and the programs that look at them
+    .target(
+      name: "FileStorage", dependencies: ["Dialogs", "WebClient", "Basics", "CChildProcess", logging] + crypto,
+      swiftSettings: settings),
+
+    // The server: what it is told, how it is looked after, how it is put together
+    .target(
+      name: "ServerConfiguration",
+      dependencies: [
+        "Accounts", "Dialogs", "Addresses", "Basics", "XMPPDoor", "FileStorage", "WebClient", "IdentityTokens",
+        "PushServices",
+        nioCore, logging, yams,
+      ], swiftSettings: settings),
+    .target(
+      name: "Administration",
+      dependencies: [
+        "ServerConfiguration", "Dialogs", "Accounts", "Addresses", "Basics", "XMPP", "XMPPDoor", "AppDoor",
+        "AppProtocol",
+        "HTTPPort", nioCore, nioPosix, nioHTTP1, logging,
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ], swiftSettings: settings),
     .target(
       name: "ParleyServer",
       dependencies: [
-        "Basics", "Dialogs", "Accounts", "Addresses", "SQLiteStore", "XMPP", "HTTPPort", "AppProtocol", "XMPPDoor",
-        "AppDoor",
-        "WebClient", "IdentityTokens", "PushServices", "CChildProcess", nioCore, nioPosix, nioSSL, nioHTTP1, logging,
-        yams,
+        "ServerConfiguration", "Administration", "FileStorage", "FileDoor", "Dialogs", "Accounts", "Addresses",
+        "Basics",
+        "SQLiteStore", "HTTPPort", "AppProtocol", "XMPPDoor", "AppDoor", "WebClient", "IdentityTokens", "PushServices",
+        nioCore, nioPosix, nioSSL, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -133,7 +163,9 @@ let package = Package(
     .executableTarget(
       name: "parley",
       dependencies: [
-        "ParleyServer", "Basics", "Dialogs", "Addresses", logging,
+        "ParleyServer", "ServerConfiguration", "Administration", "Dialogs", "Accounts", "Addresses", "Basics", "XMPP",
+        "XMLStream",
+        nioCore, nioPosix, nioSSL, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: settings),
 
@@ -141,10 +173,9 @@ let package = Package(
     .target(
       name: "ParleyTesting",
       dependencies: [
-        "ParleyServer", "Basics", "Dialogs", "XMPP", "XMLStream", "AppProtocol", nioCore, nioPosix, nioHTTP1,
-        nioWebSocket,
-        nioSSL,
-        logging,
+        "ParleyServer", "ServerConfiguration", "Basics", "Dialogs", "XMPP", "XMLStream", "AppProtocol", nioCore,
+        nioPosix,
+        nioHTTP1, nioWebSocket, nioSSL, logging,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ], path: "Tests/ParleyTesting", swiftSettings: settings),
     .testTarget(
@@ -198,14 +229,42 @@ let package = Package(
         nioWebSocket, logging,
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ], swiftSettings: settings),
+    .target(
+      name: "ServerFixtures",
+      dependencies: [
+        "ParleyServer", "ServerConfiguration", "Administration", "Basics", "Dialogs", "Accounts", "Addresses", nioPosix,
+        logging,
+      ], path: "Tests/ServerFixtures", swiftSettings: settings),
+    .testTarget(
+      name: "FileStorageTests",
+      dependencies: [
+        "FileStorage", "ServerFixtures", "Basics", "Dialogs", nioCore, nioPosix, nioHTTP1, logging,
+        .product(name: "Crypto", package: "swift-crypto"),
+      ], swiftSettings: settings),
+    .testTarget(
+      name: "FileDoorTests",
+      dependencies: [
+        "FileDoor", "Basics", "Dialogs", "Addresses", .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "ServerConfigurationTests",
+      dependencies: [
+        "ServerConfiguration", "ServerFixtures", "Basics", "XMPPDoor", "Dialogs", "Addresses", "IdentityTokens",
+        logging,
+      ], swiftSettings: settings),
+    .testTarget(
+      name: "AdministrationTests",
+      dependencies: [
+        "Administration", "ServerConfiguration", "ServerFixtures", "ParleyServer", "AppProtocol", "Basics", "Dialogs",
+        "Accounts",
+        "Addresses", nioPosix, yams,
+      ], swiftSettings: settings),
     .testTarget(
       name: "ParleyServerTests",
       dependencies: [
-        "ParleyServer", "Basics", "AppProtocol", "XMPPDoor", "Dialogs", "Accounts", "Addresses", "IdentityTokens",
-        nioCore,
-        nioPosix, nioSSL,
-        nioHTTP1, logging,
-        yams,
+        "ParleyServer", "parley", "ServerFixtures", "ServerConfiguration", "Administration", "AppProtocol", "XMPPDoor",
+        "Dialogs", "Accounts", "Addresses", "Basics", "IdentityTokens", nioCore, nioPosix, nioSSL, nioHTTP1, logging,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),

@@ -1,4 +1,4 @@
-/// The decoder of A-labels (RFC 3492 6.2, with the parameters of RFC 3492 5).
+/// The codec of A-labels (RFC 3492 6.2 and 6.3, with the parameters of RFC 3492 5).
 enum Punycode {
   private static let base: UInt32 = 36
   private static let leastThreshold: UInt32 = 1
@@ -49,6 +49,42 @@ enum Punycode {
     return out
   }
 
+  /// The A-label of a label without its prefix "xn--". The label must have at most 63 scalars, so that nothing overflows.
+  static func encode(_ label: [Unicode.Scalar]) -> String {
+    var out = label.filter { $0.value < firstScalar }.map { UInt8(truncatingIfNeeded: $0.value) }
+    let basic = out.count
+    var handled = basic
+    if basic > 0 { out.append(UInt8(ascii: "-")) }
+    var next = firstScalar
+    var delta: UInt32 = 0
+    var bias = firstBias
+    while handled < label.count {
+      guard let least = label.map(\.value).filter({ $0 >= next }).min() else { break }
+      delta &+= (least - next) &* UInt32(truncatingIfNeeded: handled + 1)
+      next = least
+      for scalar in label {
+        if scalar.value < next { delta &+= 1 }
+        guard scalar.value == next else { continue }
+        var rest = delta
+        var step = base
+        while true {
+          let threshold = step <= bias ? leastThreshold : min(step - bias, greatestThreshold)
+          if rest < threshold { break }
+          out.append(character(threshold + (rest - threshold) % (base - threshold)))
+          rest = (rest - threshold) / (base - threshold)
+          step += base
+        }
+        out.append(character(rest))
+        bias = adapt(delta, UInt32(truncatingIfNeeded: handled + 1), isFirst: handled == basic)
+        delta = 0
+        handled += 1
+      }
+      delta &+= 1
+      next &+= 1
+    }
+    return String(decoding: out, as: UTF8.self)
+  }
+
   /// Adapts the bias (RFC 3492 6.1).
   private static func adapt(_ delta: UInt32, _ count: UInt32, isFirst: Bool) -> UInt32 {
     var delta = isFirst ? delta / damping : delta / 2
@@ -59,6 +95,11 @@ enum Punycode {
       step += base
     }
     return step + (base - leastThreshold + 1) * delta / (delta + skew)
+  }
+
+  /// RFC 3492 5: a to z, then 0 to 9.
+  private static func character(_ digit: UInt32) -> UInt8 {
+    UInt8(truncatingIfNeeded: digit < 26 ? 0x61 + digit : 0x30 + digit - 26)
   }
 
   private static func digit(_ byte: UInt8) -> UInt32? {

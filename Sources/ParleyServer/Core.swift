@@ -1,24 +1,32 @@
-import Accounts
+package import Accounts
+import Administration
 import AppDoor
-import Dialogs
-import Logging
+import Basics
+package import Dialogs
+import FileStorage
+package import Logging
 import PushServices
 import SQLiteStore
+package import ServerConfiguration
 import XMPPDoor
 
 /// The opened data: the store and the core over it. Whoever has it holds the data folder's lock.
-struct Core: Sendable {
+package struct Core: Sendable {
   let folder: DataFolder
   let store: any Store
-  let accounts: Accounts
+  package let accounts: Accounts
   let webPushKey: WebPush.Key
   /// nil: files are in the data folder.
   let bucket: BucketStore?
 
+  /// The core of a command, which serves nobody.
+  package static func open(_ settings: Settings, _ folder: DataFolder, logger: Logger) throws(StartupError) -> Core {
+    try open(settings, folder, signIn: .none, beforeSend: nil, logger: logger)
+  }
+
   /// - Parameter beforeSend: what is shown messages before they are said; nil: nothing.
   static func open(
-    _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy = .none, beforeSend: BeforeSendGate? = nil,
-    logger: Logger
+    _ settings: Settings, _ folder: DataFolder, signIn: SignInPolicy, beforeSend: BeforeSendGate?, logger: Logger
   ) throws(StartupError) -> Core {
     let webPushKey = try folder.webPushKey()
     do {
@@ -32,7 +40,7 @@ struct Core: Sendable {
             links: BlobLinks(base: settings.publicURL), bytesMax: uploads.bytesMax,
             userBytesMax: uploads.userBytesMax, userDayBytesMax: uploads.userDayBytesMax,
             lifetime: uploads.lifetime, endsWithMessages: uploads.endWithMessages,
-            tools: uploads.tools(folder: folder.blobs + "/new")),
+            tools: BlobTools(thumbnails: uploads.thumbnails, scan: uploads.scan, folder: folder.blobs + "/new")),
           store: try bucket ?? BlobFolder(folder.blobs) as any BlobStore
         )
       }
@@ -65,6 +73,8 @@ struct Core: Sendable {
       throw refusal
     } catch let problem as Problem {
       throw StartupError(problem.text)
+    } catch let failure as BlobFailure {
+      throw StartupError(failure.description)
     } catch let failure as StoreFailure {
       // One line made for an operator: too new, full, locked, unwritable, damaged.
       throw StartupError(failure.description)
@@ -73,10 +83,10 @@ struct Core: Sendable {
     }
   }
 
-  var parley: Parley { accounts.parley }
+  package var parley: Parley { accounts.parley }
 
   /// Returns when everything accepted is committed and told.
-  func close(_ logger: Logger) async {
+  package func close(_ logger: Logger) async {
     await parley.stop()
     do { try store.close() } catch { logger.error("the database was not closed well", metadata: ["error": "\(error)"]) }
   }

@@ -3,6 +3,7 @@ import Basics
 import Dialogs
 import Glibc
 import PushServices
+public import ServerConfiguration
 
 /// The data folder, held by one process at a time: whoever holds the lock may open the database.
 public final class DataFolder: Sendable {

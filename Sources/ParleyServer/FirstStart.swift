@@ -1,8 +1,10 @@
 import Accounts
 import Addresses
+import Administration
 import Basics
 import Dialogs
 import Logging
+package import ServerConfiguration
 
 /// What happens once in the life of a data folder: two users who know each other, so that the first conversation is
 /// minutes away.

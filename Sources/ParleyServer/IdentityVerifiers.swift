@@ -1,7 +1,10 @@
 import Accounts
+import Administration
+import Basics
 import Dialogs
 import IdentityTokens
 import Logging
+import ServerConfiguration
 import WebClient
 
 /// Who vouches for users, as the core wants them.

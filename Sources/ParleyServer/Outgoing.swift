@@ -1,5 +1,7 @@
+import Basics
 import Glibc
 import Logging
+import ServerConfiguration
 import ServiceLifecycle
 import WebClient
 

@@ -1,4 +1,5 @@
 import Accounts
+import Administration
 import AppDoor
 import Basics
 import Dialogs
@@ -7,6 +8,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import NIOSSL
+import ServerConfiguration
 import ServiceLifecycle
 import XMPPDoor
 

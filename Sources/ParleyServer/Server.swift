@@ -1,11 +1,15 @@
 import Accounts
+import Administration
 import AppDoor
 import Basics
 import Dialogs
+import FileDoor
+import FileStorage
 import HTTPPort
 import Logging
 import NIOCore
 import NIOPosix
+public import ServerConfiguration
 import ServiceLifecycle
 public import UnixSignals
 import XMPPDoor
@@ -65,7 +69,7 @@ public enum Server {
     let hooks = HookRunner(
       parley: core.parley, rendering: HookEvents(parley: core.parley), route: hookRoute, logger: logger)
     let sites = [
-      app.site, xmpp.site, UploadSite(parley: core.parley).site, invites.site,
+      app.site, xmpp.site, FileSite(parley: core.parley).site, invites.site,
       AdminSite(context, logger: logger).site,
     ]
     let http = try HTTPPorts.services(settings, sites: sites, certificates, loops, readiness, logger)

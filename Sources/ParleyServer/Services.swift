@@ -1,7 +1,10 @@
+import Administration
+import Basics
 import Dialogs
 import Glibc
 import Logging
 import NIOCore
+import ServerConfiguration
 import ServiceLifecycle
 import Synchronization
 import UnixSignals

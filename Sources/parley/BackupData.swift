@@ -1,5 +1,8 @@
+import Administration
 import ArgumentParser
+import Basics
 import ParleyServer
+import ServerConfiguration
 
 struct BackupData: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

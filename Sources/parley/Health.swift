@@ -1,5 +1,7 @@
+import Administration
 import ArgumentParser
 import ParleyServer
+import ServerConfiguration
 
 struct Health: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -17,7 +19,7 @@ struct Health: AsyncParsableCommand {
 
   func run() async throws {
     let settings = try options.settings()
-    guard let server = await Administration.server(settings) else {
+    guard let server = await AdminConnection.server(settings) else {
       throw StartupError("no server answers at \(settings.adminSocket)")
     }
     let status = try await server.call(ServerStatus.self, Empty())

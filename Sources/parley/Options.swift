@@ -1,6 +1,8 @@
+import Administration
 import ArgumentParser
 import FoundationEssentials
 import ParleyServer
+import ServerConfiguration
 
 /// Where the configuration comes from; every command has these.
 struct ConfigurationOptions: ParsableArguments {
@@ -33,10 +35,10 @@ struct ConfigurationOptions: ParsableArguments {
   }
 
   /// Runs `body` with a way to the data.
-  func withAdministration(creating: Bool = false, _ body: (Administration, Settings) async throws -> Void) async throws
+  func withAdministration(creating: Bool = false, _ body: (AdminConnection, Settings) async throws -> Void) async throws
   {
     let settings = try settings()
-    let administration = try await Administration.open(settings, creating: creating)
+    let administration = try await AdminConnection.open(settings, creating: creating)
     do {
       try await body(administration, settings)
     } catch {

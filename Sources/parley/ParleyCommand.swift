@@ -1,7 +1,10 @@
+import Administration
 import ArgumentParser
+import Basics
 import Dialogs
 import Glibc
 import ParleyServer
+import ServerConfiguration
 
 /// `parley`: the server and its commands in one program.
 @main

@@ -1,7 +1,10 @@
+import Basics
 import Crypto
 import Foundation
 import Logging
 import NIOSSL
+import ServerConfiguration
+import ServerFixtures
 import SwiftASN1
 import Testing
 import X509
@@ -9,16 +12,6 @@ import X509
 @testable import ParleyServer
 
 @Suite struct CertificatesTests {
-  // RFC 3492 7.1 and RFC 5891's usual example.
-  @Test(arguments: [
-    ("bücher.example", "xn--bcher-kva.example"), ("localhost", "localhost"),
-    ("他们为什么不说中文", "xn--ihqwcrb4cv8a8dqg056pqjye"), ("3年B組金八先生".lowercased(), "xn--3b-ww4c5e180e575a65lsy2b"),
-    ("pročprostěnemluvíčesky", "xn--proprostnemluvesky-uyb24dma41a"),
-  ])
-  func domainsInCertificates(domain: String, ascii: String) {
-    #expect(AsciiDomain.of(domain) == ascii)
-  }
-
   private func settings(_ folder: String, _ values: [String: String]) throws -> Settings {
     try Settings.load(
       SettingsArguments(values: [("data", folder, "--data")] + values.map { ($0.key, $0.value, "--set") }),

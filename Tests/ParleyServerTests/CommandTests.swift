@@ -1,4 +1,6 @@
+import Basics
 import Foundation
+import ServerFixtures
 import Testing
 
 @testable import ParleyServer

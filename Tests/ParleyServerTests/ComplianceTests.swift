@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ParleyServer
+@testable import parley
 
 /// The rows of XEP-0479 against what a server shows; that a server shows all of it is checked against a running one
 /// (Tests/Clients/compliance.py).

@@ -1,6 +1,9 @@
+import Basics
 import Foundation
 import NIOCore
 import NIOPosix
+import ServerConfiguration
+import ServerFixtures
 import Testing
 
 @testable import ParleyServer

@@ -1,8 +1,10 @@
+import Basics
 import Crypto
 import Glibc
 public import Logging
 import NIOCore
 public import NIOSSL
+public import ServerConfiguration
 import Synchronization
 public import XMPPDoor
 

@@ -1,6 +1,9 @@
+import Addresses
+import Basics
 import Crypto
 import FoundationEssentials
 import Glibc
+import ServerConfiguration
 import SwiftASN1
 import X509
 

@@ -1,7 +1,10 @@
 import Accounts
+import Basics
 import Dialogs
 import Logging
+import ServerConfiguration
 import Synchronization
+import WebClient
 
 /// One way to bring codes. It is tried again while a code is worth something.
 protocol CodeTransport: Sendable {
@@ -61,5 +64,30 @@ final class CodeDelivery: CodeSender {
         if !error.isWorthTrying { return }
       }
     }
+  }
+}
+
+extension CodeDelivery {
+  /// What the configuration says; nil: nothing is sent.
+  ///
+  /// - Throws: what is wrong with the templates.
+  static func make(
+    _ settings: Settings, _ outgoing: Outgoing, clock: any Basics.Clock, logger: Logger
+  ) throws(StartupError) -> CodeDelivery? {
+    var carriers: [any CodeTransport] = []
+    if let mail = settings.delivery.mail {
+      var templates = MailTemplates()
+      if let folder = mail.templates { templates = try MailTemplates(folder: folder) }
+      carriers.append(
+        MailCodeTransport(
+          client: MailClient(mail.server, authorities: settings.outgoing.authorities), from: mail.from,
+          templates: templates, resetURL: mail.resetURL, clock: clock))
+    }
+    if let hook = settings.delivery.hook {
+      carriers.append(
+        HookCodeTransport(
+          url: hook.url, webhook: hook.webhook, client: outgoing.named, clock: clock, reaches: [.email, .phone]))
+    }
+    return carriers.isEmpty ? nil : CodeDelivery(carriers, logger: logger)
   }
 }

@@ -2,6 +2,7 @@ import Accounts
 import AppProtocol
 import Basics
 import Dialogs
+import ServerConfiguration
 import WebClient
 
 /// Hands codes to the app's backend, which sends them on as it likes: a signed POST.

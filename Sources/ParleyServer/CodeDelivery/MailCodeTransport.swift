@@ -3,6 +3,7 @@ import Basics
 import Crypto
 import Dialogs
 import FoundationEssentials
+import ServerConfiguration
 import WebClient
 
 /// Sends codes as mail, by the operator's mail server.
@@ -18,7 +19,7 @@ struct MailCodeTransport: CodeTransport {
   let reaches: Set<Identity.Issuer> = [.email]
 
   func carry(_ outgoing: OutgoingCode) async throws(UndeliveredCode) {
-    let to = Self.mailable(outgoing.to.subject)
+    let to = Mailbox.mailable(outgoing.to.subject)
     let text = templates.text(for: outgoing, resetURL: resetURL, now: clock.now)
     let message = MailMessage(
       from: from, to: to, subject: text.subject, body: text.body, id: outgoing.id, time: clock.now)
@@ -28,35 +29,6 @@ struct MailCodeTransport: CodeTransport {
       throw UndeliveredCode(
         reason: error.description, isWorthTrying: error.kind == .unreachable || error.kind == .overloaded)
     }
-  }
-
-  /// The domain as mail servers without SMTPUTF8 take it (RFC 5891 4.4).
-  static func mailable(_ address: String) -> String {
-    guard let at = address.lastIndex(of: "@") else { return address }
-    return address[...at] + AsciiDomain.of(String(address[address.index(after: at)...]))
-  }
-}
-
-/// Whom a mail is from: `Parley <parley@example.org>`, or the address alone.
-struct Mailbox: Hashable, Sendable {
-  let name: String?
-  let address: String
-
-  init?(_ text: String) {
-    var written = text.trimmed
-    var name: String?
-    if written.hasSuffix(">"), let open = written.lastIndex(of: "<") {
-      name = String(written[..<open]).trimmed
-      written = String(written[written.index(after: open)...].dropLast())
-    }
-    guard let identity = try? Identity.email(written) else { return nil }
-    if let name,
-      name.isEmpty || name.unicodeScalars.contains(where: { $0.value < 0x20 || "\"<>\\".unicodeScalars.contains($0) })
-    {
-      return nil
-    }
-    self.name = name
-    address = MailCodeTransport.mailable(identity.subject)
   }
 }
 

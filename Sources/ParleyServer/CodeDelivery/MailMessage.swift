@@ -1,5 +1,6 @@
 import Basics
 import Dialogs
+import ServerConfiguration
 
 /// A plain mail in UTF-8 (RFC 5322, RFC 2045).
 struct MailMessage {

@@ -1,6 +1,7 @@
 import Accounts
 import Basics
 import Dialogs
+import ServerConfiguration
 
 /// What mails say. The operator may say it differently, in any language: files in a folder, named as the cases of `Name`, with
 /// the subject as the first line, an empty line, and the text.

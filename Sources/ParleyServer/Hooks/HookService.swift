@@ -1,6 +1,9 @@
+import Administration
 import AppDoor
 import AppProtocol
+import Basics
 import Dialogs
+import ServerConfiguration
 import ServiceLifecycle
 import Synchronization
 import WebClient

@@ -1,5 +1,6 @@
 import Basics
 import Crypto
+import HTTPPort
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -88,9 +89,4 @@ struct HTMLPage {
     li:first-child{border-top:0}
     a{color:var(--accent)}
     """
-}
-
-extension HTTPField.Name {
-  // A constant name, made of token characters only.
-  static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
 }

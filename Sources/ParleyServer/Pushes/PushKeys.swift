@@ -3,6 +3,7 @@ import Basics
 import Dialogs
 import Logging
 import PushServices
+public import ServerConfiguration
 
 /// The keys that providers of pushes know this server by, read from their files.
 public struct PushKeys: Sendable {

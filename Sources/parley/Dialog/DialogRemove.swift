@@ -1,5 +1,7 @@
+import Administration
 import ArgumentParser
 import ParleyServer
+import ServerConfiguration
 
 struct DialogRemove: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,5 +1,7 @@
+import Administration
 import ArgumentParser
 import ParleyServer
+import ServerConfiguration
 
 struct UserImport: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -3,7 +3,6 @@ import AppProtocol
 import Basics
 import Dialogs
 import FoundationEssentials
-import ParleyServer
 import XMPP
 
 /// The names in braces of a play, and what they stand for.

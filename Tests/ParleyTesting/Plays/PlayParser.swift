@@ -1,4 +1,5 @@
 import AppProtocol
+import ServerConfiguration
 import XMLStream
 
 /// A line of a play that cannot be understood.

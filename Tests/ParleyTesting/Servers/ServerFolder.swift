@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ServerConfiguration
 
 /// A data folder of its own for a test, and the configuration that goes with it.
 struct ServerFolder: Sendable {

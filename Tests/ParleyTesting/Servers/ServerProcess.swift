@@ -1,5 +1,6 @@
 import Glibc
 import NIOPosix
+import ServerConfiguration
 import Synchronization
 
 /// The binary itself, in a process that can be killed.

@@ -1,6 +1,7 @@
 import Logging
 import NIOPosix
 import ParleyServer
+import ServerConfiguration
 import ServiceLifecycle
 import Synchronization
 

@@ -1,0 +1,97 @@
+import Dialogs
+import FoundationEssentials
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// Calls operations of the server that listens at a socket.
+package struct AdminClient: Sendable {
+  private let path: String
+
+  package init(path: String) { self.path = path }
+
+  package enum Failure: Error {
+    /// Nobody listens there.
+    case absent
+    /// Somebody does, and did not answer as a server of this version does.
+    case broken(String)
+  }
+
+  package func call<Operation: AdminOperation>(
+    _ operation: Operation.Type, _ input: Operation.Input
+  ) async throws -> Operation.Output {
+    let body = try AdminJSON.encode(input)
+    let answer = try await exchange("/" + Operation.name, body, wait: Operation.answerWait)
+    let data = Data(answer.body)
+    guard answer.status == 200 else {
+      guard let problem = try? JSONDecoder().decode(AdminProblem.self, from: data) else {
+        throw Failure.broken("status \(answer.status)")
+      }
+      throw problem.problem
+    }
+    do { return try JSONDecoder().decode(Operation.Output.self, from: data) } catch {
+      throw Failure.broken("an answer that cannot be read; are server and command of one version?")
+    }
+  }
+
+  private func exchange(
+    _ uri: String, _ body: [UInt8], wait: Duration
+  ) async throws -> (status: Int, body: [UInt8]) {
+    let loop = MultiThreadedEventLoopGroup.singleton.next()
+    let answer = loop.makePromise(of: NIOHTTPClientResponseFull.self)
+    let channel: any Channel
+    do {
+      channel = try await ClientBootstrap(group: loop)
+        .channelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHTTPClientHandlers()
+            try pipeline.addHandler(NIOHTTPClientResponseAggregator(maxContentLength: AdminLimits.answerBytesMax))
+            try pipeline.addHandler(AnswerHandler(answer))
+          }
+        }
+        .connect(unixDomainSocketPath: path).get()
+    } catch {
+      answer.fail(error)
+      throw Failure.absent
+    }
+    let timeout = loop.scheduleTask(in: TimeAmount(wait)) {
+      answer.fail(Failure.broken("no answer in time"))
+    }
+    let headers = HTTPHeaders([
+      ("host", "localhost"), ("content-type", "application/json"), ("content-length", "\(body.count)"),
+      ("connection", "close"),
+    ])
+    let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: uri, headers: headers)
+    channel.write(HTTPClientRequestPart.head(head), promise: nil)
+    channel.write(HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(bytes: body))), promise: nil)
+    channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
+    defer {
+      timeout.cancel()
+      channel.close(promise: nil)
+    }
+    let full = try await answer.futureResult.get()
+    return (Int(full.head.status.code), full.body.map { Array($0.readableBytesView) } ?? [])
+  }
+}
+
+/// Hands the whole answer over; a connection that ends without one is a failure.
+private final class AnswerHandler: ChannelInboundHandler {
+  typealias InboundIn = NIOHTTPClientResponseFull
+
+  private let answer: EventLoopPromise<NIOHTTPClientResponseFull>
+
+  init(_ answer: EventLoopPromise<NIOHTTPClientResponseFull>) { self.answer = answer }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) { answer.succeed(unwrapInboundIn(data)) }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    answer.fail(error)
+    context.close(promise: nil)
+  }
+
+  // After an answer this changes nothing: a promise keeps its first result.
+  func channelInactive(context: ChannelHandlerContext) {
+    answer.fail(AdminClient.Failure.broken("the connection ended without an answer"))
+  }
+}

@@ -1,0 +1,158 @@
+package import Accounts
+import AppDoor
+package import Basics
+package import Dialogs
+import FoundationEssentials
+import Logging
+
+/// One thing an operator can ask of a server, over its admin socket or of an opened data folder: one file each.
+package protocol AdminOperation: Sendable {
+  associatedtype Input: Codable & Sendable
+  associatedtype Output: Codable & Sendable
+  /// The path on the socket, as `users.add`.
+  static var name: String { get }
+  /// How long a command waits for the answer.
+  static var answerWait: Duration { get }
+  /// How backends call it; none: it is the operator's alone.
+  static var routes: [AdminRoute] { get }
+  static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output
+}
+
+extension AdminOperation {
+  package static var answerWait: Duration { AdminLimits.answerWait }
+  package static var routes: [AdminRoute] { [] }
+}
+
+/// What operations work on.
+package struct AdminContext: Sendable {
+  package let accounts: Accounts
+  package let startedAt: Timestamp
+  /// Where people's browsers find this server, without a slash at its end; nil: nowhere.
+  package let publicURL: String?
+  /// What asks the hooks of backends; nil: no server runs.
+  package let hookRoute: (any HookRoute)?
+  /// The only one there is to the caller, whose key is of it; nil: all, for the operator.
+  package private(set) var realm: Realm?
+
+  package init(accounts: Accounts, startedAt: Timestamp, publicURL: String? = nil, hookRoute: (any HookRoute)? = nil) {
+    self.accounts = accounts
+    self.startedAt = startedAt
+    self.publicURL = publicURL
+    self.hookRoute = hookRoute
+  }
+
+  /// The same for somebody to whom there is nothing but this realm.
+  func within(_ realm: Realm) -> AdminContext {
+    var context = self
+    context.realm = realm
+    return context
+  }
+
+  package var parley: Parley { accounts.parley }
+
+  /// What hooks are told.
+  var hookEvents: HookEvents { HookEvents(parley: parley) }
+}
+
+/// THE list of operations, and how a request becomes a call.
+enum AdminOperations {
+  static let all: [any AdminOperation.Type] = [
+    ServerStatus.self,
+    AddUser.self, ImportUsers.self, ListUsers.self, ShowUser.self, SetPassword.self, SetUserState.self, DeleteUser.self,
+    ExportUser.self,
+    ListRoster.self, AddContact.self, RemoveContact.self, ImportContacts.self,
+    ListDialogs.self, ShowDialog.self, CreateDialog.self, ListDialogMembers.self, AddDialogMember.self,
+    SetDialogRole.self, RemoveDialogMember.self, DeleteDialog.self,
+    EndSessions.self, Announce.self, SetMessageOfTheDay.self, ShowMessageOfTheDay.self,
+    CreateInvite.self, ListInvites.self, RevokeInvite.self,
+    ListReports.self, ShowReport.self, DismissReport.self,
+    Backup.self,
+    SetAddress.self, RemoveSecondFactorOf.self,
+    UpdateUser.self, CreateSession.self, UpdateDialog.self, PostMessage.self, ListMessages.self, DeleteMessage.self,
+    AddKey.self, ListKeys.self, RevokeKey.self, ListAudit.self,
+    AddWebhook.self, ListWebhooks.self, ShowWebhook.self, UpdateWebhook.self, RemoveWebhook.self,
+    RotateWebhookSecret.self, TestWebhook.self, ListWebhookFailures.self, RedriveWebhookFailures.self,
+    RemoveWebhookFailures.self,
+    SendNotification.self, EraseUser.self, ListTasks.self,
+  ]
+
+  static func named(_ name: String) -> (any AdminOperation.Type)? { all.first { $0.name == name } }
+
+  /// An HTTP status and a JSON body; a failure's body is an `AdminProblem`.
+  static func answer(_ name: String, _ body: [UInt8], in context: AdminContext) async -> (status: Int, body: [UInt8]) {
+    guard let operation = named(name) else {
+      return answer(Problem(.missing, "operation-unknown", "There is no operation \(Line.safe(name))."))
+    }
+    return await answer(operation, body, in: context)
+  }
+
+  private static func answer<Operation: AdminOperation>(
+    _ operation: Operation.Type, _ body: [UInt8], in context: AdminContext
+  ) async -> (status: Int, body: [UInt8]) {
+    let input: Operation.Input
+    do {
+      input = try JSONDecoder().decode(Operation.Input.self, from: Data(body))
+    } catch {
+      // Not the error's own text: it quotes what was sent, which may be a password.
+      return answer(Problem(.malformed, "request-malformed", "The request is not what \(Operation.name) expects."))
+    }
+    do {
+      return (200, try AdminJSON.encode(await operation.perform(input, in: context)))
+    } catch let problem as Problem {
+      return answer(problem)
+    } catch {
+      return answer(Problem(.internal, "answer-failed", "The answer could not be written."))
+    }
+  }
+
+  private static func answer(_ problem: Problem) -> (status: Int, body: [UInt8]) {
+    (status(of: problem.kind), (try? AdminJSON.encode(AdminProblem(problem))) ?? [])
+  }
+
+  static func status(of kind: Problem.Kind) -> Int {
+    switch kind {
+    case .malformed, .foreign: 400
+    case .unauthenticated: 401
+    case .forbidden, .blocked, .refused: 403
+    case .missing, .unreachable: 404
+    case .conflict: 409
+    case .tooLarge: 413
+    case .tooFast: 429
+    case .internal: 500
+    case .unsupported: 501
+    case .overloaded: 503
+    }
+  }
+}
+
+/// A problem on the socket.
+struct AdminProblem: Codable, Sendable {
+  let kind: UInt8
+  let code: String
+  let text: String
+  let field: String?
+
+  init(_ problem: Problem) {
+    kind = problem.kind.rawValue
+    code = problem.code
+    text = problem.text
+    field = problem.field
+  }
+
+  var problem: Problem { Problem(Problem.Kind(rawValue: kind) ?? .internal, code, text, field: field) }
+}
+
+/// JSON of the admin socket and of `--json`: keys sorted, so that two equal answers are equal texts.
+package enum AdminJSON {
+  package static func encode(_ value: some Encodable, pretty: Bool = false) throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting =
+      pretty ? [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes] : [.sortedKeys, .withoutEscapingSlashes]
+    return Array(try encoder.encode(value))
+  }
+}
+
+/// No input, or nothing to say.
+package struct Empty: Codable, Sendable {
+  package init() {}
+}

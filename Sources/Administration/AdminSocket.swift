@@ -1,0 +1,119 @@
+import Basics
+import Dialogs
+import Glibc
+package import Logging
+package import NIOCore
+import NIOHTTP1
+import NIOPosix
+package import ServerConfiguration
+
+/// The admin commands' way into a running server: HTTP/1.1 with JSON over a Unix socket, `POST /users.add` and so
+/// on. Only the server's own user and root may use it: the file has mode 0600, and each peer's credentials are
+/// looked at besides.
+package final class AdminSocket: Sendable {
+  private let channel: any Channel
+
+  /// Listens. A socket file left by a crash is replaced: whoever holds the data folder's lock owns it.
+  package static func listen(
+    at path: String, group: any EventLoopGroup, context: AdminContext, logger: Logger
+  ) async throws(StartupError) -> AdminSocket {
+    do {
+      // The file never exists with a wider mode: it is made with the process's umask of 077, and narrowed to 0600.
+      let channel = try await ServerBootstrap(group: group)
+        .serverChannelOption(.backlog, value: Int32(AdminLimits.connectionsMax))
+        .childChannelInitializer { channel in accept(channel, context: context, logger: logger) }
+        .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+      guard chmod(path, 0o600) == 0 else {
+        let reason = Files.reason(errno)
+        try? await channel.close()
+        throw StartupError("the admin socket \(path) cannot be protected: \(reason)")
+      }
+      return AdminSocket(channel)
+    } catch let refusal as StartupError {
+      throw refusal
+    } catch {
+      throw StartupError("the admin socket \(path) cannot be opened: \(Listening.reason(error))")
+    }
+  }
+
+  private init(_ channel: any Channel) { self.channel = channel }
+
+  package func close() async { try? await channel.close() }
+
+  /// `struct ucred` of unix(7).
+  private struct PeerCredentials: Sendable {
+    var process: Int32 = 0
+    var user: UInt32 = 0
+    var group: UInt32 = 0
+  }
+
+  private static func accept(
+    _ channel: any Channel, context: AdminContext, logger: Logger
+  ) -> EventLoopFuture<Void> {
+    guard let provider = channel as? any SocketOptionProvider else {
+      return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
+    }
+    let credentials: EventLoopFuture<PeerCredentials> = provider.unsafeGetSocketOption(
+      level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
+    return credentials.flatMapThrowing { peer in
+      guard peer.user == getuid() || peer.user == 0 else {
+        logger.warning("refused an admin connection", metadata: ["uid": "\(peer.user)"])
+        throw ChannelError.operationUnsupported
+      }
+      let pipeline = channel.pipeline.syncOperations
+      try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: true, withErrorHandling: true)
+      try pipeline.addHandler(NIOHTTPServerRequestAggregator(maxContentLength: AdminLimits.requestBytesMax))
+      try pipeline.addHandler(AdminHandler(context: context))
+    }
+  }
+}
+
+/// One request at a time: the aggregator and HTTP's pipelining handler see to that.
+private final class AdminHandler: ChannelInboundHandler {
+  typealias InboundIn = NIOHTTPServerRequestFull
+  typealias OutboundOut = HTTPServerResponsePart
+
+  private let admin: AdminContext
+
+  init(context: AdminContext) { self.admin = context }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let request = unwrapInboundIn(data)
+    let channel = context.channel
+    let admin = admin
+    let body = request.body.map { Array($0.readableBytesView) } ?? []
+    let name = String(request.head.uri.drop { $0 == "/" })
+    let isPost = request.head.method == .POST
+    let keepAlive = request.head.isKeepAlive
+    // An operation outlives a peer that hangs up: what was begun is finished.
+    Task {
+      let answer =
+        isPost
+        ? await AdminOperations.answer(name, body, in: admin)
+        : (status: 405, body: Array("{\"text\":\"POST is expected.\"}".utf8))
+      var headers = HTTPHeaders([("content-type", "application/json"), ("content-length", "\(answer.body.count)")])
+      if !keepAlive { headers.add(name: "connection", value: "close") }
+      let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: answer.status), headers: headers)
+      channel.write(HTTPServerResponsePart.head(head), promise: nil)
+      channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: answer.body))), promise: nil)
+      try? await channel.writeAndFlush(HTTPServerResponsePart.end(nil))
+      if !keepAlive { try? await channel.close() }
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
+
+/// Why something cannot listen, in words.
+package enum Listening {
+  package static func reason(_ error: any Error) -> String {
+    guard let error = error as? IOError else { return Line.safe("\(error)") }
+    switch error.errnoCode {
+    case EADDRINUSE: return "the address is in use"
+    case EADDRNOTAVAIL: return "this machine has no such address"
+    case EACCES: return "permission denied; ports below 1024 need CAP_NET_BIND_SERVICE"
+    case EAFNOSUPPORT: return "this machine does not speak that kind of address"
+    default: return Files.reason(error.errnoCode)
+    }
+  }
+}

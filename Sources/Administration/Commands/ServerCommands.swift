@@ -1,0 +1,99 @@
+import Basics
+import Dialogs
+import XMPP
+package import XMPPDoor
+
+/// THE list: what users and admins can do with any client that knows XEP-0050. What admins do are the operations of the
+/// command line (`AdminOperations`), under the names of XEP-0133 where it has one.
+package enum ServerCommands {
+  package static func all(_ context: AdminContext) -> [AdHocCommand] {
+    [
+      // XEP-0133 4.1 to 4.10
+      .addUser(context), .deleteUsers(context), .disableUsers(context), .enableUsers(context),
+      .endSessions(context), .changePassword(context), .userRoster(context), .lastLogin(context),
+      .userStatistics(context),
+      // 4.13 to 4.22
+      .count(.registered, context), .count(.disabled, context), .count(.online, context), .count(.active, context),
+      .count(.idle, context), .list(.registered, context), .list(.disabled, context), .list(.online, context),
+      .list(.active, context), .list(.idle, context),
+      // 4.23 to 4.26
+      .announce(context), .setMessageOfTheDay(context), .editMessageOfTheDay(context), .deleteMessageOfTheDay(context),
+      // XEP-0401
+      .invite(context), .createAccount(context),
+    ]
+  }
+}
+
+extension AdHocCommand {
+  /// A command of XEP-0133 for admins.
+  ///
+  /// - Parameters:
+  ///   - name: what stands behind the `#` of its node.
+  ///   - fields: of its form; empty: it is done at once.
+  static func admin(
+    _ name: String, _ title: String, _ instructions: String = "",
+    fields: (@Sendable (Party) -> [DataForm.Field])? = nil,
+    perform: @escaping @Sendable (DataForm, Party) async throws(Problem) -> Outcome
+  ) -> AdHocCommand {
+    var form: (@Sendable (Party) -> DataForm)?
+    if let fields {
+      form = { party in
+        DataForm(.form, formType: formType, title: title, instructions: [instructions], fields: fields(party))
+      }
+    }
+    return AdHocCommand(node: formType + "#" + name, title: title, audience: .admins, form: form, perform: perform)
+  }
+
+  /// The same for one act on each of several accounts: who cannot be found does not keep the others from it.
+  static func eachAccount(
+    _ name: String, _ title: String, _ label: String,
+    perform: @escaping @Sendable (String) async throws(Problem) -> Void
+  ) -> AdHocCommand {
+    admin(name, title, label + ".", fields: { _ in [.accounts(label)] }) { (form, _) throws(Problem) in
+      var failures: [String] = []
+      for jid in try form.accounts() {
+        do throws(Problem) { try await perform(jid) } catch { failures.append("\(Line.safe(jid)): \(error.text)") }
+      }
+      return failures.isEmpty ? .done(nil) : .incomplete(failures)
+    }
+  }
+
+  static let formType = "http://jabber.org/protocol/admin"
+}
+
+extension AdHocCommand.Outcome {
+  static func fields(_ fields: [DataForm.Field]) -> Self {
+    .result(DataForm(.result, formType: AdHocCommand.formType, fields: fields))
+  }
+}
+
+extension DataForm.Field {
+  static func accounts(_ label: String) -> DataForm.Field {
+    DataForm.Field("accountjids", .jidMulti, label: label, isRequired: true)
+  }
+
+  static func account(_ label: String) -> DataForm.Field {
+    DataForm.Field("accountjid", .jidSingle, label: label, isRequired: true)
+  }
+}
+
+extension DataForm {
+  /// What the field holds; the commands' own errors say more than XEP-0004's.
+  func required(_ name: String) throws(Problem) -> String {
+    guard let value = value(name), !value.isEmpty else {
+      throw Problem(.malformed, "field-missing", "The field \(name) is empty.", field: name)
+    }
+    return value
+  }
+
+  func accounts() throws(Problem) -> [String] {
+    let values = values("accountjids").filter { !$0.isEmpty }
+    guard !values.isEmpty else { throw Problem(.malformed, "field-missing", "Name an account.", field: "accountjids") }
+    guard values.count <= AdminLimits.commandAccountsMax else {
+      throw Problem(
+        .tooLarge, "too-many-accounts", "At most \(AdminLimits.commandAccountsMax) accounts at a time.",
+        field: "accountjids")
+    }
+    return values
+  }
+}

@@ -1,0 +1,139 @@
+import Addresses
+import Basics
+import Dialogs
+import XMPP
+import XMPPDoor
+
+/// XEP-0133 4.1 to 4.10: accounts.
+extension AdHocCommand {
+  static func addUser(_ context: AdminContext) -> AdHocCommand {
+    admin(
+      "add-user", "Add a user", "Fill out this form to add a user.",
+      fields: { _ in
+        [
+          .account("The address of the account to be added"),
+          DataForm.Field("password", .textPrivate, label: "The password for this account", isRequired: true),
+          DataForm.Field("password-verify", .textPrivate, label: "The password again", isRequired: true),
+          DataForm.Field("given_name", .textSingle, label: "Given name"),
+          DataForm.Field("surname", .textSingle, label: "Family name"),
+        ]
+      },
+      perform: { (form, _) throws(Problem) in
+        let password = try form.required("password")
+        guard form.value("password-verify") == password else {
+          throw Problem(
+            .malformed, "passwords-differ", "The two passwords are not the same.", field: "password-verify")
+        }
+        let names = [form.value("given_name"), form.value("surname")].compactMap { $0 }.filter { !$0.isEmpty }
+        let name = names.isEmpty ? nil : names.joined(separator: " ")
+        _ = try await AddUser.perform(
+          AddUser.Input(jid: form.required("accountjid"), password: password, name: name), in: context)
+        return .done(nil)
+      })
+  }
+
+  static func deleteUsers(_ context: AdminContext) -> AdHocCommand {
+    state(.deleted, "delete-user", "Delete users", "The addresses of the accounts to delete", context)
+  }
+
+  static func disableUsers(_ context: AdminContext) -> AdHocCommand {
+    state(.disabled, "disable-user", "Disable users", "The addresses of the accounts to disable", context)
+  }
+
+  static func enableUsers(_ context: AdminContext) -> AdHocCommand {
+    state(.active, "reenable-user", "Enable users", "The addresses of the accounts to enable again", context)
+  }
+
+  private static func state(
+    _ state: SetUserState.Input.State, _ name: String, _ title: String, _ label: String, _ context: AdminContext
+  ) -> AdHocCommand {
+    eachAccount(name, title, label) { (jid) throws(Problem) in
+      _ = try await SetUserState.perform(SetUserState.Input(jid: jid, state: state), in: context)
+    }
+  }
+
+  static func endSessions(_ context: AdminContext) -> AdHocCommand {
+    eachAccount(
+      "end-user-session", "End sessions", "The addresses whose sessions are to end; with a resource, that one"
+    ) { (jid) throws(Problem) in
+      _ = try await EndSessions.perform(EndSessions.Input(jid: jid), in: context)
+    }
+  }
+
+  static func changePassword(_ context: AdminContext) -> AdHocCommand {
+    admin(
+      "change-user-password", "Change a password", "Fill out this form to give a user another password.",
+      fields: { _ in
+        [
+          .account("The address of this account"),
+          DataForm.Field("password", .textPrivate, label: "The password for this account", isRequired: true),
+        ]
+      },
+      perform: { (form, _) throws(Problem) in
+        let input = SetPassword.Input(jid: try form.required("accountjid"), password: try form.required("password"))
+        _ = try await SetPassword.perform(input, in: context)
+        return .done(nil)
+      })
+  }
+
+  /// 4.7 puts a roster into the form, where no client looks for one: rows of the form say the same.
+  static func userRoster(_ context: AdminContext) -> AdHocCommand {
+    admin(
+      "get-user-roster", "Show a roster", "Fill out this form to see a user's roster.",
+      fields: { _ in [.account("The address of this account")] },
+      perform: { (form, _) throws(Problem) in
+        let jid = try form.required("accountjid")
+        let contacts = try await ListRoster.perform(ListRoster.Input(jid: jid), in: context).filter(\.listed)
+        return .result(
+          DataForm(
+            .result, title: jid,
+            fields: [DataForm.Field("FORM_TYPE", .hidden, formType), DataForm.Field("accountjids", .jidMulti, jid)],
+            reported: [
+              DataForm.Field("jid", .jidSingle, label: "Contact"), DataForm.Field("name", label: "Name"),
+              DataForm.Field("subscription", label: "Subscription"), DataForm.Field("groups", label: "Groups"),
+            ],
+            items: contacts.prefix(AdminLimits.commandRowsMax).map { contact in
+              [
+                DataForm.Field("jid", nil, contact.jid), DataForm.Field("name", nil, contact.name ?? ""),
+                DataForm.Field("subscription", nil, contact.subscription),
+                DataForm.Field("groups", nil, contact.groups.joined(separator: ", ")),
+              ]
+            }))
+      })
+  }
+
+  static func lastLogin(_ context: AdminContext) -> AdHocCommand {
+    admin(
+      "get-user-lastlogin", "Show when a user was here last", "Fill out this form to learn when users were here last.",
+      fields: { _ in [.accounts("The addresses of the accounts")] },
+      perform: { (form, _) throws(Problem) in
+        let jids = try form.accounts()
+        var seen: [String] = []
+        for jid in jids {
+          let user = try await ShowUser.perform(ShowUser.Input(jid: jid), in: context).user
+          seen.append(user.online ? context.parley.clock.now.description : user.lastSeenAt ?? "")
+        }
+        return .fields([
+          DataForm.Field("accountjids", .jidMulti, values: jids),
+          DataForm.Field("lastlogin", jids.count == 1 ? .textSingle : .textMulti, values: seen),
+        ])
+      })
+  }
+
+  static func userStatistics(_ context: AdminContext) -> AdHocCommand {
+    admin(
+      "user-stats", "Show a user", "Fill out this form to see what the server knows of a user.",
+      fields: { _ in [.account("The address of the account")] },
+      perform: { (form, _) throws(Problem) in
+        let found = try await ShowUser.perform(ShowUser.Input(jid: form.required("accountjid")), in: context)
+        return .fields([
+          DataForm.Field("accountjid", .jidSingle, found.user.jid),
+          DataForm.Field("rostersize", nil, "\(found.contacts)", label: "Contacts"),
+          DataForm.Field("onlineresources", .textMulti, label: "Sessions", values: found.sessions.map(\.resource)),
+          DataForm.Field("state", nil, found.user.state, label: "State"),
+          DataForm.Field("created", nil, found.user.createdAt, label: "Created"),
+          DataForm.Field("logins", .textMulti, label: "Logins of apps", values: found.logins.map(\.device)),
+        ])
+      })
+  }
+}

@@ -1,0 +1,107 @@
+import Basics
+import ServerConfiguration
+
+/// Reads a CSV file in batches, tells how far it is, and gathers what went wrong, each with its line.
+package struct ImportRun {
+  /// What is counted, as `users`.
+  private let noun: String
+  private let path: String
+  private let skipsExisting: Bool
+  /// Shows the bar; nil: nobody is looking.
+  private let show: ((String) -> Void)?
+  /// Tells one error.
+  private let tell: (String) -> Void
+
+  package private(set) var done = 0
+  package private(set) var skipped = 0
+  package private(set) var failed = 0
+
+  package init(
+    _ noun: String, path: String, skipsExisting: Bool, show: ((String) -> Void)?, tell: @escaping (String) -> Void
+  ) {
+    self.noun = noun
+    self.path = path
+    self.skipsExisting = skipsExisting
+    self.show = show
+    self.tell = tell
+  }
+
+  /// - Throws: what `batch` throws, and a `StartupError` where the file cannot be read on; what was done stays done.
+  package mutating func run(
+    required: [String], optional: [String],
+    batch: ([CSVTable.Record]) async throws -> [RowOutcome]
+  ) async throws {
+    let input = try InputFile(path)
+    var bar = ProgressBar(noun)
+    do {
+      var table = try CSVTable(
+        CSVReader { () throws(Files.Failure) -> [UInt8] in try input.next() }, required: required, optional: optional)
+      var rows: [Result<CSVTable.Record, CSVReader.Flaw>] = []
+      while let next = try table.next() {
+        rows.append(next)
+        if rows.count == AdminLimits.importBatchRows {
+          try await finish(&rows, batch)
+          // The end is told once, below.
+          let fraction = input.size.map { Double(table.bytesRead) / Double($0) } ?? 0
+          draw(bar.update(done: done + skipped, fraction: min(fraction, 0.999)))
+        }
+      }
+      try await finish(&rows, batch)
+      draw(bar.update(done: done + skipped, fraction: 1))
+    } catch let flaw as CSVReader.Flaw {
+      throw StartupError("\(path), line \(flaw.line): \(flaw.text)\(soFar)")
+    } catch let failure as Files.Failure {
+      throw StartupError("\(path) cannot be read: \(failure.reason)\(soFar)")
+    }
+  }
+
+  private var soFar: String { done > 0 ? "; \(ProgressBar.grouped(done)) \(noun) before it were imported" : "" }
+
+  private mutating func finish(
+    _ rows: inout [Result<CSVTable.Record, CSVReader.Flaw>], _ batch: ([CSVTable.Record]) async throws -> [RowOutcome]
+  ) async throws {
+    let records = rows.compactMap { try? $0.get() }
+    var outcomes = records.isEmpty ? [] : try await batch(records)[...]
+    // In the order of the file, errors of its form among those of its meaning.
+    for row in rows {
+      switch row {
+      case .failure(let flaw): fail(flaw.line, flaw.text)
+      case .success(let record):
+        let outcome = outcomes.popFirst() ?? RowOutcome(.failed)
+        switch outcome.status {
+        case .done: done += 1
+        case .exists where skipsExisting: skipped += 1
+        case .exists, .failed: fail(record.line, outcome.reason ?? "it could not be imported")
+        }
+      }
+    }
+    rows.removeAll(keepingCapacity: true)
+  }
+
+  private mutating func fail(_ line: Int, _ text: String) {
+    failed += 1
+    if failed <= AdminLimits.importErrorsShown { tell("line \(line): \(Line.safe(text))") }
+    if failed == AdminLimits.importErrorsShown { tell("further errors are only counted") }
+  }
+
+  private mutating func draw(_ text: String?) {
+    if let text { show?(text) }
+  }
+
+  /// `9,990 users imported, 5 skipped, 5 failed`
+  package var summary: String {
+    var parts = ["\(ProgressBar.grouped(done)) \(noun) imported"]
+    if skipped > 0 { parts.append("\(ProgressBar.grouped(skipped)) skipped") }
+    if failed > 0 { parts.append("\(ProgressBar.grouped(failed)) failed") }
+    return parts.joined(separator: ", ")
+  }
+
+  /// The same for programs.
+  package struct Report: Codable, Sendable {
+    package let imported: Int
+    package let skipped: Int
+    package let failed: Int
+  }
+
+  package var report: Report { Report(imported: done, skipped: skipped, failed: failed) }
+}

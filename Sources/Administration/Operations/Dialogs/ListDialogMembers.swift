@@ -1,0 +1,44 @@
+import AppProtocol
+package import Dialogs
+
+/// One page of a dialog's members, or of those with one role.
+package enum ListDialogMembers: AdminOperation {
+  package static let name = "dialogs.members"
+  package static let routes = [
+    AdminRoute(.get, "/dialogs/{dialog}/members", .dialogsRead, defaults: ["limit": "50"])
+  ]
+
+  package struct Input: Codable, Sendable {
+    let dialog: String
+    /// nil: all but banned people.
+    let role: DialogRole?
+    /// The `next` of the page before.
+    let cursor: Int64?
+    let limit: Int
+    package init(dialog: String, role: DialogRole?, after: Int64?, limit: Int) {
+      self.dialog = dialog
+      self.role = role
+      self.cursor = after
+      self.limit = limit
+    }
+  }
+
+  package struct Output: Codable, Sendable {
+    package let items: [DialogMemberRow]
+    /// nil: that was the last page.
+    package let nextCursor: Int64?
+  }
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let room = try await context.dialog(input.dialog)
+    let among: Set<Affiliation> =
+      input.role.map { [$0.affiliation] } ?? Set(Affiliation.allCases.filter(\.isMember))
+    let limit = min(max(1, input.limit), AdminLimits.importBatchRows)
+    let members = try await context.parley.read {
+      try $0.members(of: room.id, among: among, after: input.cursor.map { UserID($0) }, limit: limit)
+    }
+    return Output(
+      items: members.map(DialogMemberRow.init),
+      nextCursor: members.count == limit ? members.last?.party.id.number : nil)
+  }
+}

@@ -1,0 +1,38 @@
+import Addresses
+import AppProtocol
+package import Dialogs
+
+/// One page of a domain's group and public dialogs, by address; hidden ones too.
+package enum ListDialogs: AdminOperation {
+  package static let name = "dialogs.list"
+  package static let routes = [AdminRoute(.get, "/dialogs", .dialogsRead, defaults: ["limit": "50"])]
+
+  package struct Input: Codable, Sendable {
+    /// nil: the first.
+    let domain: String?
+    /// A part of the name, or a prefix of the address.
+    let matching: String?
+    /// The name before the @ that ended the page before.
+    let cursor: String?
+    let limit: Int
+    package init(domain: String?, matching: String?, after: String?, limit: Int) {
+      self.domain = domain
+      self.matching = matching
+      self.cursor = after
+      self.limit = limit
+    }
+  }
+
+  package typealias Output = AdminPage<DialogRow>
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let realm = try context.realm(input.domain)
+    let limit = min(max(1, input.limit), AdminLimits.importBatchRows)
+    let rooms = try await context.parley.read {
+      try $0.rooms(in: realm.id, listed: false, matching: input.matching, after: input.cursor, limit: limit)
+    }
+    return Output(
+      items: rooms.map { DialogRow($0, in: context) },
+      nextCursor: rooms.count == limit ? rooms.last?.address.local : nil)
+  }
+}

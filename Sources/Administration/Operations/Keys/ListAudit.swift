@@ -1,0 +1,50 @@
+import Accounts
+import AppProtocol
+import Basics
+package import Dialogs
+
+/// What keys have called, the newest first.
+package enum ListAudit: AdminOperation {
+  package static let name = "audit.list"
+  package static let routes = [AdminRoute(.get, "/audit", .audit, defaults: ["limit": "50"])]
+
+  package struct Input: Codable, Sendable {
+    /// nil: the first.
+    let domain: String?
+    /// The last page's `nextCursor`.
+    let cursor: Int64?
+    let limit: Int
+    package init(domain: String?, cursor: Int64? = nil, limit: Int) {
+      self.domain = domain
+      self.cursor = cursor
+      self.limit = limit
+    }
+  }
+
+  package struct Row: Codable, Hashable, Sendable {
+    package let id: Int64
+    package let time: String
+    package let key: String
+    package let operation: String
+    package let path: String
+    package let status: Int
+  }
+
+  package struct Output: Codable, Sendable {
+    package let items: [Row]
+    /// nil: that was the last page.
+    package let nextCursor: Int64?
+  }
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let realm = try context.realm(input.domain)
+    let limit = min(max(1, input.limit), AdminLimits.importBatchRows)
+    let records = try await context.accounts.audit(in: realm.id, before: input.cursor ?? .max, limit: limit)
+    return Output(
+      items: records.map {
+        Row(
+          id: $0.id, time: $0.time.description, key: $0.keyName, operation: $0.operation, path: $0.target,
+          status: $0.status)
+      }, nextCursor: records.count == limit ? records.last?.id : nil)
+  }
+}

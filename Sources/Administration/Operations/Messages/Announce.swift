@@ -1,0 +1,44 @@
+import AppProtocol
+import Basics
+package import Dialogs
+
+/// Tells everybody who is online in XMPP something from the domain.
+package enum Announce: AdminOperation {
+  package static let name = "announce"
+  package static let routes = [
+    AdminRoute(.post, "/announcements", .announcements)
+  ]
+
+  package struct Input: Codable, Sendable {
+    /// nil: the first.
+    let domain: String?
+    let text: String
+    package init(domain: String?, text: String) {
+      self.domain = domain
+      self.text = text
+    }
+  }
+
+  package struct Output: Codable, Hashable, Sendable {
+    package let domain: String
+    /// How many sessions were told.
+    package let sessions: Int
+  }
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let realm = try context.realm(input.domain)
+    return Output(domain: realm.domain, sessions: try context.parley.announce(input.text, in: realm))
+  }
+}
+
+extension AdminContext {
+  /// A served realm; nil: the first.
+  func realm(_ domain: String?) throws(Problem) -> Realm {
+    let found = domain.map { parley.realm(domain: $0) } ?? realm ?? parley.realms.first
+    guard let found, realm.map({ $0 == found }) ?? true else {
+      throw Problem(
+        .foreign, "domain-not-served", "\(Line.safe(domain ?? "")) is not served here.", field: "domain")
+    }
+    return found
+  }
+}

@@ -1,0 +1,77 @@
+import AppDoor
+package import AppProtocol
+package import Dialogs
+
+/// Says something in a user's name: in a dialog that they are in, or to another user.
+package enum PostMessage: AdminOperation {
+  package static let name = "messages.post"
+  package static let routes = [AdminRoute(.post, "/messages", .messagesWrite, status: 201)]
+
+  package struct Input: Codable, Sendable {
+    /// Who says it.
+    let sender: String
+    /// One of the two.
+    let dialog: String?
+    let recipient: String?
+    /// Names the message: a repeat is answered with the first one.
+    let clientId: String
+    let text: String
+  }
+
+  /// The message, as apps see it.
+  package typealias Output = RawObject
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> RawObject {
+    let sender = try await context.user(input.sender).party
+    guard (1...Limits.clientIDBytesMax).contains(input.clientId.utf8.count), AdminContext.isText(input.clientId) else {
+      throw Problem(
+        .malformed, "client-id-malformed", "clientId has 1 to \(Limits.clientIDBytesMax) bytes.", field: "clientId")
+    }
+    guard !input.text.isEmpty, AdminContext.isText(input.text) else {
+      throw Problem(
+        .malformed, "text-malformed", "text is not empty, and has no control characters.", field: "text")
+    }
+    guard input.text.unicodeScalars.count <= Limits.textCharactersMax else {
+      throw Problem(
+        .tooLarge, "text-too-long", "text has at most \(Limits.textCharactersMax) characters.", field: "text")
+    }
+    let content = Content(kind: .text, text: input.text)
+    var digest = Digest64()
+    digest.combine("backend")
+    digest.combine(input.text)
+    let key = RepeatKey(rule: .app, id: input.clientId, bodyHash: digest.finish())
+    let intent: Intent
+    switch (input.dialog, input.recipient) {
+    case (let dialog?, nil):
+      let room = try await context.dialog(dialog)
+      intent = .room(
+        .say(
+          .dialog(room.id),
+          RoomMessageDraft(
+            content: content, envelope: Envelope(type: .groupchat, id: input.clientId),
+            traits: [.counts, .archived, .markable, .fromApp], key: key)))
+    case (nil, let recipient?):
+      intent = .message(
+        MessageDraft(
+          to: try await context.user(recipient).address, content: content,
+          envelope: Envelope(type: .chat, id: input.clientId),
+          traits: [.counts, .archived, .replayed, .markable, .receipted, .fromApp], key: key))
+    case (nil, nil), (.some, .some):
+      throw Problem(.malformed, "input-malformed", "Give dialog or recipient.", field: "dialog")
+    }
+    let receipt = try await context.parley.post(intent, by: sender, isFromBackend: true)
+    guard let message = receipt.entry.flatMap({ context.hookEvents.message($0, in: sender.realm) }) else {
+      throw Problem(.internal, "outcome-missing", "The post was stored, but it cannot be shown.")
+    }
+    return message
+  }
+}
+
+extension AdminContext {
+  /// XML 1.0 2.2 has no place for most control characters, and what is said here XMPP clients get too.
+  package static func isText(_ text: String) -> Bool {
+    text.unicodeScalars.allSatisfy { scalar in
+      scalar.value >= 0x20 && scalar.value & 0xfffe != 0xfffe || scalar == "\n" || scalar == "\t" || scalar == "\r"
+    }
+  }
+}

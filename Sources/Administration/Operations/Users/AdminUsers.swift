@@ -1,0 +1,102 @@
+import Addresses
+import Basics
+package import Dialogs
+
+/// A user as operators see them.
+package struct UserRow: Codable, Hashable, Sendable {
+  /// What apps call them.
+  package let id: String
+  package let jid: String
+  package let name: String?
+  /// `active`, `disabled`, `deleted`.
+  package let state: String
+  package let createdAt: String
+  package let lastSeenAt: String?
+  package let online: Bool
+
+  init(_ user: User, in context: AdminContext) {
+    id = user.name
+    jid = user.address.description
+    name = user.profile.displayName
+    state = user.state.word
+    createdAt = user.createdAt.description
+    lastSeenAt = user.lastSeenAt.map(\.description)
+    online = context.parley.hub.isOnline(user.id)
+  }
+}
+
+extension User.State {
+  /// The word of tables and JSON.
+  var word: String {
+    switch self {
+    case .active: "active"
+    case .disabled: "disabled"
+    case .deleted: "deleted"
+    }
+  }
+}
+
+/// The outcome of one row of an import.
+package struct RowOutcome: Codable, Hashable, Sendable {
+  package enum Status: String, Codable, Sendable {
+    case done
+    /// There was such a user already.
+    case exists
+    case failed
+  }
+  package let status: Status
+  package let reason: String?
+
+  package init(_ status: Status, _ reason: String? = nil) {
+    self.status = status
+    self.reason = reason
+  }
+}
+
+extension AdminContext {
+  /// A local account that is not deleted.
+  func user(_ jid: String) async throws(Problem) -> User {
+    let address = try account(jid)
+    guard parley.realm(domain: address.domain) != nil else {
+      throw Problem(.foreign, "domain-not-served", "\(address.domain) is not served here.", field: "jid")
+    }
+    guard let user = try await parley.read({ try $0.user(address) }), user.state != .deleted else {
+      throw Problem(.missing, "user-unknown", "There is no user \(address).", field: "jid")
+    }
+    return user
+  }
+
+  /// An address with a localpart; to a caller of one realm a name alone is one of it, and no other realm is there.
+  func account(_ jid: String) throws(Problem) -> BareJID {
+    guard let realm else { return try Self.account(jid) }
+    var text = jid
+    if !jid.contains("@") { text += "@" + realm.domain }
+    let address = try Self.account(text)
+    guard address.domain == realm.domain else {
+      throw Problem(.missing, "user-unknown", "There is no user \(address).", field: "jid")
+    }
+    return address
+  }
+
+  /// An address with a localpart.
+  static func account(_ jid: String) throws(Problem) -> BareJID {
+    let address = try contact(jid)
+    guard address.local != nil else {
+      throw Problem(.malformed, "jid-malformed", "\(address) has no name before the @.", field: "jid")
+    }
+    return address
+  }
+
+  /// Any bare address.
+  static func contact(_ jid: String) throws(Problem) -> BareJID {
+    do {
+      return try BareJID(jid)
+    } catch {
+      throw Problem(.malformed, "jid-malformed", "\(Line.safe(jid)) is no address: \(error).", field: "jid")
+    }
+  }
+}
+
+extension User {
+  package var party: Party { Party(id: id, realm: realm, address: address) }
+}

@@ -1,0 +1,66 @@
+import Accounts
+import Addresses
+package import Dialogs
+
+/// Makes many accounts in one transaction; a row that fails does not touch the others.
+package enum ImportUsers: AdminOperation {
+  package static let name = "users.import"
+
+  package struct Row: Codable, Sendable {
+    let jid: String
+    let password: String
+    let name: String?
+    package init(jid: String, password: String, name: String?) {
+      self.jid = jid
+      self.password = password
+      self.name = name
+    }
+  }
+
+  package struct Input: Codable, Sendable {
+    /// At most `AdminLimits.importBatchRows`.
+    let rows: [Row]
+    package init(rows: [Row]) { self.rows = rows }
+  }
+
+  /// In the order of the rows.
+  package typealias Output = [RowOutcome]
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> [RowOutcome] {
+    guard input.rows.count <= AdminLimits.importBatchRows else {
+      throw Problem(.tooLarge, "batch-too-large", "One batch has at most \(AdminLimits.importBatchRows) rows.")
+    }
+    var outcomes = [RowOutcome](repeating: RowOutcome(.failed), count: input.rows.count)
+    var users: [Accounts.NewUser] = []
+    var places: [Int] = []
+    for (index, row) in input.rows.enumerated() {
+      do throws(Problem) {
+        let address = try AdminContext.account(row.jid)
+        users.append(Accounts.NewUser(address: address, password: row.password, displayName: row.name))
+        places.append(index)
+      } catch {
+        outcomes[index] = RowOutcome(.failed, error.text)
+      }
+    }
+    // Those that exist are found before anything is derived for them: running an import again is quick.
+    let addresses = users.map(\.address)
+    let known = try await context.parley.read { reader in
+      try addresses.map { try reader.user($0).map { $0.state != .deleted } ?? false }
+    }
+    for (place, exists) in zip(places, known) where exists {
+      outcomes[place] = RowOutcome(.exists, "\(input.rows[place].jid) exists already")
+    }
+    let fresh = zip(zip(users, places), known).filter { !$0.1 }.map(\.0)
+    let results = await context.accounts.importUsers(fresh.map(\.0))
+    for ((_, place), result) in zip(fresh, results) {
+      switch result {
+      case .success: outcomes[place] = RowOutcome(.done)
+      case .failure(let problem):
+        // A whole batch that could not be written is not an error of its rows.
+        if problem.kind == .overloaded { throw problem }
+        outcomes[place] = RowOutcome(.failed, problem.text)
+      }
+    }
+    return outcomes
+  }
+}

@@ -1,0 +1,49 @@
+import Addresses
+import AppProtocol
+import Basics
+package import Dialogs
+
+/// What is still being done for accounts: deletions, erasures and exports, the oldest first. What is done is not among them.
+package enum ListTasks: AdminOperation {
+  package static let name = "tasks.list"
+  package static let routes = [AdminRoute(.get, "/tasks", .usersRead)]
+
+  package typealias Input = Empty
+  package typealias Output = AdminPage<TaskRow>
+
+  package static func perform(_ input: Empty, in context: AdminContext) async throws(Problem) -> Output {
+    let (realm, parley) = (context.realm?.id, context.parley)
+    let rows = try await parley.read { reader in
+      var rows: [TaskRow] = []
+      for task in try reader.pendingAccountTasks() where rows.count < AdminLimits.tasksMax {
+        guard let user = try reader.user(task.user), realm.map({ $0 == user.realm }) ?? true else { continue }
+        rows.append(TaskRow(task, of: user))
+      }
+      return rows
+    }
+    return AdminPage(items: rows)
+  }
+}
+
+/// One of them.
+package struct TaskRow: Codable, Hashable, Sendable {
+  package let id: Int64
+  package let userId: String
+  package let jid: String
+  /// `deletion`, `erasure`, `export`.
+  package let kind: String
+  package let createdAt: String
+
+  init(_ task: AccountTask, of user: User) {
+    id = task.id
+    userId = user.name
+    jid = user.address.description
+    kind =
+      switch task.kind {
+      case .deletion: "deletion"
+      case .erasure: "erasure"
+      case .export: "export"
+      }
+    createdAt = task.createdAt.description
+  }
+}

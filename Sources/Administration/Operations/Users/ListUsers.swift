@@ -1,0 +1,52 @@
+import AppProtocol
+package import Dialogs
+
+/// One page of a domain's users, by name.
+package enum ListUsers: AdminOperation {
+  package static let name = "users.list"
+  package static let routes = [AdminRoute(.get, "/users", .usersRead, defaults: ["limit": "50"])]
+
+  package struct Input: Codable, Sendable {
+    /// nil: the first.
+    let domain: String?
+    /// A prefix of the name or a part of the display name.
+    let matching: String?
+    /// The name that ended the page before.
+    let cursor: String?
+    let limit: Int
+    /// Only who is known by this to the backend, by this address.
+    let externalId: String?
+    let email: String?
+    package init(domain: String?, matching: String?, after: String?, limit: Int) {
+      externalId = nil
+      email = nil
+      self.domain = domain
+      self.matching = matching
+      self.cursor = after
+      self.limit = limit
+    }
+  }
+
+  package typealias Output = AdminPage<UserRow>
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let realm = try context.realm(input.domain)
+    let identities = [input.externalId.map { Identity(.external, $0) }, input.email.map { Identity(.email, $0) }]
+      .compactMap { $0 }
+    if !identities.isEmpty {
+      let users = try await context.parley.read { reader in
+        let ids = try identities.map { try reader.user(of: $0, in: realm.id) }
+        // Of two names both.
+        guard let id = ids[0], ids.allSatisfy({ $0 == id }) else { return [User]() }
+        return try reader.user(id).map { $0.state == .deleted ? [] : [$0] } ?? []
+      }
+      return Output(items: users.map { UserRow($0, in: context) })
+    }
+    let limit = min(max(1, input.limit), AdminLimits.importBatchRows)
+    let users = try await context.parley.read {
+      try $0.users(in: realm.id, matching: input.matching, after: input.cursor, limit: limit)
+    }
+    return Output(
+      items: users.map { UserRow($0, in: context) }, nextCursor: users.count == limit ? users.last?.name : nil)
+  }
+}

@@ -1,0 +1,53 @@
+import AppProtocol
+import Basics
+package import Dialogs
+
+/// Events that a webhook did not take and that are not tried any more, the oldest first.
+package enum ListWebhookFailures: AdminOperation {
+  package static let name = "webhooks.failures"
+  package static let routes = [AdminRoute(.get, "/webhooks/{id}/failures", .webhooks, defaults: ["limit": "50"])]
+
+  package struct Input: Codable, Sendable {
+    /// nil: the first.
+    let domain: String?
+    let id: Int64
+    /// The last page's `nextCursor`.
+    let cursor: Int64?
+    let limit: Int
+    package init(domain: String?, id: Int64, cursor: Int64? = nil, limit: Int) {
+      self.domain = domain
+      self.id = id
+      self.cursor = cursor
+      self.limit = limit
+    }
+  }
+
+  package struct Row: Codable, Hashable, Sendable {
+    package let id: Int64
+    package let event: String
+    /// The webhook-id that it had, and will have.
+    package let webhookId: String
+    package let failedAt: String
+    package let reason: String
+    /// It is being sent again.
+    package let due: Bool
+  }
+
+  package struct Output: Codable, Sendable {
+    package let items: [Row]
+    /// nil: that was the last page.
+    package let nextCursor: Int64?
+  }
+
+  package static func perform(_ input: Input, in context: AdminContext) async throws(Problem) -> Output {
+    let limit = min(max(1, input.limit), AdminLimits.importBatchRows)
+    let failures = try await context.parley.hookFailures(
+      of: input.id, in: context.realm(input.domain).id, after: input.cursor ?? 0, limit: limit)
+    return Output(
+      items: failures.map {
+        Row(
+          id: $0.id, event: $0.event, webhookId: $0.message, failedAt: $0.failedAt.description, reason: $0.reason,
+          due: $0.isDue)
+      }, nextCursor: failures.count == limit ? failures.last?.id : nil)
+  }
+}

@@ -1,0 +1,121 @@
+import Glibc
+
+/// Small files, read and written whole, with the operating system's own reason in each error.
+package enum Files {
+  /// A call that failed on a path.
+  package struct Failure: Error, Hashable, Sendable {
+    package let path: String
+    package let code: Int32
+
+    package init(path: String, code: Int32) {
+      self.path = path
+      self.code = code
+    }
+
+    /// What `errno` means, in words.
+    package var reason: String { Files.reason(code) }
+  }
+
+  package static func reason(_ code: Int32) -> String {
+    switch code {
+    case ENOENT: "there is no such file or folder"
+    case EACCES: "permission denied"
+    case ENOSPC: "the disk is full"
+    case EDQUOT: "the disk quota is used up"
+    case EROFS: "the file system is read-only"
+    case EISDIR: "it is a folder"
+    case ENOTDIR: "a part of the path is not a folder"
+    case EFBIG: "it is too large"
+    default: String(cString: strerror(code))
+    }
+  }
+
+  package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+  /// Bytes in a file; nil: there is none.
+  package static func size(_ path: String) -> Int64? {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    let end = lseek(file, 0, SEEK_END)
+    return end < 0 ? nil : Int64(end)
+  }
+
+  package static func read(_ path: String, bytesMax: Int) throws(Failure) -> [UInt8] {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw Failure(path: path, code: errno) }
+    defer { close(file) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = Glibc.read(file, &chunk, chunk.count)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw Failure(path: path, code: errno)
+      }
+      if count == 0 { return bytes }
+      bytes.append(contentsOf: chunk[..<count])
+      if bytes.count > bytesMax { throw Failure(path: path, code: EFBIG) }
+    }
+  }
+
+  /// Replaces the file as a whole: readers see the old or the new one, and a crash leaves one of them.
+  package static func write(_ bytes: [UInt8], to path: String, mode: UInt32) throws(Failure) {
+    let temporary = "\(path).\(getpid()).new"
+    let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
+    guard file >= 0 else { throw Failure(path: path, code: errno) }
+    var failure: Int32 = 0
+    if !writeAll(bytes, to: file) || fsync(file) != 0 { failure = errno }
+    if close(file) != 0, failure == 0 { failure = errno }
+    if failure == 0, rename(temporary, path) != 0 { failure = errno }
+    guard failure == 0 else {
+      unlink(temporary)
+      throw Failure(path: path, code: failure)
+    }
+  }
+
+  /// False with `errno` set when not everything could be written.
+  package static func writeAll(_ bytes: [UInt8], to file: Int32) -> Bool {
+    var done = 0
+    return bytes.withUnsafeBytes { buffer in
+      while done < buffer.count {
+        let count = Glibc.write(file, buffer.baseAddress?.advanced(by: done), buffer.count - done)
+        if count < 0 {
+          if errno == EINTR { continue }
+          return false
+        }
+        done += count
+      }
+      return true
+    }
+  }
+
+  /// Creates the folder and those above it; `mode` is for the last one, the others get 0755.
+  package static func makeFolder(_ path: String, mode: UInt32) throws(Failure) {
+    let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if folder >= 0 {
+      close(folder)
+      return
+    }
+    guard errno == ENOENT else { throw Failure(path: path, code: errno) }
+    if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+      try makeFolder(String(path[..<slash]), mode: 0o755)
+    }
+    // EEXIST: somebody else was quicker.
+    guard mkdir(path, mode) == 0 || errno == EEXIST else { throw Failure(path: path, code: errno) }
+  }
+
+  /// The path from the root, without a trailing slash.
+  package static func absolute(_ path: String) -> String {
+    var full = path
+    if !path.hasPrefix("/") {
+      // A null buffer makes the C library allocate one of the right size.
+      let buffer = getcwd(nil, 0)
+      defer { free(buffer) }
+      let folder = buffer.map { String(cString: $0) } ?? "."
+      full = folder + "/" + (path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
+    }
+    while full.count > 1, full.hasSuffix("/") { full.removeLast() }
+    return full
+  }
+}

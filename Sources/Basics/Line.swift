@@ -1,0 +1,24 @@
+/// Text that came from elsewhere, made fit for one line of a terminal or a log.
+package enum Line {
+  /// Control characters, line breaks and direction overrides become their escapes: what somebody calls
+  /// themself cannot move the cursor, hide what follows or make up a log line.
+  package static func safe(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+    var result = ""
+    for scalar in text.unicodeScalars {
+      if isUnsafe(scalar) {
+        result += scalar == "\n" ? "\\n" : "\\u{\(String(scalar.value, radix: 16))}"
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+
+  private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7f..<0xa0, 0x2028, 0x2029, 0x202a...0x202e, 0x2066...0x2069: true
+    default: false
+    }
+  }
+}

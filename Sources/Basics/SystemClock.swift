@@ -1,0 +1,14 @@
+import Glibc
+
+/// The machine's clock.
+public struct SystemClock: Clock {
+  public init() {}
+
+  public var now: Timestamp { Self.now }
+
+  package static var now: Timestamp {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
+  }
+}

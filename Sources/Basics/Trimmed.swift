@@ -1,0 +1,9 @@
+extension StringProtocol {
+  /// Without the white space around it.
+  package var trimmed: String {
+    var rest = self[...]
+    while let first = rest.first, first.isWhitespace { rest = rest.dropFirst() }
+    while let last = rest.last, last.isWhitespace { rest = rest.dropLast() }
+    return String(rest)
+  }
+}

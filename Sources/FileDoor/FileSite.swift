@@ -1,0 +1,244 @@
+import Addresses
+import Basics
+package import Dialogs
+package import HTTPPort
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// The files of users on the HTTP port: slots are filled with PUT and read with GET, whichever door asked for them.
+package struct FileSite: Sendable {
+  let parley: Parley
+
+  package init(parley: Parley) { self.parley = parley }
+
+  package var site: HTTPSite {
+    let path = BlobLinks.path + "{id}/{name}"
+    let thumbnail = path + "/" + BlobLinks.thumbnail
+    return HTTPSite(routes: [
+      HTTPRoute(.put, path) { request, context in try await answered { try await put(request, context) } },
+      HTTPRoute(.get, path) { request, context in
+        try await answered {
+          // Of a slot: how far it is. Of a file: the file.
+          let isSlot = request.method == .head && request.uri.queryParameters["key"] != nil
+          return isSlot ? try await progress(request, context) : try await get(request, context)
+        }
+      },
+      HTTPRoute(.patch, path) { request, context in try await answered { try await patch(request, context) } },
+      HTTPRoute(.delete, path) { request, context in try await answered { try await delete(request, context) } },
+      HTTPRoute(.options, path) { _, _ in
+        var headers = Self.crossOrigin.merging(Self.preflight)
+        headers[.uploadLimit] = parley.blobs.map { "max-size=\($0.policy.bytesMax)" }
+        return Response(status: .noContent, headers: headers)
+      },
+      HTTPRoute(.get, thumbnail) { request, context in
+        try await answered { try await get(request, context, isThumbnail: true) }
+      },
+    ])
+  }
+
+  // MARK: What web clients of any origin may do (XEP-0363 8)
+
+  private static let crossOrigin: HTTPFields = [
+    .accessControlAllowOrigin: "*",
+    .accessControlExposeHeaders: "Accept-Ranges, Content-Length, Content-Range, ETag, Last-Modified, Location, "
+      + "Retry-After, Upload-Complete, Upload-Length, Upload-Limit, Upload-Offset",
+  ]
+  private static let preflight: HTTPFields = [
+    .allow: "OPTIONS, HEAD, GET, PUT, PATCH, DELETE",
+    .acceptPatch: ResumableUpload.mediaType,
+    .accessControlAllowMethods: "OPTIONS, HEAD, GET, PUT, PATCH, DELETE",
+    .accessControlAllowHeaders: "Authorization, Content-Type, If-None-Match, If-Range, Range, Upload-Complete, "
+      + "Upload-Length, Upload-Offset",
+    .accessControlMaxAge: "86400",
+  ]
+
+  /// Refusals too are for any origin: else a web client learns nothing from them.
+  func answered(_ body: () async throws -> Response) async throws -> Response {
+    do {
+      var response = try await body()
+      response.headers = response.headers.merging(Self.crossOrigin)
+      return response
+    } catch let problem as Problem {
+      var headers = Self.crossOrigin
+      if let seconds = problem.retryAfter { headers[.retryAfter] = "\(seconds)" }
+      throw HTTPRefusal(
+        status: Self.status(problem), code: problem.code, detail: problem.text, headers: headers)
+    } catch let refusal as HTTPRefusal {
+      throw HTTPRefusal(
+        status: refusal.status, code: refusal.code, detail: refusal.detail,
+        headers: refusal.headers.merging(Self.crossOrigin))
+    }
+  }
+
+  private static func status(_ problem: Problem) -> Int {
+    switch problem.code {
+    case "disk-full": 507
+    case "file-refused", "hash-mismatch": 422
+    case "length-required": 411
+    case "media-type-mismatch": 415
+    default:
+      switch problem.kind {
+      case .malformed: 400
+      case .forbidden: 403
+      case .missing: 404
+      case .conflict: 409
+      case .tooLarge: 413
+      case .overloaded, .tooFast: 503
+      case .unsupported: 404
+      case .unauthenticated, .unreachable, .blocked, .foreign, .internal, .refused: 500
+      }
+    }
+  }
+
+  static let unknown = HTTPRefusal(
+    status: 404, code: "upload-unknown", detail: "There is no such file, or no longer.")
+
+  static func place(_ context: HTTPContext) throws -> (id: BlobID, name: String) {
+    guard let id = context.parameters.get("id").flatMap({ BlobID($0) }),
+      let name = context.parameters.get("name").flatMap({ PercentEncoding.decode($0) })
+    else { throw unknown }
+    return (id, name)
+  }
+
+  static func key(_ request: Request) -> String { request.uri.queryParameters["key"].map { String($0) } ?? "" }
+
+  // MARK: Writing
+
+  private func put(_ request: Request, _ context: HTTPContext) async throws -> Response {
+    let (id, name) = try Self.place(context)
+    let upload = try await parley.upload(
+      id, key: Self.key(request), name: name, length: request.headers[.contentLength].flatMap { Int64($0) },
+      mediaType: request.headers[.contentType])
+    do {
+      // Whoever sends nothing for a while is disconnected by the port, which ends the body.
+      for try await piece in request.body { try await upload.append(Array(piece.readableBytesView)) }
+      let blob = try await upload.finish()
+      return Response(status: .created, headers: [.location: parley.blobs?.policy.links.url(of: blob) ?? ""])
+    } catch {
+      await upload.cancel()
+      throw error
+    }
+  }
+
+  // MARK: Reading
+
+  private func get(_ request: Request, _ context: HTTPContext, isThumbnail: Bool = false) async throws -> Response {
+    let (id, name) = try Self.place(context)
+    if isThumbnail { return try await thumbnail(of: id, name, request) }
+    guard let file = try await parley.openBlob(id, name: name) else { throw Self.unknown }
+    let blob = file.blob
+    var headers = Self.headers(of: blob)
+    if Self.isHeld(blob, by: request) { return Response(status: .notModified, headers: headers) }
+    headers.merge(Self.safety(of: blob))
+    var range = ByteRange.whole
+    // 14.2: a range is for GET; 13.1.5: and for the file that the reader knows.
+    if request.method == .get, request.headers[.ifRange].map({ Self.isCurrent($0, headers) }) ?? true {
+      range = ByteRange(request.headers[.range], size: blob.size)
+    }
+    switch range {
+    case .whole: return Response(status: .ok, headers: headers, body: Self.body(file, 0, blob.size))
+    case .part(let part):
+      headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound)/\(blob.size)"
+      return Response(
+        status: .partialContent, headers: headers,
+        body: Self.body(file, part.lowerBound, part.upperBound - part.lowerBound + 1))
+    case .none:
+      throw HTTPRefusal(
+        status: 416, code: "range-unsatisfiable", detail: "The file has \(blob.size) bytes.",
+        headers: [.contentRange: "bytes */\(blob.size)"])
+    }
+  }
+
+  /// It is small, and is given out whole.
+  private func thumbnail(of id: BlobID, _ name: String, _ request: Request) async throws -> Response {
+    guard let file = try await parley.openThumbnail(id, name: name) else { throw Self.unknown }
+    var headers = Self.headers(of: file.blob)
+    if Self.isHeld(file.blob, by: request) { return Response(status: .notModified, headers: headers) }
+    headers.merge(Self.safety(type: "image/jpeg", name: BlobLinks.thumbnail))
+    headers[.acceptRanges] = "none"
+    let bytes = try await file.read(at: 0, count: Limits.thumbnailBytesMax)
+    return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+  }
+
+  private static func body(_ file: OpenBlob, _ start: Int64, _ count: Int64) -> ResponseBody {
+    ResponseBody(contentLength: Int(count)) { writer in
+      var place = start
+      while place < start + count {
+        let wanted = Int(min(Int64(FileDoorLimits.pieceBytes), start + count - place))
+        let bytes = try await file.read(at: place, count: wanted)
+        // Cut off rather than filled up: the reader sees that it is not all.
+        guard bytes.count == wanted else { throw Problem(.internal, "blob-cut", "The file is shorter than it was.") }
+        try await writer.write(ByteBuffer(bytes: bytes))
+        place += Int64(wanted)
+      }
+      try await writer.finish(nil)
+    }
+  }
+
+  private static func headers(of blob: Blob) -> HTTPFields {
+    [
+      .eTag: "\"\(Hex.string((blob.sha256 ?? []).prefix(16)))\"",
+      .lastModified: CivilTime(blob.createdAt).httpDate,
+      // It never changes, but it may go: a proxy that keeps it would keep it for everybody.
+      .cacheControl: "private, max-age=86400, immutable",
+      .acceptRanges: "bytes",
+    ]
+  }
+
+  /// RFC 9110 13.1.2, 13.1.3. Dates are compared as they were given.
+  private static func isHeld(_ blob: Blob, by request: Request) -> Bool {
+    let headers = headers(of: blob)
+    let known = request.headers[values: .ifNoneMatch].joined(separator: ",")
+    if !known.isEmpty {
+      guard let tag = headers[.eTag] else { return false }
+      return known.split(separator: ",").contains { ["*", tag, "W/\(tag)"].contains($0.filter { $0 != " " }) }
+    }
+    return request.headers[.ifModifiedSince].map { $0 == headers[.lastModified] } ?? false
+  }
+
+  private static func isCurrent(_ condition: String, _ headers: HTTPFields) -> Bool {
+    condition == headers[.eTag] || condition == headers[.lastModified]
+  }
+
+  /// Users wrote it, and it stands on the server's origin: nothing of it may run there (XEP-0363 10).
+  static func safety(of blob: Blob) -> HTTPFields {
+    safety(type: MediaType.served(blob.mediaType), name: blob.name)
+  }
+
+  private static func safety(type: String, name: String) -> HTTPFields {
+    let isShown = MediaType.isShown(type)
+    return [
+      .contentType: type == "text/plain" ? "text/plain; charset=utf-8" : type,
+      .xContentTypeOptions: "nosniff",
+      .contentSecurityPolicy: "default-src 'none'; frame-ancestors 'none'; sandbox",
+      // RFC 6266 4.3, 5: both forms, the old one in ASCII.
+      .contentDisposition: (isShown ? "inline" : "attachment") + "; filename=\"\(plain(name))\"; "
+        + "filename*=UTF-8''\(PercentEncoding.encode(name))",
+      .crossOriginResourcePolicy: "cross-origin",
+      .referrerPolicy: "no-referrer",
+    ]
+  }
+
+  private static func plain(_ name: String) -> String {
+    String(
+      decoding: name.unicodeScalars.map { scalar -> UInt8 in
+        let isPlain = (0x20...0x7e).contains(scalar.value) && scalar != "\"" && scalar != "\\" && scalar != "%"
+        return isPlain ? UInt8(scalar.value) : UInt8(ascii: "_")
+      }, as: UTF8.self)
+  }
+}
+
+extension HTTPFields {
+  fileprivate mutating func merge(_ others: HTTPFields) { for field in others { self[field.name] = field.value } }
+  fileprivate func merging(_ others: HTTPFields) -> HTTPFields {
+    var merged = self
+    merged.merge(others)
+    return merged
+  }
+}
+
+extension HTTPField.Name {
+  // Constant names, made of token characters only.
+  fileprivate static let crossOriginResourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy")!
+}

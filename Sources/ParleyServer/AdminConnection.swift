@@ -1,0 +1,93 @@
+import Accounts
+package import Administration
+import Basics
+import Dialogs
+import FoundationEssentials
+import Logging
+package import ServerConfiguration
+
+/// A command's way to the data: through the server that holds the data folder, else by opening the folder itself.
+/// The same operations either way.
+package final class AdminConnection: Sendable {
+  private enum Way: Sendable {
+    case server(AdminClient)
+    case folder(Core, AdminContext, Logger)
+  }
+
+  private let way: Way
+  private let folder: String
+
+  private init(_ way: Way, folder: String) {
+    self.way = way
+    self.folder = folder
+  }
+
+  /// Waits a while for a folder that another command holds, or a server that is just starting.
+  ///
+  /// - Parameter creating: whether a data folder that does not exist is made; else that is an error.
+  package static func open(_ settings: Settings, creating: Bool = false) async throws(StartupError) -> AdminConnection {
+    if !creating, !Files.exists(settings.data) {
+      throw StartupError(
+        "there is no data folder \(settings.data); parley serve or parley init makes it, "
+          + "or set data to the one that is meant")
+    }
+    let client = AdminClient(path: settings.adminSocket)
+    let end = ContinuousClock.now + ServerLimits.lockWait
+    while true {
+      switch try DataFolder.open(settings.data, for: .command) {
+      case .opened(let folder):
+        let logger = ServerLog(level: .warning).logger("parley")
+        let core = try Core.open(settings, folder, logger: logger)
+        let context = AdminContext(accounts: core.accounts, startedAt: SystemClock.now, publicURL: settings.pages)
+        return AdminConnection(.folder(core, context, logger), folder: settings.data)
+      case .held(let holder):
+        if await isServing(client) { return AdminConnection(.server(client), folder: settings.data) }
+        guard ContinuousClock.now < end else {
+          throw StartupError(
+            "the data folder \(settings.data) is in use by another process"
+              + (holder.map { " (\($0.process))" } ?? "") + ", which does not answer at \(settings.adminSocket)")
+        }
+        try? await Task.sleep(for: ServerLimits.lockPollInterval)
+      }
+    }
+  }
+
+  /// Only through a running server; nil: none is running.
+  package static func server(_ settings: Settings) async -> AdminConnection? {
+    let client = AdminClient(path: settings.adminSocket)
+    return await isServing(client) ? AdminConnection(.server(client), folder: settings.data) : nil
+  }
+
+  /// False only when nobody listens: a server that is there and sick is still the one to ask.
+  private static func isServing(_ client: AdminClient) async -> Bool {
+    do {
+      _ = try await client.call(ServerStatus.self, Empty())
+      return true
+    } catch AdminClient.Failure.absent {
+      return false
+    } catch {
+      return true
+    }
+  }
+
+  /// - Throws: a `Problem` when the operation was refused, a `StartupError` when it could not be asked for.
+  package func call<Operation: AdminOperation>(
+    _ operation: Operation.Type, _ input: Operation.Input
+  ) async throws -> Operation.Output {
+    switch way {
+    case .folder(_, let context, _): return try await operation.perform(input, in: context)
+    case .server(let client):
+      do {
+        return try await client.call(operation, input)
+      } catch AdminClient.Failure.absent {
+        throw StartupError("the server of \(folder) is gone")
+      } catch AdminClient.Failure.broken(let reason) {
+        throw StartupError("the server of \(folder) does not answer as expected: \(reason)")
+      }
+    }
+  }
+
+  package func close() async {
+    if case .folder(let core, _, let logger) = way { await core.close(logger) }
+  }
+}

@@ -1,0 +1,93 @@
+import Basics
+import Dialogs
+
+/// STUN and TURN servers, and contact addresses: lists of URIs.
+extension SettingsReader {
+  mutating func externalServices() -> ExternalServices {
+    let secret = text(.turnSecret)
+    let lifetime = number(.turnSeconds, 60...ConfigurationLimits.turnSecondsMax, "seconds")
+    var services: [ExternalService] = []
+    for uri in list(.turnServers) {
+      guard let service = ExternalService(uri: uri) else {
+        mistake(.turnServers, "\(uri) is none of stun:HOST[:PORT] and turn:HOST[:PORT][?transport=udp|tcp]")
+        continue
+      }
+      services.append(service)
+    }
+    if services.count > ConfigurationLimits.turnServersMax {
+      mistake(.turnServers, "at most \(ConfigurationLimits.turnServersMax) are told of")
+    }
+    if secret.isEmpty, services.contains(where: \.kind.isRelay) {
+      mistake(.turnServers, "a TURN server wants credentials: turn.secret is missing beside it")
+    }
+    return ExternalServices(services, secret: secret, lifetime: .seconds(lifetime))
+  }
+
+  mutating func contacts() -> [String: [String]] {
+    var contacts: [String: [String]] = [:]
+    for key in Key.contacts {
+      let addresses = list(key)
+      if addresses.count > ConfigurationLimits.contactAddressesMax {
+        mistake(key, "at most \(ConfigurationLimits.contactAddressesMax) are told of")
+      }
+      for address in addresses where !Self.isURI(address) {
+        mistake(key, "\(address) is no URI such as mailto:abuse@example.org or xmpp:admin@example.org")
+      }
+      if !addresses.isEmpty { contacts[String(key.name.dropFirst("contact.".count))] = addresses }
+    }
+    return contacts
+  }
+
+  mutating func list(_ key: Key) -> [String] {
+    text(key).split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }
+  }
+
+  /// RFC 3986 3: a scheme and something behind it, all of it characters of a URI.
+  private static func isURI(_ text: String) -> Bool {
+    guard let colon = text.firstIndex(of: ":"), text.index(after: colon) < text.endIndex,
+      let first = text.utf8.first, isLetter(first)
+    else { return false }
+    let scheme = text[..<colon].utf8.allSatisfy {
+      isLetter($0) || (0x2b...0x2e).contains($0) && $0 != 0x2c || isDigit($0)
+    }
+    return scheme && text.unicodeScalars.allSatisfy { $0.value > 0x20 && !"<>\"\\^`{|}".unicodeScalars.contains($0) }
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7a).contains(byte | 0x20) }
+  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+}
+
+extension ExternalService {
+  /// RFC 7064 3.1, RFC 7065 3.1; nil for anything else.
+  init?(uri: String) {
+    guard let colon = uri.firstIndex(of: ":"), let kind = Kind(rawValue: String(uri[..<colon])) else { return nil }
+    let parts = uri[uri.index(after: colon)...].split(separator: "?", omittingEmptySubsequences: false)
+    var transport: Transport = kind.isSecure ? .tcp : .udp
+    if parts.count == 2, kind.isRelay, parts[1].hasPrefix("transport=") {
+      guard let named = Transport(rawValue: String(parts[1].dropFirst("transport=".count))) else { return nil }
+      transport = named
+    } else if parts.count != 1 {
+      return nil
+    }
+    guard let (host, port) = Self.address(parts[0]) else { return nil }
+    self.init(kind: kind, host: host, port: port ?? kind.standardPort, transport: transport)
+  }
+
+  private static func address(_ text: Substring) -> (host: String, port: Int?)? {
+    var host = text
+    var port: Int?
+    let end = text.lastIndex(of: ":")
+    if let end, text.last != "]" {
+      guard let number = Int(text[text.index(after: end)...]), (1...65_535).contains(number) else { return nil }
+      port = number
+      host = text[..<end]
+    }
+    if host.first == "[", host.last == "]" {
+      host = host.dropFirst().dropLast()
+      guard Host.isAddress(String(host)) else { return nil }
+      return (String(host), port)
+    }
+    guard !host.isEmpty, !host.contains(":"), let name = Host.domain(String(host)) else { return nil }
+    return (name, port)
+  }
+}

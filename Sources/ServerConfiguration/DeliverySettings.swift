@@ -1,0 +1,84 @@
+import Basics
+public import Dialogs
+public import WebClient
+
+extension Settings {
+  /// How codes and links get to people, and who becomes a user by them.
+  public struct Delivery: Hashable, Sendable {
+    public struct Mail: Hashable, Sendable {
+      public let server: MailClient.Server
+      public let from: Mailbox
+      /// nil: our own texts.
+      public let templates: String?
+      public let resetURL: String?
+    }
+    public struct Hook: Hashable, Sendable {
+      public let url: String
+      package let webhook: StandardWebhook
+    }
+    public var mail: Mail?
+    public var hook: Hook?
+    /// By which an address's owner becomes a user.
+    public var newcomers: Set<Dialogs.Identity.Issuer> = []
+  }
+}
+
+extension SettingsReader {
+  mutating func delivery() -> Settings.Delivery {
+    var delivery = Settings.Delivery(mail: mail(), hook: hook())
+    if flag(.signupEmail) { delivery.newcomers.insert(.email) }
+    if flag(.signupPhone) { delivery.newcomers.insert(.phone) }
+    if delivery.newcomers.contains(.email), delivery.mail == nil, delivery.hook == nil {
+      mistake(.signupEmail, "codes cannot be sent: neither mail.server nor delivery.url is set")
+    }
+    if delivery.newcomers.contains(.phone), delivery.hook == nil {
+      mistake(.signupPhone, "codes cannot be sent: delivery.url is not set")
+    }
+    return delivery
+  }
+
+  private mutating func mail() -> Settings.Delivery.Mail? {
+    let (url, user, password) = (text(.mailServer), text(.mailUser), text(.mailPassword))
+    let (written, templates, resetURL) = (text(.mailFrom), text(.mailTemplates), text(.mailResetURL))
+    let allowsPlaintext = flag(.mailPlaintext)
+    if url.isEmpty { return nil }
+    let rest = url.hasPrefix("smtps://") ? url.dropFirst(8) : url.hasPrefix("smtp://") ? url.dropFirst(7) : ""
+    if rest.isEmpty || !rest.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f })
+      || rest.contains(where: { "@/?#".contains($0) })
+    {
+      mistake(.mailServer, "a mail server such as smtps://mail.example.org:465 is expected")
+    }
+    if user.isEmpty != password.isEmpty {
+      mistake(user.isEmpty ? .mailPassword : .mailUser, "mail.user and mail.password are needed together")
+    }
+    guard let from = Mailbox(written) else {
+      mistake(.mailFrom, "an address such as Chat <chat@example.org> is expected, beside mail.server")
+      return nil
+    }
+    if !resetURL.isEmpty, !Self.isWeb(resetURL) || !resetURL.contains("{token}") {
+      mistake(.mailResetURL, "a URL such as https://app.example.org/reset?token={token} is expected")
+    }
+    return Settings.Delivery.Mail(
+      server: MailClient.Server(
+        url: url, user: user.isEmpty ? nil : user, password: password.isEmpty ? nil : password,
+        allowsPlaintext: allowsPlaintext),
+      from: from, templates: templates.isEmpty ? nil : Files.absolute(templates),
+      resetURL: resetURL.isEmpty ? nil : resetURL)
+  }
+
+  private mutating func hook() -> Settings.Delivery.Hook? {
+    let (url, secret) = (text(.deliveryURL), text(.deliverySecret))
+    if url.isEmpty { return nil }
+    if !Self.isWeb(url) { mistake(.deliveryURL, "a URL such as https://api.example.org/parley is expected") }
+    guard let webhook = StandardWebhook(secret: secret) else {
+      mistake(.deliverySecret, "whsec_ and 24 to 64 random bytes in base 64 are expected, beside delivery.url")
+      return nil
+    }
+    return Settings.Delivery.Hook(url: url, webhook: webhook)
+  }
+
+  private static func isWeb(_ url: String) -> Bool {
+    let rest = url.hasPrefix("https://") ? url.dropFirst(8) : url.hasPrefix("http://") ? url.dropFirst(7) : ""
+    return !rest.isEmpty && rest.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+  }
+}

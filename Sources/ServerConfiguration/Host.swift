@@ -1,0 +1,52 @@
+import Addresses
+import Glibc
+import NIOCore
+
+/// Addresses to listen on, and domains, as the configuration writes them.
+package enum Host {
+  static func isAddress(_ text: String) -> Bool { text == "localhost" || isIPv4(text) || isIPv6(text) }
+
+  /// Whether only this machine reaches a listener there.
+  static func isLoopback(_ text: String) -> Bool {
+    text == "localhost" || text == "::1" || (isIPv4(text) && text.hasPrefix("127."))
+  }
+
+  /// Whether two listeners there would want the same port; `::` is every address, of IPv4 too.
+  static func overlap(_ a: String, _ b: String) -> Bool {
+    if a == b || a == "::" || b == "::" { return true }
+    if a == "0.0.0.0" || b == "0.0.0.0" { return !isIPv6(a) && !isIPv6(b) }
+    return (a == "localhost" && isLoopback(b)) || (b == "localhost" && isLoopback(a))
+  }
+
+  /// What to bind. A machine without any address of IPv6, such as a container on an ordinary bridge, does not know
+  /// `::`; every address there is `0.0.0.0`.
+  package static func bound(_ text: String) -> String {
+    guard text == "::", (try? SocketAddress.makeAddressResolvingHost(text, port: 0)) == nil else { return text }
+    return "0.0.0.0"
+  }
+
+  /// Where a listener bound to this is reached from the same machine.
+  package static func reached(_ text: String) -> String {
+    switch bound(text) {
+    case "::": "::1"
+    case "0.0.0.0": "127.0.0.1"
+    case let address: address
+    }
+  }
+
+  /// A domainpart in normal form (RFC 7622 3.2), or nil.
+  package static func domain(_ text: String) -> String? {
+    guard let address = BareJID(parsing: text), address.local == nil else { return nil }
+    return address.domain
+  }
+
+  private static func isIPv4(_ text: String) -> Bool {
+    var address = in_addr()
+    return inet_pton(AF_INET, text, &address) == 1
+  }
+
+  private static func isIPv6(_ text: String) -> Bool {
+    var address = in6_addr()
+    return inet_pton(AF_INET6, text, &address) == 1
+  }
+}

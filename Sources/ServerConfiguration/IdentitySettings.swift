@@ -1,0 +1,198 @@
+import Basics
+public import IdentityTokens
+
+extension Settings {
+  /// Who vouches for users.
+  public struct Identity: Hashable, Sendable {
+    public struct Backing: Hashable, Sendable {
+      /// Without the keys that stand in files.
+      public let tokens: Backend
+      /// Public keys as PEM.
+      public let keyFiles: [String]
+    }
+    public let backends: [Backing]
+    public let providers: [Provider]
+    /// Those without ID tokens.
+    public let codes: [CodeProvider]
+  }
+}
+
+extension SettingsReader {
+  mutating func identity(among domains: [Settings.Domain]) -> Settings.Identity {
+    var backends: [Settings.Identity.Backing] = []
+    for entry in entries(.identityBackends) {
+      var reader = VoucherReader(entry, .identityBackends, domains)
+      if let backend = reader.backend(after: backends) { backends.append(backend) }
+      mistakes += reader.mistakes
+    }
+    var providers: [Provider] = []
+    for entry in entries(.identityProviders) {
+      var reader = VoucherReader(entry, .identityProviders, domains)
+      if let provider = reader.provider(after: providers) { providers.append(provider) }
+      mistakes += reader.mistakes
+    }
+    var codes: [CodeProvider] = []
+    for entry in entries(.identityCodes) {
+      var reader = VoucherReader(entry, .identityCodes, domains)
+      if let provider = reader.codeProvider(after: codes, providers) { codes.append(provider) }
+      mistakes += reader.mistakes
+    }
+    return Settings.Identity(backends: backends, providers: providers, codes: codes)
+  }
+
+  /// Shows their names only.
+  private mutating func entries(_ key: Key) -> [RawSettings.DomainEntry] {
+    let entries = raw.entries[key.name] ?? []
+    note(names: entries.map { $0.fields["name"]?.text ?? "" }, of: key, entries.first?.origin ?? .standard)
+    guard entries.count <= ConfigurationLimits.vouchersMax else {
+      mistakes.append(
+        ConfigurationError(
+          key: key.name, value: "\(entries.count) of them", origin: entries[0].origin,
+          "at most \(ConfigurationLimits.vouchersMax) are taken"))
+      return []
+    }
+    return entries
+  }
+}
+
+/// One element of `identity.backends`, `identity.providers` or `identity.codes`.
+private struct VoucherReader {
+  private let entry: RawSettings.DomainEntry
+  private let key: Key
+  private let domains: [Settings.Domain]
+  private(set) var mistakes: [ConfigurationError] = []
+
+  init(_ entry: RawSettings.DomainEntry, _ key: Key, _ domains: [Settings.Domain]) {
+    self.entry = entry
+    self.key = key
+    self.domains = domains
+  }
+
+  mutating func backend(after others: [Settings.Identity.Backing]) -> Settings.Identity.Backing? {
+    let name = entry.fields["name"]?.text.trimmed ?? ""
+    if name.isEmpty { mistake("name", "what its tokens have as iss is expected") }
+    let (secrets, files) = (list("secrets"), list("keys").map { Files.absolute($0) })
+    if secrets.contains(where: { $0.utf8.count < IdentityLimits.secretBytesMin }) {
+      mistake("secrets", "a secret has at least \(IdentityLimits.secretBytesMin) bytes")
+    }
+    let keySet = url("jwks")
+    if secrets.isEmpty, files.isEmpty, entry.fields["jwks"] == nil {
+      mistake("secrets", "\(name) needs secrets, keys or jwks")
+    }
+    if secrets.count + files.count > IdentityLimits.backendKeysMax {
+      mistake("secrets", "at most \(IdentityLimits.backendKeysMax) secrets and keys are taken")
+    }
+    let backend = Backend(
+      name: name, domain: domain(), secrets: secrets.map { Array($0.utf8) }, keySet: keySet,
+      admitsNewcomers: flag("signup", true))
+    if others.contains(where: { $0.tokens.name == name && $0.tokens.domain == backend.domain }) {
+      mistake("name", "\(backend.domain) has a backend of this name already")
+    }
+    return mistakes.isEmpty ? Settings.Identity.Backing(tokens: backend, keyFiles: files) : nil
+  }
+
+  /// As clients name a provider.
+  private mutating func providerName() -> String {
+    let name = entry.fields["name"]?.text.trimmed ?? ""
+    let isName =
+      (1...32).contains(name.utf8.count)
+      && name.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d }
+    if !isName {
+      mistake("name", "1 to 32 small outgoingCodes, digits or hyphens are expected: it is stored with its users")
+    }
+    return name
+  }
+
+  mutating func codeProvider(after others: [CodeProvider], _ providers: [Provider]) -> CodeProvider? {
+    let name = providerName()
+    func text(_ field: String) -> String { entry.fields[field]?.text.trimmed ?? "" }
+    for (field, what) in [
+      ("client_id", "the app's id at the provider is expected"),
+      ("client_secret", "the app's secret there is expected"), ("token_url", "where codes are redeemed is expected"),
+      ("user_url", "where it says whose a token is is expected"),
+    ] where text(field).isEmpty { mistake(field, what) }
+    let (tokenURL, userURL) = (url("token_url") ?? "", url("user_url") ?? "")
+    let redirects = list("redirects")
+    if redirects.isEmpty { mistake("redirects", "where the provider sends codes of the app is expected") }
+    func path(_ field: String, _ standard: [String]) -> [String] {
+      text(field).isEmpty ? standard : text(field).split(separator: ".").map(String.init)
+    }
+    let provider = CodeProvider(
+      name: name, domain: domain(), clientID: text("client_id"), clientSecret: text("client_secret"),
+      tokenURL: tokenURL, userURL: userURL, subject: path("subject", ["id"]), displayName: path("display_name", []),
+      redirectURIs: redirects, admitsNewcomers: flag("signup", true))
+    if others.contains(where: { $0.name == name && $0.domain == provider.domain })
+      || providers.contains(where: { $0.name == name && $0.domain == provider.domain })
+    {
+      mistake("name", "\(provider.domain) has a provider of this name already")
+    }
+    return mistakes.isEmpty ? provider : nil
+  }
+
+  mutating func provider(after others: [Provider]) -> Provider? {
+    let name = providerName()
+    let (issuers, audiences) = (list("issuers"), list("audiences"))
+    if audiences.isEmpty { mistake("audiences", "the app's ids at the provider (aud in its tokens) are expected") }
+    if issuers.isEmpty { mistake("issuers", "what its tokens have as iss is expected") }
+    let keySet = url("jwks")
+    if keySet == nil, let first = issuers.first, !Self.isSafe(first) {
+      mistake("issuers", "without jwks the first is asked for its keys: an https URL is expected")
+    }
+    let provider = Provider(
+      name: name, domain: domain(), issuers: issuers, audiences: audiences, keySet: keySet,
+      admitsNewcomers: flag("signup", true), needsNonce: flag("nonce", false), provesContacts: flag("contacts", true))
+    if others.contains(where: { $0.name == name && $0.domain == provider.domain }) {
+      mistake("name", "\(provider.domain) has a provider of this name already")
+    }
+    return mistakes.isEmpty ? provider : nil
+  }
+
+  private mutating func mistake(_ field: String, _ text: String) {
+    mistakes.append(
+      ConfigurationError(
+        key: "\(key.name).\(field)",
+        value: ["secrets", "client_secret"].contains(field) ? nil : entry.fields[field]?.text,
+        origin: entry.fields[field]?.origin ?? entry.origin, text))
+  }
+
+  private func list(_ field: String) -> [String] {
+    guard let value = entry.fields[field] else { return [] }
+    let items = value.items ?? value.text.split(separator: ",").map { String($0) }
+    return items.map(\.trimmed).filter { !$0.isEmpty }
+  }
+
+  private mutating func domain() -> String {
+    guard let written = entry.fields["domain"]?.text else { return domains.first?.name ?? "localhost" }
+    guard let name = Host.domain(written), domains.contains(where: { $0.name == name }) else {
+      mistake("domain", "it is not served here")
+      return written
+    }
+    return name
+  }
+
+  private mutating func flag(_ field: String, _ standard: Bool) -> Bool {
+    switch entry.fields[field]?.text.lowercased() {
+    case nil: return standard
+    case "true", "yes", "on": return true
+    case "false", "no", "off": return false
+    default:
+      mistake(field, "true or false is expected")
+      return standard
+    }
+  }
+
+  private mutating func url(_ field: String) -> String? {
+    guard let written = entry.fields[field]?.text.trimmed, !written.isEmpty else { return nil }
+    if !Self.isSafe(written) { mistake(field, "an https URL is expected") }
+    return written
+  }
+
+  /// Whoever can change keys on their way makes tokens; on this machine nobody can.
+  private static func isSafe(_ url: String) -> Bool {
+    if url.hasPrefix("https://") { return true }
+    let rest = url.hasPrefix("http://") ? url.dropFirst("http://".count) : ""
+    return ["localhost", "127.0.0.1", "[::1]"].contains { host in
+      rest.hasPrefix(host) && [nil, ":", "/"].contains(rest.dropFirst(host.count).first)
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import Basics
+public import WebClient
+
+extension Settings {
+  /// How the server asks others.
+  public struct Outgoing: Hashable, Sendable {
+    /// Networks that are no public ones and may be asked for users nonetheless.
+    public let networks: [Network]
+    /// A PEM file of authorities; nil: the system's.
+    public let authorities: String?
+  }
+}
+
+extension SettingsReader {
+  mutating func outgoing() -> Settings.Outgoing {
+    let networks = list(.outgoingNetworks).compactMap { written -> Network? in
+      let network = Network(written)
+      if network == nil { mistake(.outgoingNetworks, "\(Line.safe(written)) is no network such as 10.0.0.0/8") }
+      return network
+    }
+    let authorities = text(.outgoingAuthorities)
+    return Settings.Outgoing(networks: networks, authorities: authorities.isEmpty ? nil : Files.absolute(authorities))
+  }
+}

@@ -1,0 +1,79 @@
+import Basics
+
+/// Values as they were written, each with its origin; later layers replace earlier ones.
+struct RawSettings {
+  struct Value: Hashable {
+    var text: String
+    var origin: Origin
+    /// Of a list that was written as one; else it is `text`, with commas between.
+    var items: [String]?
+  }
+
+  /// One element of a list of maps: its fields by name.
+  struct DomainEntry: Hashable {
+    var fields: [String: Value]
+    var origin: Origin
+  }
+
+  private(set) var values: [String: Value] = [:]
+  /// Those of `Key.entryFields`, by key.
+  var entries: [String: [DomainEntry]] = [:]
+  var domains: [DomainEntry] { entries[Key.domains.name] ?? [] }
+  var components: [DomainEntry] { entries[Key.components.name] ?? [] }
+  var mistakes: [ConfigurationError] = []
+
+  /// Empty text unsets: `PARLEY_TLS_KEY=` is how a container's settings say "none".
+  mutating func set(_ name: String, _ text: String, _ origin: Origin) {
+    guard Key.named(name) != nil else {
+      mistakes.append(Self.unknown(name, origin))
+      return
+    }
+    if let fields = Key.entryFields[name] {
+      // The two fields that matter most: `name=secret`.
+      entries[name] = text.split(separator: ",").map { part in
+        let halves = part.split(separator: "=", maxSplits: 1).map { Value(text: $0.trimmed, origin: origin) }
+        return DomainEntry(fields: Dictionary(uniqueKeysWithValues: zip(fields, halves)), origin: origin)
+      }
+    } else if text.isEmpty {
+      values[name] = nil
+    } else {
+      values[name] = Value(text: text, origin: origin)
+    }
+  }
+
+  /// Every `PARLEY_` variable; one that names no key is a mistake.
+  mutating func read(environment: [String: String]) {
+    for (variable, text) in environment.sorted(by: { $0.key < $1.key }) where variable.hasPrefix("PARLEY_") {
+      if variable == Self.fileVariable || Self.isServiceLink(variable) { continue }
+      let origin = Origin.environment(variable)
+      if let key = Key.all.first(where: { $0.environmentName == variable }) {
+        set(key.name, text, origin)
+      } else {
+        let near = Nearest.name(to: variable, among: Key.all.map(\.environmentName) + [Self.fileVariable])
+        mistakes.append(
+          ConfigurationError(
+            key: variable, origin: .environment(variable), "no key has this name\(Self.suggestion(near))"))
+      }
+    }
+  }
+
+  /// Names the configuration file where `--config` does not.
+  static let fileVariable = "PARLEY_CONFIG"
+
+  /// Kubernetes tells every pod of the services beside it in variables named after them
+  /// (`PARLEY_PORT_5222_TCP=tcp://...` for a service called parley): not ours, and no mistake of anybody.
+  private static func isServiceLink(_ variable: String) -> Bool {
+    variable.hasPrefix("PARLEY_SERVICE_") || variable == "PARLEY_PORT" || variable.hasPrefix("PARLEY_PORT_")
+  }
+
+  static func unknown(_ name: String, _ origin: Origin) -> ConfigurationError {
+    let group = Key.all.map(\.name).filter { $0.hasPrefix(name + ".") }
+    if !group.isEmpty {
+      return ConfigurationError(key: name, origin: origin, "it is a group of keys: \(group.joined(separator: ", "))")
+    }
+    let near = Nearest.name(to: name, among: Key.all.map(\.name))
+    return ConfigurationError(key: name, origin: origin, "there is no such key\(suggestion(near))")
+  }
+
+  static func suggestion(_ name: String?) -> String { name.map { "; did you mean \($0)?" } ?? "" }
+}

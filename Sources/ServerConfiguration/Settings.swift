@@ -1,0 +1,541 @@
+public import Addresses
+import Basics
+public import Dialogs
+public import FileStorage
+public import Logging
+import NIOCore
+public import XMPPDoor
+
+/// The configuration as the server uses it: read once, checked as a whole. Nothing else reads the environment,
+/// the file or the command line.
+public struct Settings: Hashable, Sendable {
+  /// A served domain: a realm of users.
+  public struct Domain: Hashable, Sendable {
+    /// In normal form.
+    public let name: String
+    /// The domain of its rooms.
+    public let rooms: String
+    /// The domain of its upload service.
+    public let uploads: String
+    /// nil: the server's own.
+    public let certificate: CertificateFiles?
+  }
+
+  /// A certificate chain and its key, as PEM.
+  public struct CertificateFiles: Hashable, Sendable {
+    public let chain: String
+    public let key: String
+
+    package init(chain: String, key: String) {
+      self.chain = chain
+      self.key = key
+    }
+  }
+
+  /// What files are taken, and for how long.
+  public struct Uploads: Hashable, Sendable {
+    public let bytesMax: Int64
+    public let userBytesMax: Int64
+    public let userDayBytesMax: Int64
+    /// nil: for ever.
+    public let lifetime: Duration?
+    public let endWithMessages: Bool
+    /// Small pictures are made of pictures, and avatars of larger ones.
+    public let thumbnails: Bool
+    /// nil: nothing is scanned.
+    public let scan: ScanOptions?
+    /// nil: files are in the data folder.
+    public let bucket: BucketOptions?
+  }
+
+  /// A program beside the server that has users of its own (XEP-0114).
+  public struct Component: Hashable, Sendable {
+    /// In normal form.
+    public let name: String
+    public let secret: String
+    /// The domain whose users it belongs to: the longest of which `name` is a subdomain, else the first.
+    public let home: String
+    /// What it may do in the name of that domain's users (XEP-0356).
+    public var privileges = Privileges.none
+    /// What it answers in place of the server (XEP-0355).
+    public var delegated: [Delegation] = []
+  }
+
+  /// An address and a port to listen on; port 0: not at all.
+  public struct Endpoint: Hashable, Sendable {
+    public let host: String
+    public let port: Int
+    public var isOn: Bool { port != 0 }
+  }
+
+  /// At least one; the first is the key `domain`.
+  public let domains: [Domain]
+  /// The data folder, from the root.
+  public let data: String
+  /// XMPP with STARTTLS.
+  public let xmpp: Endpoint
+  /// XMPP over direct TLS.
+  public let xmppTLS: Endpoint
+  /// Logins without TLS are allowed (loopback only).
+  public let allowsPlaintext: Bool
+  public let http: Endpoint
+  public let https: Endpoint
+  /// The public base URL, without a slash at its end.
+  public let publicURL: String
+  /// Nobody has named it: whoever asks over some address is better answered with that address.
+  public let isPublicURLDerived: Bool
+  /// The server's public IP addresses; empty: clients ask the DNS.
+  public let addresses: [String]
+  /// nil: self-signed.
+  public let certificate: CertificateFiles?
+  /// nil: no files are taken.
+  public let uploads: Uploads?
+  public let allowsRegistration: Bool
+  /// Whether every user may invite others.
+  public let allowsInvitations: Bool
+  /// Who may come without an account.
+  public let guests: GuestPolicy
+  /// Who vouches for users.
+  public let identity: Identity
+  /// The version of the terms that users are to accept; nil: none.
+  public let terms: String?
+  /// Who may look after the whole server in band.
+  public let admins: Set<BareJID>
+  /// How long a lost XMPP session may be resumed.
+  public let resumeWindow: Duration
+  public let components: [Component]
+  /// Where components connect to.
+  public let component: Endpoint
+  /// STUN and TURN beside this server.
+  public let services: ExternalServices
+  /// How long calls ring.
+  public let callRinging: Duration
+  /// Whom to write to about the server: URIs by role.
+  public let contacts: [String: [String]]
+  /// How much pushes say.
+  public let pushContent: PushContent
+  /// The same where a push can wake the client.
+  public let pushResumeWindow: Duration
+  public let pushes: Pushes
+  public let outgoing: Outgoing
+  /// How codes and links get to people.
+  public let delivery: Delivery
+  /// nil: messages are shown to nobody before they are said.
+  public let beforeSend: BeforeSend?
+  /// The Unix socket of the admin commands, from the root.
+  public let adminSocket: String
+  public let logLevel: Logger.Level
+  /// Event loops.
+  public let threads: Int
+
+  /// The public base URL of one domain: what was named, else its HTTPS; nil: there is none.
+  package func publicURL(of domain: String) -> String? {
+    if !isPublicURLDerived { return publicURL }
+    return https.isOn ? "https://\(domain)\(https.port == 443 ? "" : ":\(https.port)")" : nil
+  }
+
+  /// What `parley check --print` shows of one key.
+  public struct Effective: Hashable, Sendable, Codable {
+    public let key: String
+    public let value: String
+    public let origin: String
+  }
+  /// All keys in the order of the reference.
+  public let effective: [Effective]
+  /// The file that was read; nil: none.
+  public let file: String?
+
+  /// Where people's browsers find pages; nil: no HTTP port is open.
+  package var pages: String? { https.isOn || http.isOn ? publicURL : nil }
+}
+
+/// What the command line says of the configuration.
+public struct SettingsArguments: Sendable {
+  /// `--config`.
+  public var file: String?
+  /// Keys with their values and the options that gave them, later ones winning.
+  public var values: [(key: String, value: String, option: String)]
+
+  public init(file: String? = nil, values: [(key: String, value: String, option: String)] = []) {
+    self.file = file
+    self.values = values
+  }
+}
+
+extension Settings {
+  /// Reads file, environment and command line, in rising priority.
+  ///
+  /// - Throws: every mistake at once, as a `StartupError` with status 2.
+  public static func load(
+    _ arguments: SettingsArguments, environment: [String: String]
+  ) throws(StartupError) -> Settings {
+    try load(arguments, environment: environment, standardFiles: SettingsFile.standardPaths)
+  }
+
+  package static func load(
+    _ arguments: SettingsArguments, environment: [String: String], standardFiles: [String]
+  ) throws(StartupError) -> Settings {
+    var raw = RawSettings()
+    let named = arguments.file ?? environment[RawSettings.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
+    let file = named ?? standardFiles.first(where: Files.exists)
+    if let file { SettingsFile.read(file, into: &raw) }
+    raw.read(environment: environment)
+    for (key, value, option) in arguments.values { raw.set(key, value, .commandLine(option)) }
+
+    var reader = SettingsReader(raw)
+    let settings = reader.settings(file: file)
+    guard reader.mistakes.isEmpty else { throw StartupError(reader.mistakes) }
+    return settings
+  }
+}
+
+/// Turns what was written into what is meant; gathers what cannot be.
+struct SettingsReader {
+  let raw: RawSettings
+  var mistakes: [ConfigurationError]
+  private var effective: [String: Settings.Effective] = [:]
+
+  init(_ raw: RawSettings) {
+    self.raw = raw
+    self.mistakes = raw.mistakes
+  }
+
+  mutating func settings(file: String?) -> Settings {
+    let data = Files.absolute(text(.data))
+    let xmppHost = host(.xmppHost)
+    let xmpp = Settings.Endpoint(host: xmppHost, port: port(.xmppPort))
+    let xmppTLS = Settings.Endpoint(host: xmppHost, port: port(.xmppTLSPort))
+    let plaintext = flag(.xmppPlaintext)
+    if plaintext, !Host.isLoopback(xmppHost) {
+      mistake(
+        .xmppPlaintext, "passwords would cross the network unencrypted; set xmpp.host to 127.0.0.1 or ::1 with it")
+    }
+    let http = Settings.Endpoint(host: host(.httpHost), port: port(.httpPort))
+    let https = Settings.Endpoint(host: host(.httpsHost), port: port(.httpsPort))
+    let domains = readDomains()
+    let components = readComponents(domains)
+    let componentPort = port(.componentPort)
+    let component = Settings.Endpoint(host: host(.componentHost), port: components.isEmpty ? 0 : componentPort)
+    checkPorts([
+      (.xmppPort, xmpp), (.xmppTLSPort, xmppTLS), (.httpPort, http), (.httpsPort, https), (.componentPort, component),
+    ])
+    let publicURL = self.publicURL(domain: domains.first?.name ?? "localhost", http: http, https: https)
+    let settings = Settings(
+      domains: domains,
+      data: data,
+      xmpp: xmpp, xmppTLS: xmppTLS, allowsPlaintext: plaintext,
+      http: http, https: https,
+      publicURL: publicURL,
+      isPublicURLDerived: raw.values[Key.httpURL.name] == nil,
+      addresses: addresses(),
+      certificate: certificateFiles(),
+      uploads: uploads(),
+      allowsRegistration: flag(.registration),
+      allowsInvitations: flag(.invitations),
+      guests: guests(among: domains),
+      identity: identity(among: domains),
+      terms: terms(),
+      admins: addresses(.admins, among: domains),
+      resumeWindow: .seconds(number(.resumeSeconds, 0...ConfigurationLimits.resumeSecondsMax, "seconds")),
+      components: components, component: component,
+      services: externalServices(),
+      callRinging: .seconds(number(.callsRingSeconds, 1...ConfigurationLimits.ringSecondsMax, "seconds")),
+      contacts: contacts(),
+      pushContent: pushContent(),
+      pushResumeWindow: .seconds(number(.pushResumeSeconds, 0...ConfigurationLimits.pushResumeSecondsMax, "seconds")),
+      pushes: pushes(domain: domains.first?.name ?? "localhost", publicURL: publicURL),
+      outgoing: outgoing(),
+      delivery: delivery(),
+      beforeSend: beforeSend(),
+      adminSocket: adminSocket(data: data),
+      logLevel: level(.logLevel),
+      threads: threads(),
+      effective: Key.all.compactMap { effective[$0.name] },
+      file: file)
+    return settings
+  }
+
+  // MARK: Single values
+
+  /// The text of a key that has one, written or by default.
+  mutating func text(_ key: Key) -> String {
+    let value = raw.values[key.name]
+    let text = value?.text ?? key.fallback ?? ""
+    note(key, text, value?.origin ?? .standard)
+    return text
+  }
+
+  mutating func note(_ key: Key, _ text: String, _ origin: Origin) {
+    effective[key.name] = Settings.Effective(key: key.name, value: Self.shown(key, text), origin: origin.description)
+  }
+
+  /// A list of maps, of which the names are shown.
+  mutating func note(names: [String], of key: Key, _ origin: Origin) {
+    effective[key.name] = Settings.Effective(
+      key: key.name, value: names.joined(separator: ", "), origin: origin.description)
+  }
+
+  /// What may be shown of a value.
+  static func shown(_ key: Key, _ text: String) -> String { key.isSecret && !text.isEmpty ? "********" : text }
+
+  mutating func mistake(_ key: Key, _ text: String) {
+    let value = raw.values[key.name]
+    mistakes.append(
+      ConfigurationError(
+        key: key.name, value: Self.shown(key, value?.text ?? key.fallback ?? ""), origin: value?.origin ?? .standard,
+        text))
+  }
+
+  mutating func number(_ key: Key, _ range: ClosedRange<Int>, _ what: String) -> Int {
+    let written = text(key)
+    guard let number = Int(written), range.contains(number) else {
+      mistake(key, "\(what): a whole number from \(range.lowerBound) to \(range.upperBound) is expected")
+      return range.lowerBound
+    }
+    return number
+  }
+
+  private mutating func port(_ key: Key) -> Int {
+    let written = text(key)
+    guard let number = Int(written), (0...65_535).contains(number) else {
+      mistake(key, "a port is a number from 1 to 65535; 0 turns it off")
+      return 0
+    }
+    return number
+  }
+
+  mutating func flag(_ key: Key) -> Bool {
+    switch text(key).lowercased() {
+    case "true", "yes", "on": return true
+    case "false", "no", "off": return false
+    default:
+      mistake(key, "true or false is expected")
+      return false
+    }
+  }
+
+  private mutating func level(_ key: Key) -> Logger.Level {
+    guard let level = Logger.Level(rawValue: text(key).lowercased()) else {
+      mistake(key, "one of \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")) is expected")
+      return .info
+    }
+    return level
+  }
+
+  private mutating func pushContent() -> PushContent {
+    guard let content = PushContent(rawValue: text(.pushContent).lowercased()) else {
+      mistake(.pushContent, "one of \(PushContent.allCases.map(\.rawValue).joined(separator: ", ")) is expected")
+      return .none
+    }
+    return content
+  }
+
+  private mutating func host(_ key: Key) -> String {
+    let written = text(key)
+    if !Host.isAddress(written) {
+      mistake(key, "an IPv4 or IPv6 address of this machine is expected, or localhost")
+    }
+    return written
+  }
+
+  /// Users of served domains.
+  private mutating func addresses(_ key: Key, among domains: [Settings.Domain]) -> Set<BareJID> {
+    var addresses: Set<BareJID> = []
+    for part in text(key).split(separator: ",") {
+      let written = part.trimmingPrefix(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed()
+      guard !written.isEmpty else { continue }
+      guard let address = BareJID(parsing: String(written)), address.local != nil else {
+        mistake(key, "'\(Line.safe(String(written)))' is no address of a user, such as alice@example.org")
+        continue
+      }
+      guard domains.contains(where: { $0.name == address.domain }) else {
+        mistake(key, "\(address.domain) is not served here")
+        continue
+      }
+      addresses.insert(address)
+    }
+    return addresses
+  }
+
+  // MARK: Values that hang together
+
+  private mutating func threads() -> Int {
+    guard raw.values[Key.threads.name] != nil else {
+      let count = Threads.available()
+      note(.threads, String(count), .derived)
+      return count
+    }
+    return number(.threads, 1...ConfigurationLimits.threadsMax, "threads")
+  }
+
+  private mutating func adminSocket(data: String) -> String {
+    let path: String
+    if raw.values[Key.adminSocket.name] == nil {
+      path = data + "/admin.sock"
+      note(.adminSocket, path, .derived)
+    } else {
+      path = Files.absolute(text(.adminSocket))
+    }
+    if path.utf8.count > ConfigurationLimits.socketPathBytesMax {
+      mistakes.append(
+        ConfigurationError(
+          key: Key.adminSocket.name, value: path,
+          origin: raw.values[Key.adminSocket.name]?.origin ?? raw.values[Key.data.name]?.origin ?? .derived,
+          "a socket's path has at most \(ConfigurationLimits.socketPathBytesMax) bytes, this one has \(path.utf8.count); "
+            + "set admin.socket to a shorter one"))
+    }
+    return path
+  }
+
+  private mutating func certificateFiles() -> Settings.CertificateFiles? {
+    let chain = text(.tlsCertificate)
+    let key = text(.tlsKey)
+    switch (chain.isEmpty, key.isEmpty) {
+    case (true, true):
+      note(.tlsCertificate, "self-signed", .standard)
+      note(.tlsKey, "", .standard)
+      return nil
+    case (false, false):
+      return Settings.CertificateFiles(chain: Files.absolute(chain), key: Files.absolute(key))
+    case (false, true):
+      mistake(.tlsCertificate, "tls.key is missing beside it")
+      return nil
+    case (true, false):
+      mistake(.tlsKey, "tls.certificate is missing beside it")
+      return nil
+    }
+  }
+
+  private mutating func publicURL(domain: String, http: Settings.Endpoint, https: Settings.Endpoint) -> String {
+    guard raw.values[Key.httpURL.name] != nil else {
+      let secure = https.isOn
+      let port = secure ? https.port : http.port
+      let isUsual = port == (secure ? 443 : 80) || port == 0
+      let url = "\(secure ? "https" : "http")://\(domain)\(isUsual ? "" : ":\(port)")"
+      note(.httpURL, url, .derived)
+      return url
+    }
+    var url = text(.httpURL)
+    while url.hasSuffix("/") { url.removeLast() }
+    let rest = url.hasPrefix("https://") ? url.dropFirst(8) : url.hasPrefix("http://") ? url.dropFirst(7) : ""
+    if rest.isEmpty || rest.hasPrefix("/") || rest.contains(where: { $0.isWhitespace || "@?#\"<>\\".contains($0) }) {
+      mistake(.httpURL, "a URL such as https://chat.example.org is expected")
+    }
+    return url
+  }
+
+  private mutating func addresses() -> [String] {
+    let names = text(.httpAddresses).split(separator: ",").map(\.trimmed)
+    for name in names where (try? SocketAddress(ipAddress: name, port: 0)) == nil {
+      mistake(.httpAddresses, "\(name) is no IP address")
+    }
+    return names
+  }
+
+  /// Two listeners on one port of overlapping addresses: the second would fail at the start.
+  private mutating func checkPorts(_ endpoints: [(key: Key, endpoint: Settings.Endpoint)]) {
+    for (index, (key, endpoint)) in endpoints.enumerated() where endpoint.isOn {
+      for (other, earlier) in endpoints[..<index]
+      where earlier.port == endpoint.port && Host.overlap(earlier.host, endpoint.host) {
+        mistake(key, "\(other.name) has the same port")
+      }
+    }
+    if !endpoints.contains(where: \.endpoint.isOn) {
+      mistake(.xmppPort, "every port is turned off: there is nothing to serve")
+    }
+  }
+
+  // MARK: Domains
+
+  private mutating func readDomains() -> [Settings.Domain] {
+    let template = text(.roomsDomain)
+    let uploadsTemplate = text(.uploadsDomain)
+    let firstName = text(.domain)
+    var entries = raw.domains
+    // The first domain may have an element of its own in the list, for its certificate.
+    let firstNormal = Host.domain(firstName)
+    let own = entries.firstIndex { Host.domain($0.fields["name"]?.text ?? "") == firstNormal && firstNormal != nil }
+    let first: RawSettings.DomainEntry
+    if let own {
+      first = entries.remove(at: own)
+    } else {
+      let value = RawSettings.Value(text: firstName, origin: raw.values[Key.domain.name]?.origin ?? .standard)
+      first = RawSettings.DomainEntry(fields: ["name": value], origin: value.origin)
+    }
+    if entries.count >= ConfigurationLimits.domainsMax {
+      mistakes.append(
+        ConfigurationError(
+          key: Key.domains.name, value: "\(entries.count) domains", origin: entries[0].origin,
+          "at most \(ConfigurationLimits.domainsMax) are served"))
+      return []
+    }
+    note(
+      .domains, entries.map { $0.fields["name"]?.text ?? "" }.joined(separator: ", "),
+      entries.first?.origin ?? .standard)
+
+    var domains: [Settings.Domain] = []
+    for (index, entry) in ([first] + entries).enumerated() {
+      let keyName = index == 0 && own == nil ? Key.domain.name : Key.domains.name + ".name"
+      guard let written = entry.fields["name"], let name = Host.domain(written.text) else {
+        mistakes.append(
+          ConfigurationError(
+            key: keyName, value: entry.fields["name"]?.text, origin: entry.fields["name"]?.origin ?? entry.origin,
+            "a domain name is expected"))
+        continue
+      }
+      let domain = Settings.Domain(
+        name: name, rooms: subdomain(of: name, entry, "rooms", .roomsDomain, template, "conference"),
+        uploads: subdomain(of: name, entry, "uploads", .uploadsDomain, uploadsTemplate, "upload"),
+        certificate: domainCertificate(entry))
+      let taken = domains.flatMap { [$0.name, $0.rooms, $0.uploads] }
+      if !taken.contains(name), taken.contains(domain.uploads) || [name, domain.rooms].contains(domain.uploads) {
+        mistakes.append(
+          ConfigurationError(
+            key: Key.uploadsDomain.name, value: domain.uploads,
+            origin: entry.fields["uploads"]?.origin ?? raw.values[Key.uploadsDomain.name]?.origin ?? .standard,
+            "the domain is already in use here"))
+      }
+      if taken.contains(name) || taken.contains(domain.rooms) || domain.rooms == name {
+        let isName = taken.contains(name)
+        mistakes.append(
+          ConfigurationError(
+            key: isName ? keyName : Key.roomsDomain.name, value: isName ? name : domain.rooms,
+            origin: isName
+              ? written.origin : entry.fields["rooms"]?.origin ?? raw.values[Key.roomsDomain.name]?.origin ?? .standard,
+            "the domain is already in use here"))
+      }
+      domains.append(domain)
+    }
+    return domains
+  }
+
+  /// A service's domain: written with the domain, or made from the template.
+  private mutating func subdomain(
+    of name: String, _ entry: RawSettings.DomainEntry, _ field: String, _ key: Key, _ template: String,
+    _ fallback: String
+  ) -> String {
+    let written = entry.fields[field]
+    let text = written?.text ?? template.replacing("{domain}", with: name)
+    if let domain = Host.domain(text) { return domain }
+    mistakes.append(
+      ConfigurationError(
+        key: written == nil ? key.name : "domains.\(field)", value: written?.text ?? template,
+        origin: written?.origin ?? raw.values[key.name]?.origin ?? .standard,
+        "a domain name is expected; {domain} stands for the domain"))
+    return "\(fallback).\(name)"
+  }
+
+  private mutating func domainCertificate(_ entry: RawSettings.DomainEntry) -> Settings.CertificateFiles? {
+    switch (entry.fields["certificate"], entry.fields["key"]) {
+    case (nil, nil): return nil
+    case (.some(let chain), .some(let key)):
+      return Settings.CertificateFiles(chain: Files.absolute(chain.text), key: Files.absolute(key.text))
+    case (.some(let one), nil), (nil, .some(let one)):
+      mistakes.append(
+        ConfigurationError(
+          key: "domains." + (entry.fields["certificate"] == nil ? "key" : "certificate"), value: one.text,
+          origin: one.origin, "certificate and key are needed together"))
+      return nil
+    }
+  }
+}

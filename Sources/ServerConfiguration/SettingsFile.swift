@@ -1,0 +1,151 @@
+import Basics
+import Yams
+
+/// The YAML file. Groups nest (`xmpp:` over `port:`) or are written with a dot (`xmpp.port:`); those of
+/// `Key.entryFields` are lists of maps.
+enum SettingsFile {
+  /// Looked for in this order where no file is named.
+  static let standardPaths = ["parley.yaml", "/etc/parley/parley.yaml"]
+
+  static func read(_ path: String, into settings: inout RawSettings) {
+    do {
+      let bytes = try Files.read(path, bytesMax: ConfigurationLimits.fileBytesMax)
+      guard let text = String(validating: bytes, as: UTF8.self) else {
+        settings.mistakes.append(ConfigurationError(key: nil, origin: .file(path, line: nil), "it is not UTF-8 text"))
+        return
+      }
+      read(text: text, path: path, into: &settings)
+    } catch {
+      settings.mistakes.append(
+        ConfigurationError(
+          key: nil, origin: .file(path, line: nil), "the configuration cannot be read: \(error.reason)"))
+    }
+  }
+
+  static func read(text: String, path: String, into settings: inout RawSettings) {
+    let root: Node?
+    do {
+      root = try Parser(yaml: text).singleRoot()
+    } catch {
+      settings.mistakes.append(mistake(error, path))
+      return
+    }
+    // A file of comments only has no root.
+    guard let root, !isNull(root) else { return }
+    guard let mapping = root.mapping else {
+      settings.mistakes.append(
+        ConfigurationError(key: nil, origin: .file(path, line: root.mark?.line), "keys and values are expected here"))
+      return
+    }
+    walk(mapping, prefix: "", path: path, into: &settings)
+  }
+
+  private static func walk(
+    _ mapping: Node.Mapping, prefix: String, path: String, into settings: inout RawSettings
+  ) {
+    for (keyNode, value) in mapping {
+      let origin = Origin.file(path, line: keyNode.mark?.line)
+      guard let part = keyNode.scalar?.string else {
+        settings.mistakes.append(ConfigurationError(key: nil, origin: origin, "a key must be plain text"))
+        continue
+      }
+      let name = prefix + part
+      if let fields = Key.entryFields[name], let list = value.sequence {
+        settings.entries[name] = readEntries(list, name, fields, path: path, into: &settings)
+      } else if let kind = Key.named(name)?.kind, kind == .list || kind == .users, let list = value.sequence {
+        let texts = list.compactMap(\.scalar?.string)
+        if texts.count == list.count {
+          settings.set(name, texts.joined(separator: ", "), origin)
+        } else {
+          settings.mistakes.append(
+            ConfigurationError(key: name, origin: origin, "a list of plain texts is expected here"))
+        }
+      } else if let inner = value.mapping {
+        if Key.named(name) != nil {
+          settings.mistakes.append(
+            ConfigurationError(key: name, origin: origin, "one value is expected here, not a map"))
+        } else {
+          walk(inner, prefix: name + ".", path: path, into: &settings)
+        }
+      } else if let scalar = value.scalar {
+        if !isNull(value) || Key.named(name) == nil { settings.set(name, scalar.string, origin) }
+      } else if Key.named(name) == nil {
+        settings.mistakes.append(RawSettings.unknown(name, origin))
+      } else {
+        settings.mistakes.append(
+          ConfigurationError(key: name, origin: origin, "one value is expected here, not a list"))
+      }
+    }
+  }
+
+  private static func readEntries(
+    _ list: Node.Sequence, _ key: String, _ fields: [String], path: String, into settings: inout RawSettings
+  ) -> [RawSettings.DomainEntry] {
+    var entries: [RawSettings.DomainEntry] = []
+    for node in list {
+      let origin = Origin.file(path, line: node.mark?.line)
+      var entry = RawSettings.DomainEntry(fields: [:], origin: origin)
+      if let scalar = node.scalar {
+        entry.fields["name"] = RawSettings.Value(text: scalar.string, origin: origin)
+      } else if let mapping = node.mapping {
+        for (keyNode, value) in mapping {
+          let name = keyNode.scalar?.string ?? ""
+          let origin = Origin.file(path, line: keyNode.mark?.line)
+          if !fields.contains(name) {
+            let near = Nearest.name(to: name, among: fields)
+            settings.mistakes.append(
+              ConfigurationError(
+                key: "\(key).\(name)", origin: origin, "there is no such key\(RawSettings.suggestion(near))"))
+          } else if let scalar = value.scalar {
+            if !isNull(value), !scalar.string.isEmpty {
+              entry.fields[name] = RawSettings.Value(text: scalar.string, origin: origin)
+            }
+          } else if Key.listFields.contains(name), let texts = value.sequence?.map(\.scalar?.string),
+            !texts.contains(nil)
+          {
+            let items = texts.compactMap(\.self)
+            entry.fields[name] = RawSettings.Value(
+              text: items.joined(separator: ","), origin: origin, items: items)
+          } else {
+            let expected = Key.listFields.contains(name) ? "a list of plain texts is" : "one value is"
+            settings.mistakes.append(
+              ConfigurationError(key: "\(key).\(name)", origin: origin, "\(expected) expected here"))
+          }
+        }
+      } else {
+        settings.mistakes.append(
+          ConfigurationError(key: key, origin: origin, "a name or a map of \(fields.joined(separator: ", "))"))
+        continue
+      }
+      entries.append(entry)
+    }
+    return entries
+  }
+
+  private static func isNull(_ node: Node) -> Bool {
+    guard let scalar = node.scalar, scalar.style == .plain || scalar.style == .any else { return false }
+    return ["", "~", "null", "Null", "NULL"].contains(scalar.string)
+  }
+
+  /// The library's error on one line.
+  private static func mistake(_ error: any Error, _ path: String) -> ConfigurationError {
+    guard let error = error as? YamlError else {
+      return ConfigurationError(key: nil, origin: .file(path, line: nil), "it is no YAML: \(error)")
+    }
+    let place: Int?
+    let text: String
+    switch error {
+    case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+      .composer(_, let problem, let mark, _):
+      place = mark.line
+      text = "it is no YAML: \(problem)"
+    case .duplicatedKeysInMapping(let duplicates, let context):
+      place = context.mark.line
+      text = "written twice: \(duplicates.sorted().joined(separator: ", "))"
+    case .no, .memory, .reader, .writer, .emitter, .representer, .dataCouldNotBeDecoded:
+      place = nil
+      text = "it is no YAML: " + Line.safe("\(error)")
+    }
+    return ConfigurationError(key: nil, origin: .file(path, line: place), text)
+  }
+}

@@ -1,0 +1,146 @@
+import Basics
+import NIOCore
+import NIOPosix
+import NIOSSL
+import ServerConfiguration
+import XMLStream
+import XMPP
+
+/// A client's end of one XMPP stream: enough of one to ask a server what it can do. It trusts any certificate, since it asks
+/// the server whose data folder it has.
+final class ProbeStream {
+  enum Failure: Error {
+    /// The server closed the stream, or said nothing for `ProbeLimits.wait`.
+    case ended
+    case refused(String)
+  }
+
+  private let channel: any Channel
+  private let domain: String
+  private var elements: AsyncStream<Element>.AsyncIterator
+  private var lastID = 0
+
+  private init(_ channel: any Channel, _ domain: String, _ elements: AsyncStream<Element>) {
+    self.channel = channel
+    self.domain = domain
+    self.elements = elements.makeAsyncIterator()
+  }
+
+  static func connect(
+    to endpoint: Settings.Endpoint, tls: Bool, domain: String, group: any EventLoopGroup
+  ) async throws -> ProbeStream {
+    let (elements, continuation) = AsyncStream.makeStream(of: Element.self)
+    let context = tls ? try Self.trusting(protocols: ["xmpp-client"]) : nil
+    let channel = try await Self.bootstrap(group)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          let pipeline = channel.pipeline.syncOperations
+          if let context { try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: nil)) }
+          try pipeline.addHandler(ElementsHandler(continuation))
+          // Whoever says nothing is not waited for.
+          channel.eventLoop.assumeIsolated().scheduleTask(in: ProbeLimits.wait) { channel.close(promise: nil) }
+        }
+      }
+      .connect(host: Host.reached(endpoint.host), port: endpoint.port).get()
+    return ProbeStream(channel, domain, elements)
+  }
+
+  static func bootstrap(_ group: any EventLoopGroup) -> ClientBootstrap {
+    ClientBootstrap(group: group).connectTimeout(ProbeLimits.wait)
+  }
+
+  static func trusting(protocols: [String]) throws -> NIOSSLContext {
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    configuration.certificateVerification = .none
+    configuration.applicationProtocols = protocols
+    return try NIOSSLContext(configuration: configuration)
+  }
+
+  func close() { channel.close(promise: nil) }
+
+  // MARK: Elements
+
+  func send(_ xml: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: xml)) }
+
+  func next() async throws -> Element {
+    guard let element = await elements.next() else { throw Failure.ended }
+    return element
+  }
+
+  /// Sends a header; returns the features.
+  func open(namespace: StaticString = NS.client) async throws -> Element {
+    try await send(
+      "<?xml version='1.0'?><stream:stream xmlns='\(namespace)' xmlns:stream='\(NS.streams)' to='\(domain)' "
+        + "version='1.0'>")
+    return try await next()
+  }
+
+  /// RFC 6120 5.4.
+  func startTLS() async throws {
+    try await send("<starttls xmlns='\(NS.tls)'/>")
+    let answer = try await next()
+    guard answer.is(.proceedTLS) else { throw Failure.refused(answer.local) }
+    let context = try Self.trusting(protocols: [])
+    let channel = channel
+    try await channel.eventLoop.submit {
+      try channel.pipeline.syncOperations.addHandler(
+        NIOSSLClientHandler(context: context, serverHostname: nil), position: .first)
+    }.get()
+  }
+
+  /// Authenticates by PLAIN and binds a resource; returns the features of the authenticated stream.
+  func logIn(_ user: String, password: String) async throws -> Element {
+    let response = String(decoding: Base64.encode([0] + Array(user.utf8) + [0] + Array(password.utf8)), as: UTF8.self)
+    try await send("<auth xmlns='\(NS.sasl)' mechanism='PLAIN'>\(response)</auth>")
+    let answer = try await next()
+    guard answer.is(.success) else { throw Failure.refused(answer.children.first { _ in true }?.local ?? answer.local) }
+    let features = try await open()
+    _ = try await ask("set", "<bind xmlns='\(NS.bind)'><resource>parley-check</resource></bind>")
+    return features
+  }
+
+  /// The answer to an IQ request; what else comes meanwhile is passed over.
+  func ask(_ type: String, to: String? = nil, _ payload: String) async throws -> Element {
+    lastID += 1
+    let id = "probe-\(lastID)"
+    try await send("<iq type='\(type)' id='\(id)'\(to.map { " to='\($0)'" } ?? "")>\(payload)</iq>")
+    while true {
+      let element = try await next()
+      if element["id"] == id, element.local == "iq" { return element }
+    }
+  }
+}
+
+/// Bytes to elements. A new stream begins behind `<proceed/>` and `<success/>` (RFC 6120 5.4.3.3, 6.4.6).
+private final class ElementsHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let elements: AsyncStream<Element>.Continuation
+  private var reader: ElementReader? = ElementReader(limits: .authenticated)
+
+  init(_ elements: AsyncStream<Element>.Continuation) { self.elements = elements }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    var bytes = unwrapInboundIn(data)
+    while bytes.readableBytes > 0, var reader = reader.take() {
+      var isRestart = false
+      let read = bytes.withUnsafeReadableBytes { raw in
+        reader.feed(raw) { event in
+          switch event {
+          case .element(let element):
+            isRestart = element.is(.proceedTLS) || element.is(.success)
+            elements.yield(element)
+          case .closed, .violation: elements.finish()
+          case .opened, .whitespace: break
+          }
+          return isRestart ? .stop : .proceed
+        }
+      }
+      bytes.moveReaderIndex(forwardBy: read)
+      self.reader = isRestart ? ElementReader(limits: .authenticated) : reader
+    }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) { elements.finish() }
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}

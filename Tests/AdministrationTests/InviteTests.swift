@@ -1,0 +1,55 @@
+import Accounts
+import Addresses
+import Dialogs
+import ParleyServer
+import ServerFixtures
+import Testing
+
+@testable import Administration
+
+/// Invitations and reports as operators see them.
+@Suite struct InviteTests {
+  @Test func operatorsInviteListAndRevoke() async throws {
+    try await withCore { core, context, _ in
+      let context = AdminContext(
+        accounts: core.accounts, startedAt: context.startedAt, publicURL: "https://chat.example")
+      _ = try await AddUser.perform(AddUser.Input(jid: "alice@localhost", password: "x", name: nil), in: context)
+      let free = try await CreateInvite.perform(
+        CreateInvite.Input(domain: nil, name: nil, contact: nil), in: context)
+      #expect(free.uri.hasPrefix("xmpp:localhost?register;preauth="))
+      let token = String(free.uri.split(separator: "=").last ?? "")
+      #expect(free.page == "https://chat.example/invite/\(token)")
+      let named = try await CreateInvite.perform(
+        CreateInvite.Input(domain: nil, name: "carol", contact: "alice@localhost"), in: context)
+      #expect(named.uri.hasPrefix("xmpp:carol@localhost?register;preauth="))
+      let list = try await ListInvites.perform(ListInvites.Input(domain: nil), in: context)
+      #expect(list.map(\.name) == [nil, "carol"])
+      #expect(list.map(\.inviter) == [nil, "alice@localhost"])
+      _ = try await RevokeInvite.perform(RevokeInvite.Input(id: free.id), in: context)
+      #expect(try await ListInvites.perform(ListInvites.Input(domain: nil), in: context).map(\.id) == [named.id])
+      await #expect(throws: Problem.self) {
+        try await RevokeInvite.perform(RevokeInvite.Input(id: free.id), in: context)
+      }
+    }
+  }
+
+  @Test func reportsAreListedShownAndDismissed() async throws {
+    try await withCore { core, context, _ in
+      let user = try await core.accounts.register(try BareJID("alice@localhost"), password: "x", displayName: nil)
+      let spammer = BlockPattern(try JID("spam@localhost"))
+      let draft = ReportDraft(
+        reported: spammer, reason: "urn:xmpp:reporting:spam", text: "Daggers again", consent: [.origin],
+        messages: ["m"])
+      try await core.parley.post(.block([spammer], reports: [draft]), by: user.party)
+      let list = try await ListReports.perform(ListReports.Input(domain: nil), in: context).items
+      let row = try #require(list.first)
+      #expect(list.count == 1 && row.reporter == "alice@localhost" && row.reported == "spam@localhost")
+      #expect(row.reason == "spam" && row.messages == 1)
+      let shown = try await ShowReport.perform(ShowReport.Input(id: row.id), in: context)
+      #expect(shown.mayTellOrigin && !shown.mayTellThirdParties)
+      #expect(shown.messages == [ShowReport.Message(id: "m", text: nil)])
+      _ = try await DismissReport.perform(DismissReport.Input(id: row.id), in: context)
+      #expect(try await ListReports.perform(ListReports.Input(domain: nil), in: context).items == [])
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import Administration
+import Dialogs
+import Foundation
+import NIOPosix
+import ServerConfiguration
+import ServerFixtures
+import Testing
+
+@testable import ParleyServer
+
+/// The two ways of a command to the data: the server's socket, and the folder itself.
+@Suite struct AdminConnectionTests {
+  private func problem(_ body: () async throws -> Void) async throws -> Problem {
+    do {
+      try await body()
+    } catch let problem as Problem {
+      return problem
+    }
+    throw StartupError("no problem")
+  }
+
+  @Test func theSocketAnswersAsTheFolderDoes() async throws {
+    try await withCore { _, context, settings in
+      let socket = try await AdminSocket.listen(
+        at: settings.adminSocket, group: MultiThreadedEventLoopGroup.singleton, context: context, logger: quiet)
+      let mode = try FileManager.default.attributesOfItem(atPath: settings.adminSocket)[.posixPermissions]
+      #expect(mode as? Int == 0o600)
+
+      // The lock is held, so that the command goes to the server.
+      let administration = try await AdminConnection.open(settings)
+      let added = try await administration.call(
+        AddUser.self, AddUser.Input(jid: "alice@localhost", password: "secret", name: "Ä \"quoted\""))
+      #expect(added.name == "Ä \"quoted\"")
+      let again = try await problem {
+        _ = try await administration.call(
+          AddUser.self, AddUser.Input(jid: "alice@localhost", password: "secret", name: nil))
+      }
+      #expect(again.kind == .conflict)
+      #expect(again.code == "name-taken")
+      let status = try await administration.call(ServerStatus.self, Empty())
+      #expect(status.users == 1)
+      #expect(status.domains == ["localhost"])
+      #expect(status.accepting)
+      await administration.close()
+      await socket.close()
+      #expect(await AdminConnection.server(settings) == nil)
+    }
+  }
+
+  @Test func aCommandWithoutADataFolderSaysSo() async throws {
+    try await withScratchFolder { folder in
+      let settings = try testSettings(folder)
+      let refusal = await #expect(throws: StartupError.self) { _ = try await AdminConnection.open(settings) }
+      #expect(refusal?.lines[0].hasPrefix("there is no data folder \(folder)/data") == true)
+      #expect(!FileManager.default.fileExists(atPath: folder + "/data"))
+    }
+  }
+}

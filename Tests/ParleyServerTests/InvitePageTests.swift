@@ -1,0 +1,36 @@
+import Addresses
+import Administration
+import Dialogs
+import ServerFixtures
+import Testing
+
+@testable import ParleyServer
+
+/// Invitations as browsers see them.
+@Suite struct InvitePageTests {
+  @Test func whatPeopleCallThemselvesIsTextOnThePage() async throws {
+    try await withCore(["invitations": "true"]) { core, _, _ in
+      let user = try await core.parley.register(
+        try BareJID("alice@localhost"), password: "x", displayName: "<script>alert('x')</script>\" & Co")
+      let new = try await core.parley.makeInvite(
+        InviteDraft(realm: user.realm, kind: .contact, inviter: user.party), by: user.party)
+      let open = try #require(try await core.parley.invite(token: new.token))
+      let page = InvitePage.page(open, token: new.token, allowsForm: true, name: "\"><b>", problem: "<i>")
+      #expect(page.body.contains("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&quot; &amp; Co invites you"))
+      #expect(!page.body.contains("<script") && !page.body.contains("<b>") && !page.body.contains("<i>"))
+      #expect(page.body.contains("value=\"&quot;&gt;&lt;b&gt;\""))
+      #expect(page.body.contains("href=\"xmpp:alice@localhost?roster;preauth=\(new.token);ibr=y\""))
+      #expect(page.body.contains("<form"))
+      // Over a network without TLS nobody is asked for a password.
+      #expect(!InvitePage.page(open, token: new.token, allowsForm: false).body.contains("<form"))
+    }
+  }
+
+  @Test(arguments: [
+    ("username=juliet&password=a+b%26c", ["username": "juliet", "password": "a b&c"]), ("", [:]), ("a", ["a": ""]),
+    ("a=1&a=2", ["a": "2"]), ("a=%ff&b=%2", [:]), ("a=b=c", ["a": "b=c"]), ("=x", ["": "x"]),
+  ])
+  func aFormIsRead(_ text: String, _ fields: [String: String]) {
+    #expect(Form.fields(text) == fields)
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+@testable import ServerConfiguration
+
+/// `conf/parley.yaml` against the table of keys, both ways.
+@Suite struct ReferenceTests {
+  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  private func read(_ text: String) -> RawSettings {
+    var raw = RawSettings()
+    SettingsFile.read(text: text, path: "parley.yaml", into: &raw)
+    return raw
+  }
+
+  private func reference() throws -> String {
+    String(decoding: try Data(contentsOf: Self.root.appendingPathComponent("conf/parley.yaml")), as: UTF8.self)
+  }
+
+  /// Settings that stand behind a `#` without a space, or with the two spaces of a group, become real; prose has
+  /// one space.
+  private func uncommented(_ text: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false)
+      .map { line in
+        // What follows is the example of what a list holds.
+        if !line.hasPrefix("#"), line.hasSuffix(": []") { return line.dropLast(3) }
+        guard line.hasPrefix("#"), let next = line.dropFirst().first else { return line }
+        return next.isLetter || line.hasPrefix("#  ") ? line.dropFirst() : line
+      }
+      .joined(separator: "\n")
+  }
+
+  @Test func whatIsSetThereIsTheDefault() throws {
+    let raw = read(try reference())
+    #expect(raw.mistakes == [])
+    for (name, value) in raw.values { #expect(value.text == Key.named(name)?.fallback, "\(name)") }
+    let withFallback = Key.all.filter { $0.fallback != nil }.map(\.name)
+    #expect(Set(withFallback) == Set(raw.values.keys))
+  }
+
+  @Test func everyKeyIsThereAndNoOther() throws {
+    let raw = read(uncommented(try reference()))
+    #expect(raw.mistakes == [])
+    #expect(Set(raw.values.keys).union(Key.entryFields.keys) == Set(Key.all.map(\.name)))
+    for (key, fields) in Key.entryFields {
+      #expect(raw.entries[key]?.map { Set($0.fields.keys) } == [Set(fields)], "\(key)")
+    }
+  }
+
+  @Test func theExampleOfAPublicServerLoads() throws {
+    let path = Self.root.appendingPathComponent("conf/parley.minimal.yaml").path
+    let settings = try Settings.load(SettingsArguments(file: path), environment: [:], standardFiles: [])
+    #expect(settings.certificate != nil)
+    #expect(settings.domains.map(\.name) == ["example.org"])
+  }
+
+  @Test func everyKeyHasItsVariable() {
+    let variables = Key.all.map(\.environmentName)
+    #expect(Set(variables).count == variables.count)
+    #expect(Key.xmppTLSPort.environmentName == "PARLEY_XMPP_TLS_PORT")
+    #expect(Key.all.allSatisfy { !$0.meaning.isEmpty })
+  }
+
+  @Test func secretsAreNeverShown() {
+    let key = Key("some.secret", .path, nil, .restart, secret: true, "A key that is secret.")
+    #expect(SettingsReader.shown(key, "value") == "********")
+    #expect(SettingsReader.shown(key, "") == "")
+    #expect(SettingsReader.shown(.domain, "value") == "value")
+  }
+}

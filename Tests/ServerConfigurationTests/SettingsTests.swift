@@ -1,0 +1,478 @@
+import Accounts
+import Addresses
+import Basics
+import Dialogs
+import Foundation
+import IdentityTokens
+import Logging
+import ServerFixtures
+import Testing
+import XMPPDoor
+
+@testable import ServerConfiguration
+
+/// Priorities, unknown keys, and all mistakes in one go.
+@Suite struct SettingsTests {
+  /// Loads with a file of this text, an environment and options.
+  private func load(
+    _ yaml: String? = nil, environment: [String: String] = [:],
+    options: [(key: String, value: String, option: String)] = []
+  ) throws -> Settings {
+    guard let yaml else {
+      return try Settings.load(SettingsArguments(values: options), environment: environment, standardFiles: [])
+    }
+    return try withScratchFolder { folder in
+      let path = folder + "/parley.yaml"
+      try Files.write(Array(yaml.utf8), to: path, mode: 0o600)
+      return try Settings.load(
+        SettingsArguments(file: path, values: options), environment: environment, standardFiles: [])
+    }
+  }
+
+  /// The lines of a refusal, without the scratch folder's name.
+  private func mistakes(
+    _ yaml: String? = nil, environment: [String: String] = [:],
+    options: [(key: String, value: String, option: String)] = []
+  ) throws -> [String] {
+    let refusal = try #require(throws: StartupError.self) {
+      _ = try load(yaml, environment: environment, options: options)
+    }
+    #expect(refusal.status == .usage)
+    return refusal.lines.map { line in
+      guard let start = line.range(of: "/tmp/"), let end = line.range(of: "/parley.yaml") else { return line }
+      return line.replacingCharacters(in: start.lowerBound..<end.upperBound, with: "FILE")
+    }
+  }
+
+  @Test func whoVouchesForWhom() throws {
+    let secret = String(repeating: "s", count: 32)
+    let yaml = """
+      domains: [example.org]
+      identity:
+        backends:
+          - name: my-app
+            secrets: [\(secret), "\(secret),2"]
+            keys: [/etc/parley/key.pem]
+            jwks: http://127.0.0.1:8000/keys
+            domain: Example.org
+            signup: false
+          - name: other
+            jwks: https://example.org/keys
+        providers:
+          - name: google
+            audiences: [a, b]
+            issuers: [https://accounts.google.com, accounts.google.com]
+            nonce: true
+            contacts: no
+        codes:
+          - name: twitter
+            client_id: app
+            client_secret: \(secret)
+            token_url: https://api.example/token
+            user_url: http://127.0.0.1:8000/me
+            subject: data.id
+            redirects: [app://a, "https://a.example"]
+      """
+    let settings = try load(yaml)
+    #expect(
+      settings.identity.backends.map(\.tokens) == [
+        Backend(
+          name: "my-app", domain: "example.org", secrets: [Array(secret.utf8), Array("\(secret),2".utf8)],
+          keySet: "http://127.0.0.1:8000/keys", admitsNewcomers: false),
+        Backend(name: "other", domain: "localhost", keySet: "https://example.org/keys"),
+      ])
+    #expect(settings.identity.backends.map(\.keyFiles) == [["/etc/parley/key.pem"], []])
+    #expect(
+      settings.identity.providers == [
+        Provider(
+          name: "google", domain: "localhost", issuers: ["https://accounts.google.com", "accounts.google.com"],
+          audiences: ["a", "b"], needsNonce: true, provesContacts: false)
+      ])
+    #expect(
+      settings.identity.codes == [
+        CodeProvider(
+          name: "twitter", domain: "localhost", clientID: "app", clientSecret: secret,
+          tokenURL: "https://api.example/token", userURL: "http://127.0.0.1:8000/me", subject: ["data", "id"],
+          redirectURIs: ["app://a", "https://a.example"])
+      ])
+    #expect(settings.effective.first { $0.key == "identity.codes" }?.value == "twitter")
+    #expect(!settings.effective.contains { $0.value.contains(secret) })
+    #expect(settings.effective.first { $0.key == "identity.backends" }?.value == "my-app, other")
+    let environment = try load(environment: ["PARLEY_IDENTITY_BACKENDS": "app=\(secret)="])
+    #expect(environment.identity.backends.map(\.tokens.secrets) == [[Array("\(secret)=".utf8)]])
+    #expect(!environment.effective.contains { $0.value.contains(secret) })
+  }
+
+  @Test func mistakesOfThoseWhoVouch() throws {
+    let lines = try mistakes(
+      """
+      identity:
+        backends:
+          - name: a
+            secrets: short-secret
+          - name: b
+          - name: c
+            jwks: http://example.org/keys
+            domain: example.net
+            signup: perhaps
+        providers:
+          - name: Google
+            audiences: a
+            issuers: accounts.google.com
+          - name: none
+          - nmae: x
+        codes:
+          - name: google2
+            client_id: a
+            client_secret: short-secret
+            token_url: http://example.org/token
+            user_url: https://example.org/me
+      """)
+    #expect(!lines.contains { $0.contains("short-secret") })
+    let expected = [
+      "secrets (FILE:4): a secret has at least 32 bytes", "b needs secrets, keys or jwks", "an https URL is expected",
+      "it is not served here", "true or false is expected", "1 to 32 small outgoingCodes", "an https URL is expected",
+      "the app's ids at the provider", "what its tokens have as iss is expected", "did you mean name?",
+      "codes of the app is expected",
+    ]
+    for text in expected { #expect(lines.contains { $0.contains(text) }, "\(text) in \(lines)") }
+    #expect(lines.contains { $0.contains("token_url") && $0.contains("an https URL is expected") })
+    let secret = String(repeating: "s", count: 32)
+    let twice = try mistakes(environment: ["PARLEY_IDENTITY_BACKENDS": "a=\(secret),a=\(secret)"])
+    #expect(twice.contains { $0.contains("has a backend of this name already") })
+  }
+
+  @Test func defaultsAreThoseOfTheTable() throws {
+    let settings = try load()
+    #expect(
+      settings.domains == [
+        Settings.Domain(name: "localhost", rooms: "conference.localhost", uploads: "upload.localhost", certificate: nil)
+      ])
+    #expect(settings.data == Files.absolute("data"))
+    #expect(settings.xmpp == Settings.Endpoint(host: "::", port: 5222))
+    #expect(settings.xmppTLS == Settings.Endpoint(host: "::", port: 5223))
+    #expect(settings.http == Settings.Endpoint(host: "127.0.0.1", port: 8080))
+    #expect(settings.https == Settings.Endpoint(host: "::", port: 8443))
+    #expect(settings.publicURL == "https://localhost:8443")
+    #expect(!settings.allowsPlaintext)
+    #expect(!settings.allowsRegistration)
+    #expect(settings.certificate == nil)
+    #expect(settings.resumeWindow == .seconds(300))
+    #expect(settings.adminSocket == Files.absolute("data") + "/admin.sock")
+    #expect(settings.logLevel == .info)
+    #expect(settings.threads >= 1)
+    #expect(settings.effective.map(\.key) == Key.all.map(\.name))
+  }
+
+  @Test func commandLineWinsOverEnvironmentOverFileOverDefault() throws {
+    let yaml = "xmpp:\n  port: 1\n  tls_port: 1001\nhttp.port: 1002\n"
+    let settings = try load(
+      yaml, environment: ["PARLEY_XMPP_PORT": "2", "PARLEY_XMPP_TLS_PORT": "2001"],
+      options: [("xmpp.port", "3", "--set")])
+    #expect(settings.xmpp.port == 3)
+    #expect(settings.xmppTLS.port == 2001)
+    #expect(settings.http.port == 1002)
+    #expect(settings.https.port == 8443)
+    let origins = Dictionary(uniqueKeysWithValues: settings.effective.map { ($0.key, $0.origin) })
+    #expect(origins["xmpp.port"] == "--set")
+    #expect(origins["xmpp.tls_port"] == "PARLEY_XMPP_TLS_PORT")
+    #expect(origins["http.port"]?.hasSuffix("/parley.yaml:4") == true)
+    #expect(origins["https.port"] == "default")
+  }
+
+  @Test func everyMistakeIsToldAtOnceWithKeyValueAndOrigin() throws {
+    let lines = try mistakes(
+      "domain: two words\nxmpp:\n  port: 70000\n  prot: 5222\nregistration: maybe\nlog.level: loud\n",
+      environment: ["PARLEY_HTTP_PRT": "1", "PARLEY_RESUME_SECONDS": "-1"],
+      options: [("https.host", "chat.example.org", "--set https.host")])
+    #expect(
+      lines == [
+        "xmpp.prot (FILE:4): there is no such key; did you mean xmpp.port?",
+        "PARLEY_HTTP_PRT (PARLEY_HTTP_PRT): no key has this name; did you mean PARLEY_HTTP_PORT?",
+        "xmpp.port = 70000 (FILE:3): a port is a number from 1 to 65535; 0 turns it off",
+        "https.host = chat.example.org (--set https.host): an IPv4 or IPv6 address of this machine is expected, or localhost",
+        "domain = two words (FILE:1): a domain name is expected",
+        "registration = maybe (FILE:5): true or false is expected",
+        "resume.seconds = -1 (PARLEY_RESUME_SECONDS): seconds: a whole number from 0 to 86400 is expected",
+        "log.level = loud (FILE:6): one of trace, debug, info, notice, warning, error, critical is expected",
+      ])
+  }
+
+  @Test func aBadValueThatIsReplacedIsNoMistake() throws {
+    #expect(try load("xmpp.port: many", environment: ["PARLEY_XMPP_PORT": "5"]).xmpp.port == 5)
+  }
+
+  @Test(arguments: [
+    ("xmpp: 5222", "xmpp (FILE:1): it is a group of keys: xmpp.host, xmpp.port, xmpp.tls_port, xmpp.plaintext"),
+    ("tls_port: 1", "tls_port (FILE:1): there is no such key; did you mean xmpp.tls_port?"),
+    ("nothing.like.it: 1", "nothing.like.it (FILE:1): there is no such key"),
+    ("log:\n  level: [a]", "log.level (FILE:2): one value is expected here, not a list"),
+    ("log:\n  level: {a: b}", "log.level (FILE:2): one value is expected here, not a map"),
+    ("- a", "FILE:1: keys and values are expected here"),
+    ("a: b\na: c", "FILE:1: written twice: a"),
+    ("domains:\n  - name: a.example\n    room: b", "domains.room (FILE:3): there is no such key; did you mean rooms?"),
+    ("domains:\n  - rooms: b.example", "domains.name (FILE:2): a domain name is expected"),
+    (
+      "domains: [localhost, a.example, a.example]",
+      "domains.name = a.example (FILE:1): the domain is already in use here"
+    ),
+    ("tls.key: k.pem", "tls.key = k.pem (FILE:1): tls.certificate is missing beside it"),
+    ("tls.certificate: c.pem", "tls.certificate = c.pem (FILE:1): tls.key is missing beside it"),
+    ("rooms.domain: localhost", "rooms.domain = localhost (FILE:1): the domain is already in use here"),
+    (
+      "http.url: chat.example.org",
+      "http.url = chat.example.org (FILE:1): a URL such as https://chat.example.org is expected"
+    ),
+    ("http.port: 5222\nhttp.host: 0.0.0.0", "http.port = 5222 (FILE:1): xmpp.port has the same port"),
+    ("admins: alice", "admins = alice (FILE:1): 'alice' is no address of a user, such as alice@example.org"),
+    ("admins: [alice@a.example]", "admins = alice@a.example (FILE:1): a.example is not served here"),
+    ("threads: 0", "threads = 0 (FILE:1): threads: a whole number from 1 to 1024 is expected"),
+  ])
+  func mistakesOfTheFile(yaml: String, expected: String) throws {
+    #expect(try mistakes(yaml) == [expected])
+  }
+
+  @Test func serversForCallsAndContactsAreListsOfURIs() throws {
+    let yaml = """
+      turn:
+        servers: ["stun:[2001:db8::1]", "turn:Relay.example.org:1?transport=tcp", turns:relay.example.org]
+        secret: prospero
+      contact.abuse: [mailto:abuse@example.org, xmpp:abuse@example.org]
+      """
+    let settings = try load(yaml, environment: ["PARLEY_CONTACT_STATUS": "https://status.example.org"])
+    #expect(
+      settings.services.all == [
+        ExternalService(kind: .stun, host: "2001:db8::1", port: 3478, transport: .udp),
+        ExternalService(kind: .turn, host: "relay.example.org", port: 1, transport: .tcp),
+        ExternalService(kind: .turns, host: "relay.example.org", port: 5349, transport: .tcp),
+      ])
+    #expect(
+      settings.contacts == [
+        "abuse": ["mailto:abuse@example.org", "xmpp:abuse@example.org"], "status": ["https://status.example.org"],
+      ])
+    #expect(settings.effective.first { $0.key == "turn.secret" }?.value == "********")
+  }
+
+  @Test(arguments: [
+    "turn:relay.example.org?transport=sctp", "stun:relay.example.org?transport=udp", "stun:", "relay.example.org",
+    "turn:relay.example.org:0", "stun:[relay]:1", "http://relay.example.org", "stun:a:b:1",
+  ])
+  func whatIsNoServerForCallsIsAMistake(_ uri: String) throws {
+    let lines = try mistakes(environment: ["PARLEY_TURN_SERVERS": uri, "PARLEY_TURN_SECRET": "s"])
+    #expect(lines.count == 1)
+    #expect(lines[0].contains("\(uri) is none of stun:HOST"))
+  }
+
+  @Test func aRelayWithoutSecretIsAMistake() throws {
+    let lines = try mistakes(environment: ["PARLEY_TURN_SERVERS": "turn:relay.example.org"])
+    #expect(lines.count == 1)
+    #expect(lines[0].contains("turn.secret is missing"))
+  }
+
+  @Test(arguments: ["abuse@example.org", "mailto:", ":x", "x y:z", "1a:b", "mailto:<a>"])
+  func whatIsNoURIIsNoContact(_ text: String) throws {
+    #expect(try mistakes(environment: ["PARLEY_CONTACT_ABUSE": text]).count == 1)
+  }
+
+  @Test func componentsBelongToTheDomainAboveThem() throws {
+    let yaml = """
+      domain: example.net
+      domains: [example.org]
+      components:
+        - {name: IRC.example.org, secret: a}
+        - name: gateway.example.com
+          secret: b
+      """
+    let settings = try load(yaml)
+    #expect(
+      settings.components == [
+        Settings.Component(name: "irc.example.org", secret: "a", home: "example.org"),
+        Settings.Component(name: "gateway.example.com", secret: "b", home: "example.net"),
+      ])
+    #expect(settings.component == Settings.Endpoint(host: "127.0.0.1", port: 5347))
+    #expect(settings.effective.first { $0.key == "components" }?.value == "IRC.example.org, gateway.example.com")
+    let written = try load(environment: ["PARLEY_COMPONENTS": "irc.localhost=a=b, sms.localhost=c"])
+    #expect(written.components.map(\.secret) == ["a=b", "c"])
+    #expect(try !load().component.isOn)
+  }
+
+  @Test func whatComponentsAreGranted() throws {
+    let yaml = """
+      components:
+        - name: a.localhost
+          secret: s
+          roster: both
+          roster_push: false
+          message: outgoing
+          presence: roster
+          iq: ["urn:a get", urn:b both]
+          delegate: [urn:x, "urn:y node ver"]
+        - {name: b.localhost, secret: t, roster: get, delegate: "urn:x node"}
+      """
+    let components = try load(yaml).components
+    #expect(
+      components.map(\.privileges) == [
+        Privileges(
+          roster: .both, isToldOfRosters: false, speaks: true, requests: ["urn:a": .get, "urn:b": .both],
+          presence: .contacts),
+        Privileges(roster: .get, isToldOfRosters: true),
+      ])
+    #expect(
+      components.map(\.delegated) == [
+        [
+          Delegation("urn:x", to: "a.localhost"),
+          Delegation("urn:y", attributes: ["node", "ver"], to: "a.localhost"),
+        ], [Delegation("urn:x", attributes: ["node"], to: "b.localhost")],
+      ])
+    // What needs a restart is the rest.
+    let other = try load(yaml.replacing("roster: both", with: "roster: get")).components
+    #expect(other != components && other.map(\.fixed) == components.map(\.fixed))
+    #expect(try load(yaml.replacing("[urn:x,", with: "[urn:z,")).components.map(\.fixed) != components.map(\.fixed))
+  }
+
+  @Test(arguments: [
+    ("roster: all", "roster"), ("message: incoming", "message"), ("presence: all", "presence"),
+    ("presence: roster", "presence"), ("{roster: set, presence: roster}", "presence"),
+    ("roster_push: true", "roster_push"),
+    ("roster_push: maybe", "roster_push"), ("iq: [urn:a]", "iq"), ("iq: urn:a all", "iq"), ("iq: {urn:a: get}", "iq"),
+    ("delegate: ['urn:xmpp:delegation:2']", "delegate"), ("delegate: [urn:a, urn:a]", "delegate"),
+    ("roster: [get]", "roster"),
+  ]) func whatCannotBeGranted(field: String, name: String) throws {
+    let fields = field.hasPrefix("{") ? String(field.dropFirst().dropLast()) : field
+    let lines = try mistakes("components:\n  - {name: a.localhost, secret: s, \(fields)}\n")
+    #expect(lines.count == 1)
+    #expect(lines[0].hasPrefix("components.\(name)"))
+  }
+
+  @Test func whatIsWrongWithComponentsIsToldWithoutTheirSecrets() throws {
+    let yaml = "components:\n  - {name: two words, secret: s1}\n  - {name: localhost, secret: s2}\n  - irc.localhost\n"
+    let lines = try mistakes(yaml)
+    #expect(
+      lines == [
+        "components.name = two words (FILE:2): a domain name is expected",
+        "components.name = localhost (FILE:3): the domain is already in use here",
+        "components.secret (FILE:4): irc.localhost needs a secret",
+      ])
+  }
+
+  @Test func aFileThatIsNoYAMLTellsTheLine() throws {
+    let lines = try mistakes("domain: localhost\nxmpp: [1, 2\n")
+    #expect(lines.count == 1)
+    #expect(lines[0].hasPrefix("FILE:"))
+    #expect(lines[0].contains("it is no YAML"))
+  }
+
+  @Test func aNamedFileMustBeThere() throws {
+    let refusal = try #require(throws: StartupError.self) {
+      _ = try Settings.load(
+        SettingsArguments(file: "/nonexistent/parley.yaml"), environment: [:], standardFiles: [])
+    }
+    #expect(
+      refusal.lines == ["/nonexistent/parley.yaml: the configuration cannot be read: there is no such file or folder"])
+  }
+
+  @Test(arguments: ["", "# only a comment\n", "xmpp:\n  port:\n", "tls.certificate: ''\n"])
+  func emptyValuesAreAsIfUnset(yaml: String) throws {
+    #expect(try load(yaml).xmpp.port == 5222)
+    #expect(try load(yaml).certificate == nil)
+  }
+
+  @Test func plaintextNeedsALoopbackAddress() throws {
+    #expect(
+      try mistakes(environment: ["PARLEY_XMPP_PLAINTEXT": "true"]) == [
+        "xmpp.plaintext = true (PARLEY_XMPP_PLAINTEXT): passwords would cross the network unencrypted; "
+          + "set xmpp.host to 127.0.0.1 or ::1 with it"
+      ])
+    for host in ["127.0.0.1", "127.8.8.8", "::1", "localhost"] {
+      #expect(try load("xmpp: {host: '\(host)', plaintext: yes}").allowsPlaintext)
+    }
+  }
+
+  @Test func domainsFromTheFileAndFromTheEnvironment() throws {
+    let yaml = """
+      domain: One.Example
+      rooms.domain: rooms.{domain}
+      domains:
+        - two.example
+        - name: three.example
+          rooms: talk.three.example
+          certificate: /c/chain.pem
+          key: /c/key.pem
+      """
+    let domains = try load(yaml).domains
+    #expect(
+      domains == [
+        Settings.Domain(
+          name: "one.example", rooms: "rooms.one.example", uploads: "upload.one.example", certificate: nil),
+        Settings.Domain(
+          name: "two.example", rooms: "rooms.two.example", uploads: "upload.two.example", certificate: nil),
+        Settings.Domain(
+          name: "three.example", rooms: "talk.three.example", uploads: "upload.three.example",
+          certificate: Settings.CertificateFiles(chain: "/c/chain.pem", key: "/c/key.pem")),
+      ])
+    let replaced = try load(yaml, environment: ["PARLEY_DOMAINS": "four.example, five.example"]).domains
+    #expect(replaced.map(\.name) == ["one.example", "four.example", "five.example"])
+  }
+
+  @Test func adminsAsTextAndAsAList() throws {
+    let admins = [try BareJID("alice@localhost"), try BareJID("bob@localhost")]
+    #expect(try load("admins: alice@localhost, Bob@localhost").admins == Set(admins))
+    #expect(try load("admins: [alice@localhost, bob@localhost]").admins == Set(admins))
+    #expect(try load("", environment: ["PARLEY_ADMINS": "alice@localhost"]).admins == [admins[0]])
+    #expect(try load("").admins.isEmpty)
+  }
+
+  @Test func theFirstDomainMayHaveAnElementOfItsOwn() throws {
+    let settings = try load(
+      "domain: a.example\ndomains:\n  - b.example\n  - {name: a.example, certificate: /c, key: /k}\n")
+    #expect(settings.domains.map(\.name) == ["a.example", "b.example"])
+    #expect(settings.domains[0].certificate == Settings.CertificateFiles(chain: "/c", key: "/k"))
+  }
+
+  @Test func variablesOfAServiceBesideAreIgnored() throws {
+    let environment = [
+      "PARLEY_PORT": "tcp://10.0.0.1:5222", "PARLEY_SERVICE_HOST": "10.0.0.1", "PARLEY_PORT_5222_TCP_ADDR": "10.0.0.1",
+    ]
+    #expect(try load(environment: environment).xmpp.port == 5222)
+  }
+
+  @Test func theDerivedURLFollowsThePorts() throws {
+    #expect(try load("domain: chat.example\nhttps.port: 443").publicURL == "https://chat.example")
+    #expect(try load("domain: chat.example\nhttps.port: 0").publicURL == "http://chat.example:8080")
+    #expect(try load("http.url: https://x.example/parley/").publicURL == "https://x.example/parley")
+  }
+
+  @Test func aSocketPathThatIsTooLongIsToldWithItsLength() throws {
+    let folder = "/" + String(repeating: "d", count: 100)
+    #expect(
+      try mistakes(environment: ["PARLEY_DATA": folder]) == [
+        "admin.socket = \(folder)/admin.sock (PARLEY_DATA): a socket's path has at most 107 bytes, this one has 112; "
+          + "set admin.socket to a shorter one"
+      ])
+  }
+
+  @Test func everyPortOffIsNothingToServe() throws {
+    let ports = ["PARLEY_XMPP_PORT", "PARLEY_XMPP_TLS_PORT", "PARLEY_HTTP_PORT", "PARLEY_HTTPS_PORT"]
+    let lines = try mistakes(environment: Dictionary(uniqueKeysWithValues: ports.map { ($0, "0") }))
+    #expect(lines == ["xmpp.port = 0 (PARLEY_XMPP_PORT): every port is turned off: there is nothing to serve"])
+  }
+
+  @Test(arguments: [
+    ("Cpus_allowed:\t3\n", 2), ("Name:\tparley\nCpus_allowed:\tffffffff,00000001\nMems_allowed:\t1\n", 33),
+  ])
+  func coresOfTheAffinity(status: String, count: Int) {
+    #expect(Threads.allowed(inStatus: status) == count)
+  }
+
+  @Test func noCoresMeansUnknown() {
+    #expect(Threads.allowed(inStatus: "Name:\tparley\n") == nil)
+    #expect(Threads.allowed(inStatus: "Cpus_allowed:\t0\n") == nil)
+  }
+
+  @Test(arguments: [
+    ("tls_prot", "tls_port"), ("Domain", "domain"), ("domian", "domain"), ("zzzzzz", nil), ("x", nil),
+  ])
+  func theNearestName(wrong: String, expected: String?) {
+    #expect(Nearest.name(to: wrong, among: ["domain", "tls_port", "registration"]) == expected)
+  }
+}
