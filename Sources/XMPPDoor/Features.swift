@@ -1,4 +1,3 @@
-import Accounts
 import Dialogs
 import NIOCore
 import XMLStream

@@ -99,7 +99,7 @@ struct Command {
   }
 }
 
-extension Parley {
+extension Accounts {
   func verify(_ user: BareJID, password: String) async throws(Problem) -> User {
     try await verify(LoginAttempt(of: user, from: "192.0.2.1", device: nil), password: password)
   }

@@ -1,4 +1,3 @@
-import Accounts
 import Dialogs
 import XMPP
 import XMPPDoor

@@ -1,4 +1,3 @@
-import Accounts
 import Addresses
 import Basics
 import Dialogs
