@@ -98,7 +98,7 @@ private struct VoucherReader {
       (1...32).contains(name.utf8.count)
       && name.utf8.allSatisfy { (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d }
     if !isName {
-      mistake("name", "1 to 32 small outgoingCodes, digits or hyphens are expected: it is stored with its users")
+      mistake("name", "1 to 32 small letters, digits or hyphens are expected: it is stored with its users")
     }
     return name
   }

@@ -55,7 +55,7 @@ extension SettingsReader {
     }
     for (key, text) in [(Key.pushAPNsKeyID, keyID), (.pushAPNsTeamID, teamID)]
     where text.utf8.count != 10 || !text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) {
-      mistake(key, "ten outgoingCodes and digits are expected, as Apple's developer account shows them")
+      mistake(key, "ten letters and digits are expected, as Apple's developer account shows them")
     }
     if topics.isEmpty { mistake(.pushAPNsTopics, "at least one app is to be named, by its bundle id") }
     for topic in topics

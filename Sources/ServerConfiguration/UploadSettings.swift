@@ -70,7 +70,7 @@ extension SettingsReader {
     // What is signed is the path as it stands in the URL: nothing in it needs an escape.
     for (key, value) in [(Key.bucketName, bucket.bucket), (.bucketPrefix, bucket.prefix)]
     where !value.utf8.allSatisfy(Self.isPlain) {
-      mistake(key, "outgoingCodes, digits and . _ - / are expected")
+      mistake(key, "letters, digits and . _ - / are expected")
     }
     return bucket
   }

@@ -202,7 +202,7 @@ import Testing
   @Test func whatAnXMPPClientSaysIsWhatItDoes() async throws {
     let cast = try await Cast()
     let app = try await cast.stage.session(cast.juliet, "app-phone", door: .app)
-    let commitLoop = try await cast.stage.session(cast.romeo, "commitLoop")
+    let commitLoop = try await cast.stage.session(cast.romeo, "desk")
     _ = app.taken()
     try await cast.say(.ring, "a", from: cast.romeo, "orchard", to: cast.juliet, id: "1")
     // The same stanza again, by a client that did not hear of the first.

@@ -124,7 +124,7 @@ import Testing
     let (romeo, juliet, paris) = try await cast(stage)
     let dialog = try await stage.say("hi", from: romeo, to: juliet).entry!.dialog  // a message has one
     let (phone, commitLoop) = (
-      try await stage.session(juliet, "phone", door: .app), try await stage.session(juliet, "commitLoop")
+      try await stage.session(juliet, "phone", door: .app), try await stage.session(juliet, "desk")
     )
     _ = phone.taken()
     let until = stage.clock.now + .seconds(60)

@@ -160,14 +160,14 @@ import Testing
   @Test func aNodeWithoutItemsOnlyTells() async throws {
     let stage = try Stage()
     let romeo = try await stage.user("romeo")
-    let own = try await interested(stage, romeo, "garden", in: ["wakeSignal"])
-    try await stage.parley.post(.node(.create(node: "wakeSignal", [.persistsItems(false)])), by: romeo)
-    try await stage.parley.post(publish("a", in: "wakeSignal"), by: romeo)
-    try await stage.parley.post(.node(.publish(NodePublication(node: "wakeSignal", item: nil))), by: romeo)
-    #expect(events(own) == ["romeo wakeSignal +a", "romeo wakeSignal +"])
-    #expect(try await items(stage, romeo, "wakeSignal") == [])
+    let own = try await interested(stage, romeo, "garden", in: ["bell"])
+    try await stage.parley.post(.node(.create(node: "bell", [.persistsItems(false)])), by: romeo)
+    try await stage.parley.post(publish("a", in: "bell"), by: romeo)
+    try await stage.parley.post(.node(.publish(NodePublication(node: "bell", item: nil))), by: romeo)
+    #expect(events(own) == ["romeo bell +a", "romeo bell +"])
+    #expect(try await items(stage, romeo, "bell") == [])
     await #expect(throws: Problem.nodeTransient) {
-      try await stage.parley.post(.node(.purge(node: "wakeSignal")), by: romeo)
+      try await stage.parley.post(.node(.purge(node: "bell")), by: romeo)
     }
     await #expect(throws: Problem.itemRequired) {
       try await stage.parley.post(.node(.publish(NodePublication(node: "tune", item: nil))), by: romeo)

@@ -86,7 +86,7 @@ import Testing
 
     let receipt = try await stage.parley.post(.profile(ProfileDraft(avatar: rose)), by: romeo)
     #expect(receipt.isRepeat)
-    #expect(session.taken() == [], "the same again is no effects")
+    #expect(session.taken() == [], "the same again is no news")
 
     try await stage.parley.post(.profile(ProfileDraft(avatar: .some(nil))), by: romeo)
     #expect(events(session) == ["metadata +", "vcard4 +"])

@@ -170,7 +170,7 @@ extension PushRegistration {
     #expect(try await owed(juliet, stage) == [])
     try await stage.parley.post(enable("a"), by: juliet)
     let away = try await stage.say("away", from: romeo, to: juliet)
-    let session = try await stage.session(juliet, "commitLoop")
+    let session = try await stage.session(juliet, "desk")
     _ = try await stage.say("there", from: romeo, to: juliet)
     // One's own, said elsewhere.
     _ = try await stage.say("own", from: juliet, to: romeo)

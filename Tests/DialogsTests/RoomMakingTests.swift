@@ -10,7 +10,7 @@ import Testing
     let stage = try Stage()
     let (romeo, juliet, paris) = try await cast(stage)
     let phone = try await stage.session(juliet, "phone", door: .app)
-    let commitLoop = try await stage.session(paris, "commitLoop")
+    let commitLoop = try await stage.session(paris, "desk")
     var draft = RoomDraft(
       settings: .group.with { $0.name = "Verona" }, topic: "Feuds",
       members: [juliet, paris, romeo].map { MemberDraft(address: $0.address, affiliation: nil) })

@@ -102,7 +102,7 @@ import Testing
     func challenge(_ password: String = "wherefore") async throws -> String {
       do {
         _ = try await stage.accounts.logIn(
-          LoginAttempt(of: juliet, from: "a", device: nil), password: password, device: "commitLoop", client: nil)
+          LoginAttempt(of: juliet, from: "a", device: nil), password: password, device: "desk", client: nil)
         throw StageError.full
       } catch let problem as Problem {
         #expect(problem.code == "second-factor-required")
@@ -111,7 +111,7 @@ import Testing
     }
 
     func answer(_ challenge: String, _ proof: Accounts.SecondProof) async throws -> Accounts.Login {
-      try await stage.accounts.logIn(challenge: challenge, proof, from: "a", device: "commitLoop", client: nil)
+      try await stage.accounts.logIn(challenge: challenge, proof, from: "a", device: "desk", client: nil)
     }
   }
 
@@ -123,7 +123,7 @@ import Testing
     #expect(await refusal { _ = try await scene.answer("made-up", .code(code)) } == "challenge-invalid")
     #expect(await refusal { _ = try await scene.answer(challenge, .code("000000")) } == "wrong-code")
     let login = try await scene.answer(challenge, .code(code))
-    #expect(login.user.address == scene.juliet && login.grant.device == "commitLoop")
+    #expect(login.user.address == scene.juliet && login.grant.device == "desk")
     // Not again, whatever the challenge.
     let another = try await scene.challenge()
     for each in [challenge, another] {
@@ -263,7 +263,7 @@ import Testing
     func challenge() async throws -> String {
       do {
         let attempt = LoginAttempt(of: address, from: "a", device: nil)
-        _ = try await accounts.logIn(attempt, password: "wherefore", device: "commitLoop", client: nil)
+        _ = try await accounts.logIn(attempt, password: "wherefore", device: "desk", client: nil)
         throw StageError.full
       } catch let problem as Problem {
         #expect(problem.code == "second-factor-required" && problem.secondFactor == .sms)
@@ -271,7 +271,7 @@ import Testing
       }
     }
     func answer(_ challenge: String, _ code: String) async throws {
-      _ = try await accounts.logIn(challenge: challenge, .code(code), from: "a", device: "commitLoop", client: nil)
+      _ = try await accounts.logIn(challenge: challenge, .code(code), from: "a", device: "desk", client: nil)
     }
     #expect(await refusal { try await enrol() } == "phone-missing")
     let phone = try Identity.phone("+390458000000")
@@ -281,7 +281,7 @@ import Testing
     try await enrol()
     let first = try #require(box.code())
     _ = try await accounts.logIn(
-      LoginAttempt(of: address, from: "a", device: nil), password: "wherefore", device: "commitLoop", client: nil)
+      LoginAttempt(of: address, from: "a", device: nil), password: "wherefore", device: "desk", client: nil)
     #expect(
       await refusal {
         _ = try await accounts.logIn(
@@ -306,7 +306,7 @@ import Testing
     try await answer(waiting, third)
     #expect(await refusal { try await answer(waiting, third) } == "wrong-code")
     _ = try await accounts.logIn(
-      challenge: waiting, .recoveryCode(recovery[0]), from: "a", device: "commitLoop", client: nil)
+      challenge: waiting, .recoveryCode(recovery[0]), from: "a", device: "desk", client: nil)
 
     // The number stays as long as codes are sent there.
     #expect(await refusal { try await accounts.unbind(.phone, from: juliet) } == "second-factor-on")

@@ -315,7 +315,7 @@ func blocking(_ body: @escaping @Sendable () async throws -> Void) {
   done.wait()
 }
 
-extension Parley {
+extension Accounts {
   func verify(_ user: BareJID, password: String) async throws(Problem) -> User {
     try await verify(LoginAttempt(of: user, from: "192.0.2.1", device: nil), password: password)
   }

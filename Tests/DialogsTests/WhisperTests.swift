@@ -103,7 +103,7 @@ import Testing
     let scene = try await scene()
     let stage = scene.stage
     // Two more of each; of the author's one wants copies, and one is not in the room.
-    let commitLoop = try await stage.session(scene.romeo, "commitLoop")
+    let commitLoop = try await stage.session(scene.romeo, "desk")
     let plain = try await stage.session(scene.romeo, "plain")
     let away = try await stage.session(scene.romeo, "away")
     let chamber = try await stage.session(scene.juliet, "chamber")

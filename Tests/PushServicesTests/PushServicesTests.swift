@@ -1,4 +1,3 @@
-import Accounts
 import AppProtocol
 import Basics
 import Crypto

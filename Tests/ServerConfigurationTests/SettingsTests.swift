@@ -131,7 +131,7 @@ import XMPPDoor
     #expect(!lines.contains { $0.contains("short-secret") })
     let expected = [
       "secrets (FILE:4): a secret has at least 32 bytes", "b needs secrets, keys or jwks", "an https URL is expected",
-      "it is not served here", "true or false is expected", "1 to 32 small outgoingCodes", "an https URL is expected",
+      "it is not served here", "true or false is expected", "1 to 32 small letters", "an https URL is expected",
       "the app's ids at the provider", "what its tokens have as iss is expected", "did you mean name?",
       "codes of the app is expected",
     ]

@@ -1,5 +1,4 @@
-import Accounts
-import Addresses
+package import Accounts
 package import Addresses
 package import Administration
 import Basics
@@ -101,7 +100,7 @@ package struct Command {
   }
 }
 
-extension Parley {
+extension Accounts {
   package func verify(_ user: BareJID, password: String) async throws(Problem) -> User {
     try await verify(LoginAttempt(of: user, from: "192.0.2.1", device: nil), password: password)
   }

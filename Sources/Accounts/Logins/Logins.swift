@@ -41,7 +41,7 @@ extension Accounts {
     if let device {
       guard PushDevice.isDeviceID(device) else {
         throw Problem(
-          .malformed, "device-id-malformed", "A deviceId has 1 to 64 outgoingCodes, digits, '-' or '_'.",
+          .malformed, "device-id-malformed", "A deviceId has 1 to 64 letters, digits, '-' or '_'.",
           field: "deviceId")
       }
     }

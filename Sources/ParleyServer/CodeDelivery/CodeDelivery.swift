@@ -42,7 +42,7 @@ final class CodeDelivery: CodeSender {
       return false
     }
     if isFull {
-      logger.warning("too many outgoingCodes are under way; one was dropped", metadata: ["by": "\(carrier.name)"])
+      logger.warning("too many letters are under way; one was dropped", metadata: ["by": "\(carrier.name)"])
       return
     }
     Task { [self] in
@@ -59,7 +59,7 @@ final class CodeDelivery: CodeSender {
       } catch {
         // Neither whom it is for nor what it says belongs into a log.
         logger.warning(
-          "a outgoing was not delivered",
+          "a code was not delivered",
           metadata: ["by": "\(carrier.name)", "reason": "\(error.reason)", "again": "\(error.isWorthTrying)"])
         if !error.isWorthTrying { return }
       }

@@ -41,6 +41,6 @@ extension OutgoingCode {
       case .passwordReset(let token): "reset \(token)"
       }
     let hash = SHA256.hash(data: Array("\(domain) \(to.subject) \(secret) \(expires.milliseconds)".utf8))
-    return "outgoing-" + Hex.string(hash.prefix(12))
+    return "letter-" + Hex.string(hash.prefix(12))
   }
 }

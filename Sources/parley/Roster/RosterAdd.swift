@@ -12,7 +12,7 @@ struct RosterAdd: AsyncParsableCommand {
 
       Examples:
         parley roster add alice@localhost bob@localhost --mutual
-        parley roster add alice@localhost bob@localhost --group Friends --group WriteTransaction
+        parley roster add alice@localhost bob@localhost --group Friends --group Work
       """)
 
   @Argument(help: "The user's address.") var jid: String
