@@ -88,7 +88,7 @@ let package = Package(
     .target(
       name: "HTTPPort",
       dependencies: [
-        "Basics", "AppProtocol", "Dialogs", nioCore, nioSSL, nioWebSocket, nioHTTP1, logging,
+        "AppProtocol", nioCore, nioSSL, nioWebSocket, nioHTTP1, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
@@ -163,7 +163,7 @@ let package = Package(
     .executableTarget(
       name: "parley",
       dependencies: [
-        "ParleyServer", "ServerConfiguration", "Administration", "Dialogs", "Accounts", "Addresses", "Basics", "XMPP",
+        "ParleyServer", "ServerConfiguration", "Administration", "Dialogs", "Addresses", "Basics", "XMPP",
         "XMLStream",
         nioCore, nioPosix, nioSSL, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -173,6 +173,7 @@ let package = Package(
     .target(
       name: "ParleyTesting",
       dependencies: [
+        "Accounts",
         "ParleyServer", "ServerConfiguration", "Basics", "Dialogs", "XMPP", "XMLStream", "AppProtocol", nioCore,
         nioPosix,
         nioHTTP1, nioWebSocket, nioSSL, logging,
@@ -202,7 +203,8 @@ let package = Package(
         "HTTPPort", nioCore, nioHTTP1, nioWebSocket, .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: settings),
-    .testTarget(name: "XMLStreamTests", dependencies: ["XMLStream", "CLibXML2", nioCore], swiftSettings: settings),
+    .testTarget(
+      name: "XMLStreamTests", dependencies: ["Basics", "XMLStream", "CLibXML2", nioCore], swiftSettings: settings),
     .testTarget(
       name: "XMPPTests", dependencies: ["XMPP", "Basics", "XMLStream", "Addresses", nioCore] + crypto,
       swiftSettings: settings),
@@ -213,7 +215,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "XMPPDoorTests",
-      dependencies: ["XMPPDoor", "Basics", "XMPP", "XMLStream", "Dialogs", "Accounts", "Addresses", nioCore],
+      dependencies: ["XMPPDoor", "Basics", "XMPP", "XMLStream", "Dialogs", "Addresses", nioCore],
       swiftSettings: settings),
     .target(
       name: "StoreConformance", dependencies: ["Basics", "Dialogs", "Addresses"], path: "Tests/StoreConformance",
@@ -238,7 +240,7 @@ let package = Package(
     .testTarget(
       name: "FileStorageTests",
       dependencies: [
-        "FileStorage", "ServerFixtures", "Basics", "Dialogs", nioCore, nioPosix, nioHTTP1, logging,
+        "FileStorage", "ServerFixtures", "Dialogs", nioCore, nioPosix, nioHTTP1, logging,
         .product(name: "Crypto", package: "swift-crypto"),
       ], swiftSettings: settings),
     .testTarget(
@@ -250,6 +252,7 @@ let package = Package(
     .testTarget(
       name: "ServerConfigurationTests",
       dependencies: [
+        "Accounts",
         "ServerConfiguration", "ServerFixtures", "Basics", "XMPPDoor", "Dialogs", "Addresses", "IdentityTokens",
         logging,
       ], swiftSettings: settings),
@@ -263,8 +266,8 @@ let package = Package(
     .testTarget(
       name: "ParleyServerTests",
       dependencies: [
-        "ParleyServer", "parley", "ServerFixtures", "ServerConfiguration", "Administration", "AppProtocol", "XMPPDoor",
-        "Dialogs", "Accounts", "Addresses", "Basics", "IdentityTokens", nioCore, nioPosix, nioSSL, nioHTTP1, logging,
+        "ParleyServer", "parley", "ServerFixtures", "ServerConfiguration", "Administration",
+        "Dialogs", "Accounts", "Addresses", "Basics", nioCore, nioPosix, nioSSL, nioHTTP1, logging,
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "X509", package: "swift-certificates"), .product(name: "SwiftASN1", package: "swift-asn1"),

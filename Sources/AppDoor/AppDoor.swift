@@ -72,7 +72,8 @@ public final class AppDoor: Sendable {
   ///   - lane: the one lane of an event loop, shared with the other door.
   ///   - nextSessionID: unique in the process, shared with the other door.
   public init(
-    accounts: Accounts, settings: Settings, loops: any EventLoopGroup, lane: @escaping @Sendable (any EventLoop) -> Lane,
+    accounts: Accounts, settings: Settings, loops: any EventLoopGroup,
+    lane: @escaping @Sendable (any EventLoop) -> Lane,
     nextSessionID: @escaping @Sendable () -> SessionID, logger: Logger
   ) {
     self.accounts = accounts

@@ -52,7 +52,8 @@ package enum FirstStart {
     do throws(Problem) {
       let realms = parley.realms
       let count = try await parley.read { reader in try realms.reduce(0) { $0 + (try reader.userCount(in: $1.id)) } }
-      let users = count == 0 && demo ?? (settings.domains[0].name == "localhost") ? try await makeUsers(core.accounts) : []
+      let users =
+        count == 0 && demo ?? (settings.domains[0].name == "localhost") ? try await makeUsers(core.accounts) : []
       try finish(core.folder)
       return users
     } catch {

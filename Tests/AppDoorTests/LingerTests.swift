@@ -1,4 +1,3 @@
-@testable import Accounts
 import Addresses
 import AppProtocol
 import Basics
@@ -10,6 +9,7 @@ import SQLiteStore
 import Synchronization
 import Testing
 
+@testable import Accounts
 @testable import AppDoor
 @testable import Dialogs
 

@@ -1,8 +1,8 @@
-@testable import Accounts
 import Addresses
 import Basics
 import Testing
 
+@testable import Accounts
 @testable import Dialogs
 
 /// Deletion, erasure and what a crash leaves of them.

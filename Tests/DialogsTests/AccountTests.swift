@@ -1,8 +1,8 @@
-@testable import Accounts
 import Addresses
 import Basics
 import Testing
 
+@testable import Accounts
 @testable import Dialogs
 
 /// Passwords and tokens.

@@ -1,6 +1,6 @@
-@testable import Accounts
 import Testing
 
+@testable import Accounts
 @testable import Dialogs
 
 /// Keys of backends: what opens, what does not, what is kept of it.
@@ -69,9 +69,11 @@ import Testing
           Accounts.Provision(name: "tybalt", identities: [Identity(.external, "42")]), in: realm)
       } == "identity-taken")
     #expect(
-      try await accounts.parley.read { try $0.users(in: realm.id, matching: nil, after: nil, limit: 9).map(\.name) } == ["romeo"]
+      try await accounts.parley.read { try $0.users(in: realm.id, matching: nil, after: nil, limit: 9).map(\.name) }
+        == ["romeo"]
     )
-    #expect(await code { _ = try await accounts.provision(Accounts.Provision(name: "romeo"), in: realm) } == "name-taken")
+    #expect(
+      await code { _ = try await accounts.provision(Accounts.Provision(name: "romeo"), in: realm) } == "name-taken")
     let nameless = try await accounts.provision(Accounts.Provision(identities: [Identity(.external, "43")]), in: realm)
     #expect(nameless.name != romeo.name)
     // A backend logs its users in, and those who are disabled not.

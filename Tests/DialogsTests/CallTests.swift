@@ -1,8 +1,8 @@
-@testable import Accounts
 import Addresses
 import Basics
 import Testing
 
+@testable import Accounts
 @testable import Dialogs
 
 /// Calls as the committer carries them out: time, devices that sleep, what is bounded, what fails.

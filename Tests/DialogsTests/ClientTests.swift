@@ -1,9 +1,9 @@
-@testable import Accounts
 import Addresses
 import Basics
 import Synchronization
 import Testing
 
+@testable import Accounts
 @testable import Dialogs
 
 /// XEP-0484: what becomes of a client's tokens.

@@ -1,8 +1,8 @@
-@testable import Accounts
 import Addresses
 import Basics
 import Testing
 
+@testable import Accounts
 @testable import Dialogs
 
 /// One-time codes, addresses, password resets.

@@ -1,10 +1,10 @@
-@testable import Accounts
 import Addresses
 import Basics
 import Crypto
 import Synchronization
 import Testing
 
+@testable import Accounts
 @testable import Dialogs
 
 /// Devices of apps: what is taken as one, whose it is and until when, and what it is told of.

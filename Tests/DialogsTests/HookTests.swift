@@ -1,4 +1,3 @@
-@testable import Accounts
 import Addresses
 import Basics
 import Crypto
@@ -7,6 +6,7 @@ import Logging
 import Synchronization
 import Testing
 
+@testable import Accounts
 @testable import Dialogs
 
 /// What a hook becomes of attempts, and that it loses nothing, repeats nothing under another id, and holds up nobody.

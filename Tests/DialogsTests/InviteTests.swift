@@ -101,7 +101,8 @@ import Testing
       InviteDraft(realm: realm, kind: .account, name: "Juliet"), by: nil)
     #expect(new.invite.name == "juliet")
     let other = try await stage.parley.makeInvite(InviteDraft(realm: realm, kind: .account), by: nil).invite
-    #expect(await code { _ = try await stage.accounts.register(juliet, password: "x", displayName: nil) } == "name-taken")
+    #expect(
+      await code { _ = try await stage.accounts.register(juliet, password: "x", displayName: nil) } == "name-taken")
     #expect(
       await code { _ = try await stage.accounts.register(juliet, password: "x", displayName: nil, invite: other) }
         == "name-taken")
@@ -118,7 +119,8 @@ import Testing
     // Who was let in before the end may still finish; others find it expired. Then the name is free.
     stage.clock.set(new.invite.expires.milliseconds)
     #expect(try await stage.parley.invite(token: new.token)?.state == .expired)
-    #expect(await code { _ = try await stage.accounts.register(juliet, password: "x", displayName: nil) } == "name-taken")
+    #expect(
+      await code { _ = try await stage.accounts.register(juliet, password: "x", displayName: nil) } == "name-taken")
     stage.clock.set(new.invite.expires.milliseconds + 3_600_001)
     #expect(await code { _ = try await stage.accounts.register(juliet, password: "x", displayName: nil) } == nil)
   }

@@ -1,10 +1,10 @@
-@testable import Accounts
 import Addresses
 import Crypto
 import CryptoExtras
 import Foundation
 import Testing
 
+@testable import Accounts
 @testable import Dialogs
 
 /// SHA-512 of four passwords at once must be what the library makes of each of them.

@@ -1,9 +1,9 @@
-@testable import Accounts
 import Addresses
 import Basics
 import Dispatch
 import Testing
 
+@testable import Accounts
 @testable import Dialogs
 
 /// Who is told what: routing, presence, blocks, markers, unread.

@@ -1,9 +1,9 @@
-@testable import Accounts
 import Addresses
 import Basics
 import Foundation
 import Testing
 
+@testable import Accounts
 @testable import Dialogs
 
 /// Who may guess how often, and who is never locked out.

@@ -1,8 +1,8 @@
-@testable import Accounts
 import Addresses
 import Basics
 import Testing
 
+@testable import Accounts
 @testable import Dialogs
 
 /// RFC 6238, and where a second factor is asked for.
@@ -190,7 +190,8 @@ import Testing
     }
     try await accounts.removeSecondFactor(scene.caller, .code(scene.next()), from: "a")
     #expect(try await matches("wherefore") == [0, 0, 0])
-    #expect(try await accounts.parley.read { try Access(.password, since: Timestamp(milliseconds: 0)).stands(for: user, $0) })
+    #expect(
+      try await accounts.parley.read { try Access(.password, since: Timestamp(milliseconds: 0)).stands(for: user, $0) })
     #expect(
       await refusal { try await accounts.removeSecondFactor(scene.caller, .code("1"), from: "a") }
         == "second-factor-missing")
@@ -266,7 +267,7 @@ import Testing
         _ = try await accounts.logIn(attempt, password: "wherefore", device: "desk", client: nil)
         throw StageError.full
       } catch let problem as Problem {
-        #expect(problem.code == "second-factor-required" && problem.secondFactor == .sms)
+        #expect(problem.code == "second-factor-required" && problem.secondFactor == "sms")
         return try #require(problem.challenge)
       }
     }

@@ -290,7 +290,8 @@ private struct Gallery: PictureFinder {
     // Another's.
     let juliet = try await stage.user("juliet")
     #expect(
-      await code { _ = try await stage.accounts.link(.provider("google", idToken: "2"), to: juliet) } == "identity-taken")
+      await code { _ = try await stage.accounts.link(.provider("google", idToken: "2"), to: juliet) }
+        == "identity-taken")
     #expect(await code { try await stage.accounts.unlink(linked.identity.id, from: juliet) } == "identity-unknown")
   }
 
@@ -411,8 +412,8 @@ private struct Gallery: PictureFinder {
     options.guests = guestPolicy
     let again = Accounts(
       try Parley(
-      store: stage.store, clock: stage.clock, options: options,
-      logger: Logger(label: "again") { _ in SwiftLogNoOpLogHandler() }))
+        store: stage.store, clock: stage.clock, options: options,
+        logger: Logger(label: "again") { _ in SwiftLogNoOpLogHandler() }))
     #expect(try await again.removeGuests() == 0)
     #expect(again.parley.isGuest(visitor.id))
     stage.clock.set(stage.clock.now.milliseconds + 59_000)
@@ -426,8 +427,8 @@ private struct Gallery: PictureFinder {
     options.guests = .none
     let closed = Accounts(
       try Parley(
-      store: stage.store, clock: stage.clock, options: options,
-      logger: Logger(label: "closed") { _ in SwiftLogNoOpLogHandler() }))
+        store: stage.store, clock: stage.clock, options: options,
+        logger: Logger(label: "closed") { _ in SwiftLogNoOpLogHandler() }))
     #expect(try await closed.removeGuests() == 1)
     #expect(try await closed.parley.read { try $0.user(late.id)?.state } == .deleted)
     await again.parley.stop()

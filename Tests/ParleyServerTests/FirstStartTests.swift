@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Administration
 import Dialogs
@@ -11,7 +12,7 @@ import Testing
     try await withCore { core, context, settings in
       let users = try #require(try await FirstStart.run(core, settings, demo: nil))
       #expect(users.map(\.address.description) == ["juliet@localhost", "romeo@localhost"])
-      for user in users { _ = try await core.parley.verify(user.address, password: user.password) }
+      for user in users { _ = try await core.accounts.verify(user.address, password: user.password) }
       let roster = try await ListRoster.perform(ListRoster.Input(jid: "romeo@localhost"), in: context)
       #expect(roster.map { "\($0.jid) \($0.name ?? "") \($0.subscription)" } == ["juliet@localhost Juliet both"])
       #expect(try await FirstStart.run(core, settings, demo: true) == nil)

@@ -1,3 +1,4 @@
+import Accounts
 import Addresses
 import Administration
 import Dialogs
@@ -10,7 +11,7 @@ import Testing
 @Suite struct InvitePageTests {
   @Test func whatPeopleCallThemselvesIsTextOnThePage() async throws {
     try await withCore(["invitations": "true"]) { core, _, _ in
-      let user = try await core.parley.register(
+      let user = try await core.accounts.register(
         try BareJID("alice@localhost"), password: "x", displayName: "<script>alert('x')</script>\" & Co")
       let new = try await core.parley.makeInvite(
         InviteDraft(realm: user.realm, kind: .contact, inviter: user.party), by: user.party)
